@@ -1,0 +1,66 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The list of targets is the architecture: a module imports only what stands above it.
+let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "fleetwire",
+    products: [.executable(name: "fleetwire", targets: ["fleetwire"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        // C libraries: a module map and a small shim header each, no logic.
+        .systemLibrary(name: "CLibev", providers: [.apt(["libev-dev"])]),
+        .systemLibrary(name: "CLibwebsockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+
+        // Pure: values in, values out.
+        module("PusherProtocol"),
+        module("FanOut", ["PusherProtocol"]),
+
+        // Adapters, each to one thing outside.
+        module("Signing", ["COpenSSL"]),
+        module("Threads"),
+        module("Observability", ["Threads"]),
+        module("Configuration", ["PusherProtocol", "Yams"]),
+        module("HTTPClient", ["CCurl"]),
+        module("HTTPAPI", ["PusherProtocol", "Signing"]),
+        module("Server", ["CLibev", "CLibwebsockets", "Threads"]),
+
+        // Composition, and the seeded world that proves the pure modules.
+        module(
+            "Gateway",
+            ["PusherProtocol", "FanOut", "Signing", "Threads", "Observability", "Configuration", "HTTPAPI", "Server"]),
+        module("Simulation", ["PusherProtocol", "FanOut"]),
+        .executableTarget(
+            name: "fleetwire",
+            dependencies: [
+                "Configuration", "Gateway", "HTTPClient", "Signing", "Simulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
+
+        tests("PusherProtocol"),
+        tests("FanOut", ["PusherProtocol"]),
+        tests("Signing"),
+        tests("Threads"),
+        tests("Observability"),
+        tests("Configuration"),
+        tests("HTTPAPI", ["PusherProtocol", "Signing"]),
+        tests("Gateway", ["Configuration", "PusherProtocol"]),
+        tests("Simulation"),
+    ],
+    swiftLanguageModes: [.v6]
+)
