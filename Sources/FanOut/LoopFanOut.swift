@@ -1,0 +1,245 @@
+import PusherProtocol
+
+/// One loop's half of the fan-out: which of its connections subscribe to what, and what this turn has to send them.
+///
+/// Instructions only note what is to be sent; ``flush(_:)``, once per turn, sends it with **one write per connection**,
+/// because a write costs a hundred times what copying a frame does. Three rules keep that invisible to clients:
+/// - a newcomer must not see what came before it, nor may one who left miss it: a change to a channel's subscribers
+///   first flushes what waits for that channel;
+/// - a connection with several subscriptions gets its frames in the order of the hub, across channels;
+/// - whoever is excluded from an event gets everything else.
+///
+/// A connection with one subscription takes the channel's frames, joined once and shared by all of them. For the others
+/// frames are *gathered* by connection; neighbours with the same frames share those too. Nothing is allocated per
+/// recipient.
+package struct LoopFanOut {
+    private var channels: [Subscribers] = []
+    private var connections: [Connection] = []
+
+    /// This turn's frames, in the order of the hub.
+    private var turn: [Entry] = []
+    /// Channels with frames in `turn`, by first frame.
+    private var pendingChannels: [ChannelSlot] = []
+    /// Connections with gathered frames, by first frame.
+    private var gathering: [Int] = []
+    /// Gathered frames of all connections: linked lists in one array.
+    private var gathered: [Gathered] = []
+
+    package init() {}
+
+    /// Notes what `instruction` asks for; `write` is called only where the first rule demands a flush.
+    package mutating func apply(_ instruction: Instruction, _ write: (_ socket: SocketID, Frame) -> Void) {
+        switch instruction {
+        case .join(let channel, let socket):
+            flushIfPending(channel, write)
+            join(channel, socket)
+        case .leave(let channel, let socket):
+            flushIfPending(channel, write)
+            leave(channel, socket)
+        case .fanOut(let frame, let channel, let sender):
+            append(frame, to: channel, except: sender)
+        case .send(let frame, let socket):
+            send(frame, to: socket)
+        }
+    }
+
+    /// Whether ``flush(_:)`` has anything to do.
+    package var isPending: Bool { !turn.isEmpty }
+
+    /// Sends everything noted since the last flush.
+    package mutating func flush(_ write: (_ socket: SocketID, Frame) -> Void) {
+        // With a single channel and no single messages, order across channels is no concern: all share.
+        let onlyOneChannel = pendingChannels.count == 1 && gathering.isEmpty
+        for channel in pendingChannels { flush(channel, sharedByAll: onlyOneChannel, write) }
+        pendingChannels.removeAll(keepingCapacity: true)
+        flushGathered(write)
+        turn.removeAll(keepingCapacity: true)
+    }
+
+    /// A connection has opened on this loop. Instructions name it only after this.
+    package mutating func open(_ socket: SocketID) {
+        while connections.count <= socket.slot { connections.append(Connection()) }
+        connections[socket.slot] = Connection(socket: socket)
+    }
+
+    /// A connection has closed and all instructions about it are carried out: its slot's next tenant finds nothing of it.
+    package mutating func close(_ socket: SocketID) {
+        precondition(connections[socket.slot].socket == socket && connections[socket.slot].subscriptions == 0)
+        connections[socket.slot] = Connection()
+    }
+
+    // MARK: Subscribers
+
+    private mutating func join(_ channel: ChannelSlot, _ socket: SocketID) {
+        while channels.count <= channel { channels.append(Subscribers()) }
+        channels[channel].sockets.append(socket)
+        connections[socket.slot].subscriptions += 1
+    }
+
+    private mutating func leave(_ channel: ChannelSlot, _ socket: SocketID) {
+        guard let index = channels[channel].sockets.firstIndex(of: socket) else {
+            preconditionFailure("a leave without its join")
+        }
+        channels[channel].sockets.swapAt(index, channels[channel].sockets.count - 1)
+        channels[channel].sockets.removeLast()
+        // An empty list gives its memory back: most channels have one subscriber, once.
+        if channels[channel].sockets.isEmpty { channels[channel].sockets = [] }
+        connections[socket.slot].subscriptions -= 1
+    }
+
+    // MARK: Noting
+
+    private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
+        // The hub names a loop while a leave is still on its way to it: nobody is left to tell.
+        guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
+        let index = Int32(turn.count)
+        turn.append(Entry(frame: frame, except: sender))
+        if channels[channel].lastPending < 0 {
+            channels[channel].firstPending = index
+            pendingChannels.append(channel)
+        } else {
+            turn[Int(channels[channel].lastPending)].next = index
+        }
+        channels[channel].lastPending = index
+    }
+
+    private mutating func send(_ frame: Frame, to socket: SocketID) {
+        gather(Int32(turn.count), for: socket)
+        turn.append(Entry(frame: frame, except: nil))
+    }
+
+    private mutating func gather(_ entry: Int32, for socket: SocketID) {
+        let node = Int32(gathered.count)
+        gathered.append(Gathered(entry: entry))
+        let slot = socket.slot
+        if connections[slot].lastGathered < 0 {
+            connections[slot].firstGathered = node
+            gathering.append(slot)
+        } else {
+            gathered[Int(connections[slot].lastGathered)].next = node
+        }
+        connections[slot].lastGathered = node
+    }
+
+    // MARK: Flushing
+
+    private mutating func flushIfPending(_ channel: ChannelSlot, _ write: (SocketID, Frame) -> Void) {
+        // All of the turn, not just this channel: what others have noted may come before it on the same connection.
+        if channel < channels.count, channels[channel].lastPending >= 0 { flush(write) }
+    }
+
+    private mutating func flush(_ channel: ChannelSlot, sharedByAll: Bool, _ write: (SocketID, Frame) -> Void) {
+        let first = channels[channel].firstPending
+        channels[channel].firstPending = -1
+        channels[channel].lastPending = -1
+        let excludes = anyExcludes(from: first)
+        let shared = joined(from: first)
+        let sockets = channels[channel].sockets
+        for socket in sockets {
+            let slot = socket.slot
+            let alone = connections[slot].subscriptions == 1 && connections[slot].lastGathered < 0
+            if (alone || sharedByAll) && !(excludes && isExcluded(socket, from: first)) {
+                write(socket, shared)
+            } else {
+                gatherChain(first, for: socket)
+            }
+        }
+    }
+
+    private mutating func flushGathered(_ write: (SocketID, Frame) -> Void) {
+        var entries: [Int32] = []
+        var previous: [Int32] = []
+        var frame: Frame?
+        for slot in gathering {
+            swap(&entries, &previous)
+            collectGathered(slot, into: &entries)
+            guard let socket = connections[slot].socket, !entries.isEmpty else { continue }
+            if frame == nil || entries != previous { frame = joined(entries) }
+            if let frame { write(socket, frame) }
+        }
+        gathering.removeAll(keepingCapacity: true)
+        gathered.removeAll(keepingCapacity: true)
+    }
+
+    /// Takes a connection's gathered entries, in the order of the hub.
+    private mutating func collectGathered(_ slot: Int, into entries: inout [Int32]) {
+        entries.removeAll(keepingCapacity: true)
+        var node = connections[slot].firstGathered
+        connections[slot].firstGathered = -1
+        connections[slot].lastGathered = -1
+        while node >= 0 {
+            entries.append(gathered[Int(node)].entry)
+            node = gathered[Int(node)].next
+        }
+        // Gathered channel by channel; mostly sorted already.
+        entries.sort()
+    }
+
+    private mutating func gatherChain(_ first: Int32, for socket: SocketID) {
+        var index = first
+        while index >= 0 {
+            if turn[Int(index)].except != socket { gather(index, for: socket) }
+            index = turn[Int(index)].next
+        }
+    }
+
+    private func anyExcludes(from first: Int32) -> Bool {
+        var index = first
+        while index >= 0 {
+            if turn[Int(index)].except != nil { return true }
+            index = turn[Int(index)].next
+        }
+        return false
+    }
+
+    private func isExcluded(_ socket: SocketID, from first: Int32) -> Bool {
+        var index = first
+        while index >= 0 {
+            if turn[Int(index)].except == socket { return true }
+            index = turn[Int(index)].next
+        }
+        return false
+    }
+
+    private func joined(from first: Int32) -> Frame {
+        var chain: [Int32] = []
+        var index = first
+        while index >= 0 {
+            chain.append(index)
+            index = turn[Int(index)].next
+        }
+        return joined(chain)
+    }
+
+    private func joined(_ entries: [Int32]) -> Frame {
+        entries.count == 1 ? turn[Int(entries[0])].frame : Frame(joining: entries.map { turn[Int($0)].frame })
+    }
+}
+
+/// One frame of this turn. `next` is the channel's following one, or -1.
+private struct Entry {
+    let frame: Frame
+    let except: SocketID?
+    var next: Int32 = -1
+}
+
+/// A channel's subscribers on this loop, and its frames of this turn (indices into it, -1 for none).
+private struct Subscribers {
+    var sockets: [SocketID] = []
+    var firstPending: Int32 = -1
+    var lastPending: Int32 = -1
+}
+
+/// What the fan-out keeps per connection of its loop: a trivial value in a table indexed by slot.
+private struct Connection {
+    var socket: SocketID?
+    var subscriptions: Int32 = 0
+    var firstGathered: Int32 = -1
+    var lastGathered: Int32 = -1
+}
+
+/// A gathered entry. `next` is the connection's following one, or -1.
+private struct Gathered {
+    let entry: Int32
+    var next: Int32 = -1
+}

@@ -1,0 +1,94 @@
+/// What a client asks, decoded once at the edge.
+package enum ClientMessage: Equatable, Sendable {
+    case ping
+    case pong
+    case subscribe(SubscriptionRequest)
+    case unsubscribe(channel: String)
+
+    /// Decodes one text message.
+    /// - Throws: ``ProtocolError``, to be told to the client (PROTOCOL M1, M2).
+    package init(_ text: UnsafeRawBufferPointer) throws(ProtocolError) {
+        let envelope: Envelope
+        do {
+            envelope = try Envelope(text)
+        } catch let error as JSONError {
+            throw ProtocolError("Invalid JSON at byte \(error.offset): \(error.problem)")
+        } catch {
+            throw error as? ProtocolError ?? ProtocolError("Invalid message")
+        }
+        switch envelope.event {
+        case "pusher:ping": self = .ping
+        case "pusher:pong": self = .pong
+        case "pusher:subscribe":
+            self = .subscribe(
+                SubscriptionRequest(
+                    channel: try envelope.text("channel"),
+                    auth: try envelope.optionalText("auth"),
+                    channelData: try envelope.optionalText("channel_data")))
+        case "pusher:unsubscribe": self = .unsubscribe(channel: try envelope.text("channel"))
+        case let event where event.hasPrefix("client-"):
+            throw ProtocolError("To send client events, you must enable this feature in the application's configuration")
+        case let event:
+            throw ProtocolError(
+                "Unknown event \(event.clipped): clients send pusher:subscribe, pusher:unsubscribe, pusher:ping and client- events"
+            )
+        }
+    }
+}
+
+/// The members common to all messages: the event's name, and what lies in its data as texts.
+private struct Envelope {
+    var event = ""
+    private var isObject = false
+    private var members: [(name: String, value: Value)] = []
+
+    enum Value {
+        case text(String)
+        case null, other
+    }
+
+    init(_ text: UnsafeRawBufferPointer) throws {
+        var name: String?
+        try JSONReader.object(text) { key, value in
+            if key.equals("event") {
+                guard let text = value.string else { throw ProtocolError("Expected event to be a string") }
+                name = text
+            } else if key.equals("data"), value.kind == .object {
+                isObject = true
+                members = try Self.members(of: value.raw)
+            } else if key.equals("data") {
+                isObject = false
+            }
+        }
+        guard let name else { throw ProtocolError("Expected an event") }
+        event = name
+    }
+
+    func text(_ name: String) throws(ProtocolError) -> String {
+        guard let text = try optionalText(name) else { throw ProtocolError("\(event): expected data.\(name) to be a string") }
+        return text
+    }
+
+    func optionalText(_ name: String) throws(ProtocolError) -> String? {
+        guard isObject else { throw ProtocolError("\(event): expected data to be an object") }
+        switch members.last(where: { $0.name == name })?.value {
+        case .text(let text): return text
+        case .null, nil: return nil
+        case .other: throw ProtocolError("\(event): expected data.\(name) to be a string")
+        }
+    }
+
+    private static func members(of object: UnsafeRawBufferPointer) throws -> [(name: String, value: Value)] {
+        var members: [(name: String, value: Value)] = []
+        try JSONReader.object(object) { key, value in
+            let kept: Value = value.string.map(Value.text) ?? (value.kind == .null ? .null : .other)
+            members.append((key.string ?? "", kept))
+        }
+        return members
+    }
+}
+
+extension String {
+    /// The text, short enough to be quoted back in an error.
+    package var clipped: String { utf8.count <= 200 ? self : String(prefix(100)) + "…" }
+}

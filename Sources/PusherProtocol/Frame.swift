@@ -1,0 +1,47 @@
+/// One or more complete WebSocket text frames (RFC 6455 section 5.2), header included, ready for the socket.
+///
+/// Encoded once and shared by every recipient: an immutable array is one allocation and one pointer.
+package struct Frame: Equatable, Sendable {
+    package let bytes: [UInt8]
+
+    /// Frames `payload`, the pieces of one text message, unmasked as servers must.
+    package init(pieces payload: [UnsafeRawBufferPointer]) {
+        let length = payload.reduce(0) { $0 + $1.count }
+        bytes = [UInt8](unsafeUninitializedCapacity: length + 10) { buffer, count in
+            count = Self.writeHeader(length: length, to: buffer)
+            for piece in payload where !piece.isEmpty {
+                UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...]).copyMemory(from: piece)
+                count += piece.count
+            }
+        }
+    }
+
+    /// Frames one text message.
+    package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
+
+    /// Several frames behind each other, to leave in one write.
+    package init(joining frames: some Sequence<Frame>) {
+        var joined: [UInt8] = []
+        joined.reserveCapacity(frames.reduce(0) { $0 + $1.bytes.count })
+        for frame in frames { joined.append(contentsOf: frame.bytes) }
+        bytes = joined
+    }
+
+    private static func writeHeader(length: Int, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        buffer[0] = 0x81  // FIN, text
+        switch length {
+        case 0..<126:
+            buffer[1] = UInt8(length)
+            return 2
+        case 126..<65_536:
+            buffer[1] = 126
+            buffer[2] = UInt8(length >> 8)
+            buffer[3] = UInt8(length & 0xFF)
+            return 4
+        default:
+            buffer[1] = 127
+            for index in 0..<8 { buffer[2 + index] = UInt8((length >> (56 - 8 * index)) & 0xFF) }
+            return 10
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// What the server makes of a WebSocket's URL: `/app/KEY?protocol=7&client=…` (PROTOCOL C1, C5–C8).
+package enum Handshake: Equatable, Sendable {
+    /// A client of the application with this key.
+    case app(key: String, version: Int)
+    /// The socket opens, hears why, and is closed. Below version 6 an error event has to come first (C7).
+    case refused(CloseCode, reason: String, version: Int?)
+
+    /// The protocol versions a client may speak: 1–3 are withdrawn, 4 was never widespread.
+    package static let versions = 5...7
+
+    /// - Parameters:
+    ///   - path: the URL's path, percent-decoded.
+    ///   - query: the first value of a query parameter, percent-decoded.
+    package init(path: String, query: (String) -> String?) {
+        guard path.hasPrefix("/app/"), case let key = path.dropFirst(5), !key.isEmpty, !key.contains("/") else {
+            self = .refused(.pathNotFound, reason: "Path not found: connect to /app/KEY", version: nil)
+            return
+        }
+        guard let text = query("protocol"), !text.isEmpty else {
+            self = .refused(.missingVersion, reason: "No protocol version supplied: add ?protocol=7", version: nil)
+            return
+        }
+        guard let version = Int(text), version >= 0 else {
+            self = .refused(.badVersion, reason: "Invalid protocol version: expected a number", version: nil)
+            return
+        }
+        guard Self.versions.contains(version) else {
+            self = .refused(
+                .unsupportedVersion, reason: "Unsupported protocol version \(version): use 5, 6 or 7", version: version)
+            return
+        }
+        self = .app(key: String(key), version: version)
+    }
+}

@@ -1,0 +1,325 @@
+/// Why some bytes are not the JSON we asked for, and where.
+package struct JSONError: Error, Equatable {
+    /// What was wrong, readable after "invalid JSON: ".
+    package let problem: String
+    /// Bytes from the start of the text.
+    package let offset: Int
+}
+
+/// A validated JSON value where it lies: kind and bytes, nothing copied.
+///
+/// It borrows the text it was read from and must not outlive it.
+package struct JSONSlice {
+    package enum Kind: Equatable, Sendable { case string, number, object, array, boolean, null }
+
+    package let kind: Kind
+    /// The bytes as written; a string's quotes are included.
+    package let raw: UnsafeRawBufferPointer
+    fileprivate let escaped: Bool
+
+    /// A string's bytes between the quotes, still escaped; nil for other kinds.
+    package var stringContent: UnsafeRawBufferPointer? {
+        kind == .string ? UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)]) : nil
+    }
+
+    /// A string's text; a lone surrogate, which JSON's grammar allows, becomes U+FFFD. Nil for other kinds.
+    package var string: String? {
+        guard let content = stringContent else { return nil }
+        return escaped ? JSONEscapes.decode(content) : String(decoding: content, as: UTF8.self)
+    }
+
+    /// UTF-8 bytes of a string's text (not of its escaped form); nil for other kinds.
+    package var stringByteCount: Int? {
+        guard let content = stringContent else { return nil }
+        return escaped ? JSONEscapes.decode(content).utf8.count : content.count
+    }
+
+    /// A number's text as an integer; nil for other kinds, fractions and overflow.
+    package var integer: Int? { kind == .number ? Int(String(decoding: raw, as: UTF8.self)) : nil }
+
+    /// Whether this is the string `text`, however it was escaped.
+    package func equals(_ text: StaticString) -> Bool {
+        guard let content = stringContent else { return false }
+        if escaped { return JSONEscapes.decode(content) == text.description }
+        return text.withUTF8Buffer { $0.count == content.count && content.elementsEqual($0) }
+    }
+}
+
+/// Reads JSON (RFC 8259) where it lies: one pass that validates everything, UTF-8 included, and yields slices.
+/// There is no tree: a message has three members, and the one that matters is copied verbatim into a frame.
+package struct JSONReader {
+    /// Nesting beyond this is refused, so that hostile input cannot exhaust the stack.
+    package static let depthMax = 64
+
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// Reads a text that must be one object, handing its members to `member` in the order written.
+    /// - Throws: ``JSONError`` when the text is not JSON or not an object, or whatever `member` throws.
+    package static func object(
+        _ bytes: UnsafeRawBufferPointer, _ member: (_ key: JSONSlice, _ value: JSONSlice) throws -> Void
+    ) throws {
+        var reader = JSONReader(bytes)
+        reader.skipSpace()
+        guard reader.peek == UInt8(ascii: "{") else { throw reader.error("expected an object") }
+        try reader.members(depth: 1, member)
+        try reader.end()
+    }
+
+    /// Reads a text that must be one array, handing its elements to `element` in order.
+    package static func array(_ bytes: UnsafeRawBufferPointer, _ element: (JSONSlice) throws -> Void) throws {
+        var reader = JSONReader(bytes)
+        reader.skipSpace()
+        guard reader.peek == UInt8(ascii: "[") else { throw reader.error("expected an array") }
+        try reader.elements(depth: 1, element)
+        try reader.end()
+    }
+
+    // MARK: The grammar
+
+    private mutating func value(depth: Int) throws -> JSONSlice {
+        guard depth <= Self.depthMax else { throw error("nested deeper than \(Self.depthMax)") }
+        let start = position
+        var escaped = false
+        let kind: JSONSlice.Kind
+        switch peek {
+        case UInt8(ascii: "\""):
+            escaped = try string()
+            kind = .string
+        case UInt8(ascii: "{"):
+            try members(depth: depth + 1) { _, _ in }
+            kind = .object
+        case UInt8(ascii: "["):
+            try elements(depth: depth + 1) { _ in }
+            kind = .array
+        case UInt8(ascii: "t"):
+            try literal("true")
+            kind = .boolean
+        case UInt8(ascii: "f"):
+            try literal("false")
+            kind = .boolean
+        case UInt8(ascii: "n"):
+            try literal("null")
+            kind = .null
+        default:
+            try number()
+            kind = .number
+        }
+        return JSONSlice(kind: kind, raw: slice(from: start), escaped: escaped)
+    }
+
+    private mutating func members(depth: Int, _ member: (JSONSlice, JSONSlice) throws -> Void) throws {
+        position += 1  // {
+        skipSpace()
+        if take("}") { return }
+        repeat {
+            skipSpace()
+            let start = position
+            guard peek == UInt8(ascii: "\"") else { throw error("expected a member's name") }
+            let escaped = try string()
+            let key = JSONSlice(kind: .string, raw: slice(from: start), escaped: escaped)
+            skipSpace()
+            guard take(":") else { throw error("expected ':'") }
+            skipSpace()
+            try member(key, value(depth: depth))
+            skipSpace()
+        } while take(",")
+        guard take("}") else { throw error("expected ',' or '}'") }
+    }
+
+    private mutating func elements(depth: Int, _ element: (JSONSlice) throws -> Void) throws {
+        position += 1  // [
+        skipSpace()
+        if take("]") { return }
+        repeat {
+            skipSpace()
+            try element(value(depth: depth))
+            skipSpace()
+        } while take(",")
+        guard take("]") else { throw error("expected ',' or ']'") }
+    }
+
+    /// Passes a string; true when it holds escapes.
+    private mutating func string() throws -> Bool {
+        position += 1  // "
+        var escaped = false
+        while true {
+            skipPlainText()
+            switch peek {
+            case UInt8(ascii: "\""):
+                position += 1
+                return escaped
+            case UInt8(ascii: "\\"):
+                escaped = true
+                try escape()
+            case .some(let byte) where byte >= 0x80:
+                try multibyteScalar()
+            case .some(let byte) where byte < 0x20:
+                throw error("control character in a string")
+            case .some:
+                position += 1
+            case nil:
+                throw error("unterminated string")
+            }
+        }
+    }
+
+    /// Eight bytes at a time past characters that end nothing and need no look: a string is mostly these.
+    private mutating func skipPlainText() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs: UInt64 = 0x8080_8080_8080_8080
+        while position &+ 8 <= bytes.count {
+            let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            // (x - ones) & ~x & highs marks zero bytes of x; it may also mark bytes above one, which costs only a slower look.
+            let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+            let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+            let special =
+                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
+                | ((word &- (ones &* 0x20)) & ~word) | word
+            if special & highs != 0 { return }
+            position &+= 8
+        }
+    }
+
+    private mutating func escape() throws {
+        position += 1  // backslash
+        switch peek {
+        case .some(let byte) where JSONEscapes.simple(byte) != nil:
+            position += 1
+        case UInt8(ascii: "u"):
+            position += 1
+            for _ in 0..<4 {
+                guard let byte = peek, JSONEscapes.hex(byte) != nil else { throw error("expected four hex digits") }
+                position += 1
+            }
+        default:
+            throw error("unknown escape")
+        }
+    }
+
+    /// One scalar of two to four bytes, as Unicode's table 3-7 allows: no overlong form, surrogate or value past U+10FFFF.
+    private mutating func multibyteScalar() throws {
+        let lead = bytes[position]
+        let (count, second): (Int, ClosedRange<UInt8>)
+        switch lead {
+        case 0xC2...0xDF: (count, second) = (2, 0x80...0xBF)
+        case 0xE0: (count, second) = (3, 0xA0...0xBF)
+        case 0xED: (count, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: (count, second) = (3, 0x80...0xBF)
+        case 0xF0: (count, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: (count, second) = (4, 0x80...0xBF)
+        case 0xF4: (count, second) = (4, 0x80...0x8F)
+        default: throw error("invalid UTF-8")
+        }
+        guard position + count <= bytes.count, second.contains(bytes[position + 1]) else { throw error("invalid UTF-8") }
+        for offset in 2..<max(count, 2) where bytes[position + offset] & 0xC0 != 0x80 { throw error("invalid UTF-8") }
+        position += count
+    }
+
+    private mutating func number() throws {
+        let start = position
+        _ = take("-")
+        if !take("0") { guard digits() else { throw error("expected a value", at: start) } }
+        if take(".") { guard digits() else { throw error("expected digits after '.'") } }
+        if take("e") || take("E") {
+            if !take("+") { _ = take("-") }
+            guard digits() else { throw error("expected digits in the exponent") }
+        }
+    }
+
+    private mutating func digits() -> Bool {
+        let start = position
+        while let byte = peek, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { position += 1 }
+        return position > start
+    }
+
+    private mutating func literal(_ text: StaticString) throws {
+        let end = position + text.utf8CodeUnitCount
+        guard end <= bytes.count, text.withUTF8Buffer({ bytes[position..<end].elementsEqual($0) }) else {
+            throw error("expected a value")
+        }
+        position = end
+    }
+
+    // MARK: The bytes
+
+    private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    private func slice(from start: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard peek == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skipSpace() {
+        while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+    }
+
+    private mutating func end() throws {
+        skipSpace()
+        guard position == bytes.count else { throw error("something follows the value") }
+    }
+
+    private func error(_ problem: String, at offset: Int? = nil) -> JSONError {
+        JSONError(problem: problem, offset: offset ?? position)
+    }
+}
+
+/// The escapes of JSON strings, in both directions' shared tables.
+enum JSONEscapes {
+    /// What a backslash and `byte` stand for; nil for `u` and for anything that is no escape.
+    static func simple(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): byte
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: nil
+        }
+    }
+
+    static func hex(_ byte: UInt8) -> UInt16? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+
+    /// The text of a string's content that ``JSONReader`` has validated.
+    static func decode(_ content: UnsafeRawBufferPointer) -> String {
+        var units: [UInt16] = []  // UTF-16, because escapes are: a pair of \u is one scalar
+        var text = ""
+        var plain = 0
+        var index = 0
+        while index < content.count {
+            guard content[index] == UInt8(ascii: "\\") else {
+                index += 1
+                continue
+            }
+            text += String(decoding: content[plain..<index], as: UTF8.self)
+            if content[index + 1] == UInt8(ascii: "u") {
+                units.removeAll(keepingCapacity: true)
+                while index + 5 < content.count, content[index] == UInt8(ascii: "\\"), content[index + 1] == UInt8(ascii: "u") {
+                    units.append(content[(index + 2)..<(index + 6)].reduce(0) { $0 << 4 | (hex($1) ?? 0) })
+                    index += 6
+                }
+                text += String(decoding: units, as: UTF16.self)
+            } else {
+                text.unicodeScalars.append(Unicode.Scalar(simple(content[index + 1]) ?? 0))
+                index += 2
+            }
+            plain = index
+        }
+        return text + String(decoding: content[plain..<content.count], as: UTF8.self)
+    }
+}

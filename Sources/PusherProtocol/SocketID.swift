@@ -1,0 +1,45 @@
+/// Names one connection for its life, here and on the wire (PROTOCOL C3: digits, a dot, digits).
+///
+/// The second number says where the connection lives, so nothing has to be looked up; the first is random, so that
+/// the next tenant of a slot has another name and a stale reference is seen to be stale.
+package struct SocketID: Hashable, Sendable {
+    /// Random, never 0.
+    package let salt: UInt32
+    /// Loop and slot: eight bits and twenty-four.
+    package let place: UInt32
+
+    /// The loop that owns the connection (0–255).
+    package var loop: Int { Int(place >> 24) }
+    /// The connection's index in its loop's table (0–16,777,215).
+    package var slot: Int { Int(place & 0xFF_FFFF) }
+
+    package init(loop: Int, slot: Int, using random: inout some RandomNumberGenerator) {
+        precondition((0..<256).contains(loop) && (0...0xFF_FFFF).contains(slot), "place out of range")
+        salt = UInt32.random(in: 1...UInt32.max, using: &random)
+        place = UInt32(loop) << 24 | UInt32(slot)
+    }
+
+    /// Reads a `socket_id`. Nil unless both numbers are what this server could have given out.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, Self.isNumber(parts[0]), Self.isNumber(parts[1]),
+            let salt = UInt32(parts[0]), let place = UInt32(parts[1])
+        else { return nil }
+        self.salt = salt
+        self.place = place
+    }
+
+    /// Whether `text` has the form of a socket_id, ours or not: `\A\d+\.\d+\z`.
+    package static func isWellFormed(_ text: some StringProtocol) -> Bool {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { isNumber($0) }
+    }
+
+    private static func isNumber(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}
+
+extension SocketID: CustomStringConvertible {
+    package var description: String { "\(salt).\(place)" }
+}

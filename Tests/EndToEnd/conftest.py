@@ -1,0 +1,139 @@
+"""Fixtures. A test asks for `gateway` and for who talks to it; everything is closed again behind it."""
+
+import contextlib
+import itertools
+import uuid
+
+import pytest
+
+pytest.register_assert_rewrite("harness")
+
+from harness.api import Api  # noqa: E402
+from harness.apps import FIRST, App  # noqa: E402
+from harness.client import Client  # noqa: E402
+from harness.gateway import BINARY, Gateway  # noqa: E402
+from harness.wire import Wire  # noqa: E402
+
+
+def pytest_sessionstart(session):
+    if not BINARY.exists():
+        pytest.exit(f"no program at {BINARY}: build it, or set FLEETWIRE_BINARY", returncode=3)
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch):
+    """The SDKs must reach the loopback directly, whatever the machine's environment says."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture(scope="module")
+def gateways(tmp_path_factory):
+    """The gateways of a module by their number of loops. One that died is replaced, so that it fails one test only."""
+    running: dict[int, Gateway] = {}
+
+    def with_loops(loops: int) -> Gateway:
+        if loops not in running or running[loops].process.poll() is not None:
+            running[loops] = Gateway(tmp_path_factory.mktemp("gateway"), loops=loops)
+        return running[loops]
+
+    yield with_loops
+    with contextlib.ExitStack() as stack:
+        for gateway in running.values():
+            if gateway.process.poll() is None:
+                stack.callback(gateway.stop)
+
+
+@pytest.fixture
+def gateway(request, gateways):
+    """A gateway shared by the module; its number of loops is 2 unless a test is parametrised over it."""
+    gateway = gateways(getattr(request, "param", 2))
+    yield gateway
+    gateway.assert_alive()
+
+
+@pytest.fixture
+def start_gateway(tmp_path):
+    """Starts gateways that belong to one test."""
+    with contextlib.ExitStack() as stack:
+        numbers = itertools.count()
+
+        def start(**settings) -> Gateway:
+            gateway = Gateway(tmp_path / f"gateway{next(numbers)}", **settings)
+            stack.callback(gateway.stop)
+            return gateway
+
+        yield start
+
+
+@pytest.fixture
+def closing():
+    """Closes what it is given at the end of the test: `closing(thing)` answers the thing."""
+    with contextlib.ExitStack() as stack:
+        def keep(thing):
+            stack.callback(thing.close)
+            return thing
+
+        yield keep
+
+
+@pytest.fixture
+def connect(gateway, closing):
+    """Opens greeted connections: `connect()`, `connect(SECOND)`, `connect(protocol=5)`."""
+    return lambda app=FIRST, **query: closing(Client.connect(gateway, app, **query))
+
+
+@pytest.fixture
+def dial(gateway, closing):
+    """Opens a WebSocket without reading anything: for keys and versions that are refused."""
+    return lambda key=FIRST.key, **query: closing(Client.dial(gateway, key, **query))
+
+
+@pytest.fixture
+def wire(gateway, closing):
+    """Opens bare sockets."""
+    return lambda **settings: closing(Wire(gateway, **settings))
+
+
+@pytest.fixture
+def api_of(gateway, closing):
+    """Opens kept-alive API connections: `api_of(SECOND)`."""
+    return lambda app=FIRST: closing(Api(gateway, app))
+
+
+@pytest.fixture
+def api(api_of):
+    return api_of()
+
+
+@pytest.fixture
+def channel():
+    """A channel name nobody else uses: gateways are shared within a module."""
+    return f"channel-{uuid.uuid4().hex[:12]}"
+
+
+class Bystander:
+    """Somebody who was there before and wants nothing but his event."""
+
+    def __init__(self, gateway: Gateway, client: Client, api: Api):
+        self.gateway, self.client, self.api = gateway, client, api
+        self.channel = f"bystander-{uuid.uuid4().hex[:12]}"
+        client.subscribe(self.channel)
+
+    def assert_served(self) -> None:
+        """He gets his event, and it is the first thing he hears; newcomers are served; nothing spins."""
+        self.gateway.assert_alive()
+        self.api.publish(self.channel, "still-here", "yes")
+        self.client.expect("still-here", channel=self.channel, data="yes")
+        with contextlib.closing(Api(self.gateway)) as newcomer:
+            assert newcomer.get("/healthz").status == 200
+        self.gateway.assert_calm()
+
+
+@pytest.fixture
+def bystander(gateway, connect, api_of):
+    """For hostile tests: asserts afterwards that the others did not notice."""
+    bystander = Bystander(gateway, connect(), api_of())
+    yield bystander
+    bystander.assert_served()

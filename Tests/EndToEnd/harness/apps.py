@@ -1,0 +1,33 @@
+"""The applications every gateway under test knows, and what their holders can sign."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+# Seconds a test waits for what must happen. Generous: a slow machine must not fail a test.
+PATIENCE = 15.0
+
+
+@dataclass(frozen=True)
+class App:
+    id: str
+    key: str
+    secret: str
+    enabled: bool = True
+
+    def sign(self, text: str) -> str:
+        return hmac.new(self.secret.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+    def auth(self, socket_id: str, channel: str) -> str:
+        """What an auth endpoint answers for a private channel."""
+        return f"{self.key}:{self.sign(f'{socket_id}:{channel}')}"
+
+    def entry(self, **more) -> dict:
+        """The application as the configuration names it."""
+        entry = {"id": self.id, "key": self.key, "secret": self.secret}
+        return entry | ({} if self.enabled else {"enabled": False}) | more
+
+
+FIRST = App("1001", "key1", "secret1")
+SECOND = App("1002", "key2", "secret2")
+DISABLED = App("1003", "key3", "secret3", enabled=False)

@@ -1,0 +1,148 @@
+"""The program under test: one process, started on a free port and stopped by SIGTERM."""
+
+import json
+import os
+import re
+import resource
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from .apps import DISABLED, FIRST, PATIENCE, SECOND
+
+FOLDER = Path(__file__).resolve().parent.parent
+BINARY = Path(os.environ.get("FLEETWIRE_BINARY") or FOLDER / "../../.build/release/fleetwire").resolve()
+BANNER = re.compile(r"Fleetwire (\S+) listening on (\S+):(\d+)\n")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment without what the gateway would take for overrides of its configuration."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("FLEETWIRE_")} | more
+
+
+def run(*arguments: str, **more: str) -> subprocess.CompletedProcess:
+    """Runs a command of the program to its end."""
+    return subprocess.run([BINARY, *arguments], env=environment(**more), text=True, capture_output=True, timeout=PATIENCE)
+
+
+def flow(value) -> str:
+    """A value as YAML in flow style."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(flow(inner) for inner in value) + "]"
+    return json.dumps(value)
+
+
+def write_config(path: Path, **sections) -> Path:
+    path.write_text("".join(f"{name}: {flow(value)}\n" for name, value in sections.items()))
+    return path
+
+
+class Gateway:
+    """A running gateway. `limits` go to the first application, `server` to that section."""
+
+    def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None, server: dict | None = None,
+                 descriptors: int | None = None):
+        directory.mkdir(parents=True, exist_ok=True)
+        self.loops = loops
+        first = FIRST.entry(limits=limits) if limits else FIRST.entry()
+        self.config = write_config(
+            directory / "fleetwire.yaml",
+            server={"host": "127.0.0.1", "port": 0, "loops": loops, "drain_seconds": 1} | (server or {}),
+            apps=[first, SECOND.entry(), DISABLED.entry()])
+        self.log_path = directory / "stderr.log"
+        limit = None
+        if descriptors:
+            def limit(): resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+        with self.log_path.open("wb") as log:
+            self.process = subprocess.Popen(
+                [BINARY, "serve", "--config", self.config], env=environment(), cwd=directory,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, preexec_fn=limit)
+        self.host = "127.0.0.1"
+        self.stopped = False
+        try:
+            self.version, self.bound_to, self.port = self._banner()
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def _banner(self) -> tuple[str, str, int]:
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        assert ready, f"nothing on stdout within {PATIENCE} s"
+        line = self.process.stdout.readline().decode()
+        match = BANNER.fullmatch(line)
+        assert match, f"stdout began with {line!r}; stderr:\n{self.log()}"
+        return match[1], match[2], int(match[3])
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.host, self.port
+
+    def log(self) -> str:
+        return self.log_path.read_text(errors="replace")
+
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def assert_calm(self) -> None:
+        """Nobody asks for anything, so a loop that still turns is running away.
+
+        The pause is a measuring window, not a wait: a spinning loop fills every one of them.
+        """
+        shares = []
+        for _ in range(10):
+            cpu, wall = self.cpu_seconds(), time.monotonic()
+            time.sleep(0.15)
+            shares.append((self.cpu_seconds() - cpu) / (time.monotonic() - wall))
+            if shares[-1] < 0.3:
+                return
+        raise AssertionError(f"the gateway is busy with nothing to do: {[round(share, 2) for share in shares]} of a core")
+
+    def assert_alive(self) -> None:
+        code = self.process.poll()
+        assert code is None, f"the gateway ended with {code}; its last words:\n{self.log()[-3000:]}"
+
+    def terminate(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> None:
+        """Waits for the end, which must be orderly: exit code 0, and nothing but JSON on stderr."""
+        self.stopped = True
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"still running {PATIENCE} s after SIGTERM; stderr:\n{self.log()[-3000:]}") from None
+        assert code == 0, f"exit code {code}; stderr:\n{self.log()[-3000:]}"
+        more = self.process.stdout.read().decode()
+        assert more == "", f"stdout holds more than its one line: {more!r}"
+        check_log(self.log())
+
+    def stop(self) -> None:
+        if not self.stopped:
+            self.terminate()
+            self.wait()
+
+
+def check_log(text: str) -> list[dict]:
+    """Every line of the log is an object with a time, a level and an event."""
+    entries = []
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            raise AssertionError(f"a log line is not JSON: {line!r}") from None
+        assert isinstance(entry, dict) and {"time", "level", "event"} <= entry.keys(), f"a log line lacks fields: {line!r}"
+        entries.append(entry)
+    return entries

@@ -1,0 +1,47 @@
+"""Prometheus text, read strictly enough to notice when it is not."""
+
+import re
+import time
+
+from .api import Api
+from .apps import PATIENCE
+
+SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[^{}]*\})? (-?[0-9.eE+-]+|NaN|[+-]Inf)')
+COMMENT = re.compile(r"# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)")
+
+
+class Metrics:
+    def __init__(self, text: str):
+        self.types: dict[str, str] = {}
+        self.samples: list[tuple[str, str, float]] = []
+        assert text.endswith("\n"), "the last line must end like the others"
+        for line in text.splitlines():
+            if line.startswith("#"):
+                comment = COMMENT.fullmatch(line)
+                assert comment, f"not a comment of Prometheus text: {line!r}"
+                if comment[1] == "TYPE":
+                    assert comment[2] not in self.types, f"{comment[2]} is typed twice"
+                    self.types[comment[2]] = comment[3]
+            elif line:
+                sample = SAMPLE.fullmatch(line)
+                assert sample, f"not a sample of Prometheus text: {line!r}"
+                self.samples.append((sample[1], sample[2] or "", float(sample[3])))
+
+    def total(self, family: str) -> float:
+        """The sum over all labels; 0 for a family without samples yet."""
+        return sum(value for name, _, value in self.samples if name == family)
+
+
+def scrape(api: Api) -> Metrics:
+    answer = api.get("/metrics")
+    assert answer.status == 200, answer
+    assert answer.headers["content-type"].startswith("text/plain"), answer.headers
+    return Metrics(answer.text)
+
+
+def eventually(api: Api, family: str, value: float) -> None:
+    """For a figure that follows something the wire does not show, such as the end of a connection."""
+    deadline = time.monotonic() + PATIENCE
+    while (seen := scrape(api).total(family)) != value:
+        assert time.monotonic() < deadline, f"{family} is {seen}, not {value}"
+        time.sleep(0.02)

@@ -1,0 +1,188 @@
+"""A bare socket, for what well-behaved libraries refuse to send."""
+
+import json
+import os
+import select
+import socket
+import struct
+
+from .apps import FIRST, PATIENCE
+from .api import Answer
+from .gateway import Gateway
+
+TEXT, BINARY, CLOSE, PING, PONG, CONTINUATION = 1, 2, 8, 9, 10, 0
+
+
+def request(method: str, target: str, body: bytes = b"", headers: list[str] | None = None, length: bool = True) -> bytes:
+    """An HTTP/1.1 request as bytes; `headers` are whole lines."""
+    lines = [f"{method} {target} HTTP/1.1", "Host: localhost"] + (headers or [])
+    if length and (body or method == "POST"):
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join(lines + ["", ""]).encode() + body
+
+
+def upgrade(target: str = f"/app/{FIRST.key}?protocol=7", method: str = "GET", leave_out: str = "", **replaced: str) -> bytes:
+    headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+               "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    headers |= {name.replace("_", "-"): value for name, value in replaced.items()}
+    return request(method, target, headers=[f"{name}: {value}" for name, value in headers.items() if name != leave_out])
+
+
+def frame(opcode: int, payload: bytes = b"", first: int = 0x80, masked: bool = True, length: int | None = None) -> bytes:
+    """A frame; `first` holds FIN and the reserved bits, `length` may lie."""
+    length = len(payload) if length is None else length
+    mask_bit = 0x80 if masked else 0
+    if length < 126:
+        head = struct.pack("!BB", first | opcode, mask_bit | length)
+    elif length < 65536:
+        head = struct.pack("!BBH", first | opcode, mask_bit | 126, length)
+    else:
+        head = struct.pack("!BBQ", first | opcode, mask_bit | 127, length)
+    if not masked:
+        return head + payload
+    mask = os.urandom(4)
+    pad = mask * (len(payload) // 4 + 1)
+    return head + mask + bytes(byte ^ key for byte, key in zip(payload, pad))
+
+
+class Wire:
+    """Reading answers None at the end of the stream, however it ended, and fails when nothing comes in time."""
+
+    def __init__(self, gateway: Gateway, receive_buffer: int | None = None):
+        self.socket = socket.socket()
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(gateway.address)
+        self.buffer = b""
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def send_as_taken(self, data: bytes) -> None:
+        """Like `send`, for data that the other side may cut off."""
+        try:
+            self.socket.sendall(data)
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+
+    def finish(self) -> None:
+        """No more from this side; the other may still speak."""
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # the other side was faster
+
+    def reset(self) -> None:
+        """Ends the connection with a RST, as a crashed peer would."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def readable(self, seconds: float = 0) -> bool:
+        return bool(self.buffer) or bool(select.select([self.socket], [], [], seconds)[0])
+
+    def _more(self) -> bool:
+        try:
+            data = self.socket.recv(65536)
+        except (ConnectionResetError, BrokenPipeError):
+            return False
+        except TimeoutError:
+            raise AssertionError(f"nothing within {PATIENCE} s; so far {self.buffer[:200]!r}") from None
+        self.buffer += data
+        return bool(data)
+
+    def take(self, count: int) -> bytes | None:
+        while len(self.buffer) < count:
+            if not self._more():
+                return None
+        data, self.buffer = self.buffer[:count], self.buffer[count:]
+        return data
+
+    def rest(self) -> bytes:
+        """Everything up to the end of the stream."""
+        while self._more():
+            pass
+        data, self.buffer = self.buffer, b""
+        return data
+
+    def ended(self) -> bool:
+        """True when the stream ends here, False when more bytes come."""
+        return not self.buffer and not self._more()
+
+    # HTTP
+
+    def answer(self, head: bool = False) -> Answer | None:
+        """The next HTTP answer; None when the stream ends before a whole one."""
+        while b"\r\n\r\n" not in self.buffer:
+            if not self._more():
+                return None
+        header, _, self.buffer = self.buffer.partition(b"\r\n\r\n")
+        first, *lines = header.decode("latin-1").split("\r\n")
+        version, status = first.split(" ")[:2]
+        assert version in ("HTTP/1.1", "HTTP/1.0"), first
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        status = int(status)
+        if head or status < 200 or status in (204, 304):
+            return Answer(status, headers, b"")
+        if "content-length" not in headers:
+            return Answer(status, headers, self.rest())
+        body = self.take(int(headers["content-length"]))
+        return None if body is None else Answer(status, headers, body)
+
+    # WebSocket
+
+    def open(self, target: str = f"/app/{FIRST.key}?protocol=7") -> dict:
+        """Upgrades and takes the greeting; answers its data."""
+        self.send(upgrade(target))
+        return self.greeting()
+
+    def greeting(self) -> dict:
+        answer = self.answer()
+        assert answer and answer.status == 101, answer
+        return json.loads(self.expect("pusher:connection_established")["data"])
+
+    def say(self, event: str, data=None) -> None:
+        self.send(frame(TEXT, json.dumps({"event": event, "data": data}).encode()))
+
+    def subscribe(self, channel: str) -> None:
+        self.say("pusher:subscribe", {"channel": channel})
+        assert self.expect("pusher_internal:subscription_succeeded")["channel"] == channel
+
+    def next_frame(self) -> tuple[int, bytes] | None:
+        """The next frame's opcode and payload. The gateway neither masks nor fragments what it sends."""
+        head = self.take(2)
+        if head is None:
+            return None
+        assert head[0] & 0x70 == 0, f"reserved bits are set: {head!r}"
+        assert head[0] & 0x80 and not head[1] & 0x80, f"fragmented or masked: {head!r}"
+        length = head[1]
+        if length > 125:
+            extended = self.take(2 if length == 126 else 8)
+            if extended is None:
+                return None
+            length = int.from_bytes(extended, "big")
+        payload = self.take(length)
+        return None if payload is None else (head[0] & 0x0F, payload)
+
+    def expect(self, event: str) -> dict:
+        got = self.next_frame()
+        assert got and got[0] == TEXT, got
+        message = json.loads(got[1])
+        assert message["event"] == event, message
+        return message
+
+    def close_code(self) -> int:
+        """The code of the close frame that comes next; 1006 when the stream ends without one."""
+        got = self.next_frame()
+        if got is None:
+            return 1006
+        opcode, payload = got
+        assert opcode == CLOSE, f"expected a close frame, got {opcode}: {payload!r}"
+        return int.from_bytes(payload[:2], "big") if payload else 1005
