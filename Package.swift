@@ -23,6 +23,7 @@ let package = Package(
         // C libraries: a module map and a small shim header each, no logic.
         .systemLibrary(name: "CLibev", providers: [.apt(["libev-dev"])]),
         .systemLibrary(name: "CLibwebsockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
@@ -32,12 +33,12 @@ let package = Package(
 
         // Adapters, each to one thing outside.
         module("Signing", ["COpenSSL"]),
-        module("Threads"),
+        module("Threads", ["CLinux"]),
         module("Observability", ["Threads"]),
         module("Configuration", ["PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
-        module("HTTPAPI", ["PusherProtocol", "Signing"]),
-        module("Server", ["CLibev", "CLibwebsockets", "Threads"]),
+        module("HTTPAPI", ["PusherProtocol", "FanOut", "Signing", "Threads"]),
+        module("Server", ["CLinux", "CLibev", "CLibwebsockets", "PusherProtocol", "Threads", "HTTPAPI"]),
 
         // Composition, and the seeded world that proves the pure modules.
         module(

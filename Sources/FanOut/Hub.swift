@@ -43,9 +43,10 @@ package struct Hub {
     package var channelCount: Int { channels.count - freeSlots.count }
 
     /// - Parameters:
-    ///   - loopCount: how many loops there are (1–256).
+    ///   - loopCount: how many loops there are (1–64, see ``LoopSet/loopsMax``).
     ///   - appCount: how many applications there are.
     package init(loopCount: Int, appCount: Int) {
+        precondition((1...LoopSet.loopsMax).contains(loopCount), "a loop out of range would never hear an event")
         self.loopCount = loopCount
         apps = Array(repeating: [:], count: appCount)
         connections = Array(repeating: [], count: loopCount)

@@ -89,6 +89,6 @@ private struct Envelope {
 }
 
 extension String {
-    /// The text, short enough to be quoted back in an error.
-    package var clipped: String { utf8.count <= 200 ? self : String(prefix(100)) + "…" }
+    /// The text, short enough to be quoted back in an error: cut by scalars, for one character may be as long as a text.
+    package var clipped: String { utf8.count <= 200 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(100))) + "…" }
 }

@@ -3,10 +3,13 @@
 /// Encoded once and shared by every recipient: an immutable array is one allocation and one pointer.
 package struct Frame: Equatable, Sendable {
     package let bytes: [UInt8]
+    /// How many messages the bytes hold.
+    package let messageCount: Int
 
     /// Frames `payload`, the pieces of one text message, unmasked as servers must.
     package init(pieces payload: [UnsafeRawBufferPointer]) {
         let length = payload.reduce(0) { $0 + $1.count }
+        messageCount = 1
         bytes = [UInt8](unsafeUninitializedCapacity: length + 10) { buffer, count in
             count = Self.writeHeader(length: length, to: buffer)
             for piece in payload where !piece.isEmpty {
@@ -20,11 +23,12 @@ package struct Frame: Equatable, Sendable {
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
     /// Several frames behind each other, to leave in one write.
-    package init(joining frames: some Sequence<Frame>) {
+    package init(joining frames: some Collection<Frame>) {
         var joined: [UInt8] = []
         joined.reserveCapacity(frames.reduce(0) { $0 + $1.bytes.count })
         for frame in frames { joined.append(contentsOf: frame.bytes) }
         bytes = joined
+        messageCount = frames.reduce(0) { $0 + $1.messageCount }
     }
 
     private static func writeHeader(length: Int, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {

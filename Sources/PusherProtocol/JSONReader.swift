@@ -40,7 +40,8 @@ package struct JSONSlice {
     /// Whether this is the string `text`, however it was escaped.
     package func equals(_ text: StaticString) -> Bool {
         guard let content = stringContent else { return false }
-        if escaped { return JSONEscapes.decode(content) == text.description }
+        // As bytes: Swift's == compares what Unicode holds equivalent, and the Kelvin sign is a K.
+        if escaped { return JSONEscapes.decode(content).utf8.elementsEqual(text.description.utf8) }
         return text.withUTF8Buffer { $0.count == content.count && content.elementsEqual($0) }
     }
 }
@@ -80,7 +81,6 @@ package struct JSONReader {
     // MARK: The grammar
 
     private mutating func value(depth: Int) throws -> JSONSlice {
-        guard depth <= Self.depthMax else { throw error("nested deeper than \(Self.depthMax)") }
         let start = position
         var escaped = false
         let kind: JSONSlice.Kind
@@ -111,7 +111,7 @@ package struct JSONReader {
     }
 
     private mutating func members(depth: Int, _ member: (JSONSlice, JSONSlice) throws -> Void) throws {
-        position += 1  // {
+        try enter(depth)  // {
         skipSpace()
         if take("}") { return }
         repeat {
@@ -130,7 +130,7 @@ package struct JSONReader {
     }
 
     private mutating func elements(depth: Int, _ element: (JSONSlice) throws -> Void) throws {
-        position += 1  // [
+        try enter(depth)  // [
         skipSpace()
         if take("]") { return }
         repeat {
@@ -139,6 +139,11 @@ package struct JSONReader {
             skipSpace()
         } while take(",")
         guard take("]") else { throw error("expected ',' or ']'") }
+    }
+
+    private mutating func enter(_ depth: Int) throws {
+        guard depth <= Self.depthMax else { throw error("nested deeper than \(Self.depthMax)") }
+        position += 1
     }
 
     /// Passes a string; true when it holds escapes.

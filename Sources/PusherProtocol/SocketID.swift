@@ -27,6 +27,8 @@ package struct SocketID: Hashable, Sendable {
         else { return nil }
         self.salt = salt
         self.place = place
+        // One connection, one name: neither leading zeros nor a salt that is never drawn.
+        guard salt > 0, description == text else { return nil }
     }
 
     /// Whether `text` has the form of a socket_id, ours or not: `\A\d+\.\d+\z`.

@@ -26,7 +26,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
         }
         switch name.access {
         case .open: break
-        case .signed: try check(text: "\(socket):\(name.text)", key: key, verify)
+        case .signed: try check(text: SigningText.subscription(socket, name), key: key, verify)
         case .presence: throw ProtocolError("Presence channels are not supported: \(name.text)")
         }
         return SubscriptionGrant(channel: name)
@@ -39,7 +39,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
             throw ProtocolError("Subscribing to \(channel) needs auth: ask your authorization endpoint", code: 4009)
         }
         // A signature holds no colon, a key might: the last one separates them.
-        guard let colon = auth.lastIndex(of: ":"), auth[..<colon] == key else {
+        guard let colon = auth.lastIndex(of: ":"), auth[..<colon].utf8.elementsEqual(key.utf8) else {
             throw ProtocolError("Invalid auth for \(channel): expected KEY:SIGNATURE with this application's key", code: 4009)
         }
         guard verify(text, auth[auth.index(after: colon)...]) else {

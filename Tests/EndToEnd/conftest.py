@@ -9,7 +9,7 @@ import pytest
 pytest.register_assert_rewrite("harness")
 
 from harness.api import Api  # noqa: E402
-from harness.apps import FIRST, App  # noqa: E402
+from harness.apps import FIRST  # noqa: E402
 from harness.client import Client  # noqa: E402
 from harness.gateway import BINARY, Gateway  # noqa: E402
 from harness.wire import Wire  # noqa: E402

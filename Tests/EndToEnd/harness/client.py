@@ -1,6 +1,7 @@
 """A Pusher client that says exactly what it is told and expects exactly what it is told."""
 
 import json
+from contextlib import ExitStack
 from urllib.parse import urlencode
 
 from websockets.exceptions import ConnectionClosed
@@ -19,9 +20,10 @@ class Client:
     def __init__(self, gateway: Gateway, target: str):
         self.socket_id = None
         self.gateway = gateway
-        self.socket = connect(
+        self.stack = ExitStack()
+        self.socket = self.stack.enter_context(connect(
             f"ws://{gateway.host}:{gateway.port}{target}", proxy=None, compression=None, ping_interval=None,
-            open_timeout=PATIENCE, close_timeout=PATIENCE, max_size=None, max_queue=None)
+            open_timeout=PATIENCE, close_timeout=PATIENCE, max_size=None, max_queue=None))
 
     @classmethod
     def dial(cls, gateway: Gateway, key: str = FIRST.key, **query) -> "Client":
@@ -128,4 +130,4 @@ class Client:
         raise AssertionError(f"expected the connection to close, got {message!r}")
 
     def close(self) -> None:
-        self.socket.close()
+        self.stack.close()

@@ -55,9 +55,11 @@ class Gateway:
             server={"host": "127.0.0.1", "port": 0, "loops": loops, "drain_seconds": 1} | (server or {}),
             apps=[first, SECOND.entry(), DISABLED.entry()])
         self.log_path = directory / "stderr.log"
-        limit = None
-        if descriptors:
-            def limit(): resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+        def limit() -> None:
+            if descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
                 [BINARY, "serve", "--config", self.config], env=environment(), cwd=directory,

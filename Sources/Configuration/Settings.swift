@@ -1,0 +1,82 @@
+import PusherProtocol
+
+/// Everything an operator decides, as one plain value: read and checked once at start, then passed around.
+///
+/// `Settings()` is the development default: loopback, port 6001, one app with well-known credentials.
+/// A key exists only once something honours it; `Settings+Keys.swift` maps keys to these fields.
+package struct Settings: Equatable, Sendable {
+    /// Where the gateway listens, and how it stops.
+    package var server = Server()
+    /// Who may use the gateway: at least one app, with distinct ids and keys.
+    package var apps = [App(id: "1001", key: "key1", secret: "secret1")]
+    /// What Prometheus reads.
+    package var metrics = Metrics()
+    /// What is logged, and how.
+    package var log = Log()
+
+    package init() {}
+
+    /// Where the gateway listens, and how it stops.
+    package struct Server: Equatable, Sendable {
+        /// The address to listen on: an IP address or a host name.
+        package var host = "127.0.0.1"
+        /// The TCP port to listen on (0–65,535). 0: any free port.
+        package var port = 6001
+        /// Event loops, a thread each (0–64). 0: one per core.
+        package var loops = 0
+        /// Seconds over which a stopping gateway lets its connections go (0–300).
+        package var drainSeconds = 10
+
+        package init() {}
+    }
+
+    /// One application: the credentials its clients and backends present, and what it may ask for.
+    package struct App: Equatable, Sendable {
+        /// Names the app in REST paths: 1–64 letters, digits, `_` or `-`, and no other app's.
+        package var id: String
+        /// Names the app to its clients: 1–64 letters, digits, `_` or `-`, and no other app's.
+        package var key: String
+        /// Signs REST requests and channel grants: any text that is not empty.
+        package var secret: String
+        /// False: the app stays configured, and everybody who asks for it is refused.
+        package var enabled = true
+        /// Bounds on what the app may ask for, each with its unit and range.
+        package var limits = Limits()
+
+        package init(id: String, key: String, secret: String) {
+            self.id = id
+            self.key = key
+            self.secret = secret
+        }
+    }
+
+    /// What Prometheus reads.
+    package struct Metrics: Equatable, Sendable {
+        /// The first word of every metric's name: `[a-z_][a-z0-9_]*`.
+        package var prefix = "fleetwire"
+        /// The bearer token that opens the metrics: printable ASCII without spaces. Empty: loopback only, no token.
+        package var token = ""
+
+        package init() {}
+    }
+
+    /// What is logged, and how.
+    package struct Log: Equatable, Sendable {
+        /// The least severe level that is written.
+        package var level = Level.info
+        /// How a line is written.
+        package var format = Format.json
+
+        package init() {}
+
+        /// How much a line matters, least first.
+        package enum Level: String, CaseIterable, Sendable {
+            case debug, info, warning, error
+        }
+
+        /// How a line is written: an object for machines, or words for a terminal.
+        package enum Format: String, CaseIterable, Sendable {
+            case json, text
+        }
+    }
+}

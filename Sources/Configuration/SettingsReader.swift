@@ -1,0 +1,111 @@
+import Yams
+
+/// Where something stands: the file and line of a value, or the variable that holds it.
+struct Place {
+    var file: String
+    var line: Int?
+    /// The key's path; empty for a variable, whose name says it.
+    var key = ""
+}
+
+/// One reading of the configuration: what its sections share, and the problems they meet.
+final class SettingsReader {
+    /// Beyond so many, the file is no configuration, and more would only bury the first.
+    static let problemsMax = 100
+    static let variablePrefix = "FLEETWIRE_"
+    /// Variables that are ours and no setting: the command line takes the file's path from this one.
+    static let otherVariables = ["FLEETWIRE_CONFIG"]
+
+    let file: String
+    let substitution: Substitution
+    /// In the order of the file, then those of the environment.
+    private(set) var problems: [ConfigurationError] = []
+    /// Every key that was asked for: all there are.
+    var keys = KnownNames()
+    /// The lists among them, which no variable reaches into.
+    var lists: [String] = []
+    private(set) var variables = KnownNames()
+    private var unknown: [Place] = []
+    private var claims: [String: String] = [:]
+
+    init(file: String, substitution: Substitution) {
+        self.file = file
+        self.substitution = substitution
+    }
+
+    /// Reads the whole by `table`. Text that is no YAML counts as empty, so that the environment is checked as well.
+    func read(_ yaml: String, table: (Section) -> Void) {
+        var root: Node?
+        do {
+            root = try YAMLText(yaml).root()
+        } catch {
+            report(error.problem, at: place("", error.line))
+        }
+        Section(root, reader: self).finish(table)
+        explainUnknownKeys()
+        explainUnknownVariables()
+        let inOrder = problems.enumerated().sorted {
+            ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
+        }
+        problems = inOrder.map(\.element)
+    }
+
+    // MARK: What sections report
+
+    var isFull: Bool { problems.count >= Self.problemsMax }
+
+    func place(_ path: String, _ line: Int?) -> Place {
+        Place(file: file, line: line, key: path)
+    }
+
+    func report(_ problem: String, at place: Place) {
+        guard !isFull else { return }
+        problems.append(ConfigurationError(file: place.file, line: place.line, key: place.key, problem: problem))
+    }
+
+    /// Explained at the end, when every key has been asked for and the nearest one is known.
+    func reportUnknown(_ place: Place) {
+        if unknown.count < Self.problemsMax { unknown.append(place) }
+    }
+
+    /// The environment's value for a key. Asking makes the variable a known one.
+    func variable(for path: String) -> (text: String, Place)? {
+        let name = Self.variable(path)
+        variables.insert(name)
+        return substitution.environment[name].map { ($0, Place(file: name)) }
+    }
+
+    /// Who has claimed this value for the same purpose before, if anybody.
+    func claim(_ value: String, as purpose: String, for place: Place) -> String? {
+        let claim = "\(purpose) \(value)"
+        if let other = claims[claim] { return other }
+        claims[claim] = place.key
+        return nil
+    }
+
+    // MARK: Unknown names
+
+    private func explainUnknownKeys() {
+        for place in unknown {
+            report("unknown key" + suggestion(keys.nearest(to: place.key)), at: place)
+        }
+    }
+
+    private func explainUnknownVariables() {
+        let ours = substitution.environment.keys.filter { $0.hasPrefix(Self.variablePrefix) }
+        let known = Set(variables.names + Self.otherVariables)
+        for name in ours.sorted() where !known.contains(name) {
+            let list = lists.first { name.hasPrefix(Self.variable($0)) }
+            let hint = list.map { "; \($0) is a list, which only the file sets" }
+            report("unknown variable" + (hint ?? suggestion(variables.nearest(to: name))), at: Place(file: name))
+        }
+    }
+
+    private func suggestion(_ name: String?) -> String {
+        name.map { "; did you mean \($0)?" } ?? ""
+    }
+
+    private static func variable(_ path: String) -> String {
+        variablePrefix + path.uppercased().replacing(".", with: "_")
+    }
+}

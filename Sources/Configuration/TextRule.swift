@@ -1,0 +1,42 @@
+/// What a text must look like: the words that say so in an error, and the test itself.
+struct TextRule: Sendable {
+    /// Completes "expected …".
+    let expected: String
+    let accepts: @Sendable (String) -> Bool
+
+    init(_ expected: String, accepts: @escaping @Sendable (String) -> Bool) {
+        self.expected = expected
+        self.accepts = accepts
+    }
+}
+
+extension TextRule {
+    static let nonEmpty = TextRule("a text that is not empty") { !$0.isEmpty }
+
+    /// Whether it resolves is for the system to say when the gateway binds; this stops what cannot be one.
+    static let host = TextRule("an IP address or a host name") {
+        (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
+    }
+
+    /// Ids and keys stand in URL paths, so they need no escaping.
+    static let identifier = TextRule("1 to 64 letters, digits, _ or -") {
+        (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isNameByte)
+    }
+
+    static let metricsPrefix = TextRule("lower-case letters, digits and _, with no digit first") {
+        guard let first = $0.utf8.first, !first.isDigit else { return false }
+        return $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "_") }
+    }
+
+    /// A token that no header could carry would lock everybody out.
+    static let token = TextRule("printable ASCII without spaces, or \"\"") {
+        $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}
+
+extension UInt8 {
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    var isLowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
+    var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }  // 0x20 is all that sets the cases apart
+    var isNameByte: Bool { isLetterOrDigit || self == UInt8(ascii: "_") || self == UInt8(ascii: "-") }
+}

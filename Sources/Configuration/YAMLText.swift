@@ -1,0 +1,99 @@
+import Yams
+
+/// A text that should be YAML, and the tree it stands for.
+struct YAMLText {
+    /// Aliases of aliases make a short text a tree of any size: as a key it takes for ever to compare, and one that is
+    /// deep enough overflows the stack when it is freed. So few can do neither, and the parser bounds plain nesting.
+    static let aliasesMax = 20
+
+    private let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    /// What keeps a text from being YAML. It quotes no line of it: the line may hold a secret.
+    struct Failure: Error {
+        let line: Int?
+        let problem: String
+    }
+
+    /// Nil when there is nothing but comments.
+    func root() throws(Failure) -> Node? {
+        let aliases = countAliases()
+        guard aliases <= Self.aliasesMax else {
+            let problem = "expected at most \(Self.aliasesMax) aliases such as *name, found \(aliases)"
+            throw Failure(line: nil, problem: problem)
+        }
+        do {
+            return try Yams.compose(yaml: text, .default, .default, .utf8)
+        } catch let error as YamlError {
+            throw failure(error)
+        } catch {
+            throw Failure(line: nil, problem: "not valid YAML")
+        }
+    }
+
+    /// Counts what looks like an alias, in quotes and comments too: the count need only never be too low.
+    private func countAliases() -> Int {
+        var count = 0
+        var (previous, last): (UInt8, UInt8) = (0, 0)
+        for byte in text.utf8 {
+            if last == UInt8(ascii: "*") && !previous.isLetterOrDigit && byte.isNameByte { count += 1 }
+            (previous, last) = (last, byte)
+        }
+        return count
+    }
+
+    private func failure(_ error: YamlError) -> Failure {
+        switch error {
+        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
+            .composer(let context, let problem, let mark, _):
+            let circumstance = context.map { "\($0.text) (line \($0.mark.line)), " } ?? ""
+            return Failure(line: mark.line, problem: "not valid YAML: \(circumstance)\(problem)")
+        case .reader(let problem, let offset, _, _):
+            return Failure(line: offset.map(line(at:)), problem: "not valid YAML: \(problem)")
+        case .duplicatedKeysInMapping(let keys, let context):
+            let names = keys.map(Quotation.of).joined(separator: ", ")
+            return Failure(line: context.mark.line, problem: "expected each key of a map once, found more of \(names)")
+        default:
+            return Failure(line: nil, problem: "not valid YAML")
+        }
+    }
+
+    private func line(at offset: Int) -> Int {
+        1 + text.prefix(offset).count(where: \.isNewline)
+    }
+}
+
+extension Node {
+    /// A scalar's text as it was written: `1001`, `007` and `yes` are what they look like.
+    var text: String? {
+        guard case .scalar(let scalar) = self, !isNothing, localTag == nil else { return nil }
+        return scalar.string
+    }
+
+    /// A key without a value, or YAML's null.
+    var isNothing: Bool {
+        guard case .scalar(let scalar) = self, scalar.style == .plain else { return false }
+        return ["", "~", "null", "Null", "NULL"].contains(scalar.string) && localTag == nil
+    }
+
+    /// What an error calls this node; its content stays out of it.
+    var kind: String {
+        if let localTag { return "a value tagged \(localTag)" }
+        switch self {
+        case .scalar: return isNothing ? "nothing" : "a text"
+        case .mapping: return "a map"
+        case .sequence(let nodes): return nodes.isEmpty ? "an empty list" : "a list"
+        case .alias: return "an alias"
+        }
+    }
+
+    /// A tag such as `!vault` asks for something that nobody here does; taking the text for the value would be wrong.
+    private var localTag: String? {
+        guard case .scalar(let scalar) = self else { return nil }
+        let tag = scalar.tag.description
+        return tag.hasPrefix("!") && tag != "!" ? Quotation.of(tag) : nil
+    }
+}

@@ -1,0 +1,88 @@
+import Configuration
+import Glibc
+import HTTPAPI
+import Observability
+import Server
+import Threads
+
+/// The running gateway: threads, and the signals that end them.
+package struct Service {
+    private let blueprint: Blueprint
+    private let listener: Listener
+    private let threads: [Thread]
+    private let signals: SignalWait
+
+    /// Where it listens: the configured port, or the one that port 0 became.
+    package var port: UInt16 { listener.port }
+
+    /// Starts to serve.
+    /// - Throws: ``SystemError`` when the address cannot be bound.
+    package init(settings: Settings, log: Log) throws(SystemError) {
+        // Before any thread is made, so that all inherit it: signals come to whoever waits for them.
+        signals = SignalWait()
+        listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
+        let blueprint = Blueprint(settings: settings, log: log)
+        let listener = self.listener
+        // One after the other, all before the first serves: making a library context is not safe beside one that runs.
+        let start = Gate(blueprint.wakeups.count)
+        threads = blueprint.wakeups.indices.map { index in
+            let thread = Thread(name: "loop-\(index)") {
+                let node = Node(index: index, blueprint: blueprint)
+                start.arriveAndWait()
+                node.run(listeningOn: index == 0 ? listener : nil)
+            }
+            start.waitForArrival()
+            return thread
+        }
+        start.open()
+        self.blueprint = blueprint
+        blueprint.board.setReady(true)
+        log.info(
+            "listening",
+            ["host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count)])
+    }
+
+    /// Serves until SIGTERM or SIGINT, then drains: not ready, no new connections, clients told to come back, exit.
+    /// A second signal ends the drain at once.
+    package func runUntilSignalled() {
+        let first = signals.wait()
+        blueprint.board.setReady(false)
+        blueprint.log.info(
+            "draining", ["signal": .number(Int(first)), "seconds": .number(blueprint.settings.server.drainSeconds)])
+        for loop in blueprint.wakeups.indices {
+            blueprint.hub.post(.drain(seconds: blueprint.settings.server.drainSeconds), to: loop)
+        }
+        let hub = blueprint.hub
+        let loops = blueprint.wakeups.indices
+        let signals = self.signals
+        // Not joined: it may wait for ever for a second signal.
+        _ = Thread(name: "second-signal") {
+            _ = signals.wait()
+            for loop in loops { hub.post(.stop, to: loop) }
+        }
+        for thread in threads { thread.join() }
+        blueprint.log.info("stopped")
+    }
+}
+
+/// SIGTERM and SIGINT, taken by whoever waits instead of interrupting anybody. SIGPIPE is ignored: writes say it.
+private struct SignalWait: Sendable {
+    private let set: sigset_t
+
+    init() {
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGTERM)
+        sigaddset(&set, SIGINT)
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        signal(SIGPIPE, SIG_IGN)
+        self.set = set
+    }
+
+    func wait() -> Int32 {
+        var set = set
+        var number: Int32 = 0
+        while sigwait(&set, &number) != 0 {}
+        return number
+    }
+}

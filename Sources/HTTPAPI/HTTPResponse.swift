@@ -1,0 +1,68 @@
+/// An answer, ready to be written (RFC 9112).
+package struct HTTPResponse: Equatable, Sendable {
+    package let status: Int
+    package let contentType: String
+    package let body: [UInt8]
+    /// Further headers, such as `Allow`.
+    package let headers: [String: String]
+
+    package init(_ status: Int, contentType: String, body: some Sequence<UInt8>, headers: [String: String] = [:]) {
+        self.status = status
+        self.contentType = contentType
+        self.body = Array(body)
+        self.headers = headers
+    }
+
+    /// A plain text line, as Pusher's API words its errors.
+    package static func text(_ status: Int, _ text: String, headers: [String: String] = [:]) -> HTTPResponse {
+        HTTPResponse(status, contentType: "text/plain; charset=utf-8", body: (text + "\n").utf8, headers: headers)
+    }
+
+    package static func json(_ status: Int, _ json: some Sequence<UInt8>) -> HTTPResponse {
+        HTTPResponse(status, contentType: "application/json", body: json)
+    }
+
+    /// 200 `{}`: what a publish answers.
+    package static let emptyObject = HTTPResponse.json(200, "{}".utf8)
+
+    /// Appends status line, headers and body to `bytes`.
+    /// - Parameters:
+    ///   - withoutBody: for HEAD: the headers of the body, but not the body.
+    ///   - closing: tells the client that the connection ends with this answer.
+    package func write(to bytes: inout [UInt8], withoutBody: Bool, closing: Bool) {
+        bytes.append(contentsOf: "HTTP/1.1 ".utf8)
+        bytes.append(contentsOf: String(status).utf8)
+        bytes.append(UInt8(ascii: " "))
+        bytes.append(contentsOf: Self.reason(status).utf8)
+        bytes.append(contentsOf: "\r\nContent-Type: ".utf8)
+        bytes.append(contentsOf: contentType.utf8)
+        bytes.append(contentsOf: "\r\nContent-Length: ".utf8)
+        bytes.append(contentsOf: String(body.count).utf8)
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
+            bytes.append(contentsOf: "\r\n\(name): \(value)".utf8)
+        }
+        if closing { bytes.append(contentsOf: "\r\nConnection: close".utf8) }
+        bytes.append(contentsOf: "\r\n\r\n".utf8)
+        if !withoutBody { bytes.append(contentsOf: body) }
+    }
+
+    private static func reason(_ status: Int) -> String {
+        switch status {
+        case 200: "OK"
+        case 202: "Accepted"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 409: "Conflict"
+        case 411: "Length Required"
+        case 413: "Content Too Large"
+        case 426: "Upgrade Required"
+        case 431: "Request Header Fields Too Large"
+        case 501: "Not Implemented"
+        case 503: "Service Unavailable"
+        default: "Unknown"
+        }
+    }
+}

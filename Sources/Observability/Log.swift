@@ -1,0 +1,93 @@
+import Glibc
+import Threads
+
+/// Structured log: one line per record on standard error, JSON or text.
+///
+/// A record is an event's name and its fields, so that what can be grepped can be counted.
+package struct Log: Sendable {
+    package enum Level: Int, Sendable, CaseIterable {
+        case debug
+        case info
+        case warning
+        case error
+    }
+
+    package enum Format: Sendable {
+        case json
+        case text
+    }
+
+    /// A field's value.
+    package enum Value: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByStringInterpolation {
+        case text(String)
+        case number(Int)
+
+        package init(stringLiteral value: String) { self = .text(value) }
+        package init(integerLiteral value: Int) { self = .number(value) }
+    }
+
+    private let level: Level
+    private let format: Format
+    private let sink: @Sendable (String) -> Void
+
+    /// - Parameter sink: takes each line, newline included; by default standard error, in one write.
+    package init(level: Level, format: Format, sink: @escaping @Sendable (String) -> Void = Log.standardError) {
+        self.level = level
+        self.format = format
+        self.sink = sink
+    }
+
+    package func debug(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.debug, event, fields) }
+    package func info(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.info, event, fields) }
+    package func warning(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.warning, event, fields) }
+    package func error(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.error, event, fields) }
+
+    private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, Value>) {
+        guard level.rawValue >= self.level.rawValue else { return }
+        let time = Clock.iso8601(milliseconds: Clock.unixMilliseconds())
+        switch format {
+        case .json:
+            var line = #"{"time":"\#(time)","level":"\#(level)","event":\#(Self.quoted(event))"#
+            for (name, value) in fields { line += ",\(Self.quoted(name)):\(Self.json(value))" }
+            sink(line + "}\n")
+        case .text:
+            var line = "\(time) \(level) \(event)"
+            for (name, value) in fields { line += " \(name)=\(Self.json(value))" }
+            sink(line + "\n")
+        }
+    }
+
+    private static func json(_ value: Value) -> String {
+        switch value {
+        case .text(let text): quoted(text)
+        case .number(let number): String(number)
+        }
+    }
+
+    /// A JSON string; control characters become escapes, so that a record is always one line.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\\(scalar)"
+            case _ where scalar.value < 0x20:
+                quoted += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+
+    /// Standard error, one write per line. A log that cannot be written must not stop the service, so errors end here.
+    package static let standardError: @Sendable (String) -> Void = { line in
+        var line = line
+        line.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)[...]
+            while !rest.isEmpty {
+                let written = Glibc.write(STDERR_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                guard written > 0 else { return }
+                rest = rest.dropFirst(written)
+            }
+        }
+    }
+}

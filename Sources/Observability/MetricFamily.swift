@@ -1,0 +1,57 @@
+/// Samples under one name, in the Prometheus text exposition format (version 0.0.4).
+package struct MetricFamily: Sendable {
+    package enum Kind: String, Sendable {
+        case counter
+        case gauge
+    }
+
+    private let name: String
+    private let help: String
+    private let kind: Kind
+    private let samples: [(labels: [(name: String, value: String)], value: String)]
+
+    /// - Parameters:
+    ///   - name: with its prefix: `fleetwire_connected`.
+    ///   - help: one line for people.
+    ///   - samples: labels and value of each; a family without labels has one sample.
+    package init(
+        _ name: String, _ kind: Kind, help: String, samples: [(labels: [(name: String, value: String)], value: String)]
+    ) {
+        self.name = name
+        self.help = help
+        self.kind = kind
+        self.samples = samples
+    }
+
+    /// A family of a single sample without labels.
+    package init(_ name: String, _ kind: Kind, help: String, value: some BinaryInteger) {
+        self.init(name, kind, help: help, samples: [([], String(value))])
+    }
+
+    /// The exposition of all families, as `/metrics` answers.
+    package static func text(_ families: [MetricFamily]) -> String {
+        families.map(\.text).joined()
+    }
+
+    private var text: String {
+        var text = "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+        for sample in samples {
+            let labels = sample.labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
+            text += "\(name)\(labels.isEmpty ? "" : "{\(labels)}") \(sample.value)\n"
+        }
+        return text
+    }
+
+    private static func escaped(_ value: String) -> String {
+        var escaped = ""
+        for character in value {
+            switch character {
+            case "\\": escaped += "\\\\"
+            case "\"": escaped += "\\\""
+            case "\n": escaped += "\\n"
+            default: escaped.append(character)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,31 @@
+import Glibc
+import Synchronization
+
+/// How many connections this process may hold: its descriptor limit less a reserve for files and upstreams.
+///
+/// At the limit nothing is accepted any more: an accept that fails for want of a descriptor stays ready for ever, and
+/// burns a core. Those who wait do so in the kernel's queue.
+package final class DescriptorBudget: Sendable {
+    /// Descriptors kept for everything that is not a connection.
+    package static let reserve = 48
+
+    /// Connections that may be open at once.
+    package let limit: Int
+    private let open = Atomic<Int>(0)
+
+    /// Raises the soft limit to the hard one and works with that.
+    package init() {
+        var limits = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+        limits.rlim_cur = limits.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+        limit = max(1, Int(clamping: limits.rlim_cur) - Self.reserve)
+    }
+
+    var isExhausted: Bool { open.load(ordering: .relaxed) >= limit }
+
+    func take() { open.wrappingAdd(1, ordering: .relaxed) }
+
+    func giveBack() { open.wrappingSubtract(1, ordering: .relaxed) }
+}

@@ -1,0 +1,109 @@
+import CLibwebsockets
+import HTTPAPI
+import PusherProtocol
+
+/// The library's callbacks: each recovers the loop, and says what happened.
+extension EventLoop {
+    static let libraryCallback: LibraryCallback = { wsi, reason, _, bytes, count in
+        guard let wsi, let context = lws_get_context(wsi), let user = lws_context_user(context) else { return 0 }
+        return Unmanaged<EventLoop>.fromOpaque(user)._withUnsafeGuaranteedRef { loop in
+            loop.handle(reason, wsi, UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
+        }
+    }
+
+    /// 0 to go on; -1 to have the library end the connection.
+    private func handle(_ reason: lws_callback_reasons, _ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
+        switch reason {
+        case LWS_CALLBACK_RECEIVE: webSocketReceived(wsi, bytes)
+        case LWS_CALLBACK_SERVER_WRITEABLE: webSocketWritable(wsi)
+        case LWS_CALLBACK_ESTABLISHED: webSocketOpened(wsi)
+        case LWS_CALLBACK_CLOSED: webSocketClosed(wsi)
+        case LWS_CALLBACK_HTTP: requestBegan(wsi)
+        case LWS_CALLBACK_HTTP_BODY: requestBody(wsi, bytes)
+        case LWS_CALLBACK_HTTP_BODY_COMPLETION: requestCompleted(wsi)
+        case LWS_CALLBACK_CLOSED_HTTP: requestAbandoned(wsi)
+        case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: confirmUpgrade(wsi)
+        case LWS_CALLBACK_WSI_DESTROY: destroyed()
+        default: 0
+        }
+    }
+
+    /// Every connection the library ends comes here, whatever it was.
+    private func destroyed() -> Int32 {
+        budget.giveBack()
+        return 0
+    }
+
+    // MARK: WebSockets
+
+    /// Only WebSockets, and only version 13 (RFC 6455 4.2.1), which the library does not check; h2c it would accept.
+    private func confirmUpgrade(_ wsi: OpaquePointer) -> Int32 {
+        let isWebSocket = Header.text(WSI_TOKEN_UPGRADE, wsi)?.lowercased() == "websocket"
+        if isWebSocket, Header.text(WSI_TOKEN_VERSION, wsi) == "13" { return 0 }
+        let refusal = HTTPResponse.text(
+            426, "Upgrade to websocket, version 13, or to nothing", headers: ["Sec-WebSocket-Version": "13"])
+        write(refusal, to: wsi, withoutBody: false, closing: true)
+        return -1
+    }
+
+    private func webSocketOpened(_ wsi: OpaquePointer) -> Int32 {
+        let socket = connections.add(wsi, loop: index)
+        Word(isLoopback: Word(of: wsi).isLoopback, role: .webSocket(socket.slot)).store(in: wsi)
+        let request = UpgradeRequest(path: Header.text(WSI_TOKEN_GET_URI, wsi) ?? "/", query: Header.query(wsi))
+        switch owner.opened(socket, request) {
+        case .admitted(let messageBytesMax, let outboxBytesMax):
+            connections[socket.slot].isAdmitted = true
+            connections[socket.slot].messageBytesMax = Int32(clamping: messageBytesMax)
+            connections[socket.slot].outboxBytesMax = Int32(clamping: outboxBytesMax)
+        case .refused(let code, let reason, let frame):
+            if let frame { write(frame, to: socket) }
+            close(socket, code, reason: reason)
+        }
+        return 0
+    }
+
+    private func webSocketReceived(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
+        guard case .webSocket(let slot) = Word(of: wsi).role else { return -1 }
+        tally.bytesReceived += bytes.count
+        let connection = connections[slot]
+        guard connection.state == .open, connection.isAdmitted else { return 0 }
+        if lws_frame_is_binary(wsi) != 0 {
+            close(connection.socket, .binaryRefused, reason: "Binary frames are not supported: send text")
+            return 0
+        }
+        let soFar = chunks[slot]?.count ?? 0
+        guard soFar + bytes.count <= connection.messageBytesMax else {
+            chunks[slot] = nil
+            close(connection.socket, .messageTooLong, reason: "A message may have \(connection.messageBytesMax) bytes")
+            return 0
+        }
+        if lws_is_final_fragment(wsi) == 0 {
+            chunks[slot, default: []].append(contentsOf: bytes)
+            return 0
+        }
+        tally.messagesReceived += 1
+        if var whole = chunks.removeValue(forKey: slot) {
+            whole.append(contentsOf: bytes)
+            whole.withUnsafeBytes { owner.received($0, from: connection.socket) }
+        } else {
+            owner.received(bytes, from: connection.socket)
+        }
+        return 0
+    }
+
+    private func webSocketWritable(_ wsi: OpaquePointer) -> Int32 {
+        if case .webSocket(let slot) = Word(of: wsi).role { writable(slot) }
+        return 0
+    }
+
+    /// May come for a connection that never opened.
+    private func webSocketClosed(_ wsi: OpaquePointer) -> Int32 {
+        guard case .webSocket(let slot) = Word(of: wsi).role else { return 0 }
+        Word(isLoopback: false, role: .none).store(in: wsi)
+        let connection = connections[slot]
+        connections[slot].state = .closing
+        if connection.isAdmitted { owner.closed(connection.socket) }
+        forget(slot)
+        return 0
+    }
+}

@@ -1,0 +1,77 @@
+import CLibev
+import CLibwebsockets
+
+/// One library context on one libev loop, without a listening socket. It owns what the library keeps pointers to.
+///
+/// Made and destroyed on the loop's thread; creation is not safe beside another context that serves, so all are made
+/// before the first runs.
+struct LibwebsocketsContext: ~Copyable {
+    /// Bytes of headers a request may have before the library gives up on it.
+    static let headerBytesMax: UInt16 = 16_384
+    /// The receive chunk; memory of each idle connection, too.
+    private static let receiveBytes = 512
+    /// Without this a write is cut into pieces of the receive chunk, one system call each.
+    private static let writeBytesMax = 1_048_576
+
+    let handle: OpaquePointer
+    let vhost: OpaquePointer
+    private let protocols: UnsafeMutablePointer<lws_protocols>
+    private let name: UnsafeMutablePointer<CChar>
+
+    /// - Parameter owner: what callbacks recover through `lws_context_user`.
+    init(on loop: OpaquePointer, callback: @escaping LibraryCallback, owner: UnsafeMutableRawPointer) {
+        lws_set_log_level(0, nil)  // what matters of it we see ourselves, and say in our own log
+        name = Self.copy("fleetwire")
+        protocols = .allocate(capacity: 2)
+        protocols.initialize(repeating: lws_protocols(), count: 2)  // the second, empty, ends the list
+        protocols[0].name = UnsafePointer(name)
+        protocols[0].callback = callback
+        protocols[0].rx_buffer_size = Self.receiveBytes
+        protocols[0].tx_packet_size = Self.writeBytesMax
+
+        var info = lws_context_creation_info()
+        info.port = CONTEXT_PORT_NO_LISTEN_SERVER
+        info.protocols = UnsafePointer(protocols)
+        info.options = clws_server_options
+        info.user = owner
+        info.max_http_header_data2 = UInt32(Self.headerBytesMax)
+        info.pt_serv_buf_size = 16_384
+        info.keepalive_timeout = 75
+        info.timeout_secs = 20
+        info.gid = -1
+        info.uid = -1
+
+        var foreignLoop: UnsafeMutableRawPointer? = UnsafeMutableRawPointer(loop)
+        let created: OpaquePointer? = withUnsafePointer(to: clws_no_timers) { policy in
+            info.retry_and_idle_policy = policy
+            return withUnsafeMutablePointer(to: &foreignLoop) { loops in
+                info.foreign_loops = loops
+                return lws_create_context(&info)
+            }
+        }
+        guard let created, let vhost = lws_get_vhost_by_name(created, "default") else {
+            preconditionFailure("lws_create_context failed: is the package libwebsockets-evlib-ev installed?")
+        }
+        handle = created
+        self.vhost = vhost
+    }
+
+    deinit {
+        lws_context_destroy(handle)
+        protocols.deallocate()
+        name.deallocate()
+    }
+
+    private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
+        let bytes = Array(text.utf8CString)
+        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+        copy.initialize(from: bytes, count: bytes.count)
+        return copy
+    }
+}
+
+/// `lws_callback_function` is imported as a function type; this is the pointer to one.
+typealias LibraryCallback =
+    @convention(c) (
+        OpaquePointer?, lws_callback_reasons, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int
+    ) -> Int32

@@ -1,0 +1,109 @@
+import CLinux
+import Glibc
+
+/// A failed system call, with what it was about.
+package struct SystemError: Error, CustomStringConvertible {
+    package let operation: String
+    package let code: Int32
+
+    package var description: String { "\(operation): \(String(cString: strerror(code)))" }
+}
+
+/// A listening socket of our own: the library's cannot hand connections to other threads.
+package struct Listener: Sendable {
+    let descriptor: Int32
+    /// The port that was bound: what was asked for, or what the system chose for 0.
+    package let port: UInt16
+
+    /// - Parameters:
+    ///   - host: a numeric address or a name; the first that resolves is taken.
+    ///   - port: 0 for any free one.
+    package init(host: String, port: UInt16) throws(SystemError) {
+        let place = "listen on \(host):\(port)"
+        var hints = addrinfo()
+        hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, String(port), &hints, &found) == 0, let address = found else {
+            throw SystemError(operation: place, code: EADDRNOTAVAIL)
+        }
+        defer { freeaddrinfo(found) }
+        let flags = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.pointee.ai_family, flags, 0)
+        guard descriptor >= 0 else { throw SystemError(operation: place, code: errno) }
+        Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+        // Not SO_REUSEPORT: a second instance on the same port must fail, not share.
+        guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0, listen(descriptor, 4096) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw SystemError(operation: place, code: code)
+        }
+        self.descriptor = descriptor
+        self.port = Self.boundPort(descriptor)
+    }
+
+    /// A connection as accepted, not yet anybody's.
+    package struct Accepted: Sendable {
+        package let descriptor: Int32
+        /// Whether the peer is this machine.
+        package let isLoopback: Bool
+    }
+
+    enum Acceptance {
+        case accepted(Accepted)
+        /// Nobody is waiting, or the one who was has gone.
+        case nobody
+        /// No descriptor or memory is left; the errno.
+        case exhausted(Int32)
+    }
+
+    /// Takes the next connection.
+    func accept() -> Acceptance {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let descriptor = withUnsafeMutablePointer(to: &address) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                accept4(self.descriptor, $0, &length, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
+            }
+        }
+        guard descriptor >= 0 else {
+            return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) ? .exhausted(errno) : .nobody
+        }
+        Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        // The kernel would take some megabytes for each slow consumer before we noticed. It doubles this figure.
+        Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
+        return .accepted(Accepted(descriptor: descriptor, isLoopback: Self.isLoopback(&address)))
+    }
+
+    /// Gives the port back.
+    package func stop() { close(descriptor) }
+
+    private static func isLoopback(_ address: inout sockaddr_storage) -> Bool {
+        let family = Int32(address.ss_family)
+        return withUnsafeBytes(of: &address) { bytes in
+            switch family {
+            case AF_INET: return bytes[4] == 127
+            case AF_INET6:
+                let host = bytes[8..<24]
+                let mapped = host.prefix(10).allSatisfy { $0 == 0 } && host.dropFirst(10).prefix(2).allSatisfy { $0 == 0xFF }
+                return mapped ? bytes[20] == 127 : host.dropLast().allSatisfy { $0 == 0 } && bytes[23] == 1
+            default: return false
+            }
+        }
+    }
+
+    private static func boundPort(_ descriptor: Int32) -> UInt16 {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        withUnsafeMutablePointer(to: &address) { storage in
+            _ = storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }  // the same place in both families
+    }
+
+    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        // A socket without the option still works: nothing to do about a failure.
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+}

@@ -1,0 +1,43 @@
+import CLibwebsockets
+
+/// The one word the library keeps for us with each of its connections: what it is, and where we know more.
+///
+/// It survives the end of a request, which the library's own user space does not.
+struct Word {
+    enum Role: Equatable {
+        case none
+        /// A request whose body is on its way, by its place in ``RequestTable``.
+        case request(Int)
+        /// A WebSocket, by slot.
+        case webSocket(Int)
+    }
+
+    var isLoopback: Bool
+    var role: Role
+
+    init(isLoopback: Bool, role: Role) {
+        self.isLoopback = isLoopback
+        self.role = role
+    }
+
+    /// Reads the word; all zero for a connection that was never given one.
+    init(of wsi: OpaquePointer) {
+        let bits = clws_word(wsi)
+        isLoopback = bits & 1 != 0
+        switch bits >> 1 & 3 {
+        case 1: role = .request(Int(bits >> 3))
+        case 2: role = .webSocket(Int(bits >> 3))
+        default: role = .none
+        }
+    }
+
+    func store(in wsi: OpaquePointer) {
+        let roleBits: Int
+        switch role {
+        case .none: roleBits = 0
+        case .request(let index): roleBits = 1 | index << 2
+        case .webSocket(let slot): roleBits = 2 | slot << 2
+        }
+        clws_set_word(wsi, Int(isLoopback ? 1 : 0) | roleBits << 1)
+    }
+}

@@ -1,0 +1,45 @@
+import COpenSSL
+
+/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret, keyed once: a re-initialisation with no key reuses the padded
+/// key's state and costs a fifth of starting anew.
+///
+/// Its context is working memory, so a key belongs to one thread; each loop has its own.
+package final class HMACKey {
+    private let context: OpaquePointer
+
+    /// - Parameter secret: the shared secret; must not be empty.
+    package init(secret: String) {
+        precondition(!secret.isEmpty, "an empty secret signs nothing")
+        let algorithm = EVP_MAC_fetch(nil, "HMAC", nil)
+        guard let context = EVP_MAC_CTX_new(algorithm) else { preconditionFailure("EVP_MAC_CTX_new: out of memory") }
+        EVP_MAC_free(algorithm)  // the context holds its own reference
+        self.context = context
+        let bytes = Array(secret.utf8)
+        let keyed = copenssl_hmac_sha256_key(context, bytes, bytes.count)
+        precondition(keyed == 1, "EVP_MAC_init: this OpenSSL has no HMAC-SHA256")
+    }
+
+    deinit { EVP_MAC_CTX_free(context) }
+
+    /// The signature of `text`: 64 lower-case hexadecimal digits.
+    package func signature(of text: String) -> String { Hexadecimal.text(digest(text)) }
+
+    /// Whether `signature` is the lower-case hexadecimal signature of `text`, compared in constant time.
+    package func verifies(_ signature: some StringProtocol, of text: String) -> Bool {
+        let expected = Hexadecimal.bytes(digest(text))
+        var given = String(signature)
+        return given.withUTF8 { $0.count == expected.count && CRYPTO_memcmp($0.baseAddress, expected, expected.count) == 0 }
+    }
+
+    private func digest(_ text: String) -> [UInt8] {
+        var text = text
+        return [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+            let done = text.withUTF8 { bytes in
+                EVP_MAC_init(context, nil, 0, nil) == 1
+                    && EVP_MAC_update(context, bytes.baseAddress, bytes.count) == 1
+                    && EVP_MAC_final(context, buffer.baseAddress, &count, 32) == 1
+            }
+            precondition(done && count == 32, "EVP_MAC: HMAC of a text cannot fail")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import Configuration
+import Glibc
+
+/// `--config FILE`, for every command that reads the configuration.
+struct ConfigurationOption: ParsableArguments {
+    @Option(name: .customLong("config"), help: "The configuration file.")
+    var file = "config/fleetwire.yaml"
+
+    /// The settings, with what the environment overrides. A bad configuration ends the process with status 78
+    /// (EX_CONFIG) and a line per problem.
+    func load() throws -> Settings {
+        do throws(ConfigurationErrors) {
+            return try Settings.load(file: file, environment: Environment.all)
+        } catch {
+            StandardError.print(error.description)
+            throw ExitCode(EX_CONFIG)
+        }
+    }
+}
+
+/// The process's environment, read once where the process starts and passed on from there.
+enum Environment {
+    static var all: [String: String] {
+        var variables: [String: String] = [:]
+        var entry = environ
+        while let text = entry.pointee {
+            let parts = String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+            entry += 1
+        }
+        return variables
+    }
+}
+
+/// Lines for people, beside the log.
+enum StandardError {
+    static func print(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,13 @@
+import ArgumentParser
+
+/// The command line. What each command does is in its own file.
+@main
+struct Fleetwire: ParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "fleetwire",
+        abstract: "A realtime notification gateway for delivery fleets; speaks the Pusher Channels protocol.",
+        version: version,
+        subcommands: [Serve.self, CheckConfig.self, Send.self, Simulate.self])
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import Configuration
+import Gateway
+import Glibc
+import Observability
+
+/// `fleetwire serve`: the gateway, until SIGTERM or SIGINT.
+struct Serve: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Run the gateway until SIGTERM or SIGINT.")
+
+    @OptionGroup var configuration: ConfigurationOption
+
+    @Option(help: "Listen on this port instead of the configured one; 0 for any free one.")
+    var port: UInt16?
+
+    func run() throws {
+        var settings = try configuration.load()
+        if let port { settings.server.port = Int(port) }
+        let log = Log(settings.log)
+        let service: Service
+        do {
+            service = try Service(settings: settings, log: log)
+        } catch {
+            StandardError.print("fleetwire: cannot \(error); is another instance running?")
+            throw ExitCode.failure
+        }
+        let host = settings.server.host.contains(":") ? "[\(settings.server.host)]" : settings.server.host
+        print("Fleetwire \(Fleetwire.version) listening on \(host):\(service.port)")
+        fflush(nil)  // a pipe would keep the line to itself
+        service.runUntilSignalled()
+    }
+}
+
+extension Log {
+    fileprivate init(_ settings: Settings.Log) {
+        let level: Level =
+            switch settings.level {
+            case .debug: .debug
+            case .info: .info
+            case .warning: .warning
+            case .error: .error
+            }
+        self.init(level: level, format: settings.format == .json ? .json : .text)
+    }
+}

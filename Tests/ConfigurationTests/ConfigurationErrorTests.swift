@@ -1,0 +1,167 @@
+import Testing
+
+@testable import Configuration
+
+@Suite struct ConfigurationErrorTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let yaml: String
+        let lines: [String]
+
+        init(_ yaml: String, _ lines: String...) {
+            self.yaml = yaml
+            self.lines = lines
+        }
+
+        var testDescription: String { yaml.debugDescription }
+    }
+
+    static let wrongValues = [
+        Case("server:\n  port: abc", "c.yaml:2: server.port: expected an integer from 0 to 65535, found \"abc\""),
+        Case("server:\n  port:", "c.yaml:2: server.port: expected an integer from 0 to 65535, found nothing"),
+        Case("server:\n  port: [1]", "c.yaml:2: server.port: expected an integer from 0 to 65535, found a list"),
+        Case("server: {host: \"a\\nb\"}", "c.yaml:1: server.host: expected an IP address or a host name, found \"a\\nb\""),
+        Case("server: {host: {}}", "c.yaml:1: server.host: expected an IP address or a host name, found a map"),
+        Case(
+            "metrics: {prefix: 9}",
+            "c.yaml:1: metrics.prefix: expected lower-case letters, digits and _, with no digit first, found \"9\""),
+        Case("log: {level: INFO}", "c.yaml:1: log.level: expected debug, info, warning or error, found \"INFO\""),
+        Case("log: {format: xml}", "c.yaml:1: log.format: expected json or text, found \"xml\""),
+        Case("log: {format: !yes json}", "c.yaml:1: log.format: expected json or text, found a value tagged \"!yes\""),
+        Case(
+            "apps: [{id: a, key: b, secret: c, enabled: yes}]",
+            "c.yaml:1: apps[0].enabled: expected true or false, found \"yes\""),
+        Case(
+            "server: {host: \(String(repeating: "-", count: 300))}",
+            "c.yaml:1: server.host: expected an IP address or a host name, "
+                + "found \"\(String(repeating: "-", count: 60))\"…"),
+    ]
+
+    static let wrongShapes = [
+        Case("- a", "c.yaml:1: expected a map, found a list"),
+        Case("hunter2", "c.yaml:1: expected a map, found a text"),
+        Case("\nserver: hunter2", "c.yaml:2: server: expected a map, found a text"),
+        Case("log: []", "c.yaml:1: log: expected a map, found an empty list"),
+        Case("apps: {}", "c.yaml:1: apps: expected a list of at least one map, found a map"),
+        Case("apps: []", "c.yaml:1: apps: expected a list of at least one map, found an empty list"),
+        Case("apps:", "c.yaml:1: apps: expected a list of at least one map, found nothing"),
+        Case(
+            "apps:\n- a\n-", "c.yaml:2: apps[0]: expected a map, found a text",
+            "c.yaml:3: apps[1]: expected a map, found nothing"),
+        Case("server: {[port]: 1}", "c.yaml:1: server: expected a key, found a list"),
+    ]
+
+    static let unknownKeys = [
+        Case("server:\n  prot: 1", "c.yaml:2: server.prot: unknown key; did you mean server.port?"),
+        Case("server:\n  prot:\n    - 1", "c.yaml:2: server.prot: unknown key; did you mean server.port?"),
+        Case("sever: {port: 1}", "c.yaml:1: sever: unknown key; did you mean server?"),
+        Case("port: 1", "c.yaml:1: port: unknown key; did you mean server.port?"),
+        Case("Log: {}", "c.yaml:1: Log: unknown key; did you mean log?"),
+        Case("log: {<<: {level: info}}", "c.yaml:1: log.\"<<\": unknown key; did you mean log?"),
+        Case(
+            "apps: [{id: a, key: b, secret: c, event_bytes: 5}]",
+            "c.yaml:1: apps[0].event_bytes: unknown key; did you mean apps[0].limits.event_bytes?"),
+        Case(
+            "log: {\"a\\nb\": 1, levle: info}", "c.yaml:1: log.\"a\\nb\": unknown key; did you mean apps?",
+            "c.yaml:1: log.levle: unknown key; did you mean log.level?"),
+    ]
+
+    static let apps = [
+        Case(
+            "apps:\n- {enabled: true}", "c.yaml:2: apps[0].id: expected 1 to 64 letters, digits, _ or -, found nothing",
+            "c.yaml:2: apps[0].key: expected 1 to 64 letters, digits, _ or -, found nothing",
+            "c.yaml:2: apps[0].secret: expected a text that is not empty, found nothing"),
+        Case(
+            "apps: [{id: a b, key: \"\", secret: \"\"}]",
+            "c.yaml:1: apps[0].id: expected 1 to 64 letters, digits, _ or -, found \"a b\"",
+            "c.yaml:1: apps[0].key: expected 1 to 64 letters, digits, _ or -, found \"\"",
+            "c.yaml:1: apps[0].secret: expected a text that is not empty, found \"\""),
+        Case(
+            "apps:\n- {id: 1, key: a, secret: x}\n- {id: b, key: a, secret: x}\n- {id: \"1\", key: 1, secret: x}",
+            "c.yaml:3: apps[1].key: expected a unique key, found \"a\", which apps[0].key has",
+            "c.yaml:4: apps[2].id: expected a unique id, found \"1\", which apps[0].id has"),
+    ]
+
+    static let invalidYAML = [
+        Case(
+            "log: {}\nserver: {port: 1\n",
+            "c.yaml:3: not valid YAML: while parsing a flow mapping (line 2), did not find expected ',' or '}'"),
+        Case(
+            "log: {}\n\tport: 1",
+            "c.yaml:2: not valid YAML: while scanning for the next token (line 2), "
+                + "found character that cannot start any token"),
+        Case("log: {}\n\u{1}", "c.yaml:2: not valid YAML: control characters are not allowed"),
+        Case(
+            "log: {}\n---\nlog: {}",
+            "c.yaml:2: not valid YAML: expected a single document in the stream (line 1), but found another document"),
+        Case("log: *missing", "c.yaml:1: not valid YAML: found undefined alias"),
+        Case("log: {}\nserver:\n  port: 1\n  port: 2", "c.yaml:3: expected each key of a map once, found more of \"port\""),
+    ]
+
+    @Test(
+        "A mistake is reported with its place, what was expected and what was found",
+        arguments: wrongValues + wrongShapes + unknownKeys + apps + invalidYAML)
+    func mistake(_ example: Case) {
+        #expect(problems(example.yaml) == example.lines)
+    }
+
+    @Test("All problems are reported at once, in the order of the file, then of the environment")
+    func all() {
+        let yaml = """
+            log: {level: loud}
+            apps:
+              - {id: a, key: a, secret: a, limits: {event_bytes: 0}}
+            server:
+              prot: 1
+              loops: 65
+            """
+        #expect(
+            problems(yaml, ["FLEETWIRE_SERVER_PORT": "x", "FLEETWIRE_NOTHING": ""]) == [
+                "c.yaml:1: log.level: expected debug, info, warning or error, found \"loud\"",
+                "c.yaml:3: apps[0].limits.event_bytes: expected an integer from 1 to 1048576, found \"0\"",
+                "c.yaml:5: server.prot: unknown key; did you mean server.port?",
+                "c.yaml:6: server.loops: expected an integer from 0 to 64, found \"65\"",
+                "FLEETWIRE_SERVER_PORT: expected an integer from 0 to 65535, found \"x\"",
+                "FLEETWIRE_NOTHING: unknown variable; did you mean FLEETWIRE_LOG_LEVEL?",
+            ])
+    }
+
+    @Test("The environment is checked even when the file is no YAML")
+    func invalidYAMLAndVariable() {
+        #expect(problems("{", ["FLEETWIRE_LOG_LEVEL": "x"]).count == 2)
+    }
+
+    @Test("A file full of mistakes reports the first hundred")
+    func many() {
+        #expect(problems((0..<1_000).map { "k\($0): 1" }.joined(separator: "\n")).count == SettingsReader.problemsMax)
+        let apps = String(repeating: "- {}\n", count: 1_000)
+        #expect(problems("apps:\n" + apps).count == SettingsReader.problemsMax)
+    }
+
+    @Test(
+        "No error shows a secret",
+        arguments: [
+            Case("metrics: {token: hunter2 hunter2}", "found a value of 15 characters"),
+            Case("metrics: {token: é}", "found a value of 1 character"),
+            Case("metrics: {token: \"file:key\"}", "found a value of 7 characters"),
+            Case("metrics: {token: \"hunter2${\"}", "expected a variable's name and } after ${"),
+            Case("metrics: {token: \"${hunter2 }\"}", "write $${ for a plain ${"),
+            Case("server: {port: \"${PASSWORD}\"}", "found \"${PASSWORD}\", a value of 7 characters"),
+            Case("log: {level: \"file:password\"}", "found \"file:password\", a value of 7 characters"),
+            Case("apps: [{id: a, key: a, secret: {hunter2: 1}}]", "found a map"),
+            Case("apps: [{id: a, key: a, secret: 'hunter2\n", "not valid YAML"),
+        ])
+    func secrets(_ example: Case) {
+        let lines = problems(
+            example.yaml, ["PASSWORD": "hunter2"], files: ["key": "hunt\ter", "password": "hunter2\n"])
+        #expect(lines.count == 1)
+        #expect(lines.contains { $0.contains(example.lines[0]) }, "\(lines)")
+        #expect(!lines.contains { $0.contains("hunt") }, "\(lines)")
+    }
+
+    @Test("A wrong secret in the environment is not shown either")
+    func secretVariable() {
+        #expect(
+            problems("", ["FLEETWIRE_METRICS_TOKEN": "hunter 2"])
+                == ["FLEETWIRE_METRICS_TOKEN: expected printable ASCII without spaces, or \"\", found a value of 8 characters"])
+    }
+}

@@ -1,0 +1,80 @@
+import Testing
+
+@testable import Configuration
+
+@Suite struct EnvironmentTests {
+    @Test("Every scalar outside lists can be overridden, and the environment wins over the file")
+    func everyScalar() throws {
+        let environment = [
+            "FLEETWIRE_SERVER_HOST": "0.0.0.0", "FLEETWIRE_SERVER_PORT": "0", "FLEETWIRE_SERVER_LOOPS": "3",
+            "FLEETWIRE_SERVER_DRAIN_SECONDS": "300", "FLEETWIRE_METRICS_PREFIX": "gate",
+            "FLEETWIRE_METRICS_TOKEN": "t", "FLEETWIRE_LOG_LEVEL": "debug", "FLEETWIRE_LOG_FORMAT": "text",
+        ]
+        let settings = try read("server: {port: 1, loops: 1}\nlog: {level: error}", environment).get()
+        var expected = Settings()
+        expected.server.host = "0.0.0.0"
+        expected.server.port = 0
+        expected.server.loops = 3
+        expected.server.drainSeconds = 300
+        expected.metrics.prefix = "gate"
+        expected.metrics.token = "t"
+        expected.log.level = .debug
+        expected.log.format = .text
+        #expect(settings == expected)
+        #expect(Set(environment.keys) == Set(reading("").variables.names), "a variable is untested, or gone")
+    }
+
+    @Test("No two keys share a variable")
+    func distinct() {
+        let names = reading("").variables.names
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test("A number in the environment keeps its range", arguments: IntegerKey.outsideLists)
+    func ranges(key: IntegerKey) throws {
+        let name = "FLEETWIRE_" + key.path.uppercased().replacing(".", with: "_")
+        let (low, high) = (key.range.lowerBound, key.range.upperBound)
+        for edge in [low, high] {
+            #expect(try key.value(read("", [name: "\(edge)"]).get()) == edge)
+        }
+        for number in ["\(low - 1)", "\(high + 1)", "abc", ""] {
+            #expect(
+                problems("", [name: number])
+                    == ["\(name): expected an integer from \(low) to \(high), found \"\(number)\""])
+        }
+    }
+
+    @Test("A value that is overridden need not be right")
+    func overridden() throws {
+        let settings = try read("server: {port: \"${UNSET}\"}", ["FLEETWIRE_SERVER_PORT": "80"]).get()
+        #expect(settings.server.port == 80)
+    }
+
+    @Test("An unknown variable is an error that names the nearest")
+    func unknown() {
+        #expect(
+            problems("", ["FLEETWIRE_SERVER_PROT": "1"])
+                == ["FLEETWIRE_SERVER_PROT: unknown variable; did you mean FLEETWIRE_SERVER_PORT?"])
+        #expect(
+            problems("", ["FLEETWIRE_PORT": "1"])
+                == ["FLEETWIRE_PORT: unknown variable; did you mean FLEETWIRE_SERVER_PORT?"])
+    }
+
+    @Test("No variable reaches into a list, known or not", arguments: ["FLEETWIRE_APPS", "FLEETWIRE_APPS_0_KEY"])
+    func list(name: String) {
+        #expect(problems("", [name: "x"]) == ["\(name): unknown variable; apps is a list, which only the file sets"])
+    }
+
+    @Test("Other programs' variables and the command line's are left alone")
+    func others() {
+        #expect(problems("", ["PATH": "/bin", "FLEETWIRE_CONFIG": "c.yaml", "fleetwire_x": ""]) == [])
+    }
+
+    private func reading(_ yaml: String) -> SettingsReader {
+        let substitution = Substitution(environment: [:], directory: "", content: UnreadableFile.always)
+        let reader = SettingsReader(file: "c.yaml", substitution: substitution)
+        var settings = Settings()
+        reader.read(yaml) { settings.read($0) }
+        return reader
+    }
+}

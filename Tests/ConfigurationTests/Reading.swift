@@ -1,0 +1,61 @@
+import Testing
+
+@testable import Configuration
+
+/// Reads a text as `c.yaml`: the settings, or the lines of the error.
+func read(
+    _ yaml: String, _ environment: [String: String] = [:], files: [String: String] = [:]
+) -> Result<Settings, ConfigurationErrors> {
+    Result { () throws(ConfigurationErrors) in
+        try Settings.parse(yaml, file: "c.yaml", environment: environment) { path throws(UnreadableFile) in
+            guard let content = files[path] else { throw UnreadableFile(reason: "No such file or directory") }
+            return content
+        }
+    }
+}
+
+/// The lines of the error that a text causes; none when it causes none.
+func problems(
+    _ yaml: String, _ environment: [String: String] = [:], files: [String: String] = [:]
+) -> [String] {
+    switch read(yaml, environment, files: files) {
+    case .success: []
+    case .failure(let error): error.description.split(separator: "\n").map(String.init)
+    }
+}
+
+/// A number's key, how to see it, and its range.
+struct IntegerKey: Sendable, CustomTestStringConvertible {
+    let path: String
+    let value: @Sendable (Settings) -> Int
+    let range: ClosedRange<Int>
+
+    var testDescription: String { path }
+
+    /// A file that sets only this key.
+    func yaml(_ number: String) -> String {
+        let parts = path.split(separator: ".")
+        let inner = parts.dropFirst().reversed().reduce(number) { "{\($1): \($0)}" }
+        guard parts[0] == "apps[0]" else { return "\(parts[0]): \(inner)" }
+        return "apps: [{id: a, key: a, secret: a, \(inner.dropFirst().dropLast())}]"
+    }
+
+    static let outsideLists = [
+        IntegerKey(path: "server.port", value: { $0.server.port }, range: 0...65_535),
+        IntegerKey(path: "server.loops", value: { $0.server.loops }, range: 0...64),
+        IntegerKey(path: "server.drain_seconds", value: { $0.server.drainSeconds }, range: 0...300),
+    ]
+    static let limits = [
+        limit("event_bytes", 1...1_048_576) { $0.limits.eventBytes },
+        limit("channels_per_event", 1...1_000) { $0.limits.channelsPerEvent },
+        limit("name_length", 1...200) { $0.limits.nameLength },
+        limit("message_bytes", 1_024...16_777_216) { $0.limits.messageBytes },
+        limit("outbox_bytes", 65_536...1_073_741_824) { $0.limits.outboxBytes },
+    ]
+
+    private static func limit(
+        _ key: String, _ range: ClosedRange<Int>, _ value: @escaping @Sendable (Settings.App) -> Int
+    ) -> IntegerKey {
+        IntegerKey(path: "apps[0].limits.\(key)", value: { value($0.apps[0]) }, range: range)
+    }
+}

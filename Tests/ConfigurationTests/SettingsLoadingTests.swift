@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@testable import Configuration
+
+@Suite struct SettingsLoadingTests {
+    /// A directory of its own, gone when the test is.
+    private final class Directory {
+        let path = FileManager.default.temporaryDirectory.appending(path: "fleetwire-\(UUID().uuidString)").path
+
+        init(_ files: [String: Data] = [:]) throws {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            for (name, content) in files {
+                try content.write(to: URL(filePath: "\(path)/\(name)"))
+            }
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }  // at worst the system cleans up
+    }
+
+    private func problem(_ file: String) -> String? {
+        do throws(ConfigurationErrors) {
+            _ = try Settings.load(file: file, environment: [:])
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test("Secrets are read from files beside the configuration")
+    func secrets() throws {
+        let directory = try Directory([
+            "c.yaml": Data("apps: [{id: a, key: b, secret: file:secret}]".utf8), "secret": Data("s3cret\n".utf8),
+        ])
+        let settings = try Settings.load(file: directory.path + "/c.yaml", environment: [:])
+        #expect(settings.apps == [Settings.App(id: "a", key: "b", secret: "s3cret")])
+    }
+
+    @Test("A file that cannot be read is an error that names it")
+    func unreadable() throws {
+        let directory = try Directory(["bytes": Data([0x61, 0xFF]), "c.yaml": Data("log: {level: file:none}".utf8)])
+        let path = directory.path
+        #expect(problem("\(path)/none") == "\(path)/none: cannot be read: No such file or directory")
+        #expect(problem(path) == "\(path): cannot be read: Is a directory")
+        #expect(problem("\(path)/bytes") == "\(path)/bytes: cannot be read: not UTF-8 text")
+        #expect(
+            problem("\(path)/c.yaml")
+                == "\(path)/c.yaml:1: log.level: cannot read \"\(path)/none\": No such file or directory")
+    }
+
+    @Test("A file may have one mebibyte and no more")
+    func size() throws {
+        let comment = Data(repeating: UInt8(ascii: "#"), count: TextFile.bytesMax)
+        let directory = try Directory(["fits": comment, "larger": comment + Data("#".utf8)])
+        #expect(problem("\(directory.path)/fits") == nil)
+        #expect(problem("\(directory.path)/larger") == "\(directory.path)/larger: cannot be read: larger than 1 MiB")
+        #expect(problem("/dev/zero") == "/dev/zero: cannot be read: larger than 1 MiB")
+    }
+}

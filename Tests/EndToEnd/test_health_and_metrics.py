@@ -1,0 +1,170 @@
+"""What operators ask: alive, ready, and the figures."""
+
+import socket
+
+import pytest
+
+from harness.api import Api, event_body
+from harness.apps import SECOND
+from harness.client import Client
+from harness.metrics import eventually, scrape
+from harness.wire import Wire, request
+
+COUNTERS = ["new_connections_total", "new_disconnections_total", "ws_messages_received_total", "ws_messages_sent_total",
+            "http_calls_received_total"]
+FAMILIES = ["connected", *COUNTERS, "socket_received_bytes", "socket_transmitted_bytes", "http_received_bytes", "http_transmitted_bytes"]
+
+
+@pytest.fixture(params=[1, 4], ids="loops={}".format)
+def gateway(request, start_gateway):
+    """One that nobody else uses, so that its figures can be told in advance."""
+    return start_gateway(loops=request.param)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_health_and_readiness_are_open(api, path):
+    assert api.get(path).status == 200
+    assert api.get(path + "?x=1").status == 200
+
+
+def test_every_family_is_there_from_the_start(api):
+    metrics = scrape(api)
+    for family in FAMILIES:
+        assert f"fleetwire_{family}" in metrics.types, family
+    assert metrics.types["fleetwire_connected"] == "gauge"
+    for family in COUNTERS:
+        assert metrics.types[f"fleetwire_{family}"] == "counter", family
+
+
+def test_counters_never_fall(api, connect, channel):
+    counters = [f"fleetwire_{family}" for family in COUNTERS]
+    before = scrape(api)
+    for _ in range(5):
+        client = connect()
+        client.subscribe(channel)
+        api.publish(channel)
+        client.expect("event")
+        client.close()
+        after = scrape(api)
+        assert all(after.total(family) >= before.total(family) for family in counters)
+        before = after
+
+
+def test_connected_counts_connections(gateway, api, connect):
+    assert scrape(api).total("fleetwire_connected") == 0
+    clients = [connect() for _ in range(5)] + [connect(SECOND) for _ in range(2)]
+    eventually(api, "fleetwire_connected", 7)
+    assert scrape(api).total("fleetwire_new_connections_total") == 7
+    assert scrape(api).total("fleetwire_new_disconnections_total") == 0
+    for client in clients[:3]:
+        client.close()
+    eventually(api, "fleetwire_connected", 4)
+    eventually(api, "fleetwire_new_disconnections_total", 3)
+
+
+def test_connected_forgets_those_who_vanish(gateway, api, wire):
+    peers = [wire() for _ in range(6)]
+    for peer in peers:
+        peer.open()
+    eventually(api, "fleetwire_connected", 6)
+    for peer in peers:
+        peer.reset()
+    eventually(api, "fleetwire_connected", 0)
+    eventually(api, "fleetwire_new_disconnections_total", 6)
+
+
+def test_messages_sent_counts_every_delivery(api, connect, channel):
+    clients = [connect() for _ in range(3)]
+    for client in clients:
+        client.subscribe(channel)
+        client.expect_nothing()
+    # Greeting, success and pong for each.
+    eventually(api, "fleetwire_ws_messages_sent_total", 9)
+    for _ in range(10):
+        api.publish(channel)
+    for client in clients:
+        for _ in range(10):
+            client.expect("event")
+    eventually(api, "fleetwire_ws_messages_sent_total", 39)
+
+
+def test_messages_received_counts_what_clients_say(api, connect, channel):
+    client = connect()
+    client.subscribe(channel)
+    for _ in range(7):
+        client.expect_nothing()
+    client.send("pusher:nonsense")
+    client.expect_error()
+    eventually(api, "fleetwire_ws_messages_received_total", 9)
+
+
+def test_http_calls_are_counted(api, api_of, channel):
+    other = api_of()
+    before = scrape(api).total("fleetwire_http_calls_received_total")
+    for _ in range(10):
+        other.publish(channel)
+    for _ in range(5):
+        assert other.post(b"{").status == 400
+    after = scrape(api).total("fleetwire_http_calls_received_total")
+    # Whether the asking for figures counts as a call is left open.
+    assert after - before in (15, 16)
+
+
+def test_bytes_are_counted(api, connect, channel):
+    client = connect()
+    client.subscribe(channel)
+    client.expect_nothing()
+    before = scrape(api)
+    for _ in range(10):
+        api.publish(channel, data="x" * 10_000)
+    for _ in range(10):
+        client.expect("event")
+    client.send("pusher:ping", "x" * 20_000)
+    client.expect("pusher:pong")
+    after = scrape(api)
+
+    def grown(family: str) -> float:
+        return after.total(f"fleetwire_{family}") - before.total(f"fleetwire_{family}")
+
+    assert 100_000 <= grown("socket_transmitted_bytes") < 110_000
+    assert 20_000 <= grown("socket_received_bytes") < 21_000
+    assert 100_000 <= grown("http_received_bytes") < 120_000
+    assert 0 < grown("http_transmitted_bytes") < 100_000
+
+
+def test_the_figures_are_for_the_loopback_only(start_gateway, closing):
+    own = socket.gethostbyname_ex(socket.gethostname())[2] + [address_towards_elsewhere()]
+    address = next((address for address in own if address and not address.startswith("127.")), None)
+    if not address:
+        pytest.skip("this machine has no other address")
+    gateway = start_gateway(server={"host": "0.0.0.0"})
+    assert scrape(closing(Api(gateway)))
+    gateway.host = address
+    for headers in ([], ["X-Forwarded-For: 127.0.0.1"], ["Forwarded: for=127.0.0.1"], ["X-Real-IP: 127.0.0.1"], ["Authorization: Bearer "]):
+        wire = closing(Wire(gateway))
+        wire.send(request("GET", "/metrics", headers=headers))
+        answer = wire.answer()
+        assert answer.status in (401, 403, 404), headers
+        assert b"fleetwire_connected" not in answer.body
+    assert closing(Api(gateway)).get("/healthz").status == 200
+    closing(Client.connect(gateway)).expect_nothing()
+
+
+def address_towards_elsewhere() -> str | None:
+    """The address this machine would use to leave; no packet is sent for that."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("203.0.113.1", 9))
+        except OSError:
+            return None
+        return probe.getsockname()[0]
+
+
+def test_refused_publishes_send_nothing(api, connect, channel):
+    client = connect()
+    client.subscribe(channel)
+    eventually(api, "fleetwire_ws_messages_sent_total", 2)
+    assert api.post(event_body(channel, data="x" * 20_000)).status == 413
+    assert api.post(event_body("not a channel")).status == 400
+    client.expect_nothing()
+    eventually(api, "fleetwire_ws_messages_sent_total", 3)

@@ -1,0 +1,124 @@
+"""L3, L8, L10, L12, L13: junk, odd addresses, slow peers, and peers that stop in the middle."""
+
+import os
+
+import pytest
+
+from harness.api import event_body, signed_target
+from harness.apps import FIRST
+from harness.wire import request
+
+EVENTS = "/apps/1001/events"
+HEALTH = request("GET", "/healthz")
+
+
+def post(body: bytes) -> bytes:
+    return request("POST", signed_target(FIRST, "POST", EVENTS, body), body)
+
+
+@pytest.mark.parametrize("target", ["/%00", "//", "/./", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/a\\..\\b", "/%", "/%zz", "/\xff", "/%ff",
+                                    "*", "x", "http://localhost/nowhere", "/a?" + "&" * 500, "/;", "/apps//events", "/apps/%2F/events",
+                                    "/apps/1001/events/../../../healthz/x"], ids=lambda target: ascii(target)[1:24])
+def test_L3_odd_paths_do_no_harm(wire, bystander, target):
+    wire = wire()
+    wire.send_as_taken(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode("latin-1"))
+    wire.finish()
+    answer = wire.answer()
+    assert answer is None or 400 <= answer.status < 500
+
+
+JUNK = {
+    "zeros": b"\0" * 200,
+    "noise": bytes(range(256)) * 8,
+    "line ends": b"\r\n" * 50,
+    "bare line feeds": b"GET /healthz HTTP/1.1\nHost: x\n\n",
+    "a TLS hello": bytes.fromhex("16030100c8010000c40303") + b"\x11" * 196,
+    "SSH": b"SSH-2.0-OpenSSH_9.2\r\n",
+    "SOCKS": b"\x05\x01\x00",
+    "PROXY v1": b"PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n" + HEALTH,
+    "PROXY v2": b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c" + b"\1" * 12,
+    "no version": b"GET /healthz\r\n\r\n",
+    "version 9": b"GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n",
+    "version junk": b"GET /healthz JUNK/x\r\nHost: x\r\n\r\n",
+    "no path": b"GET  HTTP/1.1\r\nHost: x\r\n\r\n",
+    "an answer": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "a header without a colon": b"GET /healthz HTTP/1.1\r\nHost localhost\r\n\r\n",
+    "a header without a name": b"GET /healthz HTTP/1.1\r\n: x\r\n\r\n",
+    "a zero in a header": b"GET /healthz HTTP/1.1\r\nHost: x\0y\r\n\r\n",
+    "one long line": b"A" * 100_000,
+    "WebSocket frames": b"\x81\x85\1\2\3\4xxxxx" * 10,
+}
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
+def test_L10_junk_is_survived(wire, bystander, junk):
+    wire = wire()
+    wire.send_as_taken(junk)
+    wire.finish()
+    wire.rest()
+
+
+def test_L10_random_bytes_are_survived(wire, bystander):
+    for size in (1, 10, 100, 1000, 10_000) * 4:
+        peer = wire()
+        peer.send_as_taken(os.urandom(size))
+        peer.finish()
+        peer.rest()
+
+
+def test_L8_no_host(wire, bystander):
+    wire = wire()
+    wire.send(b"GET /healthz HTTP/1.1\r\n\r\n")
+    wire.finish()
+    answer = wire.answer()
+    assert answer is None or answer.status in (200, 400)
+
+
+def test_L13_a_slow_request_holds_up_nobody(wire, api, bystander):
+    """It comes byte by byte, and between the bytes others are answered."""
+    body = event_body(bystander.channel, "slow")
+    wire = wire()
+    for place, byte in enumerate(post(body)):
+        wire.send(bytes([byte]))
+        if place % 5 == 0:
+            assert api.get("/healthz").status == 200
+    assert wire.answer().status == 200
+    bystander.client.expect("slow")
+    wire.send(HEALTH)
+    assert wire.answer().status == 200
+
+
+@pytest.mark.parametrize("how", ["reset", "close", "finish"])
+@pytest.mark.parametrize("cut", [1, 10, -200, -50, -5, -1])
+def test_L12_a_request_that_stops_is_not_carried_out(wire, bystander, how, cut):
+    for _ in range(5):
+        peer = wire()
+        peer.send(post(event_body(bystander.channel, "cut-off", "x" * 300))[:cut])
+        getattr(peer, how)()
+
+
+def test_L12_a_caller_who_does_not_wait_for_the_answer(wire, bystander):
+    for _ in range(20):
+        peer = wire()
+        peer.send(post(event_body(bystander.channel + "-other", "no-answer-wanted")))
+        peer.reset()
+
+
+def test_L12_less_body_than_promised(wire, bystander):
+    body = event_body(bystander.channel, "cut-off")
+    wire = wire()
+    wire.send(request("POST", signed_target(FIRST, "POST", EVENTS, body), headers=[f"Content-Length: {len(body) + 10}"], length=False) + body)
+    wire.finish()
+    answer = wire.answer()
+    assert answer is None or 400 <= answer.status < 500
+
+
+def test_L12_more_body_than_promised(wire, bystander):
+    body = event_body(bystander.channel, "whole")
+    wire = wire()
+    wire.send_as_taken(post(body) + b"more of it")
+    wire.finish()
+    assert wire.answer().status == 200
+    bystander.client.expect("whole")
+    rest = wire.answer()
+    assert rest is None or 400 <= rest.status < 600

@@ -1,0 +1,175 @@
+"""The SDKs that people use: pysher subscribes, the official server SDK triggers, and so does the command line."""
+
+import json
+import queue
+
+import pusher
+import pysher
+import pytest
+
+from harness.apps import DISABLED, FIRST, PATIENCE, SECOND
+from harness.gateway import run
+
+
+class Listener:
+    """A pysher connection; what its channels hear comes in one queue."""
+
+    def __init__(self, gateway, app=FIRST):
+        self.app, self.heard = app, queue.Queue()
+        connected = queue.Queue()
+        self.pusher = pysher.Pusher(app.key, secure=False, custom_host=gateway.host, port=gateway.port, secret=app.secret)
+        self.pusher.connection.bind("pusher:connection_established", connected.put)
+        self.pusher.connect()
+        self.socket_id = json.loads(connected.get(timeout=PATIENCE))["socket_id"]
+
+    def subscribe(self, channel: str, *events: str) -> None:
+        """Returns once the gateway says so. The library registers a channel only after asking for it, so a quick
+        answer is lost on it: the channel is registered first."""
+        done = queue.Queue()
+        registered = pysher.channel.Channel(channel, self.pusher.connection)
+        registered.bind("pusher_internal:subscription_succeeded", done.put)
+        for event in events:
+            registered.bind(event, lambda data, event=event: self.heard.put((channel, event, data)))
+        self.pusher.channels[channel] = registered
+        auth = self.app.auth(self.socket_id, channel) if channel.startswith("private-") else None
+        self.pusher.connection.send_event("pusher:subscribe", {"channel": channel} | ({"auth": auth} if auth else {}))
+        done.get(timeout=PATIENCE)
+
+    def next(self):
+        return self.heard.get(timeout=PATIENCE)
+
+    def close(self) -> None:
+        """Says goodbye and waits for the answer. The library's own `disconnect` closes the socket under its reader, which may then not wake up."""
+        self.pusher.connection.disconnect_called = True
+        self.pusher.connection.socket.sock.send_close()
+        self.pusher.connection.join(PATIENCE)
+        assert not self.pusher.connection.is_alive(), "the gateway does not answer a close"
+
+
+def sdk(gateway, app=FIRST) -> pusher.Pusher:
+    return pusher.Pusher(app_id=app.id, key=app.key, secret=app.secret, ssl=False, host=gateway.host, port=gateway.port, timeout=PATIENCE)
+
+
+@pytest.fixture
+def listener(gateway, closing):
+    return closing(Listener(gateway))
+
+
+def send(gateway, channel: str, event: str = "event", data: str = "{}"):
+    return run("send", "--config", gateway.config, "--url", gateway.url, "--channel", channel, "--event", event, "--data", data)
+
+
+def test_pysher_hears_a_public_channel(gateway, listener, channel):
+    listener.subscribe(channel, "greeting")
+    assert sdk(gateway).trigger(channel, "greeting", {"hello": "wörld"}) == {}
+    name, event, data = listener.next()
+    assert (name, event, json.loads(data)) == (channel, "greeting", {"hello": "wörld"})
+
+
+def test_pysher_hears_a_private_channel_signed_by_the_SDK(gateway, listener, channel):
+    name = "private-" + channel
+    assert sdk(gateway).authenticate(name, listener.socket_id)["auth"] == FIRST.auth(listener.socket_id, name)
+    listener.subscribe(name, "secret")
+    sdk(gateway).trigger(name, "secret", "plain text")
+    assert listener.next() == (name, "secret", "plain text")
+
+
+def test_pysher_signs_for_itself(gateway, listener, channel):
+    name = "private-" + channel
+    listener.pusher.subscribe(name).bind("secret", listener.heard.put)
+    # The answer may come before the library is ready for it, so ask again: an error says that we are in.
+    errors = queue.Queue()
+    listener.pusher.connection.bind("pusher:error", errors.put)
+    listener.pusher.connection.send_event("pusher:subscribe", {"channel": name, "auth": FIRST.auth(listener.socket_id, name)})
+    assert errors.get(timeout=PATIENCE)["message"] == f"Existing subscription to channel {name}"
+    sdk(gateway).trigger(name, "secret", "x")
+    assert listener.next() == "x"
+
+
+def test_the_SDK_triggers_many_channels(gateway, listener, channel):
+    names = [f"{channel}-{number}" for number in range(100)]
+    for name in names[::10]:
+        listener.subscribe(name, "many")
+    sdk(gateway).trigger(names, "many", "x")
+    assert {listener.next()[0] for _ in range(10)} == set(names[::10])
+
+
+def test_the_SDK_excludes_a_socket_id(gateway, closing, listener, channel):
+    other = closing(Listener(gateway))
+    for each in (listener, other):
+        each.subscribe(channel, "said", "fence")
+    sdk(gateway).trigger(channel, "said", "x", listener.socket_id)
+    sdk(gateway).trigger(channel, "fence", "x")
+    assert listener.next()[1] == "fence"
+    assert [other.next()[1] for _ in range(2)] == ["said", "fence"]
+
+
+def test_the_SDK_keeps_its_order(gateway, listener, channel):
+    listener.subscribe(channel, "count")
+    backend = sdk(gateway)
+    for number in range(50):
+        backend.trigger(channel, "count", str(number))
+    assert [listener.next()[2] for _ in range(50)] == [str(number) for number in range(50)]
+
+
+def test_the_SDK_is_told_what_is_wrong(gateway, channel):
+    wrong = pusher.Pusher(app_id="1001", key="key1", secret="wrong", ssl=False, host=gateway.host, port=gateway.port)
+    with pytest.raises(pusher.errors.PusherBadAuth, match="Invalid signature"):
+        wrong.trigger(channel, "event", "x")
+    with pytest.raises(pusher.errors.PusherForbidden):
+        sdk(gateway, DISABLED).trigger(channel, "event", "x")
+    with pytest.raises(pusher.errors.PusherBadStatus, match="413: The data content of this event exceeds the allowed maximum"):
+        sdk(gateway).trigger(channel, "event", "x" * 10241)
+    assert sdk(gateway).trigger(channel, "event", "x") == {}
+
+
+def test_pysher_unsubscribes(gateway, listener, channel):
+    listener.subscribe(channel, "event")
+    listener.subscribe(channel + "-other", "fence")
+    listener.pusher.connection.send_event("pusher:unsubscribe", {"channel": channel})
+    pong = queue.Queue()
+    listener.pusher.connection.bind("pusher:pong", pong.put)
+    # The library pings on opening too; its own pong is long gone, as messages keep their order.
+    listener.pusher.connection.send_ping()
+    pong.get(timeout=PATIENCE)
+    sdk(gateway).trigger(channel, "event", "x")
+    sdk(gateway).trigger(channel + "-other", "fence", "x")
+    assert listener.next()[1] == "fence"
+
+
+def test_the_SDKs_of_two_applications(gateway, closing, listener, channel):
+    theirs = closing(Listener(gateway, SECOND))
+    for each in (listener, theirs):
+        each.subscribe(channel, "ours", "theirs")
+    sdk(gateway).trigger(channel, "ours", "x")
+    sdk(gateway, SECOND).trigger(channel, "theirs", "x")
+    assert listener.next()[1] == "ours"
+    assert theirs.next()[1] == "theirs"
+
+
+@pytest.mark.parametrize("data", ["{}", "", "plain", '{"a": "ü \\u0000 🚚"}', "--data", "a b\n"], ids=ascii)
+def test_send_publishes(gateway, listener, channel, data):
+    listener.subscribe(channel, "greeting")
+    done = send(gateway, channel, "greeting", data)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "{}", "")
+    assert listener.next() == (channel, "greeting", data)
+
+
+def test_send_to_a_private_channel(gateway, listener, channel):
+    listener.subscribe("private-" + channel, "greeting")
+    assert send(gateway, "private-" + channel, "greeting", "x").returncode == 0
+    assert listener.next() == ("private-" + channel, "greeting", "x")
+
+
+@pytest.mark.parametrize("channel, data", [("not a channel", "{}"), ("x", "x" * 10241)], ids=["name", "size"])
+def test_send_says_what_was_refused(gateway, channel, data):
+    done = send(gateway, channel, data=data)
+    assert done.returncode == 1
+    assert done.stderr.strip() and done.stdout.strip() != "{}"
+
+
+def test_send_to_nobody(gateway):
+    """Nothing listens on port 1."""
+    done = run("send", "--config", gateway.config, "--url", "http://127.0.0.1:1", "--channel", "c", "--event", "e", "--data", "d")
+    assert done.returncode == 1
+    assert done.stderr.strip()

@@ -1,0 +1,213 @@
+import FanOut
+import PusherProtocol
+
+/// Plays a transcript to the hub and its loops as a gateway does, but without sockets and threads.
+struct TranscriptReplay {
+    /// How much happens before the loops send what waits. Clients must not be able to tell.
+    enum Turn: CaseIterable, Sendable {
+        case everyAction, everyStep
+    }
+
+    private struct Client {
+        let socket: SocketID
+        let key: String
+    }
+
+    private static let keys = ["key1", "key2"]
+
+    private let turn: Turn
+    private var hub: Hub
+    private var loops: [LoopFanOut]
+    private var mailboxes: [[Instruction]]
+    private var places: [Places]
+    private var random = Counter()
+
+    private var clients: [String: Client] = [:]
+    /// Those whose connection is open, by its name.
+    private var open: [SocketID: String] = [:]
+    private var received: [String: [String]] = [:]
+    private var mistakes: [String] = []
+
+    init(loopCount: Int, turn: Turn) {
+        self.turn = turn
+        hub = Hub(loopCount: loopCount, appCount: Self.keys.count)
+        loops = Array(repeating: LoopFanOut(), count: loopCount)
+        mailboxes = Array(repeating: [], count: loopCount)
+        places = Array(repeating: Places(), count: loopCount)
+    }
+
+    /// What went otherwise than `transcript` says, step by step; nothing if all went well.
+    mutating func differences(from transcript: Transcript) -> [String] {
+        var differences: [String] = []
+        for step in transcript.steps {
+            received = [:]
+            mistakes = []
+            for action in step.actions {
+                perform(action)
+                if turn == .everyAction { endTurn() }
+            }
+            endTurn()
+            differences += mistakes.map { "line \(step.line): \($0)" }
+            for name in Set(received.keys).union(step.expected.keys).sorted() {
+                let expected = (step.expected[name] ?? []).map(substituted)
+                let got = received[name] ?? []
+                if got != expected { differences.append("line \(step.line): \(name) got \(got) and not \(expected)") }
+            }
+        }
+        return differences
+    }
+
+    // MARK: Actions
+
+    private mutating func perform(_ action: Transcript.Action) {
+        switch action {
+        case .connect(let name, let key): connect(name, key)
+        case .send(let name, let text): send(substituted(text), from: name)
+        case .publish(let channel, let event, let data, let sender, let key):
+            publish(substituted(data), event, on: channel, except: sender, key)
+        case .close(let name): close(name)
+        }
+    }
+
+    private mutating func connect(_ name: String, _ key: String) {
+        guard let app = Self.keys.firstIndex(of: key), clients[name].flatMap({ open[$0.socket] }) == nil else {
+            mistakes.append("\(name) cannot connect to \(key)")
+            return
+        }
+        // In turn, as the listener hands connections out.
+        let loop = open.count % loops.count
+        let socket = SocketID(loop: loop, slot: places[loop].take(), using: &random)
+        clients[name] = Client(socket: socket, key: key)
+        open[socket] = name
+        loops[loop].open(socket)
+        apply(.opened(socket, app: app), on: loop)
+    }
+
+    private mutating func send(_ text: String, from name: String) {
+        guard let client = clients[name], open[client.socket] != nil else {
+            mistakes.append("\(name) is not connected")
+            return
+        }
+        let reaction = Array(text.utf8).withUnsafeBytes {
+            Reaction(to: $0, from: client.socket, key: client.key, limits: Limits(), verify: Self.isRight)
+        }
+        switch reaction {
+        case .answer(let frame): deliver(frame, to: client.socket)
+        case .input(let input): apply(input, on: client.socket.loop)
+        case .nothing: break
+        }
+    }
+
+    private mutating func publish(_ data: String, _ event: String, on channel: String, except sender: String?, _ key: String) {
+        guard let name = ChannelName(channel, lengthMax: Limits().nameLength), let app = Self.keys.firstIndex(of: key),
+            sender == nil || clients[sender ?? ""] != nil
+        else {
+            mistakes.append("\(channel), \(key) or \(sender ?? "nobody") does not exist")
+            return
+        }
+        let frame = Array(event.utf8).withUnsafeBytes { event in
+            Array(data.utf8).withUnsafeBytes { ServerMessage.event(name: event, channel: name, data: $0) }
+        }
+        let publication = Hub.Publication(channel: name, frame: frame)
+        apply(.publish([publication], app: app, except: sender.flatMap { clients[$0]?.socket }), on: 0)
+    }
+
+    private mutating func close(_ name: String) {
+        guard let socket = clients[name]?.socket, open[socket] != nil else {
+            mistakes.append("\(name) is not connected")
+            return
+        }
+        apply(.closed(socket), on: socket.loop)
+        loops[socket.loop].close(socket)
+        open[socket] = nil
+        places[socket.loop].give(back: socket.slot)
+    }
+
+    private static func isRight(text: String, signature: Substring) -> Bool {
+        signature == "sig(\(text.replacing(":", with: "/")))"
+    }
+
+    // MARK: Loops
+
+    /// The order rule: every effect goes through a mailbox, and whoever caused it empties his own at once.
+    private mutating func apply(_ input: Hub.Input, on loop: Int) {
+        var effects: [Hub.Effect] = []
+        hub.apply(input, &effects)
+        for effect in effects { mailboxes[effect.loop].append(effect.instruction) }
+        drain(loop)
+    }
+
+    private mutating func drain(_ loop: Int) {
+        var written: [(SocketID, Frame)] = []
+        for instruction in mailboxes[loop] { loops[loop].apply(instruction) { written.append(($0, $1)) } }
+        mailboxes[loop] = []
+        for (socket, frame) in written { deliver(frame, to: socket) }
+    }
+
+    private mutating func endTurn() {
+        for loop in loops.indices {
+            drain(loop)
+            var written: [(SocketID, Frame)] = []
+            loops[loop].flush { written.append(($0, $1)) }
+            for (socket, frame) in written { deliver(frame, to: socket) }
+        }
+    }
+
+    // MARK: Texts
+
+    private mutating func deliver(_ frame: Frame, to socket: SocketID) {
+        guard let name = open[socket] else {
+            mistakes.append("\(socket) gets a frame after its close")
+            return
+        }
+        guard let messages = Self.messages(in: frame.bytes[...]), messages.count == frame.messageCount else {
+            mistakes.append("\(name) gets a malformed frame")
+            return
+        }
+        received[name, default: []] += messages
+    }
+
+    /// The texts of unmasked text frames behind each other.
+    private static func messages(in bytes: ArraySlice<UInt8>) -> [String]? {
+        var messages: [String] = []
+        var rest = bytes
+        while !rest.isEmpty {
+            guard rest.popFirst() == 0x81, let short = rest.popFirst() else { return nil }
+            let lengthBytes = short < 126 ? [short][...] : rest.prefix(short == 126 ? 2 : 8)
+            if short >= 126 { rest = rest.dropFirst(lengthBytes.count) }
+            let length = lengthBytes.reduce(0) { $0 << 8 | Int($1) }
+            guard rest.count >= length else { return nil }
+            messages.append(String(decoding: rest.prefix(length), as: UTF8.self))
+            rest = rest.dropFirst(length)
+        }
+        return messages
+    }
+
+    private func substituted(_ text: String) -> String {
+        text.replacing(/\$([a-z]+)/) { match in clients[String(match.1)]?.socket.description ?? String(match.0) }
+    }
+}
+
+/// A loop's slots. One given back is the next one taken, so that tenants change as fast as they can.
+private struct Places {
+    private var count = 0
+    private var vacant: [Int] = []
+
+    mutating func take() -> Int {
+        if let slot = vacant.popLast() { return slot }
+        count += 1
+        return count - 1
+    }
+
+    mutating func give(back slot: Int) { vacant.append(slot) }
+}
+
+/// Makes every run the same.
+private struct Counter: RandomNumberGenerator {
+    private var last: UInt64 = 0
+
+    mutating func next() -> UInt64 {
+        last &+= 0x9E37_79B9_7F4A_7C15
+        return last
+    }
+}

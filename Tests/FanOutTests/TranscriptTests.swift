@@ -1,0 +1,67 @@
+import Testing
+
+@Suite struct TranscriptTests {
+    @Test(arguments: try Transcript.committed(), TranscriptReplay.Turn.allCases)
+    func goesAsWrittenOnOneLoop(transcript: Transcript, turn: TranscriptReplay.Turn) {
+        var replay = TranscriptReplay(loopCount: 1, turn: turn)
+        let differences = replay.differences(from: transcript)
+        #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+    }
+
+    @Test(arguments: try Transcript.committed(), TranscriptReplay.Turn.allCases)
+    func goesAsWrittenOnTwoLoops(transcript: Transcript, turn: TranscriptReplay.Turn) {
+        var replay = TranscriptReplay(loopCount: 2, turn: turn)
+        let differences = replay.differences(from: transcript)
+        #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+    }
+
+    @Test func isNotEmpty() throws {
+        let transcripts = try Transcript.committed()
+        #expect(transcripts.count >= 10 && transcripts.allSatisfy { !$0.steps.isEmpty })
+    }
+
+    // MARK: The replay is strict
+
+    private static let ping = #"> anna: {"event":"pusher:ping"}"#
+    private static let pong = #"< anna: {"event":"pusher:pong","data":{}}"#
+
+    private func differences(_ lines: String...) throws -> [String] {
+        var replay = TranscriptReplay(loopCount: 1, turn: .everyAction)
+        return replay.differences(from: try Transcript(name: "here", lines.joined(separator: "\n")))
+    }
+
+    @Test func takesWhatIsListed() throws {
+        #expect(try differences("+ anna", "", "# A ping.", Self.ping, Self.pong).isEmpty)
+    }
+
+    @Test func missesNoFrame() throws {
+        #expect(try differences("+ anna", Self.ping).count == 1, "unlisted")
+        #expect(try differences("+ anna", Self.ping, Self.pong, Self.pong).count == 1, "listed, does not come")
+        #expect(try differences("+ anna", Self.ping, Self.ping, Self.pong).count == 1, "listed once, comes twice")
+        #expect(try differences("+ anna", Self.ping, "+ bert", Self.pong, Self.ping).count == 1, "unlisted at the end")
+        #expect(try differences("+ anna", Self.ping, Self.pong.replacing("pong", with: "pang")).count == 1, "another text")
+        #expect(try differences("+ anna", "+ bert", Self.ping, Self.pong.replacing("anna", with: "bert")).count == 2, "another's")
+    }
+
+    @Test func mindsTheOrder() throws {
+        let refused = #"< anna: {"event":"pusher:error","data":{"message":"Expected an event","code":null}}"#
+        #expect(try differences("+ anna", "> anna: {}", Self.ping, refused, Self.pong).isEmpty)
+        #expect(try differences("+ anna", "> anna: {}", Self.ping, Self.pong, refused).count == 1)
+    }
+
+    @Test func knowsWhoIsConnected() throws {
+        #expect(try differences(Self.ping, Self.pong).count == 2)
+        #expect(try differences("+ anna", "- anna", Self.ping).count == 1)
+        #expect(try differences("- anna").count == 1)
+        #expect(try differences("+ anna", "+ anna").count == 1)
+        #expect(try differences("+ anna key3").count == 1)
+        #expect(try differences(#"! news e "1" except anna"#).count == 1)
+    }
+
+    @Test(arguments: [
+        "anna", "+anna", "+ Anna", "> anna", "? anna", "! news", "! news e data", #"! news e "1" to anna"#, Self.pong,
+    ])
+    func refusesALineItCannotRead(line: String) {
+        #expect(throws: Transcript.Malformed(line: 2)) { try Transcript(name: "here", "#\n" + line) }
+    }
+}

@@ -1,0 +1,176 @@
+import PusherProtocol
+import Testing
+
+@Suite struct ClientMessageTests {
+    private func decode(_ text: String) throws(ProtocolError) -> ClientMessage { try decode(Array(text.utf8)) }
+
+    private func decode(_ text: [UInt8]) throws(ProtocolError) -> ClientMessage {
+        // The throw of `withUnsafeBytes` is not typed.
+        let result = text.withUnsafeBytes { bytes in
+            Result { () throws(ProtocolError) in try ClientMessage(bytes) }
+        }
+        return try result.get()
+    }
+
+    // MARK: What clients say
+
+    /// PROTOCOL P1: libraries differ in a ping's data.
+    @Test(arguments: [#","data":{}"#, #","data":"{}""#, #","data":"""#, #","data":null"#, "", #","data":7"#, #","data":[]"#])
+    func takesAPingWithAnyData(data: String) throws {
+        #expect(try decode(#"{"event":"pusher:ping"\#(data)}"#) == .ping)
+        #expect(try decode(#"{"event":"pusher:pong"\#(data)}"#) == .pong)
+    }
+
+    static let subscriptions: [(text: String, request: SubscriptionRequest)] = [
+        (#"{"event":"pusher:subscribe","data":{"channel":"news"}}"#, SubscriptionRequest(channel: "news")),
+        (
+            #"{"event":"pusher:subscribe","data":{"auth":"k:s","channel_data":"{\"user_id\":1}","channel":"private-a"}}"#,
+            SubscriptionRequest(channel: "private-a", auth: "k:s", channelData: #"{"user_id":1}"#)
+        ),
+        (
+            #"{"event":"pusher:subscribe","data":{"channel":"a","auth":null,"channel_data":null}}"#,
+            SubscriptionRequest(channel: "a")
+        ),
+        (#"{"event":"pusher:subscribe","data":{"channel":"a","auth":""}}"#, SubscriptionRequest(channel: "a", auth: "")),
+        // What is no channel's name is for the grant to refuse.
+        (#"{"event":"pusher:subscribe","data":{"channel":""}}"#, SubscriptionRequest(channel: "")),
+        (##"{"event":"pusher:subscribe","data":{"channel":"#\u00e9\n"}}"##, SubscriptionRequest(channel: "#é\n")),
+        // Order, spaces, escaped names and members of no concern.
+        (
+            "\r\n{ \"data\" : { \"x\" : [ {} ] , \"ch\\u0061nnel\" : \"a\" } ,\t\"id\" : 1, \"ev\\u0065nt\" : \"pusher\\u003asubscribe\" } ",
+            SubscriptionRequest(channel: "a")
+        ),
+        // Of repeated members the last counts.
+        (
+            #"{"event":"x","event":"pusher:subscribe","data":7,"data":{"channel":"b","channel":"a"}}"#,
+            SubscriptionRequest(channel: "a")
+        ),
+    ]
+
+    @Test(arguments: subscriptions) func takesASubscription(text: String, request: SubscriptionRequest) throws {
+        #expect(try decode(text) == .subscribe(request))
+    }
+
+    @Test func takesAnUnsubscription() throws {
+        #expect(try decode(#"{"event":"pusher:unsubscribe","data":{"channel":"news"}}"#) == .unsubscribe(channel: "news"))
+        #expect(try decode(#"{"event":"pusher:unsubscribe","data":{"channel":"a","auth":5}}"#) == .unsubscribe(channel: "a"))
+    }
+
+    // MARK: Misuse
+
+    struct Misuse: Sendable {
+        let text: String
+        let message: String
+
+        init(_ text: String, _ message: String) {
+            self.text = text
+            self.message = message
+        }
+    }
+
+    private static let known = "clients send pusher:subscribe, pusher:unsubscribe, pusher:ping and client- events"
+
+    static let misuses = [
+        // No JSON object.
+        Misuse("", "Invalid JSON at byte 0: expected an object"), Misuse("[]", "Invalid JSON at byte 0: expected an object"),
+        Misuse("null", "Invalid JSON at byte 0: expected an object"),
+        Misuse("pusher:ping", "Invalid JSON at byte 0: expected an object"),
+        Misuse("{", "Invalid JSON at byte 1: expected a member's name"),
+        Misuse(#"{"event":"pusher:ping""#, "Invalid JSON at byte 22: expected ',' or '}'"),
+        Misuse(#"{"event":"pusher:ping"}x"#, "Invalid JSON at byte 23: something follows the value"),
+        Misuse(#"{"event":"pusher:ping",}"#, "Invalid JSON at byte 23: expected a member's name"),
+        Misuse(#"{event:"pusher:ping"}"#, "Invalid JSON at byte 1: expected a member's name"),
+        Misuse(#"{"event":"pusher:ping","data":{"a":[}}"#, "Invalid JSON at byte 36: expected a value"),
+        // No event.
+        Misuse("{}", "Expected an event"), Misuse(#"{"data":{}}"#, "Expected an event"),
+        Misuse(#"{"Event":"x"}"#, "Expected an event"),
+        Misuse(#"{"data":{"event":"pusher:ping"}}"#, "Expected an event"),
+        Misuse(#"{"event":null}"#, "Expected event to be a string"), Misuse(#"{"event":1}"#, "Expected event to be a string"),
+        Misuse(#"{"event":{}}"#, "Expected event to be a string"),
+        Misuse(#"{"event":["pusher:ping"]}"#, "Expected event to be a string"),
+        // No event of a client's.
+        Misuse(#"{"event":""}"#, "Unknown event : \(known)"), Misuse(#"{"event":"news"}"#, "Unknown event news: \(known)"),
+        Misuse(#"{"event":"pusher:x"}"#, "Unknown event pusher:x: \(known)"),
+        Misuse(#"{"event":"pusher:"}"#, "Unknown event pusher:: \(known)"),
+        Misuse(#"{"event":"Pusher:ping"}"#, "Unknown event Pusher:ping: \(known)"),
+        Misuse(#"{"event":"pusher:ping "}"#, "Unknown event pusher:ping : \(known)"),
+        Misuse(#"{"event":"pusher:ping\u0000"}"#, "Unknown event pusher:ping\0: \(known)"),
+        Misuse(#"{"event":"pusher:client-x"}"#, "Unknown event pusher:client-x: \(known)"),
+        Misuse(#"{"event":"Client-x"}"#, "Unknown event Client-x: \(known)"),
+        Misuse(
+            #"{"event":"pusher_internal:subscription_succeeded","channel":"a","data":"{}"}"#,
+            "Unknown event pusher_internal:subscription_succeeded: \(known)"),
+        Misuse(
+            #"{"event":"client-moved","channel":"private-a","data":{}}"#,
+            "To send client events, you must enable this feature in the application's configuration"),
+        Misuse(#"{"event":"client-"}"#, "To send client events, you must enable this feature in the application's configuration"),
+        // Data that is not an object of texts.
+        Misuse(#"{"event":"pusher:subscribe"}"#, "pusher:subscribe: expected data to be an object"),
+        Misuse(#"{"event":"pusher:subscribe","data":null}"#, "pusher:subscribe: expected data to be an object"),
+        Misuse(#"{"event":"pusher:subscribe","data":[]}"#, "pusher:subscribe: expected data to be an object"),
+        Misuse(
+            #"{"event":"pusher:subscribe","data":"{\"channel\":\"a\"}"}"#, "pusher:subscribe: expected data to be an object"),
+        Misuse(
+            #"{"event":"pusher:subscribe","data":{"channel":"a"},"data":null}"#, "pusher:subscribe: expected data to be an object"
+        ),
+        Misuse(#"{"event":"pusher:subscribe","channel":"a"}"#, "pusher:subscribe: expected data to be an object"),
+        Misuse(#"{"event":"pusher:subscribe","data":{}}"#, "pusher:subscribe: expected data.channel to be a string"),
+        Misuse(
+            #"{"event":"pusher:subscribe","data":{"channel":null}}"#, "pusher:subscribe: expected data.channel to be a string"),
+        Misuse(#"{"event":"pusher:subscribe","data":{"channel":1}}"#, "pusher:subscribe: expected data.channel to be a string"),
+        Misuse(
+            #"{"event":"pusher:subscribe","data":{"channel":["a"]}}"#, "pusher:subscribe: expected data.channel to be a string"),
+        Misuse(#"{"event":"pusher:subscribe","data":{"Channel":"a"}}"#, "pusher:subscribe: expected data.channel to be a string"),
+        Misuse(
+            #"{"event":"pusher:subscribe","data":{"channel":"a","auth":1}}"#,
+            "pusher:subscribe: expected data.auth to be a string"),
+        Misuse(
+            #"{"event":"pusher:subscribe","data":{"channel":"a","auth":{}}}"#,
+            "pusher:subscribe: expected data.auth to be a string"),
+        Misuse(
+            #"{"event":"pusher:subscribe","data":{"channel":"a","channel_data":{"user_id":"1"}}}"#,
+            "pusher:subscribe: expected data.channel_data to be a string"),
+        Misuse(#"{"event":"pusher:unsubscribe"}"#, "pusher:unsubscribe: expected data to be an object"),
+        Misuse(#"{"event":"pusher:unsubscribe","data":{}}"#, "pusher:unsubscribe: expected data.channel to be a string"),
+        Misuse(
+            #"{"event":"pusher:unsubscribe","data":{"channel":true}}"#, "pusher:unsubscribe: expected data.channel to be a string"
+        ),
+    ]
+
+    @Test(arguments: misuses) func tellsAMistakeAndItsRemedy(misuse: Misuse) {
+        #expect(throws: ProtocolError(misuse.message)) { try decode(misuse.text) }
+    }
+
+    @Test func refusesBytesThatAreNoText() {
+        #expect(throws: ProtocolError("Invalid JSON at byte 10: invalid UTF-8")) {
+            try decode(Array(#"{"event":""#.utf8) + [0xFF] + Array(#""}"#.utf8))
+        }
+    }
+
+    @Test func refusesHostileDepth() {
+        let text = #"{"event":"pusher:ping","data":"# + String(repeating: "[", count: 30_000)
+        #expect(throws: ProtocolError("Invalid JSON at byte 93: nested deeper than 64")) { try decode(text) }
+    }
+
+    /// What is quoted back must not be what costs: an unknown event may be a whole message long, and a single
+    /// character may be as long as that.
+    @Test(arguments: ["x", "é", "😀", "\u{301}", "e\u{301}", "\u{0}"])
+    func quotesBackOnlyTheBeginningOfALongText(piece: String) throws {
+        var name = ""
+        while name.utf8.count < 60_000 { name += piece }
+        var json = JSONWriter()
+        json.raw(#"{"event":"#)
+        json.string(name)
+        json.raw("}")
+        let error = try #require(throws: ProtocolError.self) { try decode(json.bytes) }
+        #expect(error.message.utf8.count < 600)
+        #expect(error.message.hasPrefix("Unknown event") && error.message.hasSuffix(Self.known))
+        #expect(error.message.contains("…"))
+    }
+
+    @Test func quotesAShortTextInFull() {
+        let short = String(repeating: "x", count: 200)
+        #expect(short.clipped == short)
+        #expect((short + "x").clipped == String(repeating: "x", count: 100) + "…")
+    }
+}

@@ -1,0 +1,56 @@
+import PusherProtocol
+
+/// A member or an element as the reader handed it over, copied so that it outlives the text.
+struct ReadValue: Equatable {
+    /// As written, quotes included; empty for an element.
+    var key: [UInt8] = []
+    let kind: JSONSlice.Kind
+    /// As written.
+    let raw: [UInt8]
+    /// Of a string.
+    let text: String?
+
+    init(key: JSONSlice? = nil, _ value: JSONSlice) {
+        self.key = key.map { Array($0.raw) } ?? []
+        kind = value.kind
+        raw = Array(value.raw)
+        text = value.string
+    }
+
+    /// The members of a text that must be one object.
+    static func members(of text: [UInt8]) throws -> [ReadValue] {
+        try text.withUnsafeBytes { bytes in
+            var members: [ReadValue] = []
+            try JSONReader.object(bytes) { members.append(ReadValue(key: $0, $1)) }
+            return members
+        }
+    }
+
+    /// The elements of a text that must be one array.
+    static func elements(of text: [UInt8]) throws -> [ReadValue] {
+        try text.withUnsafeBytes { bytes in
+            var elements: [ReadValue] = []
+            try JSONReader.array(bytes) { elements.append(ReadValue($0)) }
+            return elements
+        }
+    }
+
+    static func members(of text: String) throws -> [ReadValue] { try members(of: Array(text.utf8)) }
+
+    static func elements(of text: String) throws -> [ReadValue] { try elements(of: Array(text.utf8)) }
+}
+
+/// SplitMix64: a run is named by its seed.
+struct SeededDice: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
