@@ -45,8 +45,8 @@ final class Node: SocketOwner {
         guard let loop else { return }
         if let listener { loop.listen(on: listener) }
         loop.run()
+        loop.shutDown()
         publishTally()
-        self.loop = nil  // closes what is left, on this thread
     }
 
     // MARK: SocketOwner

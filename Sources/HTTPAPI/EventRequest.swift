@@ -41,7 +41,10 @@ package struct EventRequest {
             throw APIError(400, "Expected data parameter to be a string")
         }
         guard dataBytes <= limits.eventBytes else {
-            throw APIError(413, "The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes)")
+            throw APIError(
+                413,
+                "The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes). Send a reference instead"
+            )
         }
         return (name.raw, data.raw)
     }

@@ -44,7 +44,7 @@ package struct RequestSignature {
     }
 
     private func checkTime(_ text: String, _ now: Int64) throws(APIError) {
-        guard let seconds = Int64(text), abs(seconds) < 1 << 40 else {
+        guard let seconds = Int64(text), (0..<1 << 40).contains(seconds) else {
             throw APIError(401, "Invalid auth_timestamp: expected seconds since 1970")
         }
         guard abs(now - seconds) <= Self.clockSkewSecondsMax else {
@@ -67,7 +67,7 @@ package struct RequestSignature {
     }
 
     private func parameter(_ name: String, _ request: HTTPRequest) throws(APIError) -> String {
-        guard let value = request.query.last(where: { $0.name.lowercased() == name })?.value, !value.isEmpty else {
+        guard let value = request.query.last(where: { $0.name.lowercased() == name })?.value else {
             throw APIError(401, "Missing parameter: \(name)")
         }
         return value

@@ -20,7 +20,7 @@ package enum Handshake: Equatable, Sendable {
             self = .refused(.missingVersion, reason: "No protocol version supplied: add ?protocol=7", version: nil)
             return
         }
-        guard let version = Int(text), version >= 0 else {
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let version = Int(text) else {
             self = .refused(.badVersion, reason: "Invalid protocol version: expected a number", version: nil)
             return
         }

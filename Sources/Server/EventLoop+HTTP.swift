@@ -60,12 +60,9 @@ extension EventLoop {
     func requestBody(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         guard case .request(let index) = Word(of: wsi).role else { return -1 }
         // Of pipelined requests the library hands us the second one's head as its body, for ever if it is let: the
-        // bytes it has buffered still begin with what it has parsed already. No body we take begins like that.
-        if requests.isEmpty(index), Self.beginsWithRequestLine(bytes) {
-            let refusal = HTTPResponse.text(400, "Pipelined requests with bodies are not supported: wait for each answer")
-            write(refusal, to: wsi, withoutBody: false, closing: true)
-            return -1
-        }
+        // bytes it has buffered still begin with what it has parsed already. No body we take begins like that. Closing
+        // without an answer has the client send again what was not answered (RFC 9112 section 9.3.2).
+        if requests.isEmpty(index), Self.beginsWithRequestLine(bytes) { return -1 }
         return requests.append(bytes, to: index) ? 0 : -1
     }
 

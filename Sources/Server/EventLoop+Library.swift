@@ -36,12 +36,13 @@ extension EventLoop {
 
     // MARK: WebSockets
 
-    /// Only WebSockets, and only version 13 (RFC 6455 4.2.1), which the library does not check; h2c it would accept.
+    /// Only WebSockets of version 13 by GET (RFC 6455 4.2.1), which the library does not check; h2c it would accept.
     private func confirmUpgrade(_ wsi: OpaquePointer) -> Int32 {
         let isWebSocket = Header.text(WSI_TOKEN_UPGRADE, wsi)?.lowercased() == "websocket"
-        if isWebSocket, Header.text(WSI_TOKEN_VERSION, wsi) == "13" { return 0 }
+        let isGet = Header.length(WSI_TOKEN_GET_URI, wsi) > 0
+        if isWebSocket, isGet, Header.text(WSI_TOKEN_VERSION, wsi) == "13" { return 0 }
         let refusal = HTTPResponse.text(
-            426, "Upgrade to websocket, version 13, or to nothing", headers: ["Sec-WebSocket-Version": "13"])
+            426, "Upgrade to websocket, version 13, by GET, or to nothing", headers: ["Sec-WebSocket-Version": "13"])
         write(refusal, to: wsi, withoutBody: false, closing: true)
         return -1
     }

@@ -63,13 +63,15 @@ package final class EventLoop {
         wakeup.start(Self.wokenCallback, data: this)
     }
 
-    deinit {
+    deinit { watchers.deallocate() }
+
+    /// Closes everything that is left, calling the owner once more for each; after ``run()``, on the loop's thread.
+    package func shutDown() {
+        stopListening()
         wakeup.stop()
         ev_prepare_stop(wakeup.loop, &watchers.pointee.prepare)
-        ev_timer_stop(wakeup.loop, &watchers.pointee.acceptRetry)
         ev_timer_stop(wakeup.loop, &watchers.pointee.drain)
-        context = nil  // while the watchers' memory is still there
-        watchers.deallocate()
+        context = nil
     }
 
     /// Serves until ``stop()``.

@@ -17,6 +17,26 @@ struct LibwebsocketsContext: ~Copyable {
     let vhost: OpaquePointer
     private let protocols: UnsafeMutablePointer<lws_protocols>
     private let name: UnsafeMutablePointer<CChar>
+    private let heartbeat: UnsafeMutablePointer<Heartbeat>
+
+    /// The library arms its libev timer once and does not rearm it for a nearer moment, so its timeouts come as late as
+    /// the furthest of them. One that is always near keeps them true to the second.
+    private struct Heartbeat {
+        static let microseconds: lws_usec_t = 1_000_000
+
+        var timer = lws_sorted_usec_list_t()  // first: the library hands its address back
+        let context: OpaquePointer
+
+        static let callback: sul_cb_t = { timer in
+            guard let timer else { return }
+            timer.withMemoryRebound(to: Heartbeat.self, capacity: 1) { start($0) }
+        }
+
+        static func start(_ heartbeat: UnsafeMutablePointer<Heartbeat>) {
+            let context = heartbeat.pointee.context
+            lws_sul_schedule(context, 0, &heartbeat.pointee.timer, callback, microseconds)
+        }
+    }
 
     /// - Parameter owner: what callbacks recover through `lws_context_user`.
     init(on loop: OpaquePointer, callback: @escaping LibraryCallback, owner: UnsafeMutableRawPointer) {
@@ -53,11 +73,16 @@ struct LibwebsocketsContext: ~Copyable {
             preconditionFailure("lws_create_context failed: is the package libwebsockets-evlib-ev installed?")
         }
         handle = created
+        heartbeat = .allocate(capacity: 1)
+        heartbeat.initialize(to: Heartbeat(context: created))
+        Heartbeat.start(heartbeat)
         self.vhost = vhost
     }
 
     deinit {
+        lws_sul_schedule(handle, 0, &heartbeat.pointee.timer, nil, lws_usec_t(LWS_SET_TIMER_USEC_CANCEL))
         lws_context_destroy(handle)
+        heartbeat.deallocate()
         protocols.deallocate()
         name.deallocate()
     }

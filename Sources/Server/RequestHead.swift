@@ -39,7 +39,7 @@ struct RequestHead {
         guard contentLength <= bodyBytesMax else {
             throw Refusal(413, "The body exceeds the allowed maximum (\(bodyBytesMax) bytes)")
         }
-        expectsContinue = Header.custom("expect:", wsi)?.lowercased() == "100-continue"
+        expectsContinue = Header.text(WSI_TOKEN_HTTP_EXPECT, wsi)?.lowercased() == "100-continue"
     }
 
     private static func contentLength(_ wsi: OpaquePointer, isRequired: Bool) throws(Refusal) -> Int {
@@ -92,13 +92,6 @@ enum Header {
         let length = length(token, wsi)
         guard length > 0 else { return nil }
         return read(length) { lws_hdr_copy(wsi, $0, Int32($1), token) }
-    }
-
-    /// A header the library has no token for, named in lower case with its colon.
-    static func custom(_ name: String, _ wsi: OpaquePointer) -> String? {
-        let length = Int(lws_hdr_custom_length(wsi, name, Int32(name.utf8.count)))
-        guard length > 0 else { return nil }
-        return read(length) { lws_hdr_custom_copy(wsi, $0, Int32($1), name, Int32(name.utf8.count)) }
     }
 
     /// One part of a header that came, or was split, in several.

@@ -9,7 +9,7 @@ import Signing
 struct Send: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Publish an event, signed with an app's secret from the configuration.",
-        discussion: "Prints the server's answer; exit 0 when it was 200.")
+        discussion: "Prints the server's answer; exit 0 when it was 200, else 1 with what was wrong.")
 
     @OptionGroup var configuration: ConfigurationOption
 
@@ -25,7 +25,7 @@ struct Send: ParsableCommand {
     @Option(help: "The event's name.")
     var event: String
 
-    @Option(help: "The event's data, passed through as it is.")
+    @Option(parsing: .unconditional, help: "The event's data, passed through as it is.")
     var data = "{}"
 
     @Option(name: .customLong("socket-id"), help: "A connection that is not to get the event.")
@@ -50,8 +50,12 @@ struct Send: ParsableCommand {
         let server = url ?? "http://\(settings.server.host):\(settings.server.port)"
         do {
             let answer = try Post.json(body, to: server + path + "?" + parameters.joined(separator: "&"), timeoutSeconds: 10)
-            print(answer.body.last == "\n" ? String(answer.body.dropLast()) : answer.body)
-            guard answer.status == 200 else { throw ExitCode.failure }
+            let text = answer.body.last == "\n" ? String(answer.body.dropLast()) : answer.body
+            guard answer.status == 200 else {
+                StandardError.print("fleetwire: \(server) answered \(answer.status): \(text)")
+                throw ExitCode.failure
+            }
+            print(text)
         } catch let failure as Post.Failure {
             StandardError.print("fleetwire: \(failure)")
             throw ExitCode.failure

@@ -141,6 +141,8 @@ def smuggler(*headers: str, body: bytes = b"", path: str = EVENTS, method: str =
 SMUGGLERS = {
     "both, length first": smuggler("Content-Length: {length}", "Transfer-Encoding: chunked", body=b"0\r\n\r\n"),
     "both, chunked first": smuggler("Transfer-Encoding: chunked", "Content-Length: {length}", body=b"0\r\n\r\n"),
+    "both, and no chunk": smuggler("Content-Length: {length}", "Transfer-Encoding: chunked"),
+    "both, no chunk and length 0": smuggler("Content-Length: 0", "Transfer-Encoding: chunked"),
     "both, length 0": smuggler("Content-Length: 0", "Transfer-Encoding: chunked", body=b"5\r\nhello\r\n0\r\n\r\n"),
     "both, short length": smuggler("Content-Length: 5", "Transfer-Encoding: chunked", body=b"0\r\n\r\n"),
     "chunked in capitals": smuggler("Content-Length: 5", "Transfer-Encoding: CHUNKED", body=b"0\r\n\r\n"),
