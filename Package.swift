@@ -61,7 +61,7 @@ let package = Package(
         tests("Configuration"),
         tests("HTTPAPI", ["PusherProtocol", "Signing"]),
         tests("Gateway", ["Configuration", "PusherProtocol"]),
-        tests("Simulation"),
+        tests("Simulation", ["FanOut", "PusherProtocol"]),
     ],
     swiftLanguageModes: [.v6]
 )

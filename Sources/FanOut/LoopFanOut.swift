@@ -90,8 +90,6 @@ package struct LoopFanOut {
     // MARK: Noting
 
     private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
-        // The hub names a loop while a leave is still on its way to it: nobody is left to tell.
-        guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
         let index = Int32(turn.count)
         turn.append(Entry(frame: frame, except: sender))
         if channels[channel].lastPending < 0 {
@@ -104,6 +102,8 @@ package struct LoopFanOut {
     }
 
     private mutating func send(_ frame: Frame, to socket: SocketID) {
+        // Its slot may be another's by now.
+        guard socket.slot < connections.count, connections[socket.slot].socket == socket else { return }
         gather(Int32(turn.count), for: socket)
         turn.append(Entry(frame: frame, except: nil))
     }

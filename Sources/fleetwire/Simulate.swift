@@ -14,6 +14,10 @@ struct Simulate: ParsableCommand {
     @Option(help: "Steps of each run.")
     var steps = 500
 
+    func validate() throws {
+        guard steps >= 0 else { throw ValidationError("--steps: expected 0 or more") }
+    }
+
     func run() throws {
         for seed in seed..<(seed + seeds) {
             do {

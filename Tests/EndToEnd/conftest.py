@@ -120,6 +120,9 @@ class Bystander:
         self.gateway, self.client, self.api = gateway, client, api
         self.channel = f"bystander-{uuid.uuid4().hex[:12]}"
         client.subscribe(self.channel)
+        # An API connection that has not spoken yet would not be kept for long.
+        api.publish(self.channel, "here")
+        client.expect("here", channel=self.channel)
 
     def assert_served(self) -> None:
         """He gets his event, and it is the first thing he hears; newcomers are served; nothing spins."""

@@ -152,7 +152,7 @@ def test_B7_a_name_of_200_is_taken_and_201_is_not(api, subscriber, channel):
 
 def test_B9_data_too_long_is_413(api, subscriber, channel):
     text = assert_refused(api, subscriber, event_body(channel, data="x" * 10241), 413)
-    assert text.startswith("The data content of this event exceeds the allowed maximum (10240 bytes).")
+    assert text.startswith("The data content of this event exceeds the allowed maximum (10240 bytes)")
 
 
 def test_B9_the_limit_is_the_applications(start_gateway, closing):
@@ -161,7 +161,7 @@ def test_B9_the_limit_is_the_applications(start_gateway, closing):
     limited.publish("channel", data="x" * allowed)
     answer = limited.post(event_body("channel", data="x" * (allowed + 1)))
     assert answer.status == 413
-    assert answer.text.startswith(f"The data content of this event exceeds the allowed maximum ({allowed} bytes).")
+    assert answer.text.startswith(f"The data content of this event exceeds the allowed maximum ({allowed} bytes)")
     other.publish("channel", data="x" * (allowed + 1))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from harness.api import event_body, signed_params, signed_target, string_to_sign
 from harness.apps import DISABLED, FIRST, SECOND, App
+from harness.wire import request
 
 EVENTS = "/apps/1001/events"
 
@@ -73,6 +74,11 @@ def test_A2_the_signature_is_needed(api, ears, body):
     assert post_raw(api, query_of(params), body).status in (400, 401)
 
 
+def test_A2_an_empty_signature_is_none(api, ears, body):
+    params = signed_params(FIRST, "POST", EVENTS, body)
+    assert post_raw(api, query_of(params | {"auth_signature": ""}), body).status == 401
+
+
 def test_A2_no_query_at_all(api, ears, body):
     assert api.call("POST", EVENTS, body).status == 401
 
@@ -80,7 +86,7 @@ def test_A2_no_query_at_all(api, ears, body):
 def tampered(body: bytes) -> dict[str, str]:
     params = signed_params(FIRST, "POST", EVENTS, body)
     right = params["auth_signature"]
-    wrong = {"zeros": "0" * 64, "cut": right[:-1], "longer": right + "0", "empty": "", "upper case": right.upper(), "no hex": "x" * 64}
+    wrong = {"zeros": "0" * 64, "cut": right[:-1], "longer": right + "0", "upper case": right.upper(), "no hex": "x" * 64}
     return {name: query_of(params | {"auth_signature": value}) for name, value in wrong.items()} | {
         "another parameter": query_of(params | {"info": "subscription_count"}),
         "another time": query_of(params | {"auth_timestamp": str(int(params["auth_timestamp"]) + 1)}),
@@ -202,7 +208,15 @@ def test_parameters_said_twice_do_no_harm(api, bystander, body):
         assert post_raw(api, more + "&" + params, body).status in (200, 400, 401)
 
 
-@pytest.mark.parametrize("query", ["&", "=", "&&&===", "%", "%%%", "%zz", "?", "auth_key", "auth_key=%00", "auth_signature=%FF" + "x" * 2000,
+@pytest.mark.parametrize("query", ["&", "=", "&&&===", "?", "auth_key", "auth_signature=%FF" + "x" * 2000,
                                    "&".join("auth_key=key1" for _ in range(60))], ids=lambda query: query[:16])
 def test_odd_queries_are_refused(api, bystander, body, query):
     assert post_raw(api, query, body).status in (400, 401)
+
+
+@pytest.mark.parametrize("query", ["%", "%%%", "%zz", "a=%4", "auth_key=%00", "auth_key=key1%00"])
+def test_malformed_escapes_are_refused_or_end_the_connection(wire, bystander, body, query):
+    wire = wire()
+    wire.send(request("POST", f"{EVENTS}?{query}", body))
+    answer = wire.answer()
+    assert answer is None or 400 <= answer.status < 500

@@ -101,7 +101,7 @@ def test_B9_10241_bytes_are_413(subscriber, api, channel, letter, ascii_only):
     body = json.dumps({"name": "event", "channel": channel, "data": text}, ensure_ascii=ascii_only).encode()
     answer = api.post(body)
     assert answer.status == 413
-    assert answer.text.startswith("The data content of this event exceeds the allowed maximum (10240 bytes).")
+    assert answer.text.startswith("The data content of this event exceeds the allowed maximum (10240 bytes)")
     api.publish(channel, "fence")
     subscriber.expect("fence")
 

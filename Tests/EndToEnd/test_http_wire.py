@@ -201,7 +201,7 @@ def test_HEAD_has_no_body(wire, bystander):
     healthy(wire)
 
 
-@pytest.mark.parametrize("method", ["BREW", "get", "G", "TRACE", "CONNECT", "X" * 300, "GET\0", "GE T"], ids=lambda method: ascii(method)[1:12])
+@pytest.mark.parametrize("method", ["BREW", "G", "TRACE", "CONNECT", "X" * 300, "GET\0", "GE T"], ids=lambda method: ascii(method)[1:12])
 def test_unknown_methods_are_refused(wire, bystander, method):
     wire = wire()
     wire.send_as_taken(request(method, "/healthz"))
@@ -232,3 +232,19 @@ def test_L1_a_wrong_method_is_405(wire, bystander, method, target):
 def test_L1_a_wrong_method_on_the_events_is_405(api, bystander, method):
     body = b"{}" if method == "PUT" else b""
     assert api.call(method, signed_target(FIRST, method, EVENTS, body), body or None).status == 405
+
+
+@pytest.mark.parametrize("name", ["X", "a", "Hos", "Accep", "User-Agen", "GET", "put"])
+def test_header_names_that_begin_like_known_ones_are_waited_for_by_nobody(wire, bystander, name):
+    """The library does not get over such names: their sender may get no answer, but he alone."""
+    wire = wire()
+    wire.send(request("GET", "/healthz", headers=[f"{name}: x"]))
+
+
+def test_an_idle_connection_is_kept_for_its_next_call(wire):
+    """Eight seconds of nothing: here silence is what is tested, so it is waited for."""
+    wire = wire()
+    wire.send(HEALTH)
+    assert wire.answer().status == 200
+    assert not wire.readable(8), "ended while idle"
+    healthy(wire)

@@ -133,8 +133,7 @@ def test_M5_nor_may_it_come_in_parts(wire, bystander):
 def test_M5_a_length_that_only_threatens(wire, bystander):
     wire = wire()
     wire.open()
-    wire.send(frame(TEXT, b"{", length=2**40))
-    wire.send_as_taken(b"x" * (2 * MESSAGE_BYTES))
+    wire.send_as_taken(frame(TEXT, b"x" * (2 * MESSAGE_BYTES), length=2**40))
     expect_oversize_refused(wire)
 
 

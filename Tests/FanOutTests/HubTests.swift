@@ -2,29 +2,236 @@ import FanOut
 import PusherProtocol
 import Testing
 
+/// The hub: an input in, mail for the loops out.
 @Suite struct HubTests {
-    private struct Ones: RandomNumberGenerator {
-        mutating func next() -> UInt64 { 1 << 32 | 1 }
+    private var hub = Hub(loopCount: LoopSet.loopsMax, appCount: 2)
+
+    // MARK: Subscribing
+
+    @Test mutating func aSubscriberIsListedBeforeItIsTold() {
+        _ = hub.mail(.opened(x, app: 0))
+        #expect(hub.mail(.subscribe(x, grant("news"))) == [Mail(0, .join(0, x)), Mail(0, .send(succeeded("news"), to: x))])
+        #expect(hub.subscriptionCount == 1)
+        #expect(hub.channelCount == 1)
     }
 
-    @Test func reachesTheLastLoopANodeMayHave() throws {
-        let last = LoopSet.loopsMax - 1
-        var hub = Hub(loopCount: LoopSet.loopsMax, appCount: 1)
-        var random = Ones()
-        let socket = SocketID(loop: last, slot: 0, using: &random)
-        let grant = try SubscriptionRequest(channel: "news").grant(to: socket, key: "key1", limits: Limits()) { _, _ in false }
-        let frame = Frame(text: [])
-        var effects: [Hub.Effect] = []
-        hub.apply(.opened(socket, app: 0), &effects)
-        hub.apply(.subscribe(socket, grant), &effects)
-        effects.removeAll()
-        hub.apply(.publish([Hub.Publication(channel: grant.channel, frame: frame)], app: 0, except: nil), &effects)
-        #expect(effects.map(\.loop) == [last] && effects.map(\.instruction) == [.fanOut(frame, 0, except: nil)])
+    @Test mutating func openingCausesNothing() {
+        #expect(hub.mail(.opened(x, app: 0)) == [])
+        #expect(hub.subscriptionCount == 0)
+    }
+
+    @Test mutating func subscribingTwiceIsAnErrorAndChangesNothing() {
+        join(x, "news")
+        #expect(hub.mail(.subscribe(x, grant("news"))) == [Mail(0, .send(error("Existing subscription to channel news"), to: x))])
+        #expect(hub.subscriptionCount == 1)
+    }
+
+    @Test mutating func aChannelHasOneSlotOnAllLoops() {
+        join(x, "news")
+        join(y, "sport")
+        #expect(hub.mail(.opened(z, app: 0), .subscribe(z, grant("news"))).first == Mail(63, .join(0, z)))
+        #expect(hub.channelCount == 2)
+        #expect(hub.subscriptionCount == 3)
+    }
+
+    @Test mutating func unsubscribingLeaves() {
+        join(x, "news")
+        join(y, "news")
+        #expect(hub.mail(.unsubscribe(x, name("news"))) == [Mail(0, .leave(0, x))])
+        #expect(hub.subscriptionCount == 1)
+        #expect(hub.channelCount == 1)
+    }
+
+    @Test(arguments: ["sport", "unheard-of"])
+    mutating func unsubscribingFromNothingIsAnError(channel: String) {
+        join(x, "news")
+        join(y, "sport")
+        let text = "No current subscription to channel \(channel), or subscription in progress"
+        #expect(hub.mail(.unsubscribe(x, name(channel))) == [Mail(0, .send(error(text), to: x))])
+        #expect(hub.subscriptionCount == 2)
+    }
+
+    // MARK: Publishing
+
+    @Test mutating func anEventGoesOnceToEachLoopWithSubscribersLowestFirst() {
+        join(z, "news")
+        join(y, "news")
+        join(x, "news")
+        join(w, "news")
+        let mail = hub.mail(publish("news", except: y))
+        #expect(mail == [0, 1, 63].map { Mail($0, .fanOut(event, 0, except: y)) })
+    }
+
+    @Test mutating func anEventReachesTheLastLoopANodeMayHave() {
+        #expect(z.loop == LoopSet.loopsMax - 1)
+        join(z, "news")
+        #expect(hub.mail(publish("news")) == [Mail(z.loop, .fanOut(event, 0, except: nil))])
+    }
+
+    @Test mutating func anEventForNobodyCausesNothing() {
+        join(x, "news")
+        #expect(hub.mail(publish("sport")) == [])
+    }
+
+    @Test mutating func aPublishToSeveralChannelsKeepsTheirOrder() {
+        join(x, "news")
+        join(x, "sport")
+        let other = Frame(text: Array("other".utf8))
+        let publications = [
+            Hub.Publication(channel: name("sport"), frame: other), Hub.Publication(channel: name("none"), frame: event),
+            Hub.Publication(channel: name("news"), frame: event),
+        ]
+        #expect(
+            hub.mail(.publish(publications, app: 0, except: nil)) == [
+                Mail(0, .fanOut(other, 1, except: nil)), Mail(0, .fanOut(event, 0, except: nil)),
+            ])
+    }
+
+    @Test mutating func applicationsDoNotMeet() {
+        join(x, "news")
+        _ = hub.mail(.opened(y, app: 1))
+        #expect(hub.mail(publish("news", app: 1)) == [])
+        #expect(hub.mail(.subscribe(y, grant("news"))).first == Mail(1, .join(1, y)))
+        #expect(hub.mail(publish("news", app: 1)) == [Mail(1, .fanOut(event, 1, except: nil))])
+        #expect(hub.mail(publish("news", app: 0)) == [Mail(0, .fanOut(event, 0, except: nil))])
+        #expect(hub.channelCount == 2)
+    }
+
+    @Test mutating func loopsAreThoseWithSubscribers() {
+        #expect(hub.loops(of: name("news"), app: 0) == [])
+        join(x, "news")
+        join(w, "news")
+        join(z, "news")
+        #expect(hub.loops(of: name("news"), app: 0) == [0, 63])
+        #expect(hub.loops(of: name("news"), app: 1) == [])
+        _ = hub.mail(.unsubscribe(x, name("news")))
+        #expect(hub.loops(of: name("news"), app: 0) == [0, 63])
+        _ = hub.mail(.closed(w))
+        #expect(hub.loops(of: name("news"), app: 0) == [63])
+        _ = hub.mail(.closed(z))
+        #expect(hub.loops(of: name("news"), app: 0) == [])
+    }
+
+    // MARK: Slots
+
+    @Test mutating func aVacatedSlotGoesToTheNextChannelAfterTheLeave() {
+        join(x, "news")
+        join(x, "sport")
+        var mail = hub.mail(.unsubscribe(x, name("news")))
+        #expect(hub.channelCount == 1)
+        mail += hub.mail(.subscribe(x, grant("weather")))
+        #expect(mail == [Mail(0, .leave(0, x)), Mail(0, .join(0, x)), Mail(0, .send(succeeded("weather"), to: x))])
+        #expect(hub.mail(publish("news")) == [])
+        #expect(hub.mail(.subscribe(x, grant("news"))).first == Mail(0, .join(2, x)))
+        #expect(hub.channelCount == 3)
+    }
+
+    @Test mutating func aConnectionsSlotGoesToTheNextOne() {
+        join(x, "news")
+        _ = hub.mail(.closed(x))
+        let tenant = socket("77.0")
+        #expect(hub.mail(.opened(tenant, app: 1), .unsubscribe(tenant, name("news"))).count == 1)
+        #expect(hub.mail(.subscribe(tenant, grant("news"))).first == Mail(0, .join(0, tenant)))
+    }
+
+    // MARK: Closing
+
+    @Test mutating func closingLeavesAllChannelsInTheOrderOfSubscribing() {
+        for channel in ["c", "a", "d", "b"] { join(x, channel) }
+        _ = hub.mail(.unsubscribe(x, name("a")))
+        #expect(hub.mail(.closed(x)) == [0, 2, 3].map { Mail(0, .leave($0, x)) })
+        #expect(hub.subscriptionCount == 0)
+        #expect(hub.channelCount == 0)
+    }
+
+    @Test(arguments: [Hub.Input.subscribe(x, grant("news")), .unsubscribe(x, name("news")), .closed(x)])
+    mutating func aConnectionThatHasGoneCausesNothing(input: Hub.Input) {
+        #expect(hub.mail(input) == [])
+        join(x, "news")
+        _ = hub.mail(.closed(x))
+        #expect(hub.mail(input) == [])
+        join(socket("77.0"), "news")
+        #expect(hub.mail(input) == [])
+        #expect(hub.subscriptionCount == 1)
+    }
+
+    @Test mutating func aConnectionOfNoLoopCausesNothing() {
+        #expect(hub.mail(.subscribe(socket("5.4294967295"), grant("news"))) == [])
+    }
+
+    // MARK: Programmer's errors
+
+    @Test func openingInATakenSlotTraps() async {
+        await #expect(processExitsWith: .failure) {
+            var hub = Hub(loopCount: 1, appCount: 1)
+            _ = hub.mail(.opened(x, app: 0), .opened(socket("77.0"), app: 0))
+        }
     }
 
     /// A loop that a set of loops cannot hold would never hear an event.
-    @Test func trapsMoreLoopsThanThat() async {
+    @Test func moreLoopsThanASetHoldsTrap() async {
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: LoopSet.loopsMax + 1, appCount: 1) }
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: 0, appCount: 1) }
+    }
+
+    private mutating func join(_ socket: SocketID, _ channel: String) {
+        if opened.insert(socket).inserted { _ = hub.mail(.opened(socket, app: 0)) }
+        _ = hub.mail(.subscribe(socket, grant(channel)))
+    }
+
+    private var opened: Set<SocketID> = []
+}
+
+// MARK: What the tests speak of
+
+private let x = socket("1.0")
+private let y = socket("2.16777216")
+private let z = socket("3.1056964608")
+/// On the same loop as `x`.
+private let w = socket("4.1")
+private let event = Frame(text: Array("event".utf8))
+
+private func socket(_ text: String) -> SocketID {
+    guard let socket = SocketID(text) else { preconditionFailure("not a socket_id") }
+    return socket
+}
+
+private func name(_ text: String) -> ChannelName {
+    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("not a channel's name") }
+    return name
+}
+
+private func grant(_ channel: String) -> SubscriptionGrant {
+    let request = SubscriptionRequest(channel: channel)
+    guard let grant = try? request.grant(to: x, key: "key", limits: Limits(), verify: { _, _ in false }) else {
+        preconditionFailure("an open channel is granted")
+    }
+    return grant
+}
+
+private func publish(_ channel: String, app: AppIndex = 0, except sender: SocketID? = nil) -> Hub.Input {
+    .publish([Hub.Publication(channel: name(channel), frame: event)], app: app, except: sender)
+}
+
+private func succeeded(_ channel: String) -> Frame { ServerMessage.subscriptionSucceeded(name(channel)) }
+
+private func error(_ text: String) -> Frame { ServerMessage.error(ProtocolError(text)) }
+
+/// An effect, as the loop finds it.
+private struct Mail: Equatable {
+    let loop: Int
+    let instruction: Instruction
+
+    init(_ loop: Int, _ instruction: Instruction) {
+        self.loop = loop
+        self.instruction = instruction
+    }
+}
+
+extension Hub {
+    fileprivate mutating func mail(_ inputs: Input...) -> [Mail] {
+        var effects: [Effect] = []
+        for input in inputs { apply(input, &effects) }
+        return effects.map { Mail($0.loop, $0.instruction) }
     }
 }

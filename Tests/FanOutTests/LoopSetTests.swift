@@ -1,25 +1,62 @@
 import FanOut
 import Testing
 
+/// A set of loops: up to 64, lowest first.
 @Suite struct LoopSetTests {
-    @Test func holdsEveryLoopANodeMayHave() {
+    @Test func nothingIsInAnEmptySet() {
+        #expect(LoopSet().isEmpty)
+        #expect(Array(LoopSet()) == [])
+        #expect(LoopSet() == [])
+    }
+
+    @Test(arguments: [
+        ([0], [0]),
+        ([63], [63]),
+        ([63, 0], [0, 63]),
+        ([5, 1, 31, 32, 5], [1, 5, 31, 32]),
+        (Array((0..<64).reversed()), Array(0..<64)),
+    ])
+    func iterationAscendsOnceEach(inserted: [Int], iterated: [Int]) {
+        var loops = LoopSet()
+        for loop in inserted { loops.insert(loop) }
+        #expect(Array(loops) == iterated)
+        #expect(!loops.isEmpty)
+    }
+
+    @Test(arguments: [
+        (0, [1, 63]),
+        (1, [0, 63]),
+        (63, [0, 1]),
+        (2, [0, 1, 63]),
+    ])
+    func removingTakesThatLoopAlone(removed: Int, left: [Int]) {
+        var loops: LoopSet = [0, 1, 63]
+        loops.remove(removed)
+        #expect(Array(loops) == left)
+    }
+
+    @Test func everyLoopANodeMayHaveComesAndGoes() {
         var loops = LoopSet()
         for loop in (0..<LoopSet.loopsMax).reversed() {
             loops.insert(loop)
             loops.insert(loop)
         }
-        #expect(Array(loops) == Array(0..<LoopSet.loopsMax))
         for loop in 0..<LoopSet.loopsMax {
-            #expect(!loops.isEmpty)
+            #expect(Array(loops) == Array(loop..<LoopSet.loopsMax))
             loops.remove(loop)
             loops.remove(loop)
-            #expect(Array(loops) == Array((loop + 1)..<LoopSet.loopsMax))
         }
         #expect(loops.isEmpty && loops == [])
     }
 
-    @Test func isIteratedInAscendingOrder() {
-        #expect(Array([63, 0, 7, 31, 32] as LoopSet) == [0, 7, 31, 32, 63])
-        #expect(Array([] as LoopSet) == [])
+    @Test func theLastOneLeavesAnEmptySet() {
+        var loops: LoopSet = [LoopSet.loopsMax - 1]
+        loops.remove(LoopSet.loopsMax - 1)
+        #expect(loops.isEmpty)
+    }
+
+    @Test func equalityIsOfMembers() {
+        #expect(([0, 63] as LoopSet) == [63, 0, 0])
+        #expect(([0, 63] as LoopSet) != [0])
     }
 }

@@ -1,0 +1,33 @@
+/// A world's only source of chance, and the same on every machine: SplitMix64 (Steele, Lea and Flood, 2014).
+package struct Dice: RandomNumberGenerator {
+    private var state: UInt64
+
+    /// The same seed gives the same throws for ever.
+    package init(seed: UInt64) { state = seed }
+
+    /// Sixty-four random bits.
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var bits = state
+        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+        return bits ^ (bits >> 31)
+    }
+
+    /// A number from 0 up to, but not including, `bound`.
+    package mutating func below(_ bound: Int) -> Int {
+        precondition(bound > 0, "a die has a side at least")
+        return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
+    }
+
+    /// A number in `range`.
+    package mutating func within(_ range: ClosedRange<Int>) -> Int { range.lowerBound + below(range.count) }
+
+    /// True `percent` times in a hundred.
+    package mutating func chance(percent: Int) -> Bool { below(100) < percent }
+
+    /// One of `elements`; nil when there are none.
+    package mutating func pick<Element>(_ elements: [Element]) -> Element? {
+        elements.isEmpty ? nil : elements[below(elements.count)]
+    }
+}

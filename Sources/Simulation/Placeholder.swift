@@ -1,1 +1,0 @@
-package func simulate(seed: UInt64, steps: Int) throws -> String { "" }

@@ -1,0 +1,80 @@
+import FanOut
+import PusherProtocol
+
+/// What happened in a run that kept all promises.
+package struct Summary: Equatable, Sendable, CustomStringConvertible {
+    /// The run.
+    package let seed: UInt64
+    /// Actions carried out, the last settling not counted.
+    package let steps: Int
+    /// Loops of this seed's world.
+    package let loopCount: Int
+    /// Connections opened.
+    package internal(set) var connections = 0
+    /// Publishes refused for want of room in a mailbox.
+    package internal(set) var refusals = 0
+    /// Instructions that went through the mailboxes.
+    package internal(set) var instructions = 0
+    /// Writes to open connections.
+    package internal(set) var writes = 0
+    /// Frames in those writes.
+    package internal(set) var frames = 0
+    /// Of every instruction and every write, in order, byte by byte: two runs of one seed have the same.
+    package var digest: UInt64 { trace.value }
+
+    var trace = Trace()
+
+    /// One line for the terminal.
+    package var description: String {
+        let hexadecimal = String(digest, radix: 16)
+        return "seed \(seed): \(steps) steps, \(loopCount) loops, \(connections) connections, \(instructions) instructions, "
+            + "\(frames) frames in \(writes) writes, \(refusals) refusals, digest \(hexadecimal)"
+    }
+}
+
+/// FNV-1a over words instead of bytes: not for strangers' data, but quick, and the same in every process.
+struct Trace: Equatable, Sendable {
+    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func note(_ word: UInt64) { value = (value ^ word) &* 0x100_0000_01B3 }
+
+    mutating func note(_ socket: SocketID) { note(UInt64(socket.salt) << 32 | UInt64(socket.place)) }
+
+    mutating func note(_ frame: Frame) {
+        note(UInt64(frame.bytes.count))
+        frame.bytes.withUnsafeBytes { bytes in
+            var offset = 0
+            while offset + 8 <= bytes.count {
+                note(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                offset += 8
+            }
+            while offset < bytes.count {
+                note(UInt64(bytes[offset]))
+                offset += 1
+            }
+        }
+    }
+
+    mutating func note(_ instruction: Instruction, for loop: Int) {
+        note(UInt64(loop))
+        switch instruction {
+        case .join(let channel, let socket):
+            note(1)
+            note(UInt64(channel))
+            note(socket)
+        case .leave(let channel, let socket):
+            note(2)
+            note(UInt64(channel))
+            note(socket)
+        case .fanOut(let frame, let channel, let sender):
+            note(3)
+            note(UInt64(channel))
+            if let sender { note(sender) }
+            note(frame)
+        case .send(let frame, let socket):
+            note(4)
+            note(socket)
+            note(frame)
+        }
+    }
+}

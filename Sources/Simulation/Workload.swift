@@ -1,0 +1,122 @@
+import FanOut
+import PusherProtocol
+
+/// Chooses one action after the other, as the scenario weighs them.
+struct Workload {
+    let scenario: Scenario
+    private var published = 0
+
+    init(_ scenario: Scenario) { self.scenario = scenario }
+
+    /// The next step for `world`. A kind that finds nobody to act on ends a turn instead.
+    mutating func next(in world: World, using dice: inout Dice) -> Action {
+        action(of: scenario.kind(using: &dice), in: world, using: &dice) ?? .flush(loop: loop(using: &dice))
+    }
+
+    private mutating func action(of kind: Scenario.Kind, in world: World, using dice: inout Dice) -> Action? {
+        switch kind {
+        case .open: return open(in: world, using: &dice)
+        case .close: return dice.pick(world.open).map(Action.close)
+        case .replace:
+            guard let socket = dice.pick(world.open) else { return nil }
+            let tenant = SocketID(loop: socket.loop, slot: socket.slot, using: &dice)
+            return .replace(socket, by: tenant, app: dice.below(scenario.appCount))
+        case .subscribe: return dice.pick(world.open).flatMap { subscribe($0, to: channel(using: &dice)) }
+        case .subscribeAgain: return subscriber(in: world, using: &dice).flatMap { subscribe($0.socket, to: $0.channel) }
+        case .unsubscribe: return subscriber(in: world, using: &dice).map { unsubscribe($0.socket, from: $0.channel) }
+        case .unsubscribeFromNothing:
+            guard let socket = dice.pick(world.open) else { return nil }
+            let others = scenario.channels.filter { !world.model.channels(of: socket).contains($0) }
+            return dice.pick(others).map { unsubscribe(socket, from: $0) }
+        case .publish: return publish(to: 1, using: &dice)
+        case .publishToMany: return publish(to: dice.within(2...4), using: &dice)
+        case .publishExcept: return publishExcept(in: world, using: &dice)
+        case .speakAfterClose: return speakAfterClose(in: world, using: &dice)
+        case .drain: return .drain(loop: loop(using: &dice), most: .max)
+        case .drainPartly: return .drain(loop: loop(using: &dice), most: dice.within(1...4))
+        case .flush: return .flush(loop: loop(using: &dice))
+        case .settle: return .settle
+        }
+    }
+}
+
+// MARK: Drawing
+
+extension Workload {
+    private func loop(using dice: inout Dice) -> Int { dice.below(scenario.loopCount) }
+
+    private func channel(using dice: inout Dice) -> ChannelName {
+        // The lower of two: some channels are crowded, others come and go.
+        scenario.channels[min(dice.below(scenario.channels.count), dice.below(scenario.channels.count))]
+    }
+
+    private func open(in world: World, using dice: inout Dice) -> Action? {
+        guard world.open.count < scenario.connectionsMax else { return nil }
+        let loop = loop(using: &dice)
+        let slot = world.vacantSlot(on: loop, using: &dice)
+        return .open(SocketID(loop: loop, slot: slot, using: &dice), app: dice.below(scenario.appCount))
+    }
+
+    private func subscribe(_ socket: SocketID, to channel: ChannelName) -> Action? {
+        let request = SubscriptionRequest(channel: channel.text, auth: "key:signature")
+        let grant = try? request.grant(to: socket, key: "key", limits: Limits()) { _, _ in true }
+        return grant.map { .input(.subscribe(socket, $0), on: socket.loop) }
+    }
+
+    private func unsubscribe(_ socket: SocketID, from channel: ChannelName) -> Action {
+        .input(.unsubscribe(socket, channel), on: socket.loop)
+    }
+
+    /// Somebody who subscribes to something, and one of the channels.
+    private func subscriber(in world: World, using dice: inout Dice) -> (socket: SocketID, channel: ChannelName)? {
+        guard let socket = dice.pick(world.open), let channel = dice.pick(world.model.channels(of: socket)) else { return nil }
+        return (socket, channel)
+    }
+
+    private mutating func publish(to count: Int, except sender: SocketID? = nil, using dice: inout Dice) -> Action {
+        let channels = (0..<count).map { _ in channel(using: &dice) }
+        return publish(to: channels, app: dice.below(scenario.appCount), except: sender, on: loop(using: &dice))
+    }
+
+    private mutating func publish(
+        to channels: [ChannelName], app: AppIndex, except sender: SocketID?, on loop: Int
+    ) -> Action {
+        let publications = channels.map { Hub.Publication(channel: $0, frame: event(on: $0)) }
+        return .input(.publish(publications, app: app, except: sender), on: loop)
+    }
+
+    /// The excluded is a subscriber, or anybody: a stranger to the channel, or gone with another in its slot.
+    private mutating func publishExcept(in world: World, using dice: inout Dice) -> Action? {
+        if dice.chance(percent: 60), let (sender, own) = subscriber(in: world, using: &dice) {
+            let app = world.model.connections[sender]?.app ?? 0
+            return publish(to: [own, channel(using: &dice)], app: app, except: sender, on: loop(using: &dice))
+        }
+        let sender = dice.chance(percent: 50) ? dice.pick(world.open) : dice.pick(world.gone)
+        return sender.map { publish(to: dice.within(1...2), except: $0, using: &dice) }
+    }
+
+    /// What a connection asked for may reach the hub when it is no more.
+    private func speakAfterClose(in world: World, using dice: inout Dice) -> Action? {
+        guard let socket = dice.pick(world.gone) else { return nil }
+        switch dice.below(3) {
+        case 0: return subscribe(socket, to: channel(using: &dice))
+        case 1: return unsubscribe(socket, from: channel(using: &dice))
+        default: return .input(.closed(socket), on: socket.loop)
+        }
+    }
+
+    /// An event that no other resembles; every eighth is long enough for a larger frame header.
+    private mutating func event(on channel: ChannelName) -> Frame {
+        published += 1
+        let padding = published.isMultiple(of: 8) ? String(repeating: ".", count: 100) : ""
+        var data = #""\#(published)\#(padding)""#
+        return data.withUTF8 { data in
+            Self.eventName.withUTF8Buffer { name in
+                ServerMessage.event(
+                    name: UnsafeRawBufferPointer(name), channel: channel, data: UnsafeRawBufferPointer(data))
+            }
+        }
+    }
+
+    private static let eventName: StaticString = #""e""#
+}

@@ -1,0 +1,161 @@
+import FanOut
+import PusherProtocol
+
+/// A node without sockets and threads: one hub, and loops with a mailbox and a fan-out each.
+///
+/// It keeps the order rule as the real loops do. Whoever applies an input appends all effects to the mailboxes, then
+/// drains its own at once; the others drain whenever the seed says so.
+struct World {
+    /// A loop's part that matters here.
+    private struct Loop {
+        var mailbox: [Instruction] = []
+        var fanOut = LoopFanOut()
+    }
+
+    private let scenario: Scenario
+    private let fault: Fault
+    private var hub: Hub
+    private var loops: [Loop]
+    private(set) var model = ReferenceModel()
+    private var checkers = Checkers()
+    /// Open connections, in an order that depends on the seed alone.
+    private(set) var open: [SocketID] = []
+    /// Connections closed lately.
+    private(set) var gone: [SocketID] = []
+    private(set) var summary: Summary
+
+    init(_ scenario: Scenario, seed: UInt64, steps: Int, fault: Fault) {
+        self.scenario = scenario
+        self.fault = fault
+        hub = Hub(loopCount: scenario.loopCount, appCount: scenario.appCount)
+        loops = Array(repeating: Loop(), count: scenario.loopCount)
+        summary = Summary(seed: seed, steps: steps, loopCount: scenario.loopCount)
+    }
+
+    /// Carries out one step and checks what came of it.
+    mutating func perform(_ action: Action) throws(Discrepancy) {
+        switch action {
+        case .input(let input, let loop): try apply(input, on: loop)
+        case .open(let socket, let app): try open(socket, app)
+        case .close(let socket): try close(socket)
+        case .replace(let socket, let tenant, let app):
+            try close(socket)
+            try open(tenant, app)
+        case .drain(let loop, let most): try drain(loop, most: most)
+        case .flush(let loop): try flush(loop)
+        case .settle: try settle()
+        }
+    }
+
+    /// A slot in which a connection may open on `loop`: one that others have left, or the next.
+    func vacantSlot(on loop: Int, using dice: inout Dice) -> Int {
+        let taken = open.filter { $0.loop == loop }.map(\.slot)
+        let vacant = (0...taken.count).filter { !taken.contains($0) }
+        return dice.pick(vacant) ?? taken.count
+    }
+
+    // MARK: Connections
+
+    private mutating func open(_ socket: SocketID, _ app: AppIndex) throws(Discrepancy) {
+        loops[socket.loop].fanOut.open(socket)
+        open.append(socket)
+        checkers.opened(socket)
+        summary.connections += 1
+        try apply(.opened(socket, app: app), on: socket.loop)
+    }
+
+    private mutating func close(_ socket: SocketID) throws(Discrepancy) {
+        try apply(.closed(socket), on: socket.loop)
+        loops[socket.loop].fanOut.close(socket)
+        checkers.closed(socket)
+        open.removeAll { $0 == socket }
+        gone.append(socket)
+        if gone.count > 16 { gone.removeFirst() }
+    }
+
+    // MARK: The order rule
+
+    private mutating func apply(_ input: Hub.Input, on loop: Int) throws(Discrepancy) {
+        guard hasRoom(for: input) else {
+            summary.refusals += 1
+            return
+        }
+        var effects: [Hub.Effect] = []
+        if let input = fault.input(input) { hub.apply(input, &effects) }
+        for effect in effects {
+            loops[effect.loop].mailbox.append(effect.instruction)
+            summary.trace.note(effect.instruction, for: effect.loop)
+        }
+        summary.instructions += effects.count
+        model.apply(input)
+        try check(after: input)
+        try drain(loop, most: .max)
+    }
+
+    /// The room rule: a publish is refused as a whole before it is applied. All else is never refused.
+    private func hasRoom(for input: Hub.Input) -> Bool {
+        guard case .publish(let publications, let app, _) = input else { return true }
+        return publications.allSatisfy { publication in
+            hub.loops(of: publication.channel, app: app).allSatisfy { loops[$0].mailbox.count <= scenario.highWater }
+        }
+    }
+
+    private mutating func drain(_ loop: Int, most: Int) throws(Discrepancy) {
+        fault.mailbox(loop, &loops[loop].mailbox)
+        let batch = loops[loop].mailbox.prefix(most)
+        loops[loop].mailbox.removeFirst(batch.count)
+        for instruction in batch {
+            var writes: [(SocketID, Frame)] = []
+            loops[loop].fanOut.apply(instruction) { writes.append(contentsOf: fault.write($0, $1)) }
+            try receive(writes, on: loop)
+        }
+    }
+
+    private mutating func flush(_ loop: Int) throws(Discrepancy) {
+        var writes: [(SocketID, Frame)] = []
+        loops[loop].fanOut.flush { writes.append(contentsOf: fault.write($0, $1)) }
+        try receive(writes, on: loop)
+    }
+
+    private mutating func receive(_ writes: [(SocketID, Frame)], on loop: Int) throws(Discrepancy) {
+        guard !writes.isEmpty else { return }
+        for (socket, frame) in writes {
+            summary.trace.note(socket)
+            summary.trace.note(frame)
+        }
+        summary.frames += try checkers.check(writes, on: loop, against: model)
+        summary.writes += writes.count
+    }
+
+    // MARK: Checks
+
+    private func check(after input: Hub.Input) throws(Discrepancy) {
+        switch input {
+        case .opened: break
+        case .subscribe(_, let grant): try checkLoops(of: grant.channel)
+        case .unsubscribe(_, let channel): try checkLoops(of: channel)
+        case .publish(let publications, _, _):
+            for publication in publications { try checkLoops(of: publication.channel) }
+        case .closed: try checkAllLoops()
+        }
+        try checkers.check(hub, against: model)
+    }
+
+    private func checkLoops(of channel: ChannelName) throws(Discrepancy) {
+        for app in 0..<scenario.appCount { try checkers.check(hub, loopsOf: channel, app: app, against: model) }
+    }
+
+    private func checkAllLoops() throws(Discrepancy) {
+        for channel in scenario.channels { try checkLoops(of: channel) }
+    }
+
+    private mutating func settle() throws(Discrepancy) {
+        for loop in loops.indices {
+            try drain(loop, most: .max)
+            try flush(loop)
+            guard !loops[loop].fanOut.isPending else { throw Discrepancy("loop \(loop) still has to flush after its flush") }
+        }
+        try checkAllLoops()
+        for socket in open { try checkers.checkComplete(socket, against: model) }
+    }
+}

@@ -1,0 +1,243 @@
+import FanOut
+import PusherProtocol
+import Simulation
+import Testing
+
+/// The checkers can fail: each kind of breakage is found, and called what it is.
+@Suite struct FaultTests {
+    @Test(arguments: Breakage.all) func aBreakageIsFound(_ breakage: Breakage) throws {
+        let found = (UInt64(1)...40).compactMap { seed in violation(seed: seed, breakage.fault()) }
+        let named = found.filter { $0.problem.contains(breakage.problem) }
+        #expect(!named.isEmpty, "found \(found.prefix(5).map(\.description))")
+    }
+
+    @Test func aViolationIsSeenAgain() throws {
+        for breakage in Breakage.all {
+            #expect(violation(seed: 3, breakage.fault()) == violation(seed: 3, breakage.fault()))
+        }
+    }
+
+    @Test func aViolationSaysWhereAndWhat() throws {
+        var fault = Fault()
+        fault.mailbox = { _, mailbox in mailbox.removeAll { if case .send = $0 { true } else { false } } }
+        let violation = try #require(self.violation(seed: 1, fault))
+        let form = /seed 1, step \d+, .+: connection \d+\.\d+ received .+, expected .+/
+        #expect(violation.description.wholeMatch(of: form) != nil, "\(violation)")
+        #expect(violation.description == "seed 1, step \(violation.step), \(violation.action): \(violation.problem)")
+    }
+
+    private func violation(seed: UInt64, _ fault: Fault) -> Violation? {
+        do {
+            _ = try simulate(seed: seed, steps: 300, fault: fault)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+/// A fault, and words of the problem it must cause.
+struct Breakage: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let problem: String
+    let fault: @Sendable () -> Fault
+
+    private init(_ name: String, problem: String, _ fault: @escaping @Sendable () -> Fault) {
+        testDescription = name
+        self.problem = problem
+        self.fault = fault
+    }
+
+    static let all = inMailboxes + atTheHub + atTheSockets
+
+    // MARK: Mailboxes
+
+    private static let inMailboxes = [
+        Breakage("an event is lost, others follow", problem: " as its message ") {
+            once { mailbox in
+                guard let index = mailbox.firstIndex(where: \.isFanOut) else { return false }
+                mailbox.remove(at: index)
+                return true
+            }
+        },
+        Breakage("the last event is lost", problem: " is missing") {
+            var fault = Fault()
+            fault.mailbox = { _, mailbox in mailbox.removeAll(where: \.isFanOut) }
+            return fault
+        },
+        Breakage("an answer is lost", problem: "subscription_succeeded") {
+            once { mailbox in
+                guard let index = mailbox.firstIndex(where: \.isSend) else { return false }
+                mailbox.remove(at: index)
+                return true
+            }
+        },
+        Breakage("an event comes twice", problem: "expected nothing more") {
+            once { mailbox in
+                guard let index = mailbox.firstIndex(where: \.isFanOut) else { return false }
+                mailbox.insert(mailbox[index], at: index)
+                return true
+            }
+        },
+        Breakage("two events change places", problem: " as its message ") {
+            once { mailbox in
+                let pair = mailbox.indices.dropLast().first { mailbox[$0].isFanOut && mailbox[$0 + 1].isFanOut }
+                guard let pair else { return false }
+                mailbox.swapAt(pair, pair + 1)
+                return true
+            }
+        },
+        Breakage("a newcomer sees an older event", problem: "subscription_succeeded", { once(moveJoin) }),
+        Breakage("a slot's next channel gets an event of the last one", problem: "subscription_succeeded", repeatedInSlot),
+        Breakage("the sender is not excluded", problem: " as its message ") {
+            altered { if case .fanOut(let frame, let channel, .some) = $0 { .fanOut(frame, channel, except: nil) } else { $0 } }
+        },
+        Breakage("an event goes to another channel", problem: " as its message ") {
+            altered {
+                if case .fanOut(let frame, let channel, let sender) = $0 {
+                    .fanOut(frame, channel ^ 1, except: sender)
+                } else {
+                    $0
+                }
+            }
+        },
+    ]
+
+    /// Breaks one mailbox once: as soon as `change` says that it could.
+    private static func once(_ change: @escaping (inout [Instruction]) -> Bool) -> Fault {
+        var fault = Fault()
+        var isDone = false
+        fault.mailbox = { _, mailbox in
+            if !isDone { isDone = change(&mailbox) }
+        }
+        return fault
+    }
+
+    private static func altered(_ change: @escaping (Instruction) -> Instruction) -> Fault {
+        var fault = Fault()
+        fault.mailbox = { _, mailbox in mailbox = mailbox.map(change) }
+        return fault
+    }
+
+    /// Moves a join before an event of the same channel.
+    private static func moveJoin(of mailbox: inout [Instruction]) -> Bool {
+        for (index, instruction) in mailbox.enumerated() {
+            guard case .join(let channel, _) = instruction else { continue }
+            let event = mailbox[..<index].lastIndex {
+                if case .fanOut(_, channel, _) = $0 { true } else { false }
+            }
+            guard let event else { continue }
+            mailbox.remove(at: index)
+            mailbox.insert(instruction, at: event)
+            return true
+        }
+        return false
+    }
+
+    /// Keeps each slot's last event, and repeats it when somebody has left the slot's channel and somebody joins.
+    @Sendable private static func repeatedInSlot() -> Fault {
+        var fault = Fault()
+        var events: [ChannelSlot: Instruction] = [:]
+        var left: Set<ChannelSlot> = []
+        fault.mailbox = { loop, mailbox in
+            guard loop == 0 else { return }
+            mailbox = mailbox.flatMap { instruction in
+                switch instruction {
+                case .fanOut(_, let channel, _): events[channel] = instruction
+                case .leave(let channel, _): left.insert(channel)
+                case .join(let channel, _):
+                    if left.contains(channel), let event = events[channel] { return [instruction, event] }
+                case .send: break
+                }
+                return [instruction]
+            }
+        }
+        return fault
+    }
+
+    // MARK: The hub
+
+    private static let atTheHub = [
+        Breakage("the hub misses a subscribe", problem: " has loops []") {
+            var fault = Fault()
+            fault.input = { if case .subscribe = $0 { nil } else { $0 } }
+            return fault
+        },
+        Breakage("the hub misses an unsubscribe", problem: " subscriptions, expected ") {
+            var fault = Fault()
+            fault.input = { if case .unsubscribe = $0 { nil } else { $0 } }
+            return fault
+        },
+        Breakage("the hub makes a channel too many", problem: " channels, expected ") {
+            var fault = Fault()
+            var seen: Set<String> = []
+            fault.input = { input in
+                // Where the loop has subscribers already, only the count of channels tells.
+                guard case .subscribe(let socket, let grant) = input,
+                    !seen.insert("\(grant.channel.text) on \(socket.loop)").inserted,
+                    let other = try? SubscriptionRequest(channel: "other").grant(
+                        to: socket, key: "", limits: Limits(), verify: { _, _ in false })
+                else { return input }
+                return .subscribe(socket, other)
+            }
+            return fault
+        },
+        Breakage("the hub takes the wrong app", problem: " as its message ") {
+            var fault = Fault()
+            fault.input = { input in
+                guard case .publish(let publications, _, let sender) = input else { return input }
+                return .publish(publications, app: 0, except: sender)
+            }
+            return fault
+        },
+    ]
+
+    // MARK: Sockets
+
+    private static let atTheSockets = [
+        Breakage("one write becomes two", problem: " was written to twice in one flush") {
+            var fault = Fault()
+            fault.write = { socket, frame in frame.halves.map { (socket, $0) } }
+            return fault
+        },
+        Breakage("a closed connection is written to", problem: " was written to after its close") {
+            var fault = Fault()
+            var closed: [SocketID] = []
+            fault.input = { input in
+                if case .closed(let socket) = input { closed.append(socket) }
+                return input
+            }
+            fault.write = { socket, frame in
+                // The one that closed last may still be about to close.
+                let stale = closed.dropLast().last { $0.loop == socket.loop }
+                return [(socket, frame)] + (stale.map { [($0, frame)] } ?? [])
+            }
+            return fault
+        },
+        Breakage("a loop writes to another's connection", problem: " is none of its connections") {
+            var fault = Fault()
+            var last: SocketID?
+            fault.write = { socket, frame in
+                defer { last = socket }
+                return [(last ?? socket, frame)]
+            }
+            return fault
+        },
+    ]
+}
+
+extension Instruction {
+    fileprivate var isFanOut: Bool { if case .fanOut = self { true } else { false } }
+    fileprivate var isLeave: Bool { if case .leave = self { true } else { false } }
+    fileprivate var isSend: Bool { if case .send = self { true } else { false } }
+}
+
+extension Frame {
+    /// The two short messages that were joined to this; of anything else just itself.
+    fileprivate var halves: [Frame] {
+        let end = 2 + Int(bytes[1])
+        guard bytes[1] < 126, bytes.count > end + 1, bytes[end + 1] < 126, bytes.count == end + 2 + Int(bytes[end + 1])
+        else { return [self] }
+        return [Frame(text: Array(bytes[2..<end])), Frame(text: Array(bytes[(end + 2)...]))]
+    }
+}
