@@ -55,12 +55,13 @@ package struct Service {
         let hub = blueprint.hub
         let loops = blueprint.wakeups.indices
         let signals = self.signals
-        // Not joined: it may wait for ever for a second signal.
-        _ = Thread(name: "second-signal") {
+        let impatience = Thread(name: "second-signal") {
             _ = signals.wait()
             for loop in loops { hub.post(.stop, to: loop) }
         }
         for thread in threads { thread.join() }
+        kill(getpid(), SIGTERM)  // ends the wait for a second signal, if none has
+        impatience.join()
         blueprint.log.info("stopped")
     }
 }
