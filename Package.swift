@@ -57,10 +57,11 @@ let package = Package(
         tests("FanOut", ["PusherProtocol"]),
         tests("Signing"),
         tests("Threads"),
-        tests("Observability"),
+        tests("Observability", ["Threads"]),
         tests("Configuration"),
         tests("HTTPAPI", ["PusherProtocol", "Signing"]),
-        tests("Gateway", ["Configuration", "PusherProtocol"]),
+        tests("Server", ["PusherProtocol", "HTTPAPI"]),
+        tests("Gateway", ["FanOut", "PusherProtocol", "Server"]),
         tests("Simulation", ["FanOut", "PusherProtocol"]),
     ],
     swiftLanguageModes: [.v6]

@@ -90,6 +90,8 @@ package struct LoopFanOut {
     // MARK: Noting
 
     private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
+        // The hub names only loops with subscribers, so this never says no; sending to nobody is still not worth a crash.
+        guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
         let index = Int32(turn.count)
         turn.append(Entry(frame: frame, except: sender))
         if channels[channel].lastPending < 0 {

@@ -30,11 +30,12 @@ package struct EventRequest {
     private static func nameAndData(
         _ fields: Fields, _ limits: Limits
     ) throws(APIError) -> (name: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer) {
-        guard let name = fields.name, let nameLength = name.stringByteCount else {
+        guard let name = fields.name, let nameBytes = name.stringByteCount else {
             throw APIError(400, "Expected name parameter to be a string")
         }
-        guard nameLength > 0 else { throw APIError(400, "Expected name parameter not to be empty") }
-        guard nameLength <= limits.nameLength else {
+        guard nameBytes > 0 else { throw APIError(400, "Expected name parameter not to be empty") }
+        // A character takes at least a byte: few names have to be decoded to be counted.
+        guard nameBytes <= limits.nameLength || (name.string?.unicodeScalars.count ?? 0) <= limits.nameLength else {
             throw APIError(400, "The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
         guard let data = fields.data, let dataBytes = data.stringByteCount else {

@@ -34,7 +34,9 @@ package struct RequestSignature {
         let signature = try parameter("auth_signature", request)
         let text = SigningText.request(method: request.method.rawValue, path: request.path, query: request.query)
         guard app.signer.verifies(signature, of: text) else {
-            let shown = text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\\n")
+            // Scalars, not characters: a return and a line end are one.
+            let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            let shown = lines.map(String.init).joined(separator: "\\n")
             throw APIError(
                 401,
                 "Invalid signature: you should have sent HmacSHA256Hex(\"\(shown)\", your_secret_key), but you sent \"\(signature)\""

@@ -38,6 +38,7 @@ package struct Router {
     }
 
     private func route(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
+        guard request.path.hasPrefix("/") else { throw APIError(404, "Unknown path: \(request.path.clipped)") }
         let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         switch (path.count, path.first) {
         case (1, "healthz"): return onlyGet(request) ?? .answer(.text(200, "ok"))
@@ -78,7 +79,8 @@ package struct Router {
         } else {
             let given = request.authorization ?? ""
             guard ConstantTime.equal(given, "Bearer " + metricsToken) else {
-                throw APIError(401, "Expected Authorization: Bearer with the token of metrics.token")
+                let text = "Expected Authorization: Bearer with the token of metrics.token"
+                return .answer(.text(401, text, headers: ["WWW-Authenticate": "Bearer"]))
             }
         }
         return .metrics

@@ -1,0 +1,72 @@
+import HTTPAPI
+import PusherProtocol
+import Signing
+
+/// A request as a backend's library would make it, for a test to spoil before or after it is signed.
+struct Call {
+    /// When all calls are made, unless they say something else: 2012-11-16 17:49:39 UTC.
+    static let now: Int64 = 1_353_088_179
+
+    var method = HTTPRequest.Method.post
+    var path = "/apps/1001/events"
+    var body: [UInt8]
+    var query: [(name: String, value: String)]
+
+    /// A call with all parameters but the signature.
+    init(_ body: String = #"{"name":"e","channel":"c","data":"d"}"#, key: String = "key1") {
+        self.body = Array(body.utf8)
+        query = [
+            ("auth_key", key), ("auth_timestamp", String(Self.now)), ("auth_version", "1.0"),
+            ("body_md5", self.body.withUnsafeBytes { MD5().hexadecimalDigest(of: $0) }),
+        ]
+    }
+
+    /// A GET without a body.
+    static func get(_ path: String) -> Call {
+        var call = Call("").with("body_md5", nil)
+        call.method = .get
+        call.path = path
+        return call
+    }
+
+    /// The call with another value of a parameter, or without it.
+    func with(_ name: String, _ value: String?) -> Call {
+        var call = self
+        let index = query.firstIndex { $0.name == name }
+        switch (index, value) {
+        case (let index?, let value?): call.query[index].value = value
+        case (let index?, nil): call.query.remove(at: index)
+        case (nil, let value?): call.query.append((name, value))
+        case (nil, nil): break
+        }
+        return call
+    }
+
+    /// What a library signs (PROTOCOL A1), written down here once more.
+    var signedText: String {
+        let parameters = query.map { ($0.name.lowercased(), $0.value) }.filter { $0.0 != "auth_signature" }.sorted { $0.0 < $1.0 }
+        return method.rawValue + "\n" + path + "\n" + parameters.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
+    }
+
+    func signed(_ secret: String = "secret1") -> Call {
+        with("auth_signature", HMACKey(secret: secret).signature(of: signedText))
+    }
+
+    /// Hands the request to `use`, which may read its body while it runs.
+    func asRequest<Value>(authorization: String? = nil, isLoopback: Bool = false, _ use: (HTTPRequest) -> Value) -> Value {
+        body.withUnsafeBytes { bytes in
+            use(
+                HTTPRequest(
+                    method: method, path: path, query: query, authorization: authorization, isLoopback: isLoopback, body: bytes))
+        }
+    }
+}
+
+extension Application {
+    static func example(
+        index: Int = 0, id: String = "1001", key: String = "key1", secret: String = "secret1", isEnabled: Bool = true,
+        limits: Limits = Limits()
+    ) -> Application {
+        Application(index: index, id: id, key: key, secret: secret, isEnabled: isEnabled, limits: limits)
+    }
+}

@@ -1,0 +1,142 @@
+import HTTPAPI
+import PusherProtocol
+import Testing
+
+/// What is refused, and within which bounds (PROTOCOL B3–B9).
+extension EventRequestTests {
+    // MARK: What is no event (B3, B4)
+
+    static let noJSON: [(body: String, problem: String)] = [
+        ("", "expected an object at byte 0"), (" ", "expected an object at byte 1"), ("null", "expected an object at byte 0"),
+        ("7", "expected an object at byte 0"), (#""""#, "expected an object at byte 0"), ("[]", "expected an object at byte 0"),
+        ("[{}]", "expected an object at byte 0"), ("\u{FEFF}{}", "expected an object at byte 0"),
+        ("name=e&channel=c&data=d", "expected an object at byte 0"), ("{", "expected a member's name at byte 1"),
+        ("{}x", "something follows the value at byte 2"), (#"{"name":"e",}"#, "expected a member's name at byte 12"),
+        (#"{"name":'e'}"#, "expected a value at byte 8"), (#"{"name" "e"}"#, "expected ':' at byte 8"),
+        (#"{"data":"\x"}"#, "unknown escape at byte 10"), ("{\"data\":\"\n\"}", "control character in a string at byte 9"),
+        (#"{"channels":["c"}"#, "expected ',' or ']' at byte 16"),
+    ]
+
+    @Test(arguments: noJSON) func saysWhereTheBodyIsNotJSON(body: String, problem: String) {
+        #expect(refusal(body) == APIError(400, "The body is not JSON: \(problem)"))
+    }
+
+    @Test func refusesBytesThatAreNoText() {
+        let body = Array(#"{"name":"e","channel":"c","data":""#.utf8) + [0xFF] + Array(#""}"#.utf8)
+        #expect(throws: APIError(400, "The body is not JSON: invalid UTF-8 at byte 34")) { try decode(body) }
+    }
+
+    @Test(arguments: ["[", #"{"a":"#]) func refusesHostileDepth(piece: String) {
+        #expect(refusal(#"{"x":"# + String(repeating: piece, count: 9_000))?.status == 400)
+    }
+
+    @Test func refusesABodyCutOffAnywhere() {
+        let whole = #"{"name":"e","channels":["a","é"],"data":"\u00e9","socket_id":"1.2"}"#
+        for end in 0..<whole.unicodeScalars.count {
+            let cut = String(String.UnicodeScalarView(whole.unicodeScalars.prefix(end)))
+            #expect(refusal(cut)?.text.hasPrefix("The body is not JSON: ") == true, "\(cut)")
+        }
+    }
+
+    static let noText = ["null", "true", "1", "1.5", "{}", #"{"a":"b"}"#, "[]", #"["e"]"#]
+
+    @Test(arguments: noText) func refusesFieldsThatAreNoStrings(value: String) {
+        #expect(refusal(body(name: value)) == APIError(400, "Expected name parameter to be a string"))
+        #expect(refusal(body(data: value)) == APIError(400, "Expected data parameter to be a string"))
+        #expect(refusal(body(channel: value)) == APIError(400, "Expected channels parameter to be strings"))
+        let list = #"{"name":"e","channels":["c",\#(value)],"data":"d"}"#
+        #expect(refusal(list) == APIError(400, "Expected channels parameter to be strings"))
+    }
+
+    @Test(arguments: ["null", "1", #""c""#, "{}", "true"]) func refusesChannelsThatAreNoList(value: String) {
+        let expected = APIError(400, "Expected channels parameter to be an array")
+        #expect(refusal(#"{"name":"e","channels":\#(value),"data":"d"}"#) == expected)
+    }
+
+    static let missing: [(body: String, text: String)] = [
+        (#"{"channel":"c","data":"d"}"#, "Expected name parameter to be a string"),
+        (#"{"name":"e","channel":"c"}"#, "Expected data parameter to be a string"),
+        (#"{"name":"e","data":"d"}"#, "Expected channels parameter to name at least one channel"),
+        (#"{"name":"e","channels":[],"data":"d"}"#, "Expected channels parameter to name at least one channel"),
+        (#"{"name":"e","channels":[],"channel":"c","data":"d"}"#, "Expected channels parameter to name at least one channel"),
+        (#"{"name":"","channel":"c","data":"d"}"#, "Expected name parameter not to be empty"),
+        ("{}", "Expected name parameter to be a string"),
+        (#"{"Name":"e","channel":"c","data":"d"}"#, "Expected name parameter to be a string"),
+    ]
+
+    @Test(arguments: missing) func saysWhatIsMissing(body: String, text: String) {
+        #expect(refusal(body) == APIError(400, text))
+    }
+
+    // MARK: Channels (B5, B6)
+
+    @Test(arguments: ["", " ", "a b", "a/b", "a:b", "#a", "a#b", "é", "🚚", "a*", "[a]"])
+    func refusesABadNameAmongGoodOnes(name: String) {
+        let text = "Invalid channel name \(name): expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
+        for channels in [#"["\#(name)"]"#, #"["\#(name)","c"]"#, #"["c","\#(name)"]"#] {
+            #expect(refusal(#"{"name":"e","channels":\#(channels),"data":"d"}"#) == APIError(400, text))
+        }
+        #expect(refusal(body(channel: #""\#(name)""#)) == APIError(400, text))
+    }
+
+    @Test func takesAChannelOf200LettersAndNotOf201() throws {
+        #expect(try decode(body(channel: #""\#(String(repeating: "c", count: 200))""#)).channels.count == 1)
+        let text = "Invalid channel name \(String(repeating: "c", count: 100))…: expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
+        #expect(refusal(body(channel: #""\#(String(repeating: "c", count: 201))""#)) == APIError(400, text))
+    }
+
+    private func channels(_ count: Int) -> String {
+        let names = (0..<count).map { #""c\#($0)""# }.joined(separator: ",")
+        return #"{"name":"e","channels":[\#(names)],"data":"d"}"#
+    }
+
+    @Test func takes100ChannelsAndNot101() throws {
+        let event = try decode(channels(100))
+        #expect(event.channels == (0..<100).map { "c\($0)" } && event.frames.last == frame(channel: "c99"))
+        #expect(refusal(channels(101)) == APIError(400, "Expected at most 100 channels, found 101"))
+    }
+
+    // MARK: Name and data (B7, B9)
+
+    private func repeated(_ text: String, _ count: Int) -> String { #""\#(String(repeating: text, count: count))""# }
+
+    /// Characters, whatever their bytes, and however they are written.
+    @Test(arguments: ["n", "é", "日", #"\u00e9"#, #"\n"#]) func takesANameOf200CharactersAndNotOf201(character: String) {
+        #expect(refusal(body(name: repeated(character, 200))) == nil)
+        let expected = APIError(400, "The name of this event exceeds the allowed maximum (200 characters)")
+        #expect(refusal(body(name: repeated(character, 201))) == expected)
+    }
+
+    /// A piece of JSON text, and how many bytes of UTF-8 it stands for.
+    static let pieces: [(piece: String, bytes: Int)] = [
+        ("x", 1), ("é", 2), ("日", 3), ("😀", 4), (#"\n"#, 1), (#"\""#, 1), (#"\/"#, 1), (#"\u0000"#, 1), (#"\u0078"#, 1),
+        (#"\u00e9"#, 2),
+        (#"\u65e5"#, 3), (#"\ud83d\ude00"#, 4),
+        // Half a pair becomes U+FFFD where it is decoded.
+        (#"\ud800 "#, 4),
+    ]
+
+    @Test(arguments: pieces) func measuresDataAsTheTextItStandsFor(piece: String, bytes: Int) throws {
+        let count = 10_240 / bytes
+        let filler = String(repeating: "x", count: 10_240 - count * bytes)
+        let fits = String(repeating: piece, count: count) + filler
+        #expect(try decode(body(data: #""\#(fits)""#)).frames == [frame(data: #""\#(fits)""#)])
+        let expected = APIError(
+            413, "The data content of this event exceeds the allowed maximum (10240 bytes). Send a reference instead")
+        #expect(refusal(body(data: #""\#(fits)x""#)) == expected)
+        #expect(refusal(body(data: #""x\#(fits)""#)) == expected)
+    }
+
+    @Test func takesItsLimitsFromTheApplication() {
+        var limits = Limits()
+        limits.eventBytes = 4
+        limits.nameLength = 3
+        limits.channelsPerEvent = 2
+        #expect(refusal(body(name: #""eee""#, channel: #""ccc""#, data: #""dddd""#), limits: limits) == nil)
+        #expect(refusal(body(data: #""ddddd""#), limits: limits)?.status == 413)
+        #expect(refusal(body(name: #""eeee""#), limits: limits)?.status == 400)
+        #expect(refusal(body(channel: #""cccc""#), limits: limits)?.status == 400)
+        #expect(refusal(channels(2), limits: limits) == nil)
+        #expect(refusal(channels(3), limits: limits) == APIError(400, "Expected at most 2 channels, found 3"))
+    }
+}

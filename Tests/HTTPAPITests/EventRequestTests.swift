@@ -1,0 +1,126 @@
+import HTTPAPI
+import PusherProtocol
+import Testing
+
+@Suite struct EventRequestTests {
+    /// What a test needs of an event, apart from its body's bytes.
+    struct Decoded {
+        let channels: [String]
+        let frames: [Frame]
+        let except: SocketID?
+    }
+
+    func decode(_ body: String, limits: Limits = Limits()) throws(APIError) -> Decoded {
+        try decode(Array(body.utf8), limits: limits)
+    }
+
+    func decode(_ body: [UInt8], limits: Limits = Limits()) throws(APIError) -> Decoded {
+        // The throw of `withUnsafeBytes` is not typed.
+        let result = body.withUnsafeBytes { bytes in
+            Result { () throws(APIError) in try EventRequest(bytes, limits: limits) }
+        }
+        let event = try result.get()
+        return Decoded(
+            channels: event.publications.map(\.channel.text), frames: event.publications.map(\.frame), except: event.except)
+    }
+
+    func refusal(_ body: String, limits: Limits = Limits()) -> APIError? {
+        do throws(APIError) {
+            _ = try decode(body, limits: limits)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// A body whose members are JSON already.
+    func body(name: String = #""e""#, channel: String = #""c""#, data: String = #""d""#, more: String = "") -> String {
+        #"{"name":\#(name),"channel":\#(channel),"data":\#(data)\#(more)}"#
+    }
+
+    func frame(name: String = #""e""#, channel: String = "c", data: String = #""d""#) -> Frame {
+        Frame(text: Array(#"{"event":\#(name),"channel":"\#(channel)","data":\#(data)}"#.utf8))
+    }
+
+    // MARK: What is published (B1)
+
+    @Test func takesOneChannelOrAList() throws {
+        for channels in [#""channel":"c""#, #""channels":["c"]"#] {
+            let event = try decode(#"{"name":"e",\#(channels),"data":"d"}"#)
+            #expect(event.channels == ["c"] && event.frames == [frame()] && event.except == nil)
+        }
+    }
+
+    @Test func makesAFrameForEveryChannelInTheOrderGiven() throws {
+        let event = try decode(#"{"name":"e","channels":["b","a","private-c"],"data":"d"}"#)
+        #expect(event.channels == ["b", "a", "private-c"])
+        #expect(event.frames == [frame(channel: "b"), frame(channel: "a"), frame(channel: "private-c")])
+    }
+
+    @Test func publishesOnceToAChannelNamedTwice() throws {
+        let event = try decode(#"{"name":"e","channels":["a","b","a","\u0061","A","b"],"data":"d"}"#)
+        #expect(event.channels == ["a", "b", "A"])
+    }
+
+    @Test func readsMembersInAnyOrderAndIgnoresOthers() throws {
+        let event = try decode(
+            "\r\n{ \"x\" : [ {\"name\":1} ] , \"data\" : \"d\" ,\t\"info\":null,\"ch\\u0061nnel\" : \"\\u0063\" , \"name\" : \"e\" } \n"
+        )
+        #expect(event.frames == [frame()])
+    }
+
+    @Test func takesTheLastOfARepeatedMember() throws {
+        let event = try decode(#"{"name":1,"data":2,"channel":3,"name":"e","data":"d","channel":"c"}"#)
+        #expect(event.frames == [frame()])
+    }
+
+    @Test func prefersTheListOfChannels() throws {
+        for members in [#""channel":"x","channels":["c"]"#, #""channels":["c"],"channel":7"#] {
+            #expect(try decode(#"{"name":"e",\#(members),"data":"d"}"#).channels == ["c"])
+        }
+    }
+
+    static let texts = [
+        #""""#, #""d""#, #""{\"a\":[1,\"x\"]}""#, #""not JSON""#, #""\"\\\/\b\f\n\r\t""#, #""\u0000\u001f\u007F""#,
+        #""\u00e9\u00E9""#, #""\ud83d\ude00""#, #""\ud800""#, #""\uDC00x""#, #""é😀""#, #""</script>""#, #""\/""#,
+        #""\u0022\u005c""#, "\"\u{7F}\u{2028}\"",
+    ]
+
+    /// Decoding and encoding again would change what a publisher's signature, or another's parser, relies on.
+    @Test(arguments: texts) func passesDataAndNameThroughAsTheyWereWritten(text: String) throws {
+        #expect(try decode(body(data: text)).frames == [frame(data: text)])
+        guard text != #""""# else { return }
+        #expect(try decode(body(name: text)).frames == [frame(name: text)])
+    }
+
+    // MARK: Whom it leaves out (B2)
+
+    static let ours = ["1.0", "123.456", "4294967295.4294967295"]
+    static let others = [
+        "0.0", "01.5", "1.05", "4294967296.1", "1.4294967296", "99999999999999999999999999.1",
+        String(repeating: "1", count: 300) + ".1",
+    ]
+    static let malformed = [
+        #""""#, #""1""#, #""x""#, #"".""#, #""1.""#, #"".1""#, #""1.2.3""#, #""1..2""#, #""a.b""#, #""1.2 ""#, #"" 1.2""#,
+        #""1.2\n""#, #""-1.2""#, #""+1.2""#, #""1,2""#, #""1.2x""#, #""１.２""#, #""1.2\u0000""#, "1", "1.2", "true", "[]", "{}",
+        #"["1.2"]"#,
+    ]
+
+    @Test(arguments: ours) func leavesOutTheConnectionNamed(socket: String) throws {
+        let event = try decode(body(more: #","socket_id":"\#(socket)""#))
+        #expect(event.except != nil && event.except == SocketID(socket))
+    }
+
+    @Test(arguments: others) func leavesOutNobodyForANameItNeverGave(socket: String) throws {
+        #expect(try decode(body(more: #","socket_id":"\#(socket)""#)).except == nil)
+    }
+
+    @Test func leavesOutNobodyForNull() throws {
+        #expect(try decode(body(more: #","socket_id":null"#)).except == nil)
+    }
+
+    @Test(arguments: malformed) func refusesWhatNamesNoConnection(socket: String) {
+        let expected = APIError(400, "Invalid socket_id: expected digits, a dot, digits")
+        #expect(refusal(body(more: #","socket_id":\#(socket)"#)) == expected)
+    }
+}

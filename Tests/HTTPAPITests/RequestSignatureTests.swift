@@ -1,0 +1,242 @@
+import HTTPAPI
+import Signing
+import Testing
+
+@Suite struct RequestSignatureTests {
+    /// The refusal of a call; nil when it is allowed.
+    private func refusal(_ call: Call, app: Application = .example(), now: Int64 = Call.now) -> APIError? {
+        call.asRequest { request in
+            do throws(APIError) {
+                try RequestSignature().check(request, for: app, now: now)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    private func invalidSignature(_ text: String, _ sent: String) -> APIError {
+        APIError(
+            401, #"Invalid signature: you should have sent HmacSHA256Hex("\#(text)", your_secret_key), but you sent "\#(sent)""#)
+    }
+
+    // MARK: What is allowed (A1, A7, A10)
+
+    @Test func takesTheExampleOfPushersDocumentation() {
+        let app = Application.example(id: "3", key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
+        var call = Call(#"{"name":"foo","channels":["project-3"],"data":"{\"some\":\"data\"}"}"#, key: app.key)
+        call.path = "/apps/3/events"
+        #expect(call.query.last?.value == "ec365a775a4cd0599faeb73354201b6f")
+        call = call.with("auth_signature", "da454824c97ba181a32ccc17a72625ba02771f50b50e1e7430e47a1f3f457e6c")
+        #expect(refusal(call, app: app) == nil)
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .head, .post, .put, .patch, .delete, .options])
+    func takesASignedCallOfAnyMethod(method: HTTPRequest.Method) {
+        var call = Call()
+        call.method = method
+        #expect(refusal(call.signed()) == nil)
+    }
+
+    @Test func takesACallWithoutABodyAndItsDigest() {
+        #expect(refusal(Call.get("/apps/1001/channels").signed()) == nil)
+    }
+
+    @Test func takesParametersInAnyOrder() {
+        let call = Call().signed()
+        for _ in 0..<20 {
+            var shuffled = call
+            shuffled.query.shuffle()
+            #expect(refusal(shuffled) == nil)
+        }
+    }
+
+    @Test func maySeeTheSameCallAgain() {
+        let call = Call().signed()
+        let signature = RequestSignature()
+        let app = Application.example()
+        for _ in 0..<3 {
+            call.asRequest { request in
+                #expect(throws: Never.self) { try signature.check(request, for: app, now: Call.now) }
+            }
+        }
+    }
+
+    static let values = [
+        "", "a,b", ",", "a b/c:d=e%f&g+h,é", "%2C", "=", "&", "😀", "a\nb", "a\r\nb", "\0", String(repeating: "x", count: 5_000),
+    ]
+
+    @Test(arguments: values) func signsValuesUnescaped(value: String) {
+        #expect(refusal(Call().with("note", value).signed()) == nil)
+    }
+
+    @Test(arguments: ["note", "Note", "NOTE", "aBc", "AUTH_other", "", "filter[x]"]) func signsNamesInLowerCase(name: String) {
+        let call = Call().with(name, "Value").signed()
+        #expect(refusal(call) == nil)
+        #expect(call.signedText.contains(name.lowercased() + "=Value"))
+    }
+
+    @Test(arguments: ["auth_key", "auth_timestamp", "auth_version", "auth_signature", "body_md5"])
+    func readsItsOwnParametersInAnyCase(name: String) throws {
+        var call = Call().signed()
+        let index = try #require(call.query.firstIndex { $0.name == name })
+        call.query[index].name = name.uppercased()
+        #expect(refusal(call) == nil)
+    }
+
+    @Test func takesTheLastOfARepeatedParameter() {
+        for (name, value) in [("auth_key", "key1"), ("auth_version", "1.0"), ("auth_timestamp", String(Call.now))] {
+            var call = Call().with(name, "other")
+            call.query.append((name, value))
+            #expect(refusal(call.signed()) == nil, "\(name)")
+        }
+    }
+
+    // MARK: What is missing (A2)
+
+    @Test(arguments: ["auth_key", "auth_timestamp", "auth_version"]) func asksForEveryParameter(name: String) {
+        let expected = APIError(401, "Missing parameter: \(name)")
+        #expect(refusal(Call().with(name, nil).signed()) == expected)
+        #expect(refusal(Call().with(name, nil).with(name + "s", "1").signed()) == expected)
+    }
+
+    @Test func asksForTheSignature() {
+        #expect(refusal(Call()) == APIError(401, "Missing parameter: auth_signature"))
+    }
+
+    @Test func asksForTheDigestOfABody() {
+        #expect(refusal(Call().with("body_md5", nil).signed()) == APIError(401, "Missing parameter: body_md5"))
+    }
+
+    @Test func asksForTheKeyFirst() {
+        var call = Call()
+        call.query = []
+        #expect(refusal(call) == APIError(401, "Missing parameter: auth_key"))
+    }
+
+    // MARK: The key and the version (A4, A9)
+
+    @Test(arguments: ["key2", "KEY1", "key1 ", " key1", "key", "key11", "", "key1\0", "secret1"])
+    func knowsItsKeyOnly(key: String) {
+        #expect(refusal(Call(key: key).signed()) == APIError(401, "Unknown auth_key"))
+    }
+
+    @Test(arguments: ["", "1", "1.1", "2.0", "1.0.0", "01.0", "1,0", "one", " 1.0", "1.0 ", "１.０"])
+    func knowsItsVersionOnly(version: String) {
+        #expect(refusal(Call().with("auth_version", version).signed()) == APIError(401, "Invalid auth_version: expected 1.0"))
+    }
+
+    // MARK: The time (A6)
+
+    @Test(arguments: [-600, -599, -1, 0, 1, 599, 600]) func letsClocksDifferByTenMinutes(seconds: Int64) {
+        #expect(refusal(Call().signed(), now: Call.now + seconds) == nil)
+    }
+
+    static let expired: [(timestamp: String, given: String)] = [
+        ("1353087578", "2012-11-16T17:39:38.000Z"), ("1353088780", "2012-11-16T17:59:40.000Z"), ("0", "1970-01-01T00:00:00.000Z"),
+        ("1353001779", "2012-11-15T17:49:39.000Z"), ("2353088179", "2044-07-25T19:36:19.000Z"),
+        ("253402300799", "9999-12-31T23:59:59.000Z"), ("1099511627775", "36812-02-20T00:36:15.000Z"),
+    ]
+
+    @Test(arguments: expired) func refusesACallThatIsTooOldOrTooNew(timestamp: String, given: String) {
+        let text = "Timestamp expired: Given timestamp (\(given)) not within 600s of server time (2012-11-16T17:49:39.000Z)"
+        #expect(refusal(Call().with("auth_timestamp", timestamp).signed()) == APIError(401, text))
+    }
+
+    static let oddTimestamps = [
+        "", "now", "1e9", "1.353088179e9", "0x50a67a73", "1353088179.0", " 1353088179", "1353088179 ", "1353088179\n", "-1",
+        "-1353088179", "１３５３０８８１７９", "9223372036854775807", "-9223372036854775807", "-9223372036854775808", "9223372036854775808",
+        "-9223372036854775809", "18446744073709551615", "99999999999999999999999999", "2012-11-16T17:49:39Z", "-", "+", "\0",
+        // Milliseconds, a usual mistake.
+        "1353088179000",
+    ]
+
+    @Test(arguments: oddTimestamps) func refusesWhatIsNoTimestamp(timestamp: String) {
+        let refusal = refusal(Call().with("auth_timestamp", timestamp).signed())
+        #expect(refusal == APIError(401, "Invalid auth_timestamp: expected seconds since 1970"))
+    }
+}
+
+// MARK: The signature itself (A3) and the body (A8)
+
+extension RequestSignatureTests {
+    static let spoilers: [(name: String, spoil: @Sendable (String) -> String)] = [
+        ("zeros", { _ in String(repeating: "0", count: 64) }), ("no hex", { _ in String(repeating: "x", count: 64) }),
+        ("upper case", { $0.uppercased() }), ("empty", { _ in "" }), ("short", { String($0.dropLast()) }), ("long", { $0 + "0" }),
+        ("a space after", { $0 + " " }), ("one digit", { String($0.prefix(1)) }), ("quotes", { _ in #"""# }),
+        ("text", { _ in "é😀" }),
+    ]
+
+    @Test(arguments: spoilers) func refusesAnotherSignatureAndSaysWhatToSign(
+        name: String, spoil: @Sendable (String) -> String
+    ) throws {
+        let call = Call().signed()
+        let right = try #require(call.query.last?.value)
+        let sent = spoil(right)
+        let error = try #require(refusal(call.with("auth_signature", sent)))
+        #expect(error == invalidSignature(call.signedText.split(separator: "\n").joined(separator: #"\n"#), sent), "\(name)")
+        #expect(!error.text.contains("secret1"))
+        #expect(sent.hasPrefix(right) || !error.text.contains(right))
+    }
+
+    static let changes: [(name: String, change: @Sendable (inout Call) -> Void)] = [
+        ("another method", { $0.method = .get }), ("another path", { $0.path = "/apps/1001/batch_events" }),
+        ("another application's path", { $0.path = "/apps/1002/events" }), ("a longer path", { $0.path += "/" }),
+        ("another parameter", { $0.query.append(("info", "subscription_count")) }),
+        ("one parameter less", { $0.query.removeAll { $0.name == "note" } }),
+        ("another value", { $0 = $0.with("note", "y") }), ("a value's case", { $0 = $0.with("note", "X") }),
+        ("another time", { $0 = $0.with("auth_timestamp", String(Call.now + 1)) }),
+        ("another digest", { $0 = $0.with("body_md5", String(repeating: "0", count: 32)) }),
+        ("a digest in upper case", { $0 = $0.with("body_md5", $0.query[3].value.uppercased()) }),
+    ]
+
+    @Test(arguments: changes) func coversTheWholeRequest(name: String, change: @Sendable (inout Call) -> Void) throws {
+        var call = Call().with("note", "x").signed()
+        change(&call)
+        let sent = try #require(call.query.last { $0.name == "auth_signature" }?.value)
+        let shown = call.signedText.split(separator: "\n").joined(separator: #"\n"#)
+        #expect(refusal(call) == invalidSignature(shown, sent), "\(name)")
+    }
+
+    @Test(arguments: ["secret2", "secret", "secret11", "Secret1"]) func knowsItsSecretOnly(secret: String) {
+        #expect(refusal(Call().signed(secret))?.text.hasPrefix("Invalid signature: ") == true)
+    }
+
+    /// A value may hold line ends of any kind.
+    @Test(arguments: ["a\nb", "a\r\nb", "\n", "\r\n", "\n\u{301}"]) func saysItInOneLine(value: String) throws {
+        let error = try #require(refusal(Call().with("note", value).with("auth_signature", "0")))
+        #expect(error.text.hasPrefix("Invalid signature: ") && !error.text.utf8.contains(0x0A))
+    }
+
+    @Test(arguments: ["00000000000000000000000000000000", "", "x", "d41d8cd98f00b204e9800998ecf8427e"])
+    func refusesADigestThatIsNotThatOfTheBody(digest: String) {
+        let refusal = refusal(Call().with("body_md5", digest).signed())
+        #expect(refusal == APIError(401, "Invalid body_md5: it is not the MD5 of the body received"))
+    }
+
+    @Test func refusesAnotherBodyUnderTheSameSignature() {
+        var call = Call(#"{"name":"e","channel":"c","data":"a"}"#).signed()
+        call.body = Array(#"{"name":"e","channel":"c","data":"b"}"#.utf8)
+        let expected = APIError(401, "Invalid body_md5: it is not the MD5 of the body received")
+        #expect(refusal(call) == expected)
+        call.body = []
+        #expect(refusal(call) == expected)
+    }
+
+    @Test func takesADigestInUpperCaseThatWasSignedSo() {
+        let call = Call()
+        #expect(refusal(call.with("body_md5", call.query[3].value.uppercased()).signed()) == nil)
+    }
+
+    /// Pusher's Python library sends the digest of no body with every GET, and signs it.
+    @Test func takesTheDigestOfNoBody() {
+        let call = Call.get("/apps/1001/channels").with("body_md5", "d41d8cd98f00b204e9800998ecf8427e")
+        #expect(refusal(call.signed()) == nil)
+        #expect(refusal(call.with("body_md5", "x").signed())?.text == "Invalid body_md5: it is not the MD5 of the body received")
+    }
+
+    @Test func saysNothingOfTheBodyToWhoeverCannotSign() {
+        let call = Call().with("body_md5", "x").with("auth_signature", "0")
+        #expect(refusal(call)?.text.hasPrefix("Invalid signature: ") == true)
+    }
+}

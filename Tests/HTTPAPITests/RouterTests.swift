@@ -1,0 +1,175 @@
+import HTTPAPI
+import PusherProtocol
+import Testing
+
+@Suite struct RouterTests {
+    /// What came of a request, to be compared.
+    private enum Reply: Equatable {
+        case answer(HTTPResponse)
+        case publish([String], app: Int, except: SocketID?)
+        case readiness
+        case metrics
+    }
+
+    private func reply(
+        _ call: Call, authorization: String? = nil, isLoopback: Bool = true, metricsToken: String = ""
+    ) -> Reply {
+        let apps = [
+            Application.example(index: 0),
+            Application.example(index: 1, id: "1002", key: "key2", secret: "secret2"),
+            Application.example(index: 2, id: "1003", key: "key3", secret: "secret3", isEnabled: false),
+        ]
+        let router = Router(apps: apps, metricsToken: metricsToken)
+        return call.asRequest(authorization: authorization, isLoopback: isLoopback) { request in
+            switch router.outcome(of: request, now: Call.now) {
+            case .answer(let response): .answer(response)
+            case .publish(let publications, let app, let except):
+                .publish(publications.map(\.channel.text), app: app, except: except)
+            case .readiness: .readiness
+            case .metrics: .metrics
+            }
+        }
+    }
+
+    private func reply(_ method: HTTPRequest.Method, _ path: String) -> Reply {
+        var call = Call.get(path)
+        call.method = method
+        return reply(call)
+    }
+
+    private func answer(_ reply: Reply) -> HTTPResponse? {
+        if case .answer(let response) = reply { response } else { nil }
+    }
+
+    private func refused(_ status: Int, _ text: String) -> Reply { .answer(.text(status, text)) }
+
+    private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
+
+    // MARK: Paths and methods
+
+    @Test(arguments: [HTTPRequest.Method.get, .head]) func answersWhatIsOpenToAll(method: HTTPRequest.Method) {
+        #expect(reply(method, "/healthz") == .answer(.text(200, "ok")))
+        #expect(reply(method, "/readyz") == .readiness)
+        #expect(reply(method, "/metrics") == .metrics)
+    }
+
+    @Test(arguments: ["/healthz", "/readyz", "/metrics"]) func tellsThatTheseAreOnlyRead(path: String) {
+        for method in Self.methods where method != .get && method != .head {
+            let expected = HTTPResponse.text(405, "Method not allowed: use GET, HEAD", headers: ["Allow": "GET, HEAD"])
+            #expect(reply(method, path) == .answer(expected), "\(method)")
+        }
+    }
+
+    @Test func tellsThatEventsAreOnlyPosted() {
+        for method in Self.methods where method != .post {
+            let expected = HTTPResponse.text(405, "Method not allowed: use POST", headers: ["Allow": "POST"])
+            #expect(reply(method, "/apps/1001/events") == .answer(expected), "\(method)")
+        }
+    }
+
+    @Test(arguments: ["/app/key1", "/app/nobody", "/app/"]) func tellsThatClientsNeedAWebSocket(path: String) {
+        for method in Self.methods {
+            let headers = ["Upgrade": "websocket", "Connection": "Upgrade"]
+            #expect(reply(method, path) == .answer(.text(426, "This is a WebSocket endpoint", headers: headers)))
+        }
+    }
+
+    static let unknown = [
+        "", "/", "//", "///", "/x", "/healthz/", "//healthz", "/healthz/x", "/Healthz", "/HEALTHZ", "/healthz ", "/healthz\0",
+        "/health", "/../healthz", "/./healthz", "/readyz/", "/metrics/", "/metrics/x", "/app", "/app/key1/", "/app/key1/x",
+        "/App/key1", "/apps", "/apps/", "/apps//", "/apps///", "/apps/1001", "/apps/1001/", "/apps/1001/event",
+        "/apps/1001/Events", "/apps/1001/events/", "/apps/1001/events/x", "/Apps/1001/events", "//apps/1001/events",
+        "/apps/1001//events", "/apps/1001/%65vents", "/é", "/%2e",
+    ]
+
+    @Test(arguments: unknown) func doesNotKnowAnythingElse(path: String) {
+        for method in Self.methods { #expect(reply(method, path) == refused(404, "Unknown path: \(path)"), "\(method)") }
+    }
+
+    @Test func quotesOnlyTheBeginningOfALongPath() throws {
+        for path in ["/" + String(repeating: "x", count: 8_000), "/apps/1001/" + String(repeating: "é", count: 4_000)] {
+            let response = try #require(answer(reply(.get, path)))
+            #expect(response.status == 404 && response.body.count < 600)
+        }
+    }
+
+    // MARK: Who may publish
+
+    @Test func publishesForTheApplicationThatSigned() {
+        #expect(reply(Call().signed()) == .publish(["c"], app: 0, except: nil))
+        var call = Call(#"{"name":"e","channels":["b","a","b"],"data":"","socket_id":"7.5"}"#, key: "key2")
+        call.path = "/apps/1002/events"
+        #expect(reply(call.signed("secret2")) == .publish(["b", "a"], app: 1, except: SocketID("7.5")))
+    }
+
+    @Test(arguments: ["9999", "0", "", "1001x", "01001", "-1", "10011", " 1001", "１００１", "key1", "*"])
+    func doesNotKnowAnotherApplication(id: String) {
+        var call = Call()
+        call.path = "/apps/\(id)/events"
+        #expect(reply(call) == refused(404, "Unknown application \(id)"))
+        #expect(reply(call.signed()) == refused(404, "Unknown application \(id)"))
+    }
+
+    @Test func refusesWhoeverHasNotSigned() {
+        #expect(reply(Call()) == refused(401, "Missing parameter: auth_signature"))
+        #expect(answer(reply(Call().signed("secret2")))?.status == 401)
+    }
+
+    @Test func refusesAnotherApplicationsSignature() {
+        #expect(reply(Call(key: "key2").signed("secret2")) == refused(401, "Unknown auth_key"))
+    }
+
+    @Test func refusesADisabledApplicationOnceItHasSigned() {
+        var call = Call(key: "key3")
+        call.path = "/apps/1003/events"
+        #expect(reply(call.signed("secret3")) == refused(403, "Application 1003 is disabled"))
+        #expect(reply(call) == refused(401, "Missing parameter: auth_signature"))
+    }
+
+    /// An unsigned caller learns nothing about what a body should be.
+    @Test(arguments: ["", "{", "[]", #"{"name":1}"#]) func looksAtTheSignatureBeforeTheBody(body: String) {
+        #expect(reply(Call(body)) == refused(401, "Missing parameter: auth_signature"))
+    }
+
+    @Test func passesOnWhatIsWrongWithTheBody() {
+        #expect(reply(Call("").signed()) == refused(400, "The body is not JSON: expected an object at byte 0"))
+        let long = #"{"name":"e","channel":"c","data":"\#(String(repeating: "x", count: 10_241))"}"#
+        #expect(answer(reply(Call(long).signed()))?.status == 413)
+    }
+
+    // MARK: Metrics
+
+    @Test func servesMetricsToThisMachineOnlyUnlessThereIsAToken() {
+        let call = Call.get("/metrics")
+        #expect(reply(call, isLoopback: true) == .metrics)
+        let expected = refused(403, "Metrics are served to this machine only: set metrics.token")
+        for authorization in [nil, "", "Bearer", "Bearer ", "Bearer token"] {
+            #expect(reply(call, authorization: authorization, isLoopback: false) == expected)
+        }
+    }
+
+    @Test func servesMetricsToWhoeverHasTheToken() {
+        for isLoopback in [true, false] {
+            let served = reply(
+                Call.get("/metrics"), authorization: "Bearer t0ken", isLoopback: isLoopback, metricsToken: "t0ken")
+            #expect(served == .metrics)
+        }
+    }
+
+    @Test(arguments: [
+        nil, "", "Bearer", "Bearer ", "t0ken", "Bearert0ken", "Bearer t0ke", "Bearer t0ken ", "Bearer t0kenx", "Bearer T0KEN",
+        "Bearer  t0ken", " Bearer t0ken", "Basic t0ken", "Bearer t0ken, Bearer t0ken", "Bearer t0ken\0",
+    ])
+    func servesNoMetricsToAnybodyElse(authorization: String?) {
+        for isLoopback in [true, false] {
+            let served = reply(
+                Call.get("/metrics"), authorization: authorization, isLoopback: isLoopback, metricsToken: "t0ken")
+            #expect(served == refused(401, "Expected Authorization: Bearer with the token of metrics.token"))
+        }
+    }
+
+    @Test func servesTheRestToAnybody() {
+        #expect(reply(Call.get("/healthz"), isLoopback: false, metricsToken: "t0ken") == .answer(.text(200, "ok")))
+        #expect(reply(Call.get("/readyz"), isLoopback: false, metricsToken: "t0ken") == .readiness)
+    }
+}

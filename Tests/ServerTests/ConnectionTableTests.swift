@@ -1,0 +1,93 @@
+import PusherProtocol
+import Testing
+
+@testable import Server
+
+@Suite struct ConnectionTableTests {
+    /// What the table keeps for the library and never looks into.
+    private func handle(_ number: Int) -> OpaquePointer { OpaquePointer(bitPattern: number)! }  // no number here is 0
+
+    @Test func namesAConnectionByItsLoopAndSlot() {
+        var table = ConnectionTable()
+        for slot in 0..<5 {
+            let socket = table.add(handle(slot + 1), loop: 3)
+            #expect(socket.loop == 3 && socket.slot == slot)
+            #expect(table[slot].socket == socket)
+            #expect(table.handle(of: socket) == handle(slot + 1))
+            #expect(table.isOpen(socket))
+            #expect(table.count == slot + 1)
+        }
+    }
+
+    @Test func beginsAConnectionUnknownToItsOwnerAndWithoutBacklog() {
+        var table = ConnectionTable()
+        let socket = table.add(handle(1), loop: 0)
+        #expect(table[socket.slot].state == .open)
+        #expect(!table[socket.slot].isAdmitted && !table[socket.slot].isBackedUp)
+    }
+
+    @Test func givesASlotAwayAgainUnderAnotherName() {
+        var table = ConnectionTable()
+        let first = table.add(handle(1), loop: 0)
+        table[first.slot].isAdmitted = true
+        table[first.slot].isBackedUp = true
+        table.remove(slot: first.slot)
+        let second = table.add(handle(2), loop: 0)
+        #expect(second.slot == first.slot)
+        #expect(second != first && second.description != first.description)
+        #expect(!table[second.slot].isAdmitted && !table[second.slot].isBackedUp)
+        #expect(table.count == 1)
+    }
+
+    @Test func doesNotTakeALateReferenceForTheNextTenant() {
+        var table = ConnectionTable()
+        let first = table.add(handle(1), loop: 0)
+        table.remove(slot: first.slot)
+        #expect(!table.isOpen(first) && table.handle(of: first) == nil)
+        let second = table.add(handle(2), loop: 0)
+        #expect(!table.isOpen(first) && table.handle(of: first) == nil)
+        #expect(table.isOpen(second) && table.handle(of: second) == handle(2))
+    }
+
+    @Test func knowsNobodyItHasNotNamed() throws {
+        var table = ConnectionTable()
+        let known = table.add(handle(1), loop: 1)
+        for text in ["1.16777216", "\(known.salt).0", "\(known.salt).33554432", "\(known.salt).4294967295"] {
+            let stranger = try #require(SocketID(text))
+            #expect(stranger == known || (!table.isOpen(stranger) && table.handle(of: stranger) == nil), "\(text)")
+        }
+    }
+
+    @Test func stillHasTheHandleOfAConnectionThatIsClosing() {
+        var table = ConnectionTable()
+        let socket = table.add(handle(1), loop: 0)
+        table[socket.slot].state = .closing
+        #expect(!table.isOpen(socket))
+        #expect(table.handle(of: socket) == handle(1))
+        #expect(table.count == 1)
+    }
+
+    @Test func listsThoseWhoAreOpen() {
+        var table = ConnectionTable()
+        let sockets = (0..<6).map { table.add(handle($0 + 1), loop: 0) }
+        table.remove(slot: 1)
+        table[4].state = .closing
+        #expect(Set(table.open) == Set([0, 2, 3, 5].map { sockets[$0] }))
+        #expect(table.count == 5)
+    }
+
+    @Test func growsNoFurtherThanTheMostThereEverWere() {
+        var table = ConnectionTable()
+        var sockets = (0..<10).map { table.add(handle($0 + 1), loop: 0) }
+        var random = SplitMix(seed: 1)
+        var names = Set(sockets)
+        for number in 11..<500 {
+            let leaving = sockets.remove(at: Int.random(in: 0..<sockets.count, using: &random))
+            table.remove(slot: leaving.slot)
+            let socket = table.add(handle(number), loop: 0)
+            #expect(socket.slot == leaving.slot && names.insert(socket).inserted)
+            sockets.append(socket)
+        }
+        #expect(Set(table.open) == Set(sockets) && table.count == 10)
+    }
+}

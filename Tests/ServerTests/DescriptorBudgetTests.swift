@@ -1,0 +1,18 @@
+import Testing
+
+@testable import Server
+
+@Suite struct DescriptorBudgetTests {
+    @Test func isExhaustedAtItsLimitAndNotBefore() {
+        let budget = DescriptorBudget()
+        #expect(budget.limit >= 1)
+        // Where there is no limit worth the name there is nothing to reach.
+        guard budget.limit <= 2_000_000 else { return }
+        for _ in 1..<budget.limit { budget.take() }
+        #expect(!budget.isExhausted)
+        budget.take()
+        #expect(budget.isExhausted)
+        budget.giveBack()
+        #expect(!budget.isExhausted)
+    }
+}

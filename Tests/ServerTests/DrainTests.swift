@@ -1,0 +1,67 @@
+import PusherProtocol
+import Testing
+
+@testable import Server
+
+@Suite struct DrainTests {
+    struct Case: Sendable {
+        let sockets: Int
+        let seconds: Int
+        /// Waves that may have somebody in them.
+        var waves: Int { max(1, seconds * 20) }
+    }
+
+    static let cases = [
+        Case(sockets: 1, seconds: 10), Case(sockets: 199, seconds: 10), Case(sockets: 200, seconds: 10),
+        Case(sockets: 201, seconds: 10), Case(sockets: 399, seconds: 10), Case(sockets: 10_000, seconds: 10),
+        Case(sockets: 10_007, seconds: 3), Case(sockets: 7, seconds: 0), Case(sockets: 1, seconds: 0),
+        Case(sockets: 0, seconds: 0),
+        Case(sockets: 0, seconds: 5), Case(sockets: 5_000, seconds: 1), Case(sockets: 21, seconds: 1),
+    ]
+
+    private func sockets(_ count: Int) -> [SocketID] {
+        var random = SplitMix(seed: 1)
+        return (0..<count).map { SocketID(loop: 0, slot: $0, using: &random) }
+    }
+
+    /// All waves of a drain, the empty ones of its grace included.
+    private func waves(_ example: Case) -> [[SocketID]] {
+        var drain = Drain(sockets(example.sockets), seconds: example.seconds)
+        var waves: [[SocketID]] = []
+        while !drain.isOver, waves.count < 10_000 { waves.append(drain.nextWave()) }
+        return waves
+    }
+
+    @Test(arguments: cases) func tellsEverybodyExactlyOnce(example: Case) {
+        let told = waves(example).flatMap { $0 }
+        #expect(told.count == example.sockets)
+        #expect(Set(told) == Set(sockets(example.sockets)))
+    }
+
+    @Test(arguments: cases) func sharesThemEvenly(example: Case) {
+        let sizes = waves(example).prefix(example.waves).map(\.count)
+        #expect(sizes == sizes.sorted(by: >))
+        #expect((sizes.max() ?? 0) - (sizes.min() ?? 0) <= 1)
+    }
+
+    @Test(arguments: cases) func tellsTheLastWithinItsTime(example: Case) {
+        #expect(waves(example).dropFirst(example.waves).allSatisfy { $0.isEmpty })
+    }
+
+    /// A second for the answers to the last closes.
+    @Test(arguments: cases) func endsASecondAfterTheLastWave(example: Case) {
+        #expect(waves(example).count == example.waves + 20)
+    }
+
+    @Test func isNotOverBeforeTheFirstWave() {
+        #expect(!Drain(sockets(1), seconds: 0).isOver)
+        #expect(!Drain([], seconds: 0).isOver)
+    }
+
+    @Test func staysOver() {
+        var drain = Drain(sockets(3), seconds: 0)
+        for _ in 0..<21 { _ = drain.nextWave() }
+        #expect(drain.isOver)
+        #expect(drain.nextWave() == [] && drain.isOver)
+    }
+}

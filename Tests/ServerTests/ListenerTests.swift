@@ -1,0 +1,106 @@
+import Glibc
+import Testing
+
+@testable import Server
+
+/// One after another: a port that one test gives back must not be drawn by the next.
+@Suite(.serialized) struct ListenerTests {
+    /// A client connected to `listener` on `host`, as far as the kernel is concerned.
+    private func connected(_ listener: Listener, host: String) throws -> Int32 {
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        try #require(getaddrinfo(host, String(listener.port), &hints, &found) == 0)
+        defer { freeaddrinfo(found) }
+        let address = try #require(found?.pointee)
+        let client = socket(address.ai_family, address.ai_socktype, 0)
+        try #require(connect(client, address.ai_addr, address.ai_addrlen) == 0, "\(String(cString: strerror(errno)))")
+        var readiness = pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)
+        try #require(poll(&readiness, 1, 10_000) == 1)
+        return client
+    }
+
+    private func accepted(by listener: Listener) -> Listener.Accepted? {
+        if case .accepted(let connection) = listener.accept() { connection } else { nil }
+    }
+
+    @Test func bindsAnyFreePortWhenAskedForNone() throws {
+        let one = try Listener(host: "127.0.0.1", port: 0)
+        let other = try Listener(host: "127.0.0.1", port: 0)
+        #expect(one.port > 0 && other.port > 0 && one.port != other.port)
+        one.stop()
+        other.stop()
+    }
+
+    @Test func saysWhichPortIsTaken() throws {
+        let first = try Listener(host: "127.0.0.1", port: 0)
+        defer { first.stop() }
+        let error = try #require(throws: SystemError.self) { try Listener(host: "127.0.0.1", port: first.port) }
+        #expect(error.code == EADDRINUSE)
+        #expect("\(error)" == "listen on 127.0.0.1:\(first.port): Address already in use")
+    }
+
+    @Test func saysWhichAddressIsNotItsOwn() throws {
+        // RFC 5737: an address for documentation is nobody's.
+        let error = try #require(throws: SystemError.self) { try Listener(host: "192.0.2.1", port: 0) }
+        #expect("\(error)" == "listen on 192.0.2.1:0: Cannot assign requested address")
+    }
+
+    @Test func givesThePortBack() throws {
+        let first = try Listener(host: "127.0.0.1", port: 0)
+        first.stop()
+        let second = try Listener(host: "127.0.0.1", port: first.port)
+        #expect(second.port == first.port)
+        second.stop()
+    }
+
+    @Test func acceptsNobodyWhenNobodyWaits() throws {
+        let listener = try Listener(host: "127.0.0.1", port: 0)
+        defer { listener.stop() }
+        guard case .nobody = listener.accept() else {
+            Issue.record("accepted somebody")
+            return
+        }
+    }
+
+    @Test(arguments: ["127.0.0.1", "127.1.2.3"]) func acceptsAConnectionAndSeesThatItIsThisMachines(host: String) throws {
+        let listener = try Listener(host: "0.0.0.0", port: 0)
+        defer { listener.stop() }
+        let client = try connected(listener, host: host)
+        defer { close(client) }
+        let connection = try #require(accepted(by: listener))
+        defer { close(connection.descriptor) }
+        #expect(connection.isLoopback)
+        #expect(accepted(by: listener) == nil)
+    }
+
+    @Test func seesThisMachineBehindIPv6Too() throws {
+        guard let listener = try? Listener(host: "::", port: 0) else { return }  // a machine without IPv6
+        defer { listener.stop() }
+        for host in ["::1", "127.0.0.1"] {
+            let client = try connected(listener, host: host)
+            defer { close(client) }
+            let connection = try #require(accepted(by: listener))
+            defer { close(connection.descriptor) }
+            #expect(connection.isLoopback, "\(host)")
+        }
+    }
+
+    /// A loop never waits in a socket, and what a child would inherit outlives us.
+    @Test func handsOutSocketsThatNeitherBlockNorLeakAndSendAtOnce() throws {
+        let listener = try Listener(host: "127.0.0.1", port: 0)
+        defer { listener.stop() }
+        let client = try connected(listener, host: "127.0.0.1")
+        defer { close(client) }
+        let connection = try #require(accepted(by: listener))
+        defer { close(connection.descriptor) }
+        for descriptor in [listener.descriptor, connection.descriptor] {
+            #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK != 0)
+            #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        }
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        #expect(getsockopt(connection.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &value, &length) == 0 && value != 0)
+    }
+}

@@ -1,0 +1,123 @@
+import PusherProtocol
+import Testing
+
+@testable import Server
+
+@Suite struct OutboxTests {
+    private func frame(_ length: Int, _ letter: Character = "x") -> Frame {
+        Frame(text: Array(String(repeating: letter, count: length).utf8))
+    }
+
+    @Test func givesFramesBackInTheirOrderAndOnce() {
+        var outbox = Outbox()
+        #expect(outbox.isEmpty && outbox.next() == nil)
+        let frames = (0..<100).map { Frame(text: Array("\($0)".utf8)) }
+        for frame in frames { #expect(outbox.enqueue(frame, bytesMax: .max) == .queued) }
+        #expect(!outbox.isEmpty)
+        for frame in frames { #expect(outbox.next() == frame) }
+        #expect(outbox.isEmpty && outbox.next() == nil)
+    }
+
+    @Test func keepsTheOrderWhileItIsFilledAndEmptied() {
+        var outbox = Outbox()
+        var expected: [Frame] = []
+        var random = SplitMix(seed: 1)
+        for number in 0..<2_000 {
+            if Int.random(in: 0..<100, using: &random) < (number < 1_000 ? 60 : 40) {
+                let frame = Frame(text: Array("\(number)".utf8))
+                #expect(outbox.enqueue(frame, bytesMax: .max) == .queued)
+                expected.append(frame)
+            } else {
+                #expect(outbox.next() == (expected.isEmpty ? nil : expected.removeFirst()))
+            }
+            #expect(outbox.isEmpty == expected.isEmpty)
+            #expect(outbox.bytes == expected.reduce(0) { $0 + $1.bytes.count })
+        }
+    }
+
+    // MARK: The bound
+
+    @Test func takesWhatJustFits() {
+        var outbox = Outbox()
+        #expect(outbox.enqueue(frame(48), bytesMax: 100) == .queued)
+        #expect(outbox.enqueue(frame(48), bytesMax: 100) == .queued)
+        #expect(outbox.bytes == 100)
+    }
+
+    @Test func overflowsOneByteBeyondItsBoundAndKeepsWhatItHas() {
+        var outbox = Outbox()
+        #expect(outbox.enqueue(frame(48, "a"), bytesMax: 100) == .queued)
+        #expect(outbox.enqueue(frame(49, "b"), bytesMax: 100) == .overflow)
+        #expect(outbox.bytes == 50)
+        #expect(outbox.next() == frame(48, "a"))
+        #expect(outbox.next() == nil)
+    }
+
+    @Test func refusesAFrameThatAloneIsTooLong() {
+        var outbox = Outbox()
+        #expect(outbox.enqueue(frame(99), bytesMax: 100) == .overflow)
+        #expect(outbox.isEmpty && outbox.bytes == 0)
+        #expect(outbox.enqueue(frame(1), bytesMax: 0) == .overflow)
+    }
+
+    @Test func hasRoomAgainForWhatHasLeft() {
+        var outbox = Outbox()
+        for _ in 0..<1_000 {
+            #expect(outbox.enqueue(frame(98), bytesMax: 100) == .queued)
+            #expect(outbox.enqueue(frame(0), bytesMax: 100) == .overflow)
+            #expect(outbox.next() != nil)
+            #expect(outbox.bytes == 0)
+        }
+    }
+
+    // MARK: The cost
+
+    /// What an outbox keeps: frames, those that have left but are still held included, and how many of them have left.
+    private func kept(_ outbox: Outbox) throws -> (frames: Int, sent: Int) {
+        let fields = Mirror(reflecting: outbox).children
+        let frames = try #require(fields.first { $0.label == "frames" }?.value as? [Frame])
+        return (frames.count, try #require(fields.first { $0.label == "sent" }?.value as? Int))
+    }
+
+    /// How many frames taking one has moved up: all that are left, when it ends with none sent.
+    private func moves(_ outbox: Outbox) throws -> Int {
+        let (frames, sent) = try kept(outbox)
+        return sent == 0 ? frames : 0
+    }
+
+    @Test func holdsNoMoreOfWhatHasLeftThanOfWhatWaits() throws {
+        var outbox = Outbox()
+        for length in 0..<100 { _ = outbox.enqueue(frame(length), bytesMax: .max) }
+        while outbox.next() != nil {
+            let (frames, sent) = try kept(outbox)
+            #expect(sent <= frames - sent)
+        }
+        #expect(try kept(outbox) == (0, 0))
+    }
+
+    @Test func movesEachFrameAtMostOnceOnAverageWhenEmptied() throws {
+        var outbox = Outbox()
+        let count = 10_000
+        let frame = frame(10)
+        for _ in 0..<count { _ = outbox.enqueue(frame, bytesMax: .max) }
+        var moved = 0
+        while outbox.next() != nil { moved += try moves(outbox) }
+        #expect(moved <= count)
+    }
+
+    /// A consumer that stays some way behind for hours.
+    @Test func movesLittleWhileAsMuchComesAsGoes() throws {
+        var outbox = Outbox()
+        let backlog = 1_000
+        let frame = frame(10)
+        for _ in 0..<backlog { _ = outbox.enqueue(frame, bytesMax: .max) }
+        var moved = 0
+        for _ in 0..<(20 * backlog) {
+            _ = outbox.enqueue(frame, bytesMax: .max)
+            _ = outbox.next()
+            moved += try moves(outbox)
+        }
+        #expect(moved <= 20 * backlog)
+        #expect(outbox.bytes == backlog * frame.bytes.count)
+    }
+}

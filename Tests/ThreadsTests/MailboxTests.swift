@@ -1,0 +1,109 @@
+import Glibc
+import Synchronization
+import Testing
+import Threads
+
+@Suite struct MailboxTests {
+    @Test func givesMessagesBackInTheirOrderAndOnce() {
+        let mailbox = Mailbox<Int>(highWater: 10)
+        var batch: [Int] = []
+        for round in 0..<5 {
+            for number in 0..<100 { _ = mailbox.append(round * 100 + number) }
+            mailbox.drain(into: &batch)
+            #expect(batch == Array(round * 100..<round * 100 + 100))
+            mailbox.drain(into: &batch)
+            #expect(batch == [])
+        }
+    }
+
+    @Test func asksForAWakeUpOnlyWhenItWasEmpty() {
+        let mailbox = Mailbox<String>(highWater: 1)
+        var batch: [String] = []
+        for _ in 0..<3 {
+            #expect(mailbox.append("first"))
+            #expect(!mailbox.append("second"))
+            #expect(!mailbox.append("third"))
+            mailbox.drain(into: &batch)
+        }
+    }
+
+    @Test func hasRoomBelowItsMarkAndStillTakesWhatMustNotBeLost() {
+        let mailbox = Mailbox<Int>(highWater: 3)
+        var batch: [Int] = []
+        for number in 0..<5 {
+            #expect(mailbox.depth == number)
+            #expect(mailbox.hasRoom == (number < 3))
+            _ = mailbox.append(number)
+        }
+        #expect(mailbox.depth == 5 && !mailbox.hasRoom)
+        mailbox.drain(into: &batch)
+        #expect(batch == [0, 1, 2, 3, 4])
+        #expect(mailbox.depth == 0 && mailbox.hasRoom)
+    }
+
+    @Test func hasNoRoomAtAllWithAMarkOfZero() {
+        let mailbox = Mailbox<Int>(highWater: 0)
+        #expect(!mailbox.hasRoom)
+        #expect(mailbox.append(1))
+    }
+
+    @Test func emptiesTheBatchItIsHandedEvenWhenNothingWaits() {
+        let mailbox = Mailbox<Int>(highWater: 10)
+        var batch = [7, 8, 9]
+        mailbox.drain(into: &batch)
+        #expect(batch == [])
+    }
+
+    /// Two arrays change places for ever: in the steady state nothing is allocated.
+    @Test func fillsTheStorageOfTheBatchBefore() {
+        let mailbox = Mailbox<Int>(highWater: 10)
+        var batch: [Int] = []
+        batch.reserveCapacity(1_000)
+        let place = batch.withUnsafeBufferPointer(\.baseAddress)
+        for round in 0..<6 {
+            _ = mailbox.append(round)
+            mailbox.drain(into: &batch)
+            #expect(batch == [round])
+            // Every second batch is the array that was brought along, now that the mailbox has filled it.
+            let isBack = batch.withUnsafeBufferPointer(\.baseAddress) == place && batch.capacity >= 1_000
+            #expect(isBack == (round % 2 == 1), "\(round)")
+        }
+    }
+
+    /// Like a loop, the reader looks only when it has been woken; a wake-up too few and this never ends.
+    @Test(.timeLimit(.minutes(1))) func losesNothingAndKeepsTheOrderOfEverySender() {
+        let senders = 4
+        let messagesEach = 20_000
+        let mailbox = Mailbox<(sender: Int, number: Int)>(highWater: 10)
+        let wakeUps = Atomic<Int>(0)
+        let gate = Gate(senders)
+        let wakeUp: @Sendable () -> Void = { wakeUps.add(1, ordering: .releasing) }
+        let threads = (0..<senders).map { sender in
+            Thread(name: "sender-\(sender)") {
+                gate.arriveAndWait()
+                for number in 0..<messagesEach where mailbox.append((sender, number)) { wakeUp() }
+            }
+        }
+        for _ in 0..<senders { gate.waitForArrival() }
+        gate.open()
+
+        var next = Array(repeating: 0, count: senders)
+        var batch: [(sender: Int, number: Int)] = []
+        var isInOrder = true
+        while next.reduce(0, +) < senders * messagesEach {
+            guard wakeUps.exchange(0, ordering: .acquiring) > 0 else {
+                sched_yield()
+                continue
+            }
+            mailbox.drain(into: &batch)
+            for message in batch {
+                isInOrder = isInOrder && message.number == next[message.sender]
+                next[message.sender] += 1
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(isInOrder)
+        #expect(next == Array(repeating: messagesEach, count: senders))
+        #expect(mailbox.depth == 0)
+    }
+}
