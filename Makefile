@@ -55,7 +55,7 @@ tsan: packages $(PYTHON) ## Unit and end-to-end tests under ThreadSanitizer.
 asan: packages $(PYTHON) ## Unit and end-to-end tests under AddressSanitizer.
 	swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
-	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
+	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
 
 packages:
 	@dev/packages

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import subprocess
 import uuid
 
 import pytest
@@ -29,13 +30,17 @@ def no_proxies(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def gateways(tmp_path_factory):
-    """The gateways of a module by their number of loops. One that died is replaced, so that it fails one test only."""
+def gateways(request, tmp_path_factory):
+    """The gateways of a module by their number of loops. One that died is replaced, so that it fails one test only.
+
+    What a module needs configured it says in `SETTINGS`, as arguments of `Gateway`.
+    """
     running: dict[int, Gateway] = {}
+    settings = getattr(request.module, "SETTINGS", {})
 
     def with_loops(loops: int) -> Gateway:
         if loops not in running or running[loops].process.poll() is not None:
-            running[loops] = Gateway(tmp_path_factory.mktemp("gateway"), loops=loops)
+            running[loops] = Gateway(tmp_path_factory.mktemp("gateway"), loops=loops, **settings)
         return running[loops]
 
     yield with_loops
@@ -65,6 +70,18 @@ def start_gateway(tmp_path):
             return gateway
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def tls(tmp_path_factory) -> dict[str, str]:
+    """A certificate of the loopback, signed by itself, and its key: what `server.tls` names."""
+    directory = tmp_path_factory.mktemp("tls")
+    files = {"certificate": str(directory / "certificate.pem"), "key": str(directory / "key.pem")}
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+         "-keyout", files["key"], "-out", files["certificate"]], check=True, capture_output=True)
+    return files
 
 
 @pytest.fixture

@@ -55,7 +55,10 @@ class Api:
     def __init__(self, gateway: Gateway, app: App = FIRST):
         self.app = app
         self.events = f"/apps/{app.id}/events"
-        self.connection = http.client.HTTPConnection(gateway.host, gateway.port, timeout=PATIENCE)
+        if gateway.tls:
+            self.connection = http.client.HTTPSConnection(gateway.host, gateway.port, timeout=PATIENCE, context=gateway.tls)
+        else:
+            self.connection = http.client.HTTPConnection(gateway.host, gateway.port, timeout=PATIENCE)
         self.connection.connect()
         # A lost connection is a failure, not something to mend in silence.
         self.connection.auto_open = 0
@@ -73,6 +76,16 @@ class Api:
         """A signed POST of these bytes to the events endpoint."""
         target = signed_target(self.app, "POST", self.events, body, changes)
         return self.call("POST", target, body, {"Content-Type": "application/json"} | (headers or {}))
+
+    def ask(self, path: str, headers: dict | None = None, **params) -> Answer:
+        """A signed GET of `/apps/ID/path`; the parameters are signed too."""
+        path = f"/apps/{self.app.id}/{path}"
+        return self.call("GET", signed_target(self.app, "GET", path, b"", params), headers=headers)
+
+    def tell(self, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
+        """A signed POST of these bytes, or of no body, to `/apps/ID/path`."""
+        path = f"/apps/{self.app.id}/{path}"
+        return self.call("POST", signed_target(self.app, "POST", path, body or b""), body, headers)
 
     def publish(self, channel: str | list[str], name: str = "event", data: str = "{}", **more) -> None:
         answer = self.post(event_body(channel, name, data, **more))

@@ -18,9 +18,14 @@ class App:
     def sign(self, text: str) -> str:
         return hmac.new(self.secret.encode(), text.encode(), hashlib.sha256).hexdigest()
 
-    def auth(self, socket_id: str, channel: str) -> str:
-        """What an auth endpoint answers for a private channel."""
-        return f"{self.key}:{self.sign(f'{socket_id}:{channel}')}"
+    def auth(self, socket_id: str, channel: str, channel_data: str | None = None) -> str:
+        """What an auth endpoint answers for a private channel, or with channel_data for a presence channel."""
+        text = f"{socket_id}:{channel}" + ("" if channel_data is None else f":{channel_data}")
+        return f"{self.key}:{self.sign(text)}"
+
+    def user_auth(self, socket_id: str, user_data: str) -> str:
+        """What an endpoint for user authentication answers."""
+        return f"{self.key}:{self.sign(f'{socket_id}::user::{user_data}')}"
 
     def entry(self, **more) -> dict:
         """The application as the configuration names it."""

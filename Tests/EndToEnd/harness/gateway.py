@@ -6,6 +6,7 @@ import re
 import resource
 import select
 import signal
+import ssl
 import subprocess
 import time
 from pathlib import Path
@@ -43,17 +44,17 @@ def write_config(path: Path, **sections) -> Path:
 
 
 class Gateway:
-    """A running gateway. `limits` go to the first application, `server` to that section."""
+    """A running gateway. `limits` and `first` go to the first application, `server` to that section; `apps` are further ones."""
 
     def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None, server: dict | None = None,
-                 descriptors: int | None = None):
+                 descriptors: int | None = None, first: dict | None = None, apps: list[dict] | None = None):
         directory.mkdir(parents=True, exist_ok=True)
         self.loops = loops
-        first = FIRST.entry(limits=limits) if limits else FIRST.entry()
+        first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
         self.config = write_config(
             directory / "fleetwire.yaml",
             server={"host": "127.0.0.1", "port": 0, "loops": loops, "drain_seconds": 1} | (server or {}),
-            apps=[first, SECOND.entry(), DISABLED.entry()])
+            apps=[first, SECOND.entry(), DISABLED.entry(), *(apps or [])])
         self.log_path = directory / "stderr.log"
 
         def limit() -> None:
@@ -65,6 +66,9 @@ class Gateway:
                 [BINARY, "serve", "--config", self.config], env=environment(), cwd=directory,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, preexec_fn=limit)
         self.host = "127.0.0.1"
+        certificate = (server or {}).get("tls", {}).get("certificate")
+        # Those who connect trust the one certificate and nothing else.
+        self.tls = ssl.create_default_context(cafile=certificate) if certificate else None
         self.stopped = False
         try:
             self.version, self.bound_to, self.port = self._banner()
@@ -83,7 +87,7 @@ class Gateway:
 
     @property
     def url(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
     @property
     def address(self) -> tuple[str, int]:

@@ -48,13 +48,15 @@ def frame(opcode: int, payload: bytes = b"", first: int = 0x80, masked: bool = T
 class Wire:
     """Reading answers None at the end of the stream, however it ended, and fails when nothing comes in time."""
 
-    def __init__(self, gateway: Gateway, receive_buffer: int | None = None):
+    def __init__(self, gateway: Gateway, receive_buffer: int | None = None, tls: bool = True):
         self.socket = socket.socket()
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.settimeout(PATIENCE)
         self.socket.connect(gateway.address)
+        if gateway.tls and tls:
+            self.socket = gateway.tls.wrap_socket(self.socket, server_hostname=gateway.host)
         self.buffer = b""
 
     def fileno(self) -> int:

@@ -1,0 +1,140 @@
+"""A headless Chromium and the page it opens. It is steered over its DevTools protocol, and by nothing else."""
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from websockets.sync.client import connect
+
+from .apps import PATIENCE, App
+from .gateway import environment
+
+PAGE = Path(__file__).with_name("page.html").read_bytes()
+
+
+class Site:
+    """Serves the page on an origin of its own, and signs subscriptions as an application's backend does."""
+
+    def __init__(self, app: App):
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.answer(*((200, "text/html", PAGE) if self.path == "/" else (404, "text/plain", b"not here")))
+
+            def do_POST(self) -> None:
+                form = {name: values[0] for name, values in parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode()).items()}
+                data = form.get("channel_data")
+                signed = {"auth": app.auth(form["socket_id"], form["channel_name"], data)} | ({"channel_data": data} if data else {})
+                self.answer(200, "application/json", json.dumps(signed).encode())
+
+            def answer(self, status: int, kind: str, body: bytes) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+class Browser:
+    def __init__(self, directory: Path):
+        program = shutil.which("chromium")
+        assert program, "no chromium: these tests need the Debian package of that name"
+        directory.mkdir(parents=True, exist_ok=True)
+        self.log_path = directory / "chromium.log"
+        names = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+        variables = {name: value for name, value in environment(HOME=str(directory)).items() if name not in names}
+        with self.log_path.open("wb") as log:
+            # In a group of its own, so that all its processes end with it.
+            self.process = subprocess.Popen(
+                [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-proxy-server",
+                 "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
+                 "--remote-debugging-port=0", f"--user-data-dir={directory / 'profile'}", "about:blank"],
+                env=variables, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        try:
+            port, path = self._address(directory / "profile/DevToolsActivePort")
+            self.stack = ExitStack()
+            self.socket = self.stack.enter_context(connect(f"ws://127.0.0.1:{port}{path}", proxy=None, max_size=None, open_timeout=PATIENCE))
+        except BaseException:
+            self._kill()
+            raise
+        self.numbers = itertools.count(1)
+
+    def _address(self, path: Path) -> list[str]:
+        """The file appears once the browser listens: a port and a path, on a line each."""
+        deadline = time.monotonic() + 2 * PATIENCE
+        while not (path.exists() and len(lines := path.read_text().split()) == 2):
+            assert self.process.poll() is None and time.monotonic() < deadline, f"chromium does not start:\n{self.log_path.read_text()[-2000:]}"
+            time.sleep(0.02)
+        return lines
+
+    def command(self, method: str, session: str | None = None, **params) -> dict:
+        number = next(self.numbers)
+        self.socket.send(json.dumps({"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})))
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            answer = json.loads(self.socket.recv(timeout=max(0, deadline - time.monotonic())))
+            if answer.get("id") == number:
+                assert "error" not in answer, answer["error"]
+                return answer["result"]
+
+    def open(self, url: str) -> "Tab":
+        target = self.command("Target.createTarget", url="about:blank")["targetId"]
+        tab = Tab(self, self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"], target)
+        tab.go(url)
+        return tab
+
+    def _kill(self) -> None:
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def close(self) -> None:
+        self.stack.close()
+        self._kill()
+
+
+class Tab:
+    def __init__(self, browser: Browser, session: str, target: str):
+        self.browser, self.session, self.target, self.closed = browser, session, target, False
+
+    def go(self, url: str) -> None:
+        """Returns when the page's script has run."""
+        self.browser.command("Page.navigate", self.session, url=url)
+        deadline = time.monotonic() + PATIENCE
+        while self.run(f"location.href.startsWith({json.dumps(url)}) && document.readyState") != "complete":
+            assert time.monotonic() < deadline, f"{url} does not load"
+            time.sleep(0.02)
+
+    def run(self, script: str):
+        """The value of an expression, awaited when it is a promise."""
+        result = self.browser.command("Runtime.evaluate", self.session, expression=f"(async () => ({script}))()", awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        return result["result"].get("value")
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.browser.command("Target.closeTarget", targetId=self.target)

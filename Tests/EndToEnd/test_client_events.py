@@ -1,0 +1,269 @@
+"""E1 to E10: what clients say to each other."""
+
+import json
+import time
+
+import pytest
+
+from harness.api import Api
+from harness.apps import FIRST, PATIENCE, SECOND
+from harness.client import Client
+
+SETTINGS = {"first": {"client_events": True}}
+
+
+@pytest.fixture(params=["private-", "private-cache-", "presence-", "presence-cache-"])
+def room(request, channel):
+    return request.param + channel
+
+
+@pytest.fixture
+def members(connect, room):
+    """Three in a room; on a presence channel they are users 0, 1 and 2."""
+    clients = [connect() for _ in range(3)]
+    for number, client in enumerate(clients):
+        enter(client, room, str(number))
+    for client in clients:
+        client.until_pong()
+    return clients
+
+
+def enter(client, name, user) -> None:
+    """Subscribes in the way of the prefix and takes what comes with it."""
+    if name.startswith("presence-"):
+        client.join(name, user)
+    elif name.startswith("private-"):
+        client.subscribe_private(name)
+    else:
+        client.subscribe(name)
+    client.until_pong()
+
+
+def event_of(room: str, user: str, name: str, data: str) -> dict:
+    return {"event": name, "channel": room, "data": data} | ({"user_id": user} if room.startswith("presence-") else {})
+
+
+def test_E1_delivered_to_all_others(members, room):
+    members[1].send("client-said", "hello", channel=room)
+    for client in (members[0], members[2]):
+        assert client.receive() == event_of(room, "1", "client-said", "hello")
+    for client in members:
+        client.expect_nothing()
+
+
+def test_E1_in_order_and_among_published_events(members, api, room):
+    """One connection's events keep their order, and all others see the same one."""
+    for number in range(5):
+        members[0].send("client-said", str(number), channel=room)
+        api.publish(room, "published", str(number))
+    members[0].until_pong()
+    heard = [[message["data"] for message in client.until_pong()] for client in members[1:]]
+    assert heard[0] == heard[1] and len(heard[0]) == 10
+    assert sorted(heard[0]) == sorted(2 * [str(number) for number in range(5)])
+
+
+@pytest.mark.parametrize("gateway", [1, 4], indirect=True)
+def test_E1_across_loops(connect, channel):
+    name, clients = "private-" + channel, [connect() for _ in range(8)]
+    for client in clients:
+        client.subscribe_private(name)
+    for number, sender in enumerate(clients):
+        sender.send("client-said", str(number), channel=name)
+        for client in clients:
+            if client is not sender:
+                client.expect("client-said", data=str(number))
+    for client in clients:
+        client.expect_nothing()
+
+
+def test_E1_other_applications_do_not_hear_it(connect, channel):
+    name, ours, theirs, other = "private-" + channel, connect(), connect(SECOND), connect()
+    ours.subscribe_private(name)
+    theirs.subscribe_private(name, SECOND)
+    other.subscribe_private(name)
+    ours.send("client-said", "x", channel=name)
+    other.expect("client-said")
+    theirs.expect_nothing()
+
+
+def test_E2_a_user_with_several_connections(connect, channel):
+    """The user's other connections hear it as well: only the sender's does not. A numeric id is a string here too."""
+    name, tabs, other = "presence-" + channel, [connect(), connect()], connect()
+    for tab in tabs:
+        tab.join(name, 7)
+    other.join(name, "8")
+    for tab in tabs:
+        tab.expect_added(name, "8")
+    tabs[0].send("client-said", "x", channel=name)
+    for client in (tabs[1], other):
+        assert client.receive() == {"event": "client-said", "channel": name, "data": "x", "user_id": "7"}
+    tabs[0].expect_nothing()
+
+
+def test_E3_other_fields_are_not_passed_on(members, room):
+    members[0].send("client-said", "x", channel=room, user_id="9", socket_id="1.1", more={"a": 1}, name="no")
+    for client in members[1:]:
+        assert client.receive() == event_of(room, "0", "client-said", "x")
+
+
+@pytest.mark.parametrize("text", ['{ "a" : 1.0, "b":[ ],\t"c": "\\u00fc\\/🚚" }', "{}", "[1, 2 ,3]", "[]", "1", "-1.50e+3", "true", "false", "null"])
+def test_E4_data_that_is_no_string_arrives_as_the_text_that_was_sent(members, room, text):
+    members[0].send_text('{"event": "client-said", "data": %s , "channel": "%s"}' % (text, room))
+    for client in members[1:]:
+        assert client.receive() == event_of(room, "0", "client-said", text)
+
+
+@pytest.mark.parametrize("data", ["", "plain", '{"a": [1]}', '"', "\\", "ü \0 🚚\n\u2028", "\ud83d\ude9a"], ids=ascii)
+def test_E4_a_string_stays_as_it_is(members, room, data):
+    members[0].send("client-said", data, channel=room)
+    data = data.encode("utf-16", "surrogatepass").decode("utf-16")
+    for client in members[1:]:
+        assert client.receive() == event_of(room, "0", "client-said", data)
+
+
+@pytest.mark.parametrize("prefix", ["", "cache-", "private-encrypted-", "private-encrypted-cache-"])
+def test_E5_S12_public_and_encrypted_channels_are_refused(connect, channel, prefix):
+    name, client, other = prefix + channel, connect(), connect()
+    for each in (client, other):
+        enter(each, name, "1")
+    client.send("client-said", "x", channel=name)
+    client.expect_error()
+    client.expect_nothing()
+    other.expect_nothing()
+
+
+def test_E6_who_is_not_subscribed_may_not_speak(connect, members, room):
+    stranger = connect()
+    for _ in range(2):
+        stranger.send("client-said", "x", channel=room)
+        stranger.expect_error(f"Cannot broadcast client event (connection not subscribed to channel {room})")
+    members[2].send("pusher:unsubscribe", {"channel": room})
+    members[2].send("client-said", "x", channel=room)
+    members[2].expect_error(f"Cannot broadcast client event (connection not subscribed to channel {room})")
+    left = members[0].until_pong()
+    assert [message["event"] for message in left] == (["pusher_internal:member_removed"] if room.startswith("presence-") else [])
+
+
+@pytest.mark.parametrize("event", ["Client-said", "client_said", "clientsaid", "client", "x-client-said", " client-said", "said", "pusher:client-said",
+                                   "pusher_internal:client-said", "pusher_internal:member_added", "pusher:said", ""])
+def test_E7_other_names_are_refused(members, room, event):
+    members[0].send(event, "x", channel=room)
+    members[0].expect_error()
+    for client in members:
+        client.expect_nothing()
+
+
+@pytest.mark.parametrize("fields", [{}, {"channel": None}, {"channel": 1}, {"channel": ["x"]}, {"channel": {}}, {"channel": ""}, {"channel": "a b"},
+                                    {"channel": "x" * 5000}], ids=lambda fields: json.dumps(fields)[:20])
+def test_E7_without_a_proper_channel_it_is_an_error(connect, fields):
+    client = connect()
+    client.send("client-said", "x", **fields)
+    client.expect_error()
+    client.expect_nothing()
+
+
+def test_E8_a_name_of_200_is_taken_and_201_is_not(members, room):
+    name = "client-".ljust(200, "n")
+    members[0].send(name + "n", "x", channel=room)
+    members[0].expect_error()
+    members[0].send(name, "x", channel=room)
+    members[1].expect(name)
+
+
+@pytest.mark.parametrize("letter", ["x", "ü", '"', "\0"], ids=ascii)
+def test_E8_data_of_10240_bytes_is_taken_and_more_is_not(members, room, letter):
+    """Counted as data, not as escaped JSON."""
+    data = letter * (10240 // len(letter.encode()))
+    members[0].send("client-said", data + "x", channel=room)
+    members[0].expect_error()
+    members[0].send("client-said", data, channel=room)
+    members[1].expect("client-said", data=data)
+
+
+def burst(client, room: str, count: int) -> tuple[list[dict], float]:
+    """Says so much in one breath; answers what the gateway replied, and how long it took."""
+    start = time.monotonic()
+    for number in range(count):
+        client.send("client-said", str(number), channel=room)
+    return client.until_pong(), time.monotonic() - start
+
+
+def assert_limited(errors: list[dict], heard: list[str], sent: int, allowed: int, seconds: float) -> None:
+    """The first ones are heard, the surplus is answered with 4301; what the seconds add is heard too."""
+    assert {message["event"] for message in errors} == {"pusher:error"}
+    assert all(message["data"]["code"] == 4301 and message["data"]["message"] for message in errors)
+    assert len(heard) + len(errors) == sent
+    assert allowed <= len(heard) <= allowed + int(seconds * allowed) + 1
+    assert heard[:allowed] == [str(number) for number in range(allowed)]
+
+
+def test_E9_ten_per_second_and_the_surplus_is_4301(members, room):
+    errors, seconds = burst(members[0], room, 40)
+    for client in members[1:]:
+        assert_limited(errors, [message["data"] for message in client.until_pong()], 40, 10, seconds)
+    # The others are not held to account, and he is heard again before long.
+    members[1].send("client-other", "x", channel=room)
+    members[2].expect("client-other")
+    deadline = time.monotonic() + PATIENCE
+    members[0].send("client-again", "x", channel=room)
+    while members[0].until_pong():
+        assert time.monotonic() < deadline, "refused for ever"
+        time.sleep(0.05)
+        members[0].send("client-again", "x", channel=room)
+    members[2].expect("client-again")
+
+
+def test_E9_it_counts_all_channels_of_the_connection(connect, channel):
+    names, client, other = [f"private-{channel}-{number}" for number in range(2)], connect(), connect()
+    for name in names:
+        for each in (client, other):
+            each.subscribe_private(name)
+    start = time.monotonic()
+    for number in range(40):
+        client.send("client-said", str(number), channel=names[number % 2])
+    errors = client.until_pong()
+    assert_limited(errors, [message["data"] for message in other.until_pong()], 40, 10, time.monotonic() - start)
+
+
+def test_E9_other_messages_are_not_limited(connect, members, room, channel):
+    client = members[0]
+    for number in range(30):
+        client.send("pusher:ping", {})
+        client.ask_for(f"{channel}-{number}")
+    for number in range(30):
+        client.expect("pusher:pong")
+        client.expect("pusher_internal:subscription_succeeded")
+    client.send("client-said", "x", channel=room)
+    members[1].expect("client-said")
+
+
+def test_E9_the_limit_is_the_applications(start_gateway, closing):
+    gateway = start_gateway(first={"client_events": True}, limits={"client_events_per_second": 3})
+    client, other = [closing(Client.connect(gateway)) for _ in range(2)]
+    for each in (client, other):
+        each.subscribe_private("private-x")
+    errors, seconds = burst(client, "private-x", 20)
+    assert_limited(errors, [message["data"] for message in other.until_pong()], 20, 3, seconds)
+    closing(Api(gateway)).publish("private-x", "fence")
+    other.expect("fence")
+
+
+@pytest.mark.parametrize("prefix", ["private-", "presence-"])
+def test_E10_where_they_are_not_enabled(connect, channel, prefix):
+    name, clients = prefix + channel, [connect(SECOND) for _ in range(2)]
+    for client in clients:
+        client.join(name, "1", app=SECOND) if prefix == "presence-" else client.subscribe_private(name, SECOND)
+    clients[0].send("client-said", "x", channel=name)
+    assert clients[0].expect_error()["message"].startswith("To send client events, you must enable this feature")
+    for client in clients:
+        client.expect_nothing()
+
+
+def test_E1_a_signature_of_another_application_does_not_open_the_room(connect, channel):
+    client, other = connect(), connect(SECOND)
+    other.ask_for("private-" + channel, auth=FIRST.auth(other.socket_id, "private-" + channel))
+    other.expect_code(4009)
+    client.subscribe_private("private-" + channel)
+    other.send("client-said", "x", channel="private-" + channel)
+    other.expect_error()
+    client.expect_nothing()
