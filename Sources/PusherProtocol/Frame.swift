@@ -22,6 +22,14 @@ package struct Frame: Equatable, Sendable {
     /// Frames one text message.
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
+    /// An empty ping (RFC 6455 section 5.5.2): no message, but the peer answers it.
+    static let ping = Frame(control: [0x89, 0x00])
+
+    private init(control bytes: [UInt8]) {
+        self.bytes = bytes
+        messageCount = 0
+    }
+
     /// Several frames behind each other, to leave in one write.
     package init(joining frames: some Collection<Frame>) {
         var joined: [UInt8] = []
