@@ -1,4 +1,5 @@
 #include <libwebsockets.h>
+#include <openssl/ssl.h>
 
 /* LWS_PRE and the write protocols are macros or share values, which the importer drops or cannot tell apart. */
 static inline int clws_write_raw(struct lws *wsi, const void *bytes, size_t count) {
@@ -20,3 +21,5 @@ static inline void clws_kill_now(struct lws *wsi) { lws_set_timeout(wsi, PENDING
 /* Options are casts of shifts. The validity timers of the default policy are a linear list: an all-zero one has none. */
 static const uint64_t clws_server_options = LWS_SERVER_OPTION_LIBEV | LWS_SERVER_OPTION_VALIDATE_UTF8;
 static const lws_retry_bo_t clws_no_timers = {0};
+static const uint64_t clws_tls_option = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+static const long clws_no_old_tls = SSL_OP_NO_TLSv1 | SSL_OP_NO_TLSv1_1;

@@ -26,8 +26,26 @@ package struct Settings: Equatable, Sendable {
         package var loops = 0
         /// Seconds over which a stopping gateway lets its connections go (0–300).
         package var drainSeconds = 10
+        /// Seconds of silence after which clients ping (1–3,600), advertised to them as their activity timeout.
+        package var activitySeconds = 120
+        /// Whether a proxy in front terminates TLS: then its `X-Forwarded-Proto` is believed.
+        package var behindProxy = false
+        /// The certificate to serve TLS with.
+        package var tls = TLS()
 
         package init() {}
+    }
+
+    /// PEM files; both empty: plain connections.
+    package struct TLS: Equatable, Sendable {
+        /// The certificate chain.
+        package var certificate = ""
+        /// Its private key.
+        package var key = ""
+
+        package init() {}
+
+        package var isEnabled: Bool { !certificate.isEmpty }
     }
 
     /// One application: the credentials its clients and backends present, and what it may ask for.
@@ -36,17 +54,25 @@ package struct Settings: Equatable, Sendable {
         package var id: String
         /// Names the app to its clients: 1–64 letters, digits, `_` or `-`, and no other app's.
         package var key: String
-        /// Signs REST requests and channel grants: any text that is not empty.
-        package var secret: String
+        /// Sign REST requests and channel grants: the first is for signing, all are good.
+        package var secrets: [String]
         /// False: the app stays configured, and everybody who asks for it is refused.
         package var enabled = true
+        /// Whether clients may send events to each other.
+        package var clientEvents = false
+        /// Whether subscribers hear how many they are.
+        package var subscriptionCounts = false
+        /// Whether only TLS will do.
+        package var tlsOnly = false
+        /// Which web pages may connect: `*`, or `scheme://host[:port]`, where the host may begin with `*.`.
+        package var allowedOrigins = ["*"]
         /// Bounds on what the app may ask for, each with its unit and range.
         package var limits = Limits()
 
         package init(id: String, key: String, secret: String) {
             self.id = id
             self.key = key
-            self.secret = secret
+            self.secrets = [secret]
         }
     }
 

@@ -72,6 +72,9 @@ package struct LoopFanOut {
         recipients[socket.slot] = Recipient()
     }
 
+    /// Who has a slot now, if anybody.
+    package func socket(at slot: Int) -> SocketID? { slot < recipients.count ? recipients[slot].socket : nil }
+
     // MARK: Subscribers
 
     private mutating func join(_ channel: ChannelSlot, _ socket: SocketID) {

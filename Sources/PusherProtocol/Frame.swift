@@ -39,6 +39,15 @@ package struct Frame: Equatable, Sendable {
         messageCount = frames.reduce(0) { $0 + $1.messageCount }
     }
 
+    /// Where the payload of the first frame begins.
+    static func headerLength(of bytes: UnsafeRawBufferPointer) -> Int {
+        switch bytes[1] {
+        case 126: 4
+        case 127: 10
+        default: 2
+        }
+    }
+
     private static func writeHeader(length: Int, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         buffer[0] = 0x81  // FIN, text
         switch length {

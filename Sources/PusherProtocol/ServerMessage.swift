@@ -151,6 +151,18 @@ package enum ServerMessage {
         }
     }
 
+    /// The data of an event that this type has encoded: a JSON string, as it was published.
+    package static func data(of frame: Frame) -> [UInt8]? {
+        var data: [UInt8]?
+        frame.bytes.withUnsafeBytes { bytes in
+            let payload = UnsafeRawBufferPointer(rebasing: bytes[Frame.headerLength(of: bytes)...])
+            try? JSONReader.object(payload) { key, value in
+                if key.equals("data") { data = Array(value.raw) }
+            }
+        }
+        return data
+    }
+
     /// An event of the server's own, its data a JSON string, which all clients read (the Swift library reads nothing else).
     private static func event(_ name: StaticString, _ channel: ChannelName?, data: [UInt8]) -> Frame {
         var json = JSONWriter(capacity: data.count * 2 + 128)

@@ -42,7 +42,7 @@ extension EventLoop {
     func requestBegan(_ wsi: OpaquePointer) -> Int32 {
         let head: RequestHead
         do throws(RequestHead.Refusal) {
-            head = try RequestHead(wsi, bodyBytesMax: requestBodyBytesMax)
+            head = try RequestHead(wsi, bodyBytesMax: options.requestBodyBytesMax)
         } catch {
             write(error.response, to: wsi, withoutBody: false, closing: true)
             return -1
@@ -90,7 +90,7 @@ extension EventLoop {
             owner.answer(
                 HTTPRequest(
                     method: head.method, path: head.path, query: query, authorization: authorization,
-                    isLoopback: Word(of: wsi).isLoopback, body: bytes))
+                    origin: Header.text(WSI_TOKEN_ORIGIN, wsi), isLoopback: Word(of: wsi).isLoopback, body: bytes))
         }
         guard write(response, to: wsi, withoutBody: head.method == .head, closing: false) else { return -1 }
         return lws_http_transaction_completed(wsi) == 0 ? 0 : -1

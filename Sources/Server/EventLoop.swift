@@ -11,7 +11,7 @@ import PusherProtocol
 package final class EventLoop {
     let index: Int
     unowned let owner: any SocketOwner
-    let requestBodyBytesMax: Int
+    let options: Options
     let budget: DescriptorBudget
     private let wakeup: Wakeup
     private var context: LibwebsocketsContext?
@@ -42,24 +42,42 @@ package final class EventLoop {
         var accept = ev_io()
         var acceptRetry = ev_timer()
         var drain = ev_timer()
+        var tick = ev_timer()
     }
 
-    /// - Parameters:
-    ///   - owner: whose sockets they are; it outlives the loop.
-    ///   - requestBodyBytesMax: beyond it a request is refused with 413 before its body is read.
-    package init(index: Int, owner: any SocketOwner, wakeup: Wakeup, budget: DescriptorBudget, requestBodyBytesMax: Int) {
+    /// What all loops of a server have in common.
+    package struct Options: Sendable {
+        /// Beyond it a request is refused with 413 before its body is read.
+        package let requestBodyBytesMax: Int
+        /// Nil: plain.
+        package let tls: TLSFiles?
+        /// Whether the `X-Forwarded-Proto` of a proxy in front is believed.
+        package let isBehindProxy: Bool
+
+        package init(requestBodyBytesMax: Int, tls: TLSFiles?, isBehindProxy: Bool) {
+            self.requestBodyBytesMax = requestBodyBytesMax
+            self.tls = tls
+            self.isBehindProxy = isBehindProxy
+        }
+    }
+
+    /// - Parameter owner: whose sockets they are; it outlives the loop.
+    /// - Throws: ``TLSError`` when the certificate or its key cannot be used.
+    package init(index: Int, owner: any SocketOwner, wakeup: Wakeup, budget: DescriptorBudget, options: Options) throws(TLSError) {
         self.index = index
         self.owner = owner
         self.wakeup = wakeup
         self.budget = budget
-        self.requestBodyBytesMax = requestBodyBytesMax
+        self.options = options
         watchers.initialize(to: Watchers())
         let this = Unmanaged.passUnretained(self).toOpaque()
-        context = LibwebsocketsContext(on: wakeup.loop, callback: Self.libraryCallback, owner: this)
+        context = try LibwebsocketsContext(on: wakeup.loop, tls: options.tls, callback: Self.libraryCallback, owner: this)
         clibev_prepare_init(&watchers.pointee.prepare, Self.turnEndCallback, this)
         ev_prepare_start(wakeup.loop, &watchers.pointee.prepare)
         clibev_timer_init(&watchers.pointee.acceptRetry, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
         clibev_timer_init(&watchers.pointee.drain, Self.drainCallback, 0, Drain.tickSeconds, this)
+        clibev_timer_init(&watchers.pointee.tick, Self.tickCallback, 1, 1, this)
+        ev_timer_start(wakeup.loop, &watchers.pointee.tick)
         wakeup.start(Self.wokenCallback, data: this)
     }
 
@@ -71,6 +89,7 @@ package final class EventLoop {
         wakeup.stop()
         ev_prepare_stop(wakeup.loop, &watchers.pointee.prepare)
         ev_timer_stop(wakeup.loop, &watchers.pointee.drain)
+        ev_timer_stop(wakeup.loop, &watchers.pointee.tick)
         context = nil
     }
 
@@ -262,6 +281,9 @@ package final class EventLoop {
     }
     private static let acceptRetryCallback: clibev_timer_callback = { _, watcher, _ in
         recover(watcher?.pointee.data) { $0.retryAccepting() }
+    }
+    private static let tickCallback: clibev_timer_callback = { _, watcher, _ in
+        recover(watcher?.pointee.data) { $0.owner.ticked() }
     }
     private static let drainCallback: clibev_timer_callback = { _, watcher, _ in
         recover(watcher?.pointee.data) { $0.drainTick() }

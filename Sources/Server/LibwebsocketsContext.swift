@@ -16,7 +16,7 @@ struct LibwebsocketsContext: ~Copyable {
     let handle: OpaquePointer
     let vhost: OpaquePointer
     private let protocols: UnsafeMutablePointer<lws_protocols>
-    private let name: UnsafeMutablePointer<CChar>
+    private let texts: [UnsafeMutablePointer<CChar>]
     private let heartbeat: UnsafeMutablePointer<Heartbeat>
 
     /// The library arms its libev timer once and does not rearm it for a nearer moment, so its timeouts come as late as
@@ -38,10 +38,14 @@ struct LibwebsocketsContext: ~Copyable {
         }
     }
 
-    /// - Parameter owner: what callbacks recover through `lws_context_user`.
-    init(on loop: OpaquePointer, callback: @escaping LibraryCallback, owner: UnsafeMutableRawPointer) {
+    /// - Parameters:
+    ///   - tls: nil for plain connections.
+    ///   - owner: what callbacks recover through `lws_context_user`.
+    init(
+        on loop: OpaquePointer, tls: TLSFiles?, callback: @escaping LibraryCallback, owner: UnsafeMutableRawPointer
+    ) throws(TLSError) {
         lws_set_log_level(0, nil)  // what matters of it we see ourselves, and say in our own log
-        name = Self.copy("fleetwire")
+        let name = Self.copy("fleetwire")
         protocols = .allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)  // the second, empty, ends the list
         protocols[0].name = UnsafePointer(name)
@@ -60,6 +64,17 @@ struct LibwebsocketsContext: ~Copyable {
         info.timeout_secs = 20
         info.gid = -1
         info.uid = -1
+        var texts = [name]
+        if let tls {
+            // Only HTTP/1.1: raw WebSocket writes cannot go over HTTP/2, which the library would offer.
+            texts += [Self.copy(tls.certificate), Self.copy(tls.key), Self.copy("http/1.1")]
+            info.options |= clws_tls_option
+            info.ssl_cert_filepath = UnsafePointer(texts[1])
+            info.ssl_private_key_filepath = UnsafePointer(texts[2])
+            info.alpn = UnsafePointer(texts[3])
+            info.ssl_options_set = clws_no_old_tls
+        }
+        self.texts = texts
 
         var foreignLoop: UnsafeMutableRawPointer? = UnsafeMutableRawPointer(loop)
         let created: OpaquePointer? = withUnsafePointer(to: clws_no_timers) { policy in
@@ -70,6 +85,7 @@ struct LibwebsocketsContext: ~Copyable {
             }
         }
         guard let created, let vhost = lws_get_vhost_by_name(created, "default") else {
+            if let tls { throw TLSError(files: tls) }
             preconditionFailure("lws_create_context failed: is the package libwebsockets-evlib-ev installed?")
         }
         handle = created
@@ -84,7 +100,7 @@ struct LibwebsocketsContext: ~Copyable {
         lws_context_destroy(handle)
         heartbeat.deallocate()
         protocols.deallocate()
-        name.deallocate()
+        for text in texts { text.deallocate() }
     }
 
     private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {

@@ -24,11 +24,11 @@ struct RequestHead {
 
     /// - Throws: the refusal, after which the connection has to be closed: its framing cannot be trusted.
     init(_ wsi: OpaquePointer, bodyBytesMax: Int) throws(Refusal) {
-        guard let (method, path) = Self.methodAndPath(wsi) else {
+        guard let (method, token) = Self.methods.first(where: { Header.length($0.token, wsi) > 0 }) else {
             throw Refusal(405, "Method not allowed: use GET, HEAD, POST, PUT or DELETE")
         }
         self.method = method
-        self.path = path
+        path = Header.path(token, wsi)
         guard Self.headBytes(wsi) <= Self.bytesMax else {
             throw Refusal(431, "Request line and headers exceed \(Self.bytesMax) bytes")
         }
@@ -53,28 +53,11 @@ struct RequestHead {
         return length
     }
 
-    private static func methodAndPath(_ wsi: OpaquePointer) -> (HTTPRequest.Method, String)? {
-        var start: UnsafeMutablePointer<CChar>?
-        var length: Int32 = 0
-        let index = lws_http_get_uri_and_method(wsi, &start, &length)
-        guard index >= 0, let start, let method = method(index) else { return nil }
-        let bytes = UnsafeRawBufferPointer(start: start, count: Int(length))
-        return (method, String(decoding: bytes, as: UTF8.self))
-    }
-
-    /// The library numbers methods in the order of its own list.
-    private static func method(_ index: Int32) -> HTTPRequest.Method? {
-        switch Int(index) {
-        case LWSHUMETH_GET: .get
-        case LWSHUMETH_POST: .post
-        case LWSHUMETH_OPTIONS: .options
-        case LWSHUMETH_PUT: .put
-        case LWSHUMETH_PATCH: .patch
-        case LWSHUMETH_DELETE: .delete
-        case LWSHUMETH_HEAD: .head
-        default: nil
-        }
-    }
+    /// The library keeps the path under the method's own name.
+    private static let methods: [(method: HTTPRequest.Method, token: lws_token_indexes)] = [
+        (.post, WSI_TOKEN_POST_URI), (.get, WSI_TOKEN_GET_URI), (.options, WSI_TOKEN_OPTIONS_URI), (.put, WSI_TOKEN_PUT_URI),
+        (.patch, WSI_TOKEN_PATCH_URI), (.delete, WSI_TOKEN_DELETE_URI), (.head, WSI_TOKEN_HEAD_URI),
+    ]
 
     private static func headBytes(_ wsi: OpaquePointer) -> Int {
         (0..<WSI_TOKEN_COUNT.rawValue).reduce(0) { $0 + Header.length(lws_token_indexes($1), wsi) }
@@ -101,15 +84,39 @@ enum Header {
         return read(length) { lws_hdr_copy_fragment(wsi, $0, Int32($1), token, index) }
     }
 
-    /// The query's parameters, decoded. One without a value has the empty one.
+    /// A header the library has no token for, named in lower case with its colon.
+    static func custom(_ name: String, _ wsi: OpaquePointer) -> String? {
+        let length = Int(lws_hdr_custom_length(wsi, name, Int32(name.utf8.count)))
+        guard length > 0 else { return nil }
+        return read(length) { lws_hdr_custom_copy(wsi, $0, Int32($1), name, Int32(name.utf8.count)) }
+    }
+
+    /// The path, decoded. The library splits it at `;`, which channel names may hold.
+    static func path(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> String {
+        var path = fragment(0, of: token, wsi) ?? "/"
+        var index: Int32 = 1
+        while let more = fragment(index, of: token, wsi) {
+            path += ";" + more
+            index += 1
+        }
+        return path
+    }
+
+    /// The query's parameters, decoded. One without a value has the empty one. The library splits at `;` as well as
+    /// at `&`: what has no name of its own belongs to the parameter before.
     static func query(_ wsi: OpaquePointer) -> [(name: String, value: String)] {
         var parameters: [(name: String, value: String)] = []
         guard length(WSI_TOKEN_HTTP_URI_ARGS, wsi) > 0 else { return [] }
         var index: Int32 = 0
         while let text = fragment(index, of: WSI_TOKEN_HTTP_URI_ARGS, wsi) {
-            let split = text.utf8.firstIndex(of: UInt8(ascii: "=")) ?? text.endIndex
-            parameters.append((String(text[..<split]), String(text[split...].dropFirst())))
             index += 1
+            if let split = text.utf8.firstIndex(of: UInt8(ascii: "=")) {
+                parameters.append((String(text[..<split]), String(text[split...].dropFirst())))
+            } else if parameters.last?.value.isEmpty == false {
+                parameters[parameters.count - 1].value += ";" + text
+            } else {
+                parameters.append((text, ""))
+            }
         }
         return parameters
     }

@@ -45,7 +45,7 @@ struct Send: ParsableCommand {
             ]
         }
         let text = SigningText.request(method: "POST", path: path, query: query)
-        let signature = HMACKey(secret: app.secret).signature(of: text)
+        let signature = HMACKey(secret: app.secrets[0]).signature(of: text)
         let parameters = (query + [(name: "auth_signature", value: signature)]).map { "\($0.name)=\($0.value)" }
         let server = url ?? "http://\(settings.server.host):\(settings.server.port)"
         do {
