@@ -41,6 +41,7 @@ extension Settings.App {
             $0.integer("message_bytes", into: &limits.messageBytes, 1_024...16_777_216)
             $0.integer("outbox_bytes", into: &limits.outboxBytes, 65_536...1_073_741_824)
             $0.integer("connections", into: &limits.connections, 0...1_000_000)
+            $0.integer("subscriptions", into: &limits.subscriptions, 1...100_000)
             $0.integer("batch_events", into: &limits.batchEvents, 1...1_000)
             $0.integer("presence_members", into: &limits.presenceMembers, 1...100_000)
             $0.integer("presence_info_bytes", into: &limits.presenceInfoBytes, 0...65_536)

@@ -6,14 +6,18 @@ extension Hub {
         guard isOpen(socket) else { return }
         let app = self[socket].app
         let name = grant.channel
+        let limits = apps[app].rules.limits
         if let slot = apps[app].slots[name] {
             guard !self[socket].memberships.contains(where: { $0.slot == slot }) else {
                 return refuse(socket, "Existing subscription to channel \(name.text)", &effects)
             }
             guard hasRoom(for: grant.member, in: channels[slot]) else {
-                let limit = apps[app].rules.limits.presenceMembers
-                return refuse(socket, "Channel \(name.text) is full: it has \(limit) members", code: 4009, &effects)
+                let text = "Channel \(name.text) is full: it has \(limits.presenceMembers) members"
+                return refuse(socket, text, code: 4009, &effects)
             }
+        }
+        guard self[socket].memberships.count < limits.subscriptions else {
+            return refuse(socket, "A connection may subscribe to \(limits.subscriptions) channels", &effects)
         }
         let slot = apps[app].slots[name] ?? makeChannel(name, app)
         self[socket].memberships.append(Membership(slot: slot, userID: grant.member?.id))

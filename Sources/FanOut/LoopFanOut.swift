@@ -10,8 +10,8 @@ import PusherProtocol
 /// - whoever is excluded from an event gets everything else.
 ///
 /// A connection with one subscription takes the channel's frames, joined once and shared by all of them. For the others
-/// frames are *gathered* by connection; neighbours with the same frames share those too. Nothing is allocated per
-/// recipient.
+/// frames are *gathered* by connection, and neighbours with the same frames share those too: a channel that all drivers
+/// are on costs no allocation per driver.
 package struct LoopFanOut {
     private var channels: [Subscribers] = []
     private var recipients: [Recipient] = []
@@ -138,21 +138,32 @@ package struct LoopFanOut {
     }
 
     private mutating func flush(_ channel: ChannelSlot, sharedByAll: Bool, _ write: (SocketID, Frame) -> Void) {
-        let first = channels[channel].firstPending
-        channels[channel].firstPending = -1
-        channels[channel].lastPending = -1
-        let excludes = anyExcludes(from: first)
-        let shared = joined(from: first)
+        let entries = takePending(channel)
+        let excluded = entries.compactMap { turn[Int($0)].except }
+        let shared = joined(entries)
         let sockets = channels[channel].sockets
         for socket in sockets {
-            let slot = socket.slot
-            let alone = recipients[slot].subscriptions == 1 && recipients[slot].lastGathered < 0
-            if (alone || sharedByAll) && !(excludes && isExcluded(socket, from: first)) {
+            let recipient = recipients[socket.slot]
+            let isAlone = recipient.subscriptions == 1 && recipient.lastGathered < 0
+            if (isAlone || sharedByAll) && !(excluded.contains(socket)) {
                 write(socket, shared)
             } else {
-                gatherChain(first, for: socket)
+                for entry in entries where turn[Int(entry)].except != socket { gather(entry, for: socket) }
             }
         }
+    }
+
+    /// Takes a channel's frames of this turn, in the order of the hub.
+    private mutating func takePending(_ channel: ChannelSlot) -> [Int32] {
+        var entries: [Int32] = []
+        var index = channels[channel].firstPending
+        channels[channel].firstPending = -1
+        channels[channel].lastPending = -1
+        while index >= 0 {
+            entries.append(index)
+            index = turn[Int(index)].next
+        }
+        return entries
     }
 
     private mutating func flushGathered(_ write: (SocketID, Frame) -> Void) {
@@ -182,42 +193,6 @@ package struct LoopFanOut {
         }
         // Gathered channel by channel; mostly sorted already.
         entries.sort()
-    }
-
-    private mutating func gatherChain(_ first: Int32, for socket: SocketID) {
-        var index = first
-        while index >= 0 {
-            if turn[Int(index)].except != socket { gather(index, for: socket) }
-            index = turn[Int(index)].next
-        }
-    }
-
-    private func anyExcludes(from first: Int32) -> Bool {
-        var index = first
-        while index >= 0 {
-            if turn[Int(index)].except != nil { return true }
-            index = turn[Int(index)].next
-        }
-        return false
-    }
-
-    private func isExcluded(_ socket: SocketID, from first: Int32) -> Bool {
-        var index = first
-        while index >= 0 {
-            if turn[Int(index)].except == socket { return true }
-            index = turn[Int(index)].next
-        }
-        return false
-    }
-
-    private func joined(from first: Int32) -> Frame {
-        var chain: [Int32] = []
-        var index = first
-        while index >= 0 {
-            chain.append(index)
-            index = turn[Int(index)].next
-        }
-        return joined(chain)
     }
 
     private func joined(_ entries: [Int32]) -> Frame {

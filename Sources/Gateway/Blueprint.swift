@@ -13,13 +13,14 @@ final class Blueprint: Sendable {
     let wakeups: [Wakeup]
     let hub: SharedHub
     let board: Board
-    let budget = DescriptorBudget()
+    let budget: DescriptorBudget
 
     init(settings: Settings, log: Log) {
         self.settings = settings
         self.log = log
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
+        budget = DescriptorBudget(loopCount: loops)  // first: it makes room for what the loops open
         wakeups = (0..<loops).map { _ in Wakeup() }
         hub = SharedHub(wakeups: wakeups, apps: settings.apps.map { AppRules($0) })
         board = Board(loopCount: loops, prefix: settings.metrics.prefix)

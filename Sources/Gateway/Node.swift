@@ -26,8 +26,8 @@ final class Node: SocketOwner {
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
-    /// - Throws: ``TLSError`` when the certificate cannot be used.
-    init(index: Int, blueprint: Blueprint) throws(TLSError) {
+    /// - Throws: ``StartError`` when the certificate cannot be used.
+    init(index: Int, blueprint: Blueprint) throws(StartError) {
         self.index = index
         shared = blueprint.hub
         board = blueprint.board

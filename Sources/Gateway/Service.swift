@@ -16,8 +16,8 @@ package struct Service {
     package var port: UInt16 { listener.port }
 
     /// Starts to serve.
-    /// - Throws: ``SystemError`` when the address cannot be bound, ``TLSError`` when the certificate cannot be used.
-    package init(settings: Settings, log: Log) throws {
+    /// - Throws: ``StartError`` when the address cannot be bound, or the certificate used.
+    package init(settings: Settings, log: Log) throws(StartError) {
         // Before any thread is made, so that all inherit it: signals come to whoever waits for them.
         signals = SignalWait()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
@@ -25,11 +25,11 @@ package struct Service {
         let listener = self.listener
         // One after the other, all before the first serves: making a library context is not safe beside one that runs.
         let start = Gate(blueprint.wakeups.count)
-        let failure = Lock<TLSError?>(nil)
+        let failure = Lock<StartError?>(nil)
         threads = blueprint.wakeups.indices.map { index in
             let thread = Thread(name: "loop-\(index)") {
                 var node: Node?
-                do throws(TLSError) {
+                do throws(StartError) {
                     node = try Node(index: index, blueprint: blueprint)
                 } catch {
                     failure.withLock { $0 = error }

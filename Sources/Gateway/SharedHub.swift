@@ -4,14 +4,6 @@ import PusherProtocol
 import Server
 import Threads
 
-/// What can lie in a loop's mailbox.
-enum Mail: Sendable {
-    case instruction(Instruction)
-    case adopt(Listener.Accepted)
-    case drain(seconds: Int)
-    case stop
-}
-
 /// The hub behind its lock, and the mailboxes its effects leave through.
 ///
 /// **The order rule**: under the lock, every effect is appended to its loop's mailbox, those for the caller's own loop

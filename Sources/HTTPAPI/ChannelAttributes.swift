@@ -17,7 +17,9 @@ package struct ChannelAttributes: OptionSet, Sendable {
         self = []
         for name in text.split(separator: ",") {
             let attribute = Self.named(String(name.filter { $0 != " " }))
-            guard let attribute, allowed.contains(attribute) else { throw APIError(400, "Unknown info attribute \(String(name).clipped)") }
+            guard let attribute, allowed.contains(attribute) else {
+                throw APIError(400, "Unknown info attribute \(String(name).clipped)")
+            }
             insert(attribute)
         }
     }

@@ -27,7 +27,8 @@ package struct HTTPRequest {
 
     package init(
         method: Method, path: String, query: [(name: String, value: String)] = [], authorization: String? = nil,
-        origin: String? = nil, isLoopback: Bool = false, body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+        origin: String? = nil, isLoopback: Bool = false,
+        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
         self.method = method
         self.path = path

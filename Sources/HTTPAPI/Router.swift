@@ -43,7 +43,9 @@ package struct Router {
 
     /// The headers that let a web page read the answer; none unless its origin may (see ``CrossOrigin``).
     package func crossOriginHeaders(for request: HTTPRequest) -> [String: String] {
-        guard let origin = request.origin, let app = app(of: Self.split(request.path)), app.origins.allow(origin) else { return [:] }
+        guard let origin = request.origin, let app = app(of: Self.split(request.path)), app.origins.allow(origin) else {
+            return [:]
+        }
         return CrossOrigin.headers(for: origin)
     }
 
@@ -57,7 +59,8 @@ package struct Router {
             if let refusal = onlyGet(request) { return refusal }
             return try metrics(request)
         case (2, "app"):
-            return .answer(.text(426, "This is a WebSocket endpoint", headers: ["Upgrade": "websocket", "Connection": "Upgrade"]))
+            return .answer(
+                .text(426, "This is a WebSocket endpoint", headers: ["Upgrade": "websocket", "Connection": "Upgrade"]))
         case (3..., "apps"): return try appRoute(path, request, now)
         default: throw Self.unknown(request)
         }

@@ -15,6 +15,8 @@ package struct Limits: Equatable, Sendable {
 
     /// Connections at once (0–1,000,000). 0: as many as the machine takes.
     package var connections = 0
+    /// Channels one connection may be subscribed to (1–100,000). Beyond: an error event.
+    package var subscriptions = 5_000
     /// What a connection beyond `connections` is closed with.
     package var overQuotaClose = OverQuotaClose.overCapacity
     /// Events of one batch (1–1,000).

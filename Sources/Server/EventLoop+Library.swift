@@ -54,6 +54,10 @@ extension EventLoop {
         let request = UpgradeRequest(
             path: Header.path(WSI_TOKEN_GET_URI, wsi), query: Header.query(wsi),
             origin: Header.text(WSI_TOKEN_ORIGIN, wsi), isSecure: isSecure(wsi))
+        guard drain == nil else {
+            close(socket, Self.restart.code, reason: Self.restart.reason)
+            return 0
+        }
         switch owner.opened(socket, request) {
         case .admitted(let messageBytesMax, let outboxBytesMax):
             connections[socket.slot].isAdmitted = true

@@ -34,7 +34,9 @@ struct LibwebsocketsContext: ~Copyable {
 
         static func start(_ heartbeat: UnsafeMutablePointer<Heartbeat>) {
             let context = heartbeat.pointee.context
-            lws_sul_schedule(context, 0, &heartbeat.pointee.timer, callback, microseconds)
+            heartbeat.withMemoryRebound(to: lws_sorted_usec_list_t.self, capacity: 1) { timer in
+                lws_sul_schedule(context, 0, timer, callback, microseconds)
+            }
         }
     }
 
@@ -43,7 +45,7 @@ struct LibwebsocketsContext: ~Copyable {
     ///   - owner: what callbacks recover through `lws_context_user`.
     init(
         on loop: OpaquePointer, tls: TLSFiles?, callback: @escaping LibraryCallback, owner: UnsafeMutableRawPointer
-    ) throws(TLSError) {
+    ) throws(StartError) {
         lws_set_log_level(0, nil)  // what matters of it we see ourselves, and say in our own log
         let name = Self.copy("fleetwire")
         protocols = .allocate(capacity: 2)
@@ -77,16 +79,15 @@ struct LibwebsocketsContext: ~Copyable {
         self.texts = texts
 
         var foreignLoop: UnsafeMutableRawPointer? = UnsafeMutableRawPointer(loop)
-        let created: OpaquePointer? = withUnsafePointer(to: clws_no_timers) { policy in
-            info.retry_and_idle_policy = policy
-            return withUnsafeMutablePointer(to: &foreignLoop) { loops in
-                info.foreign_loops = loops
-                return lws_create_context(&info)
-            }
+        clws_set_no_validity_timers(&info)
+        let created: OpaquePointer? = withUnsafeMutablePointer(to: &foreignLoop) { loops in
+            info.foreign_loops = loops  // read while the context is made, not kept
+            return lws_create_context(&info)
         }
         guard let created, let vhost = lws_get_vhost_by_name(created, "default") else {
-            if let tls { throw TLSError(files: tls) }
-            preconditionFailure("lws_create_context failed: is the package libwebsockets-evlib-ev installed?")
+            throw tls.map { StartError(unusable: $0) }
+                ?? StartError(
+                    "make a libwebsockets context: is the package libwebsockets-evlib-ev installed, and is there memory?")
         }
         handle = created
         heartbeat = .allocate(capacity: 1)
@@ -96,7 +97,9 @@ struct LibwebsocketsContext: ~Copyable {
     }
 
     deinit {
-        lws_sul_schedule(handle, 0, &heartbeat.pointee.timer, nil, lws_usec_t(LWS_SET_TIMER_USEC_CANCEL))
+        heartbeat.withMemoryRebound(to: lws_sorted_usec_list_t.self, capacity: 1) { timer in
+            lws_sul_schedule(handle, 0, timer, nil, lws_usec_t(LWS_SET_TIMER_USEC_CANCEL))
+        }
         lws_context_destroy(handle)
         heartbeat.deallocate()
         protocols.deallocate()

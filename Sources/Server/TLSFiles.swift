@@ -8,12 +8,3 @@ package struct TLSFiles: Equatable, Sendable {
         self.key = key
     }
 }
-
-/// A certificate or key that cannot be used.
-package struct TLSError: Error, CustomStringConvertible {
-    let files: TLSFiles
-
-    package var description: String {
-        "use the certificate \(files.certificate) with the key \(files.key): expected PEM files that belong together"
-    }
-}
