@@ -48,7 +48,7 @@ let package = Package(
         .executableTarget(
             name: "fleetwire",
             dependencies: [
-                "Configuration", "Gateway", "HTTPClient", "Signing", "Simulation",
+                "Configuration", "Gateway", "HTTPClient", "Observability", "Server", "Signing", "Simulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),

@@ -28,7 +28,9 @@ extension EventLoop {
         // bytes it has buffered still begin with what it has parsed already. It hands over no more than the body's length of
         // them, so a single capital has to be enough. No body we take begins like that. Closing without an answer has the
         // client send again what was not answered (RFC 9112 section 9.3.2).
-        if let head = requests.headOfUnbegun(index), Self.begins(bytes, like: head.method.rawValue + " ") { return -1 }
+        if !bytes.isEmpty, let head = requests.headOfUnbegun(index), Self.begins(bytes, like: head.method.rawValue + " ") {
+            return -1
+        }
         return requests.append(bytes, to: index) ? 0 : -1
     }
 
