@@ -88,7 +88,9 @@ package struct BatchRequest {
         var events: [EventRequest] = []
         for slice in slices {
             guard slice.kind == .object else { throw APIError(400, "Expected every event of a batch to be an object") }
-            events.append(try EventRequest(slice.raw, limits: limits))
+            let event = try EventRequest(slice.raw, limits: limits)
+            guard event.publications.count == 1 else { throw APIError(400, "Expected every event of a batch to name one channel") }
+            events.append(event)
         }
         self.events = events
     }

@@ -29,7 +29,8 @@ package enum ClientMessage: Equatable, Sendable {
                     channelData: try envelope.optionalText("channel_data")))
         case "pusher:unsubscribe": self = .unsubscribe(channel: try envelope.text("channel"))
         case "pusher:signin":
-            self = .signin(SigninRequest(auth: try envelope.text("auth"), userData: try envelope.text("user_data")))
+            self = .signin(
+                SigninRequest(auth: try envelope.text("auth", code: 4009), userData: try envelope.text("user_data", code: 4009)))
         case let event where event.hasPrefix("client-"):
             guard let channel = envelope.channel else { throw ProtocolError("\(event.clipped): expected channel to be a string") }
             self = .clientEvent(ClientEvent(name: event, channel: channel, data: envelope.data))
@@ -75,23 +76,25 @@ private struct Envelope {
     }
 
     private static func asString(_ value: JSONSlice) -> [UInt8] {
-        if value.kind == .string || value.kind == .null { return Array(value.raw) }
+        if value.kind == .string { return Array(value.raw) }
         var json = JSONWriter(capacity: value.raw.count + 16)
         json.string(utf8: value.raw)
         return json.bytes
     }
 
-    func text(_ name: String) throws(ProtocolError) -> String {
-        guard let text = try optionalText(name) else { throw ProtocolError("\(event): expected data.\(name) to be a string") }
+    func text(_ name: String, code: Int? = nil) throws(ProtocolError) -> String {
+        guard let text = try optionalText(name, code: code) else {
+            throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
+        }
         return text
     }
 
-    func optionalText(_ name: String) throws(ProtocolError) -> String? {
-        guard isObject else { throw ProtocolError("\(event): expected data to be an object") }
+    func optionalText(_ name: String, code: Int? = nil) throws(ProtocolError) -> String? {
+        guard isObject else { throw ProtocolError("\(event): expected data to be an object", code: code) }
         switch members.last(where: { $0.name == name })?.value {
         case .text(let text): return text
         case .null, nil: return nil
-        case .other: throw ProtocolError("\(event): expected data.\(name) to be a string")
+        case .other: throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
         }
     }
 

@@ -22,8 +22,9 @@ package struct Frame: Equatable, Sendable {
     /// Frames one text message.
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
-    /// An empty ping (RFC 6455 section 5.5.2): no message, but the peer answers it.
-    static let ping = Frame(control: [0x89, 0x00])
+    /// A ping (RFC 6455 section 5.5.2): no message, but the peer answers it with the same payload. That is not empty:
+    /// the library does not mention empty pongs.
+    static let ping = Frame(control: [0x89, 0x04] + Array("life".utf8))
 
     private init(control bytes: [UInt8]) {
         self.bytes = bytes

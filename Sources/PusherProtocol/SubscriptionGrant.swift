@@ -34,7 +34,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
             try auth.check(SigningText.subscription(socket, name, channelData: channelData), key: key, verify)
             return SubscriptionGrant(channel: name, member: try member(user, limits))
         case .user(let id):
-            guard user?.id == id else {
+            guard let user, user.id.utf8.elementsEqual(id.utf8) else {
                 throw ProtocolError("Only the signed-in user may subscribe to \(channel)", code: 4009)
             }
         }

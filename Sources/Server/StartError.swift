@@ -5,9 +5,12 @@ package struct StartError: Error, CustomStringConvertible {
     package let description: String
     /// Whether somebody else has the port.
     package let isAddressInUse: Bool
+    /// Whether the configuration is to blame.
+    package let isConfiguration: Bool
 
-    init(_ description: String) {
+    init(_ description: String, isConfiguration: Bool = false) {
         self.description = description
+        self.isConfiguration = isConfiguration
         isAddressInUse = false
     }
 
@@ -15,9 +18,11 @@ package struct StartError: Error, CustomStringConvertible {
     init(operation: String, code: Int32) {
         description = "\(operation): \(String(cString: strerror(code)))"
         isAddressInUse = code == EADDRINUSE
+        isConfiguration = false
     }
 
     init(unusable tls: TLSFiles) {
-        self.init("use the certificate \(tls.certificate) with the key \(tls.key): expected PEM files that belong together")
+        let text = "use server.tls.certificate \(tls.certificate) with server.tls.key \(tls.key)"
+        self.init("\(text): expected PEM files that belong together", isConfiguration: true)
     }
 }

@@ -24,7 +24,7 @@ struct Serve: ParsableCommand {
         } catch {
             let hint = error.isAddressInUse ? "; is another instance running?" : ""
             StandardError.print("fleetwire: cannot \(error)\(hint)")
-            throw ExitCode.failure
+            throw error.isConfiguration ? ExitCode(EX_CONFIG) : ExitCode.failure
         }
         print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
         fflush(nil)  // a pipe would keep the line to itself
