@@ -59,9 +59,9 @@ let package = Package(
         tests("Threads"),
         tests("Observability", ["Threads"]),
         tests("Configuration"),
-        tests("HTTPAPI", ["PusherProtocol", "Signing"]),
+        tests("HTTPAPI", ["FanOut", "PusherProtocol", "Signing"]),
         tests("Server", ["PusherProtocol", "HTTPAPI"]),
-        tests("Gateway", ["FanOut", "PusherProtocol", "Server"]),
+        tests("Gateway", ["FanOut", "HTTPAPI", "PusherProtocol", "Server"]),
         tests("Simulation", ["FanOut", "PusherProtocol"]),
     ],
     swiftLanguageModes: [.v6]

@@ -71,7 +71,7 @@ package struct Router {
     private func appRoute(_ path: [Substring], _ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
         let method: HTTPRequest.Method = path[2].hasPrefix("channels") ? .get : .post
         guard let route = AppRoute(path.dropFirst(2)) else { throw Self.unknown(request) }
-        if request.method == .options { return try preflight(path, request) }
+        if request.method == .options, request.origin != nil { return try preflight(path, request) }
         guard request.method == method || (request.method == .head && method == .get) else { return notAllowed(method.rawValue) }
         guard let app = app(of: path) else { throw APIError(404, "Unknown application \(String(path[1]).clipped)") }
         try signature.check(request, for: app, now: now)
@@ -145,7 +145,7 @@ package struct Router {
     }
 
     private func preflight(_ path: [Substring], _ request: HTTPRequest) throws(APIError) -> Outcome {
-        guard request.origin != nil, let app = app(of: path), app.origins.allow(request.origin) else {
+        guard let app = app(of: path), app.origins.allow(request.origin) else {
             throw APIError(403, "This origin may not call this application: see allowed_origins")
         }
         return .answer(CrossOrigin.preflight)
