@@ -3,6 +3,7 @@
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
 PYTHON := .build/python/bin/python
+PYTHON_READY := .build/python/.ready
 # Load generator and reference server for `make bench`: a folder with wsload.c and floor.c.
 BENCH_TOOLS ?= ../shared/bench
 SECONDS_PER_FUZZER ?= 10
@@ -10,7 +11,7 @@ SEEDS ?= 10000
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench sim fuzz tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench sim fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -27,7 +28,7 @@ test: unit e2e ## Run all tests.
 unit: packages
 	swift test --disable-xctest --parallel
 
-e2e: build $(PYTHON)
+e2e: build $(PYTHON_READY)
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q
 
 check: lint build test ## What CI runs.
@@ -44,15 +45,18 @@ bench: build ## Print the speed table; ARCHITECTURE.md has the last one.
 sim: build ## Many seeds of the simulation.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
 
+conformance: ## Which points of the protocol have no test.
+	@dev/conformance
+
 fuzz: packages ## Every fuzzer for a few seconds.
 	Tests/Fuzz/run.sh $(SECONDS_PER_FUZZER)
 
-tsan: packages $(PYTHON) ## Unit and end-to-end tests under ThreadSanitizer.
+tsan: packages $(PYTHON_READY) ## Unit and end-to-end tests under ThreadSanitizer.
 	swift test --disable-xctest --sanitize=thread --scratch-path .build-tsan
 	swift build --sanitize=thread --scratch-path .build-tsan --product fleetwire
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-tsan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
 
-asan: packages $(PYTHON) ## Unit and end-to-end tests under AddressSanitizer.
+asan: packages $(PYTHON_READY) ## Unit and end-to-end tests under AddressSanitizer.
 	swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
 	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
@@ -60,7 +64,7 @@ asan: packages $(PYTHON) ## Unit and end-to-end tests under AddressSanitizer.
 packages:
 	@dev/packages
 
-$(PYTHON): Tests/EndToEnd/requirements.txt | packages
+$(PYTHON_READY): Tests/EndToEnd/requirements.txt | packages
 	python3 -m venv .build/python
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

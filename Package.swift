@@ -48,7 +48,7 @@ let package = Package(
         .executableTarget(
             name: "fleetwire",
             dependencies: [
-                "Configuration", "Gateway", "HTTPClient", "Signing", "Simulation",
+                "Configuration", "Gateway", "HTTPClient", "Observability", "Server", "Signing", "Simulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -59,9 +59,9 @@ let package = Package(
         tests("Threads"),
         tests("Observability", ["Threads"]),
         tests("Configuration"),
-        tests("HTTPAPI", ["PusherProtocol", "Signing"]),
+        tests("HTTPAPI", ["FanOut", "PusherProtocol", "Signing"]),
         tests("Server", ["PusherProtocol", "HTTPAPI"]),
-        tests("Gateway", ["FanOut", "PusherProtocol", "Server"]),
+        tests("Gateway", ["FanOut", "HTTPAPI", "PusherProtocol", "Server"]),
         tests("Simulation", ["FanOut", "PusherProtocol"]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,4 +1,5 @@
 #include <libwebsockets.h>
+#include <openssl/ssl.h>
 
 /* LWS_PRE and the write protocols are macros or share values, which the importer drops or cannot tell apart. */
 static inline int clws_write_raw(struct lws *wsi, const void *bytes, size_t count) {
@@ -14,9 +15,16 @@ static inline void clws_close_reason(struct lws *wsi, int code, const char *reas
     lws_close_reason(wsi, (enum lws_close_status)code, (unsigned char *)reason, count);
 }
 
-static inline void clws_kill_soon(struct lws *wsi) { lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC); }
 static inline void clws_kill_now(struct lws *wsi) { lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC); }
 
-/* Options are casts of shifts. The validity timers of the default policy are a linear list: an all-zero one has none. */
+/* Options are casts of shifts. */
 static const uint64_t clws_server_options = LWS_SERVER_OPTION_LIBEV | LWS_SERVER_OPTION_VALIDATE_UTF8;
-static const lws_retry_bo_t clws_no_timers = {0};
+
+/* The validity timers of the default policy are a linear list; an all-zero one has none. The library keeps the pointer,
+   so it has to be that of a constant: Swift would pass one to a copy. */
+static inline void clws_set_no_validity_timers(struct lws_context_creation_info *info) {
+    static const lws_retry_bo_t none = {0};
+    info->retry_and_idle_policy = &none;
+}
+static const uint64_t clws_tls_option = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+static const long clws_no_old_tls = SSL_OP_NO_TLSv1 | SSL_OP_NO_TLSv1_1;

@@ -10,13 +10,15 @@ struct KnownNames {
     /// the most similar as a whole.
     func nearest(to name: String) -> String? {
         let wanted = (last: lastPart(of: name), whole: bytes(of: name[...]))
-        var nearest: (name: String, distance: (Int, Int))?
+        var nearest: (name: String, last: Int, whole: Int)?
+        var distances: [[UInt8]: Int] = [:]  // by last part: a thousand apps share a few
         for known in names {
-            let distance = (
-                editDistance(lastPart(of: known), wanted.last),
-                editDistance(bytes(of: known[...]), wanted.whole)
-            )
-            if nearest.map({ distance < $0.distance }) ?? true { nearest = (known, distance) }
+            let part = lastPart(of: known)
+            let last = distances[part] ?? editDistance(part, wanted.last)
+            distances[part] = last
+            if let nearest, nearest.last < last { continue }
+            let whole = editDistance(bytes(of: known[...]), wanted.whole)
+            if nearest.map({ (last, whole) < ($0.last, $0.whole) }) ?? true { nearest = (known, last, whole) }
         }
         return nearest?.name
     }

@@ -26,6 +26,25 @@ package struct Settings: Equatable, Sendable {
         package var loops = 0
         /// Seconds over which a stopping gateway lets its connections go (0–300).
         package var drainSeconds = 10
+        /// Seconds of silence after which clients ping (1–3,600), advertised to them as `activity_timeout`. The server
+        /// asks after a quarter more, and gives up after another quarter.
+        package var activitySeconds = 120
+        /// True: a proxy in front terminates TLS, and its `X-Forwarded-Proto` is believed.
+        package var behindProxy = false
+        /// What the gateway serves TLS with, if it does.
+        package var tls = TLS()
+
+        package init() {}
+    }
+
+    /// A certificate and its key: both, or neither for plain connections.
+    package struct TLS: Equatable, Sendable {
+        /// The path of a PEM file with the certificate chain, or empty.
+        package var certificate = ""
+        /// The path of a PEM file with the certificate's private key, or empty.
+        package var key = ""
+
+        package var isEnabled: Bool { !certificate.isEmpty }
 
         package init() {}
     }
@@ -36,17 +55,27 @@ package struct Settings: Equatable, Sendable {
         package var id: String
         /// Names the app to its clients: 1–64 letters, digits, `_` or `-`, and no other app's.
         package var key: String
-        /// Signs REST requests and channel grants: any text that is not empty.
-        package var secret: String
+        /// Sign REST requests and channel grants: 1–10 texts that are not empty. The first signs, all verify, so that one
+        /// can be replaced without a gap.
+        package var secrets: [String]
         /// False: the app stays configured, and everybody who asks for it is refused.
         package var enabled = true
+        /// True: clients may send events to each other.
+        package var clientEvents = false
+        /// True: subscribers hear how many they are.
+        package var subscriptionCounts = false
+        /// True: who comes without TLS is refused.
+        package var tlsOnly = false
+        /// The web pages that may connect, at least one: `*` for all, or `scheme://host[:port]`, where the host may begin
+        /// with `*.`.
+        package var allowedOrigins = ["*"]
         /// Bounds on what the app may ask for, each with its unit and range.
         package var limits = Limits()
 
         package init(id: String, key: String, secret: String) {
             self.id = id
             self.key = key
-            self.secret = secret
+            secrets = [secret]
         }
     }
 

@@ -17,14 +17,19 @@ struct Substitution {
 
     func resolve(_ written: String) throws(Failure) -> String {
         guard written.hasPrefix("file:") else { return try expand(written) }
-        var path = try expand(String(written.dropFirst("file:".count)))
-        guard !path.isEmpty else { throw Failure(reason: "expected a path after file:") }
-        if !path.hasPrefix("/") { path = directory + path }
+        let named = try expand(String(written.dropFirst("file:".count)))
+        guard !named.isEmpty else { throw Failure(reason: "expected a path after file:") }
+        let path = located(named)
         do {
             return withoutNewline(try content(path))
         } catch {
             throw Failure(reason: "cannot read \(Quotation.of(path)): \(error.reason)")
         }
+    }
+
+    /// The path of what the configuration names relative to itself.
+    func located(_ path: String) -> String {
+        path.hasPrefix("/") ? path : directory + path
     }
 
     /// Replaces each `${NAME}`. Works on bytes: in characters, an accent after a brace would hide the brace.

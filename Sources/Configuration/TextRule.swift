@@ -8,6 +8,11 @@ struct TextRule: Sendable {
         self.expected = expected
         self.accepts = accepts
     }
+
+    /// The text, if it is accepted.
+    func accepted(_ text: String) -> String? {
+        accepts(text) ? text : nil
+    }
 }
 
 extension TextRule {
@@ -23,6 +28,11 @@ extension TextRule {
         (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isNameByte)
     }
 
+    /// No path and no closing slash: browsers send none, so it would never match.
+    static let origin = TextRule("\"*\" or an origin such as https://example.com:8443 or https://*.example.com") {
+        $0 == "*" || isOrigin($0)
+    }
+
     static let metricsPrefix = TextRule("lower-case letters, digits and _, with no digit first") {
         guard let first = $0.utf8.first, !first.isDigit else { return false }
         return $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "_") }
@@ -31,6 +41,16 @@ extension TextRule {
     /// A token that no header could carry would lock everybody out.
     static let token = TextRule("printable ASCII without spaces, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}
+
+extension TextRule {
+    /// `scheme://host[:port]`, where the host may begin with `*.`, or be an IPv6 address in brackets.
+    private static func isOrigin(_ text: String) -> Bool {
+        let form = /[A-Za-z][A-Za-z0-9+.\-]*:\/\/(?:(?:\*\.)?[\w\-]+(?:\.[\w\-]+)*|\[[0-9A-Fa-f:.]+\])(?::([1-9][0-9]{0,4}))?/
+            .asciiOnlyCharacterClasses()
+        guard text.utf8.count <= 300, let match = text.wholeMatch(of: form) else { return false }
+        return match.1.flatMap { Int($0) } ?? 0 <= 65_535
     }
 }
 

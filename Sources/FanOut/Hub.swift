@@ -10,8 +10,13 @@ package struct Hub {
         case opened(SocketID, app: AppIndex)
         case subscribe(SocketID, SubscriptionGrant)
         case unsubscribe(SocketID, ChannelName)
+        case signin(SocketID, SignedInUser)
+        case clientEvent(SocketID, ClientEvent, on: ChannelName)
         case publish([Publication], app: AppIndex, except: SocketID?)
+        case terminate(userID: String, app: AppIndex)
         case closed(SocketID)
+        /// Time has come this far: milliseconds on a clock that never goes back.
+        case tick(Int64)
     }
 
     /// One event on one channel, encoded.
@@ -31,24 +36,27 @@ package struct Hub {
         package let instruction: Instruction
     }
 
-    private let loopCount: Int
-    private var apps: [[ChannelName: ChannelSlot]]
-    private var channels: [Channel] = []
+    let loopCount: Int
+    var apps: [AppState]
+    var channels: [Channel] = []
     private var freeSlots: [ChannelSlot] = []
     private var connections: [[Connection]]
+    /// As of the last tick.
+    var now: Int64 = 0
+    var counting = CountSchedule()
 
     /// Subscriptions of all connections.
-    package private(set) var subscriptionCount = 0
+    package internal(set) var subscriptionCount = 0
     /// Channels with at least one subscriber.
     package var channelCount: Int { channels.count - freeSlots.count }
 
     /// - Parameters:
     ///   - loopCount: how many loops there are (1–64, see ``LoopSet/loopsMax``).
-    ///   - appCount: how many applications there are.
-    package init(loopCount: Int, appCount: Int) {
+    ///   - apps: the applications, in the order of their indices.
+    package init(loopCount: Int, apps: [AppRules]) {
         precondition((1...LoopSet.loopsMax).contains(loopCount), "a loop out of range would never hear an event")
         self.loopCount = loopCount
-        apps = Array(repeating: [:], count: appCount)
+        self.apps = apps.map { AppState($0) }
         connections = Array(repeating: [], count: loopCount)
     }
 
@@ -56,17 +64,16 @@ package struct Hub {
     package mutating func apply(_ input: Input, _ effects: inout [Effect]) {
         switch input {
         case .opened(let socket, let app): open(socket, app)
-        case .subscribe(let socket, let grant): subscribe(socket, to: grant.channel, &effects)
+        case .subscribe(let socket, let grant): subscribe(socket, grant, &effects)
         case .unsubscribe(let socket, let channel): unsubscribe(socket, from: channel, &effects)
+        case .signin(let socket, let user): signin(socket, user, &effects)
+        case .clientEvent(let socket, let event, let channel): pass(event, from: socket, on: channel, &effects)
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender, &effects) }
+        case .terminate(let userID, let app): terminate(userID, app, &effects)
         case .closed(let socket): close(socket, &effects)
+        case .tick(let now): tick(now, &effects)
         }
-    }
-
-    /// Which loops hold subscribers of a channel: those that a publish needs room on.
-    package func loops(of channel: ChannelName, app: AppIndex) -> LoopSet {
-        apps[app][channel].map { channels[$0].loops } ?? []
     }
 
     // MARK: Connections
@@ -76,61 +83,32 @@ package struct Hub {
         if missing > 0 { connections[socket.loop].append(contentsOf: repeatElement(Connection(), count: missing)) }
         precondition(connections[socket.loop][socket.slot].socket == nil, "a slot is not reused while its connection is open")
         connections[socket.loop][socket.slot] = Connection(socket: socket, app: app)
+        apps[app].connectionCount += 1
     }
 
     private mutating func close(_ socket: SocketID, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
-        for slot in connections[socket.loop][socket.slot].channels { leave(slot, socket, &effects) }
-        connections[socket.loop][socket.slot] = Connection()
+        let connection = self[socket]
+        for membership in connection.memberships { leave(membership, socket, &effects) }
+        if let user = connection.user { signOut(user, socket, connection.app, &effects) }
+        apps[connection.app].connectionCount -= 1
+        self[socket] = Connection()
     }
 
     /// A message may still name a connection that has gone: its slot is empty, or another's.
-    private func isOpen(_ socket: SocketID) -> Bool {
+    func isOpen(_ socket: SocketID) -> Bool {
         socket.loop < loopCount && socket.slot < connections[socket.loop].count
             && connections[socket.loop][socket.slot].socket == socket
     }
 
-    // MARK: Subscriptions
-
-    private mutating func subscribe(_ socket: SocketID, to name: ChannelName, _ effects: inout [Effect]) {
-        guard isOpen(socket) else { return }
-        let app = connections[socket.loop][socket.slot].app
-        let slot = apps[app][name] ?? makeChannel(name, app)
-        guard !connections[socket.loop][socket.slot].channels.contains(slot) else {
-            tell(socket, ServerMessage.error(ProtocolError("Existing subscription to channel \(name.text)")), &effects)
-            return
-        }
-        connections[socket.loop][socket.slot].channels.append(slot)
-        channels[slot].add(loop: socket.loop)
-        subscriptionCount += 1
-        effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
-        tell(socket, ServerMessage.subscriptionSucceeded(name), &effects)
+    subscript(socket: SocketID) -> Connection {
+        get { connections[socket.loop][socket.slot] }
+        set { connections[socket.loop][socket.slot] = newValue }
     }
 
-    private mutating func unsubscribe(_ socket: SocketID, from name: ChannelName, _ effects: inout [Effect]) {
-        guard isOpen(socket) else { return }
-        let app = connections[socket.loop][socket.slot].app
-        guard let slot = apps[app][name],
-            let index = connections[socket.loop][socket.slot].channels.firstIndex(of: slot)
-        else {
-            let text = "No current subscription to channel \(name.text), or subscription in progress"
-            tell(socket, ServerMessage.error(ProtocolError(text)), &effects)
-            return
-        }
-        connections[socket.loop][socket.slot].channels.remove(at: index)
-        leave(slot, socket, &effects)
-    }
+    // MARK: Channels
 
-    private mutating func leave(_ slot: ChannelSlot, _ socket: SocketID, _ effects: inout [Effect]) {
-        subscriptionCount -= 1
-        effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
-        if channels[slot].remove(loop: socket.loop) { return }
-        // Vacated. The slot may be given away at once: every loop learns of the leave before it can learn of a new tenant.
-        apps[channels[slot].app][channels[slot].name] = nil
-        freeSlots.append(slot)
-    }
-
-    private mutating func makeChannel(_ name: ChannelName, _ app: AppIndex) -> ChannelSlot {
+    mutating func makeChannel(_ name: ChannelName, _ app: AppIndex) -> ChannelSlot {
         let channel = Channel(name: name, app: app, loopCount: loopCount)
         let slot: ChannelSlot
         if let free = freeSlots.popLast() {
@@ -140,21 +118,30 @@ package struct Hub {
             slot = channels.count
             channels.append(channel)
         }
-        apps[app][name] = slot
+        apps[app].slots[name] = slot
         return slot
     }
 
-    // MARK: Publishing
-
-    private func publish(_ publication: Publication, _ app: AppIndex, except sender: SocketID?, _ effects: inout [Effect]) {
-        guard let slot = apps[app][publication.channel] else { return }
-        for loop in channels[slot].loops {
-            effects.append(Effect(loop: loop, instruction: .fanOut(publication.frame, slot, except: sender)))
-        }
+    /// The slot may be given away at once: every loop learns of the last leave before it can learn of a new tenant.
+    mutating func vacate(_ slot: ChannelSlot) {
+        apps[channels[slot].app].slots[channels[slot].name] = nil
+        freeSlots.append(slot)
     }
 
-    private func tell(_ socket: SocketID, _ frame: Frame, _ effects: inout [Effect]) {
+    // MARK: Effects
+
+    func tell(_ socket: SocketID, _ frame: Frame, _ effects: inout [Effect]) {
         effects.append(Effect(loop: socket.loop, instruction: .send(frame, to: socket)))
+    }
+
+    func refuse(_ socket: SocketID, _ text: String, code: Int? = nil, _ effects: inout [Effect]) {
+        tell(socket, ServerMessage.error(ProtocolError(text, code: code)), &effects)
+    }
+
+    func fanOut(_ frame: Frame, on slot: ChannelSlot, except sender: SocketID? = nil, _ effects: inout [Effect]) {
+        for loop in channels[slot].loops {
+            effects.append(Effect(loop: loop, instruction: .fanOut(frame, slot, except: sender)))
+        }
     }
 }
 
@@ -164,51 +151,34 @@ package typealias AppIndex = Int
 /// A channel's dense index, the same on the hub and on every loop, reused after the channel is vacated.
 package typealias ChannelSlot = Int
 
-/// What the hub tells one loop to do. In a loop's mailbox, instructions stand in the order of the hub.
-package enum Instruction: Equatable, Sendable {
-    /// The connection is a subscriber from here on.
-    case join(ChannelSlot, SocketID)
-    /// The connection gets nothing of the channel from here on.
-    case leave(ChannelSlot, SocketID)
-    /// An event for the channel's subscribers on this loop.
-    case fanOut(Frame, ChannelSlot, except: SocketID?)
-    /// A message for one connection.
-    case send(Frame, to: SocketID)
-}
-
 /// What the hub knows of one connection.
-private struct Connection {
+struct Connection {
     /// Nil while the slot is vacant.
     var socket: SocketID?
     var app: AppIndex = 0
     /// In the order of subscribing, so that a close has one outcome.
-    var channels: [ChannelSlot] = []
+    var memberships: [Membership] = []
+    /// Nil until signed in.
+    var user: SignedInUser?
 }
 
-/// A channel with at least one subscriber.
-private struct Channel {
-    let name: ChannelName
-    let app: AppIndex
-    /// Those with at least one subscriber.
-    private(set) var loops = LoopSet()
-    /// Subscribers by loop.
-    private var subscribers: [UInt32]
+/// One subscription of a connection.
+struct Membership {
+    let slot: ChannelSlot
+    /// On presence channels: who it is for.
+    let userID: String?
+}
 
-    init(name: ChannelName, app: AppIndex, loopCount: Int) {
-        self.name = name
-        self.app = app
-        subscribers = Array(repeating: 0, count: loopCount)
-    }
+/// What the hub keeps for an application.
+struct AppState {
+    let rules: AppRules
+    var slots: [ChannelName: ChannelSlot] = [:]
+    var cache: EventCache
+    var users = Users()
+    var connectionCount = 0
 
-    mutating func add(loop: Int) {
-        subscribers[loop] += 1
-        loops.insert(loop)
-    }
-
-    /// False when that was the last subscriber of all.
-    mutating func remove(loop: Int) -> Bool {
-        subscribers[loop] -= 1
-        if subscribers[loop] == 0 { loops.remove(loop) }
-        return !loops.isEmpty
+    init(_ rules: AppRules) {
+        self.rules = rules
+        cache = EventCache(bytesMax: rules.limits.cacheBytes)
     }
 }

@@ -10,11 +10,11 @@ import PusherProtocol
 /// - whoever is excluded from an event gets everything else.
 ///
 /// A connection with one subscription takes the channel's frames, joined once and shared by all of them. For the others
-/// frames are *gathered* by connection; neighbours with the same frames share those too. Nothing is allocated per
-/// recipient.
+/// frames are *gathered* by connection, and neighbours with the same frames share those too: a channel that all drivers
+/// are on costs no allocation per driver.
 package struct LoopFanOut {
     private var channels: [Subscribers] = []
-    private var connections: [Connection] = []
+    private var recipients: [Recipient] = []
 
     /// This turn's frames, in the order of the hub.
     private var turn: [Entry] = []
@@ -40,6 +40,10 @@ package struct LoopFanOut {
             append(frame, to: channel, except: sender)
         case .send(let frame, let socket):
             send(frame, to: socket)
+        case .welcome(let channel, let members, let socket):
+            send(ServerMessage.subscriptionSucceeded(channel, members: members), to: socket)
+        case .close:
+            break  // a matter of sockets
         }
     }
 
@@ -58,22 +62,25 @@ package struct LoopFanOut {
 
     /// A connection has opened on this loop. Instructions name it only after this.
     package mutating func open(_ socket: SocketID) {
-        while connections.count <= socket.slot { connections.append(Connection()) }
-        connections[socket.slot] = Connection(socket: socket)
+        while recipients.count <= socket.slot { recipients.append(Recipient()) }
+        recipients[socket.slot] = Recipient(socket: socket)
     }
 
     /// A connection has closed and all instructions about it are carried out: its slot's next tenant finds nothing of it.
     package mutating func close(_ socket: SocketID) {
-        precondition(connections[socket.slot].socket == socket && connections[socket.slot].subscriptions == 0)
-        connections[socket.slot] = Connection()
+        precondition(recipients[socket.slot].socket == socket && recipients[socket.slot].subscriptions == 0)
+        recipients[socket.slot] = Recipient()
     }
+
+    /// Who has a slot now, if anybody.
+    package func socket(at slot: Int) -> SocketID? { slot < recipients.count ? recipients[slot].socket : nil }
 
     // MARK: Subscribers
 
     private mutating func join(_ channel: ChannelSlot, _ socket: SocketID) {
         while channels.count <= channel { channels.append(Subscribers()) }
         channels[channel].sockets.append(socket)
-        connections[socket.slot].subscriptions += 1
+        recipients[socket.slot].subscriptions += 1
     }
 
     private mutating func leave(_ channel: ChannelSlot, _ socket: SocketID) {
@@ -84,7 +91,7 @@ package struct LoopFanOut {
         channels[channel].sockets.removeLast()
         // An empty list gives its memory back: most channels have one subscriber, once.
         if channels[channel].sockets.isEmpty { channels[channel].sockets = [] }
-        connections[socket.slot].subscriptions -= 1
+        recipients[socket.slot].subscriptions -= 1
     }
 
     // MARK: Noting
@@ -105,7 +112,7 @@ package struct LoopFanOut {
 
     private mutating func send(_ frame: Frame, to socket: SocketID) {
         // Its slot may be another's by now.
-        guard socket.slot < connections.count, connections[socket.slot].socket == socket else { return }
+        guard socket.slot < recipients.count, recipients[socket.slot].socket == socket else { return }
         gather(Int32(turn.count), for: socket)
         turn.append(Entry(frame: frame, except: nil))
     }
@@ -114,13 +121,13 @@ package struct LoopFanOut {
         let node = Int32(gathered.count)
         gathered.append(Gathered(entry: entry))
         let slot = socket.slot
-        if connections[slot].lastGathered < 0 {
-            connections[slot].firstGathered = node
+        if recipients[slot].lastGathered < 0 {
+            recipients[slot].firstGathered = node
             gathering.append(slot)
         } else {
-            gathered[Int(connections[slot].lastGathered)].next = node
+            gathered[Int(recipients[slot].lastGathered)].next = node
         }
-        connections[slot].lastGathered = node
+        recipients[slot].lastGathered = node
     }
 
     // MARK: Flushing
@@ -131,21 +138,32 @@ package struct LoopFanOut {
     }
 
     private mutating func flush(_ channel: ChannelSlot, sharedByAll: Bool, _ write: (SocketID, Frame) -> Void) {
-        let first = channels[channel].firstPending
-        channels[channel].firstPending = -1
-        channels[channel].lastPending = -1
-        let excludes = anyExcludes(from: first)
-        let shared = joined(from: first)
+        let entries = takePending(channel)
+        let excluded = entries.compactMap { turn[Int($0)].except }
+        let shared = joined(entries)
         let sockets = channels[channel].sockets
         for socket in sockets {
-            let slot = socket.slot
-            let alone = connections[slot].subscriptions == 1 && connections[slot].lastGathered < 0
-            if (alone || sharedByAll) && !(excludes && isExcluded(socket, from: first)) {
+            let recipient = recipients[socket.slot]
+            let isAlone = recipient.subscriptions == 1 && recipient.lastGathered < 0
+            if (isAlone || sharedByAll) && !(excluded.contains(socket)) {
                 write(socket, shared)
             } else {
-                gatherChain(first, for: socket)
+                for entry in entries where turn[Int(entry)].except != socket { gather(entry, for: socket) }
             }
         }
+    }
+
+    /// Takes a channel's frames of this turn, in the order of the hub.
+    private mutating func takePending(_ channel: ChannelSlot) -> [Int32] {
+        var entries: [Int32] = []
+        var index = channels[channel].firstPending
+        channels[channel].firstPending = -1
+        channels[channel].lastPending = -1
+        while index >= 0 {
+            entries.append(index)
+            index = turn[Int(index)].next
+        }
+        return entries
     }
 
     private mutating func flushGathered(_ write: (SocketID, Frame) -> Void) {
@@ -155,7 +173,7 @@ package struct LoopFanOut {
         for slot in gathering {
             swap(&entries, &previous)
             collectGathered(slot, into: &entries)
-            guard let socket = connections[slot].socket, !entries.isEmpty else { continue }
+            guard let socket = recipients[slot].socket, !entries.isEmpty else { continue }
             if frame == nil || entries != previous { frame = joined(entries) }
             if let frame { write(socket, frame) }
         }
@@ -166,51 +184,15 @@ package struct LoopFanOut {
     /// Takes a connection's gathered entries, in the order of the hub.
     private mutating func collectGathered(_ slot: Int, into entries: inout [Int32]) {
         entries.removeAll(keepingCapacity: true)
-        var node = connections[slot].firstGathered
-        connections[slot].firstGathered = -1
-        connections[slot].lastGathered = -1
+        var node = recipients[slot].firstGathered
+        recipients[slot].firstGathered = -1
+        recipients[slot].lastGathered = -1
         while node >= 0 {
             entries.append(gathered[Int(node)].entry)
             node = gathered[Int(node)].next
         }
         // Gathered channel by channel; mostly sorted already.
         entries.sort()
-    }
-
-    private mutating func gatherChain(_ first: Int32, for socket: SocketID) {
-        var index = first
-        while index >= 0 {
-            if turn[Int(index)].except != socket { gather(index, for: socket) }
-            index = turn[Int(index)].next
-        }
-    }
-
-    private func anyExcludes(from first: Int32) -> Bool {
-        var index = first
-        while index >= 0 {
-            if turn[Int(index)].except != nil { return true }
-            index = turn[Int(index)].next
-        }
-        return false
-    }
-
-    private func isExcluded(_ socket: SocketID, from first: Int32) -> Bool {
-        var index = first
-        while index >= 0 {
-            if turn[Int(index)].except == socket { return true }
-            index = turn[Int(index)].next
-        }
-        return false
-    }
-
-    private func joined(from first: Int32) -> Frame {
-        var chain: [Int32] = []
-        var index = first
-        while index >= 0 {
-            chain.append(index)
-            index = turn[Int(index)].next
-        }
-        return joined(chain)
     }
 
     private func joined(_ entries: [Int32]) -> Frame {
@@ -233,7 +215,7 @@ private struct Subscribers {
 }
 
 /// What the fan-out keeps per connection of its loop: a trivial value in a table indexed by slot.
-private struct Connection {
+private struct Recipient {
     var socket: SocketID?
     var subscriptions: Int32 = 0
     var firstGathered: Int32 = -1

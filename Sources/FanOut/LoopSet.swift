@@ -17,6 +17,8 @@ package struct LoopSet: Equatable, Sendable, Sequence, ExpressibleByArrayLiteral
 
     package mutating func remove(_ loop: Int) { bits &= ~(1 << UInt64(loop)) }
 
+    package mutating func formUnion(_ other: LoopSet) { bits |= other.bits }
+
     package func makeIterator() -> Iterator { Iterator(bits: bits) }
 
     package struct Iterator: IteratorProtocol {

@@ -4,27 +4,42 @@ import PusherProtocol
 package enum Reaction: Sendable {
     case answer(Frame)
     case input(Hub.Input)
+    /// An input for the hub that its rate has to allow first (E9).
+    case limited(Hub.Input)
+    /// The connection is that user from here on; an input for the hub, too.
+    case signedIn(SignedInUser)
     case nothing
 
     /// - Parameters:
     ///   - text: one text message, as received.
     ///   - key: the key of the connection's application.
+    ///   - user: whom the connection is signed in as.
     ///   - verify: whether a hexadecimal signature is the application's for a text.
     package init(
-        to text: UnsafeRawBufferPointer, from socket: SocketID, key: String, limits: Limits,
+        to text: UnsafeRawBufferPointer, from socket: SocketID, key: String, rules: AppRules, user: SignedInUser?,
         verify: (_ text: String, _ signature: Substring) -> Bool
     ) {
+        let limits = rules.limits
         do throws(ProtocolError) {
             switch try ClientMessage(text) {
             case .ping: self = .answer(ServerMessage.pong)
             case .pong: self = .nothing
             case .subscribe(let request):
-                self = .input(.subscribe(socket, try request.grant(to: socket, key: key, limits: limits, verify: verify)))
+                let grant = try request.grant(to: socket, key: key, limits: limits, user: user, verify: verify)
+                self = .input(.subscribe(socket, grant))
             case .unsubscribe(let channel):
                 guard let name = ChannelName(channel, lengthMax: limits.nameLength) else {
                     throw ProtocolError("No current subscription to channel \(channel.clipped), or subscription in progress")
                 }
                 self = .input(.unsubscribe(socket, name))
+            case .signin(let request):
+                guard user == nil else {
+                    throw ProtocolError("Already signed in: a connection cannot change its user", code: 4009)
+                }
+                self = .signedIn(try request.user(on: socket, key: key, limits: limits, verify: verify))
+            case .clientEvent(let event):
+                let name = try event.target(isEnabled: rules.clientEvents, limits: limits)
+                self = .limited(.clientEvent(socket, event, on: name))
             }
         } catch {
             self = .answer(ServerMessage.error(error))

@@ -13,15 +13,16 @@ final class Blueprint: Sendable {
     let wakeups: [Wakeup]
     let hub: SharedHub
     let board: Board
-    let budget = DescriptorBudget()
+    let budget: DescriptorBudget
 
     init(settings: Settings, log: Log) {
         self.settings = settings
         self.log = log
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
+        budget = DescriptorBudget(loopCount: loops)  // first: it makes room for what the loops open
         wakeups = (0..<loops).map { _ in Wakeup() }
-        hub = SharedHub(wakeups: wakeups, appCount: settings.apps.count)
+        hub = SharedHub(wakeups: wakeups, apps: settings.apps.map { AppRules($0) })
         board = Board(loopCount: loops, prefix: settings.metrics.prefix)
     }
 
@@ -29,15 +30,39 @@ final class Blueprint: Sendable {
     func makeApplications() -> [Application] {
         settings.apps.enumerated().map { index, app in
             Application(
-                index: index, id: app.id, key: app.key, secret: app.secret, isEnabled: app.enabled, limits: app.limits)
+                index: index, id: app.id, key: app.key, secrets: app.secrets, isEnabled: app.enabled, isTLSOnly: app.tlsOnly,
+                origins: AllowedOrigins(app.allowedOrigins), rules: AppRules(app))
         }
     }
 
-    /// The largest body that could be a valid request: every byte of the data escaped (`\u0000`), every channel named
-    /// at full length, and room for the rest.
-    var requestBodyBytesMax: Int {
+    /// Has every loop stop as soon as it can.
+    func stopAll() {
+        for loop in wakeups.indices { hub.post(.stop, to: loop) }
+    }
+
+    var loopOptions: EventLoop.Options {
+        let tls = settings.server.tls
+        return EventLoop.Options(
+            requestBodyBytesMax: requestBodyBytesMax,
+            tls: tls.isEnabled ? TLSFiles(certificate: tls.certificate, key: tls.key) : nil,
+            isBehindProxy: settings.server.behindProxy)
+    }
+
+    /// The largest body that could be a valid request: a batch of events with every byte of their data escaped
+    /// (`\u0000`), or one event with every channel named at full length; and room for the rest.
+    private var requestBodyBytesMax: Int {
         settings.apps.map { app in
-            app.limits.eventBytes * 6 + app.limits.channelsPerEvent * (app.limits.nameLength + 3) + 8_192
+            let event = app.limits.eventBytes * 6 + app.limits.nameLength * 8 + 1_024
+            return event * app.limits.batchEvents + app.limits.channelsPerEvent * (app.limits.nameLength + 3)
         }.max() ?? 65_536
+    }
+}
+
+extension AppRules {
+    fileprivate init(_ app: Settings.App) {
+        self.init()
+        limits = app.limits
+        clientEvents = app.clientEvents
+        subscriptionCounts = app.subscriptionCounts
     }
 }

@@ -26,11 +26,13 @@ final class Board: Sendable {
 
     /// All families of `/metrics`.
     func families(hub: SharedHub) -> [MetricFamily] {
-        let counts = hub.counts
+        let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
         return traffic() + overload(hub) + [
-            MetricFamily("\(prefix)_channels", .gauge, help: "Occupied channels.", value: counts.channels),
+            MetricFamily("\(prefix)_channels", .gauge, help: "Occupied channels.", value: channels),
+            MetricFamily("\(prefix)_subscriptions", .gauge, help: "Subscriptions of all connections.", value: subscriptions),
             MetricFamily(
-                "\(prefix)_subscriptions", .gauge, help: "Subscriptions of all connections.", value: counts.subscriptions),
+                "\(prefix)_cache_evicted_total", .counter, help: "Cached events that went early, for want of room.",
+                value: evictions),
             MetricFamily(
                 "\(prefix)_close_total", .counter, help: "Connections closed by the server, by close code.",
                 samples: closes.withLock { $0 }.sorted { $0.key.rawValue < $1.key.rawValue }
@@ -61,6 +63,9 @@ final class Board: Sendable {
             },
             perLoop("publish_refused_total", .counter, "Publishes refused because a mailbox was full.") {
                 $0.refusedPublishes.value
+            },
+            perLoop("client_events_limited_total", .counter, "Client events dropped by their rate limit.") {
+                $0.limitedClientEvents.value
             },
             perLoop("accept_paused_total", .counter, "Times accepting stopped for want of descriptors.") {
                 $0.acceptPauses.value

@@ -9,35 +9,36 @@ import Threads
 ///
 /// It is built inside that thread and is not Sendable: others reach it through its mailbox.
 final class Node: SocketOwner {
-    /// Seconds of silence after which a client is to ping (PROTOCOL C4): the hosted service's.
-    private static let activityTimeoutSeconds = 120
-
     private let index: Int
     private let shared: SharedHub
     private let board: Board
-    private let apps: [Application]
     private let appsByKey: [String: Application]
     private let router: Router
+    private let patience: Patience
     private let log: Log
 
     private var loop: EventLoop?
     private var fanOut = LoopFanOut()
-    /// The application of each admitted connection, by slot.
-    private var appsBySlot: [Application?] = []
+    /// Admitted connections, by slot.
+    private var clients: [Client?] = []
     private var mail: [Mail] = []
     private var nextLoop = 0
+    /// Seconds on the monotonic clock, as of the last tick.
+    private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
-    init(index: Int, blueprint: Blueprint) {
+    /// - Throws: ``StartError`` when the certificate cannot be used.
+    init(index: Int, blueprint: Blueprint) throws(StartError) {
         self.index = index
         shared = blueprint.hub
         board = blueprint.board
         log = blueprint.log
-        apps = blueprint.makeApplications()
+        patience = Patience(activitySeconds: blueprint.settings.server.activitySeconds)
+        let apps = blueprint.makeApplications()
         appsByKey = Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) })
         router = Router(apps: apps, metricsToken: blueprint.settings.metrics.token)
-        loop = EventLoop(
+        loop = try EventLoop(
             index: index, owner: self, wakeup: blueprint.wakeups[index], budget: blueprint.budget,
-            requestBodyBytesMax: blueprint.requestBodyBytesMax)
+            options: blueprint.loopOptions)
     }
 
     /// Serves until told to stop. Loop 0 brings the listener.
@@ -49,7 +50,7 @@ final class Node: SocketOwner {
         publishTally()
     }
 
-    // MARK: SocketOwner
+    // MARK: WebSockets
 
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission {
         switch Handshake(path: request.path, query: { name in request.query.first { $0.name == name }?.value }) {
@@ -59,37 +60,94 @@ final class Node: SocketOwner {
                 return refusal(.unknownApp, "App key \(key.clipped) does not exist", version)
             }
             guard app.isEnabled else { return refusal(.disabledApp, "Application is disabled", version) }
+            guard request.isSecure || !app.isTLSOnly else {
+                return refusal(.tlsOnly, "Application only accepts TLS connections: use wss://", version)
+            }
+            guard app.origins.allow(request.origin) else { return refusal(.notAuthorized, "Origin not allowed", version) }
+            guard shared.open(socket, app: app.index) else {
+                let isFinal = app.limits.overQuotaClose == .overQuota
+                return refusal(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)
+            }
             admit(socket, to: app)
             return .admitted(messageBytesMax: app.limits.messageBytes, outboxBytesMax: app.limits.outboxBytes)
         }
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID) {
-        guard let app = appsBySlot[socket.slot] else { return }
-        let reaction = Reaction(to: text, from: socket, key: app.key, limits: app.limits) { text, signature in
-            app.signer.verifies(signature, of: text)
+        clients[socket.slot]?.heard(at: now)
+        guard let client = clients[socket.slot] else { return }
+        let app = client.app
+        let reaction = Reaction(to: text, from: socket, key: app.key, rules: app.rules, user: client.user) {
+            app.verifies($1, of: $0)
         }
         switch reaction {
         case .answer(let frame): perform(.send(frame, to: socket))
         case .input(let input): apply(input)
+        case .limited(let input): applyIfAllowed(input, of: socket)
+        case .signedIn(let user):
+            clients[socket.slot]?.user = user
+            apply(.signin(socket, user))
         case .nothing: break
         }
     }
 
+    func heard(from socket: SocketID) { clients[socket.slot]?.heard(at: now) }
+
     func closed(_ socket: SocketID) {
         apply(.closed(socket))
         fanOut.close(socket)
-        appsBySlot[socket.slot] = nil
+        clients[socket.slot] = nil
         board.counters[index].connections.add(-1)
         board.counters[index].closed.add()
     }
 
+    private func admit(_ socket: SocketID, to app: Application) {
+        while clients.count <= socket.slot { clients.append(nil) }
+        clients[socket.slot] = Client(app: app, heardAt: now)
+        fanOut.open(socket)
+        drainMailbox()
+        let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: patience.activitySeconds)
+        perform(.send(established, to: socket))
+        board.counters[index].connections.add()
+        board.counters[index].opened.add()
+    }
+
+    private func refusal(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
+        // C7: from version 6 on the close code alone carries the error.
+        let needsEvent = version.map { $0 < 6 } ?? false
+        let event = needsEvent ? ServerMessage.error(ProtocolError(reason, code: Int(code.rawValue))) : nil
+        return .refused(code, reason: reason, saying: event)
+    }
+
+    private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
+        let milliseconds = Int64(Clock.monotonicNanoseconds() / 1_000_000)
+        guard clients[socket.slot]?.mayPublish(nowMilliseconds: milliseconds) == true else {
+            board.counters[index].limitedClientEvents.add()
+            let text = "Client event rejected: more than the allowed number per second"
+            return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
+        }
+        apply(input)
+    }
+
+    // MARK: Requests
+
     func answer(_ request: HTTPRequest) -> HTTPResponse {
-        switch router.outcome(of: request, now: Clock.unixMilliseconds() / 1000) {
+        let response = perform(router.outcome(of: request, now: Clock.unixMilliseconds() / 1000))
+        return request.origin == nil ? response : response.adding(router.crossOriginHeaders(for: request))
+    }
+
+    private func perform(_ outcome: Outcome) -> HTTPResponse {
+        switch outcome {
         case .answer(let response): return response
-        case .publish(let publications, let app, let sender):
-            guard shared.publish(publications, app: app, except: sender, from: index) else { return refusedForWantOfRoom() }
+        case .publish(let order, let app):
+            guard case .published(let occupancies) = shared.publish(order, app: app, from: index) else {
+                return refusedForWantOfRoom()
+            }
             drainMailbox()
+            return order.response(occupancies: occupancies)
+        case .ask(let question, let app): return shared.read { question.lookUp(in: $0, app: app) }.response
+        case .terminate(let userID, let app):
+            apply(.terminate(userID: userID, app: app))
             return .emptyObject
         case .readiness:
             return board.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
@@ -99,6 +157,14 @@ final class Node: SocketOwner {
             return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
         }
     }
+
+    private func refusedForWantOfRoom() -> HTTPResponse {
+        board.counters[index].refusedPublishes.add()
+        log.warning("publish_refused", ["loop": .number(index), "reason": "a loop's mailbox is above its high-water mark"])
+        return .text(503, "Overloaded: nothing was published, try again", headers: ["Retry-After": "1"])
+    }
+
+    // MARK: The loop
 
     func accepted(_ connection: Listener.Accepted) {
         let target = nextLoop
@@ -112,30 +178,31 @@ final class Node: SocketOwner {
 
     func woken() { drainMailbox() }
 
+    func ticked() {
+        let nanoseconds = Clock.monotonicNanoseconds()
+        now = Int(nanoseconds / 1_000_000_000)
+        if index == 0 { apply(.tick(Int64(nanoseconds / 1_000_000))) }
+        for slot in clients.indices { checkLife(slot) }
+    }
+
     func turnEnded() {
         if fanOut.isPending { fanOut.flush { loop?.write($1, to: $0) } }
         publishTally()
     }
 
+    /// P4: whoever is silent is asked for life, and given up when nothing comes.
+    private func checkLife(_ slot: Int) {
+        guard let client = clients[slot], let socket = fanOut.socket(at: slot) else { return }
+        switch patience.verdict(silence: now - client.heardAt, hasAsked: client.hasBeenAsked) {
+        case .wait: break
+        case .ask:
+            clients[slot]?.hasBeenAsked = true
+            perform(.send(ServerMessage.ping, to: socket))
+        case .giveUp: loop?.close(socket, .pongNotReceived, reason: "Pong not received")
+        }
+    }
+
     // MARK: Inputs and instructions
-
-    private func admit(_ socket: SocketID, to app: Application) {
-        while appsBySlot.count <= socket.slot { appsBySlot.append(nil) }
-        appsBySlot[socket.slot] = app
-        fanOut.open(socket)
-        apply(.opened(socket, app: app.index))
-        let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: Self.activityTimeoutSeconds)
-        perform(.send(established, to: socket))
-        board.counters[index].connections.add()
-        board.counters[index].opened.add()
-    }
-
-    private func refusal(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
-        // C7: from version 6 on the close code alone carries the error.
-        let needsEvent = version.map { $0 < 6 } ?? false
-        let event = needsEvent ? ServerMessage.error(ProtocolError(reason, code: Int(code.rawValue))) : nil
-        return .refused(code, reason: reason, saying: event)
-    }
 
     /// The order rule: into the mailboxes under the lock, then one's own at once.
     private func apply(_ input: Hub.Input) {
@@ -157,13 +224,11 @@ final class Node: SocketOwner {
     }
 
     private func perform(_ instruction: Instruction) {
-        fanOut.apply(instruction) { loop?.write($1, to: $0) }
-    }
-
-    private func refusedForWantOfRoom() -> HTTPResponse {
-        board.counters[index].refusedPublishes.add()
-        log.warning("publish_refused", ["loop": .number(index), "reason": "a loop's mailbox is above its high-water mark"])
-        return .text(503, "Overloaded: nothing was published, try again", headers: ["Retry-After": "1"])
+        if case .close(let socket, let code) = instruction {
+            loop?.close(socket, code, reason: "Terminated by the application")
+        } else {
+            fanOut.apply(instruction) { loop?.write($1, to: $0) }
+        }
     }
 
     // MARK: Counting

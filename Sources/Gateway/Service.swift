@@ -16,8 +16,8 @@ package struct Service {
     package var port: UInt16 { listener.port }
 
     /// Starts to serve.
-    /// - Throws: ``SystemError`` when the address cannot be bound.
-    package init(settings: Settings, log: Log) throws(SystemError) {
+    /// - Throws: ``StartError`` when the address cannot be bound, or the certificate used.
+    package init(settings: Settings, log: Log) throws(StartError) {
         // Before any thread is made, so that all inherit it: signals come to whoever waits for them.
         signals = SignalWait()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
@@ -25,16 +25,28 @@ package struct Service {
         let listener = self.listener
         // One after the other, all before the first serves: making a library context is not safe beside one that runs.
         let start = Gate(blueprint.wakeups.count)
+        let failure = Lock<StartError?>(nil)
         threads = blueprint.wakeups.indices.map { index in
             let thread = Thread(name: "loop-\(index)") {
-                let node = Node(index: index, blueprint: blueprint)
+                var node: Node?
+                do throws(StartError) {
+                    node = try Node(index: index, blueprint: blueprint)
+                } catch {
+                    failure.withLock { $0 = error }
+                }
                 start.arriveAndWait()
-                node.run(listeningOn: index == 0 ? listener : nil)
+                node?.run(listeningOn: index == 0 ? listener : nil)
             }
             start.waitForArrival()
             return thread
         }
+        let error = failure.withLock { $0 }
+        if error != nil { blueprint.stopAll() }
         start.open()
+        if let error {
+            for thread in threads { thread.join() }
+            throw error
+        }
         self.blueprint = blueprint
         blueprint.board.setReady(true)
         log.info(
@@ -52,12 +64,10 @@ package struct Service {
         for loop in blueprint.wakeups.indices {
             blueprint.hub.post(.drain(seconds: blueprint.settings.server.drainSeconds), to: loop)
         }
-        let hub = blueprint.hub
-        let loops = blueprint.wakeups.indices
-        let signals = self.signals
+        let (blueprint, signals) = (blueprint, signals)
         let impatience = Thread(name: "second-signal") {
             _ = signals.wait()
-            for loop in loops { hub.post(.stop, to: loop) }
+            blueprint.stopAll()
         }
         for thread in threads { thread.join() }
         kill(getpid(), SIGTERM)  // ends the wait for a second signal, if none has

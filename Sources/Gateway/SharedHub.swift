@@ -4,14 +4,6 @@ import PusherProtocol
 import Server
 import Threads
 
-/// What can lie in a loop's mailbox.
-enum Mail: Sendable {
-    case instruction(Instruction)
-    case adopt(Listener.Accepted)
-    case drain(seconds: Int)
-    case stop
-}
-
 /// The hub behind its lock, and the mailboxes its effects leave through.
 ///
 /// **The order rule**: under the lock, every effect is appended to its loop's mailbox, those for the caller's own loop
@@ -33,10 +25,13 @@ final class SharedHub: Sendable {
     let mailboxes: [Mailbox<Mail>]
     private let wakeups: [Wakeup]
 
-    init(wakeups: [Wakeup], appCount: Int) {
+    init(wakeups: [Wakeup], apps: [AppRules]) {
         self.wakeups = wakeups
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
-        state = Lock(State(hub: Hub(loopCount: wakeups.count, appCount: appCount)))
+        var hub = Hub(loopCount: wakeups.count, apps: apps)
+        var effects: [Hub.Effect] = []
+        hub.apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000)), &effects)
+        state = Lock(State(hub: hub, effects: effects))
     }
 
     /// Applies an input on `loop`'s thread, whose mailbox the caller drains next.
@@ -45,29 +40,47 @@ final class SharedHub: Sendable {
         wake(woken, except: loop)
     }
 
-    /// Publishes, or refuses when a mailbox it needs is full.
-    /// - Returns: whether it was published.
-    func publish(_ publications: [Hub.Publication], app: AppIndex, except: SocketID?, from loop: Int) -> Bool {
-        let woken: LoopSet? = state.withLock { state in
-            guard hasRoom(publications, app, state.hub) else { return nil }
-            return distribute(.publish(publications, app: app, except: except), &state)
+    /// Opens a connection unless its application has as many as it may.
+    func open(_ socket: SocketID, app: AppIndex) -> Bool {
+        state.withLock { state in
+            guard state.hub.hasRoomForConnection(app: app) else { return false }
+            distribute(.opened(socket, app: app), &state)
+            return true
         }
-        guard let woken else { return false }
-        wake(woken, except: loop)
-        return true
     }
+
+    /// Publishes all events or, when a mailbox they need is full, none.
+    /// - Returns: the occupancy of every channel of every event if they were published and `asksForInfo`.
+    func publish(_ order: PublishOrder, app: AppIndex, from loop: Int) -> Published {
+        var woken = LoopSet()
+        let published: Published = state.withLock { state in
+            guard hasRoom(order, app, state.hub) else { return .refused }
+            for event in order.events {
+                let input = Hub.Input.publish(event.publications, app: app, except: event.except)
+                woken.formUnion(distribute(input, &state))
+            }
+            guard order.asksForInfo else { return .published([]) }
+            return .published(order.events.map { $0.publications.map { state.hub.occupancy(of: $0.channel, app: app) } })
+        }
+        wake(woken, except: loop)
+        return published
+    }
+
+    enum Published {
+        case published([[Hub.Occupancy?]])
+        case refused
+    }
+
+    /// Asks the hub something; quick, for it is locked meanwhile.
+    func read<Answer>(_ question: (Hub) -> Answer) -> Answer { state.withLock { question($0.hub) } }
 
     /// Posts what does not come from the hub, from any thread.
     func post(_ mail: Mail, to loop: Int) {
         if mailboxes[loop].append(mail) { wakeups[loop].signal() }
     }
 
-    /// Occupied channels and subscriptions, as of now.
-    var counts: (channels: Int, subscriptions: Int) {
-        state.withLock { ($0.hub.channelCount, $0.hub.subscriptionCount) }
-    }
-
     /// Appends all effects of `input` to their mailboxes; the loops whose mailboxes were empty.
+    @discardableResult
     private func distribute(_ input: Hub.Input, _ state: inout State) -> LoopSet {
         var woken = LoopSet()
         state.hub.apply(input, &state.effects)
@@ -78,11 +91,13 @@ final class SharedHub: Sendable {
         return woken
     }
 
-    private func hasRoom(_ publications: [Hub.Publication], _ app: AppIndex, _ hub: Hub) -> Bool {
+    private func hasRoom(_ order: PublishOrder, _ app: AppIndex, _ hub: Hub) -> Bool {
         // Nearly always nothing is full, and nobody need be looked up.
         if mailboxes.allSatisfy(\.hasRoom) { return true }
-        return publications.allSatisfy { publication in
-            hub.loops(of: publication.channel, app: app).allSatisfy { mailboxes[$0].hasRoom }
+        return order.events.allSatisfy { event in
+            event.publications.allSatisfy { publication in
+                hub.loops(of: publication.channel, app: app).allSatisfy { mailboxes[$0].hasRoom }
+            }
         }
     }
 

@@ -1,24 +1,42 @@
+import FanOut
 import PusherProtocol
 import Signing
 
 /// An application as the edge knows it: who it is, what it may, and how its signatures are checked.
 ///
-/// Belongs to one thread, as its key does.
+/// Belongs to one thread, as its keys do.
 package final class Application {
     /// Its place in the configured list, by which the hub knows it.
     package let index: Int
     package let id: String
     package let key: String
     package let isEnabled: Bool
-    package let limits: Limits
-    package let signer: HMACKey
+    /// Whether only TLS will do (C11).
+    package let isTLSOnly: Bool
+    package let origins: AllowedOrigins
+    package let rules: AppRules
+    /// The first signs; all verify, so that a secret can be replaced without a gap.
+    private let signers: [HMACKey]
 
-    package init(index: Int, id: String, key: String, secret: String, isEnabled: Bool, limits: Limits) {
+    package var limits: Limits { rules.limits }
+
+    /// - Parameter secrets: at least one.
+    package init(
+        index: Int, id: String, key: String, secrets: [String], isEnabled: Bool = true, isTLSOnly: Bool = false,
+        origins: AllowedOrigins = AllowedOrigins(["*"]), rules: AppRules = AppRules()
+    ) {
         self.index = index
         self.id = id
         self.key = key
         self.isEnabled = isEnabled
-        self.limits = limits
-        signer = HMACKey(secret: secret)
+        self.isTLSOnly = isTLSOnly
+        self.origins = origins
+        self.rules = rules
+        signers = secrets.map { HMACKey(secret: $0) }
+    }
+
+    /// Whether `signature` is that of `text` by any of the live secrets.
+    package func verifies(_ signature: some StringProtocol, of text: String) -> Bool {
+        signers.contains { $0.verifies(signature, of: text) }
     }
 }

@@ -8,17 +8,13 @@ package struct EventRequest {
     package let publications: [Hub.Publication]
     /// The connection that is not to get it.
     package let except: SocketID?
+    /// What its publisher wants to know of the channels (B12).
+    package let info: ChannelAttributes
 
     /// - Throws: ``APIError``, 400 or 413, before anything is sent to anybody.
     package init(_ body: UnsafeRawBufferPointer, limits: Limits) throws(APIError) {
-        let fields: Fields
-        do {
-            fields = try Fields(body)
-        } catch let error as JSONError {
-            throw APIError(400, "The body is not JSON: \(error.problem) at byte \(error.offset)")
-        } catch {
-            throw error as? APIError ?? APIError(400, "Invalid body")
-        }
+        let fields = try APIError.wrappingJSON { try Fields(body) }
+        info = try ChannelAttributes(fields.info, allowed: [.userCount, .subscriptionCount])
         let (name, data) = try Self.nameAndData(fields, limits)
         let channels = try Self.channels(fields, limits)
         except = try Self.except(fields)
@@ -78,11 +74,45 @@ package struct EventRequest {
     }
 }
 
+/// `POST /apps/ID/batch_events`: several events, each with a channel and an exclusion of its own (PROTOCOL D1–D6).
+package struct BatchRequest {
+    package let events: [EventRequest]
+
+    /// - Throws: ``APIError``, 400 or 413, before any of the events is sent to anybody.
+    package init(_ body: UnsafeRawBufferPointer, limits: Limits) throws(APIError) {
+        let slices = try APIError.wrappingJSON { try Self.slices(body) }
+        guard let slices, !slices.isEmpty else { throw APIError(400, "Expected batch parameter to be an array of events") }
+        guard slices.count <= limits.batchEvents else {
+            throw APIError(400, "Expected at most \(limits.batchEvents) events in a batch, found \(slices.count)")
+        }
+        var events: [EventRequest] = []
+        for slice in slices {
+            guard slice.kind == .object else { throw APIError(400, "Expected every event of a batch to be an object") }
+            let event = try EventRequest(slice.raw, limits: limits)
+            guard event.publications.count == 1 else { throw APIError(400, "Expected every event of a batch to name one channel") }
+            events.append(event)
+        }
+        self.events = events
+    }
+
+    private static func slices(_ body: UnsafeRawBufferPointer) throws -> [JSONSlice]? {
+        var slices: [JSONSlice]?
+        try JSONReader.object(body) { key, value in
+            guard key.equals("batch"), value.kind == .array else { return }
+            var elements: [JSONSlice] = []
+            try JSONReader.array(value.raw) { elements.append($0) }
+            slices = elements
+        }
+        return slices
+    }
+}
+
 /// The body's members where they lie.
 private struct Fields {
     private(set) var name: JSONSlice?
     private(set) var data: JSONSlice?
     private(set) var socket: JSONSlice?
+    private(set) var info: JSONSlice?
     private(set) var channels: [JSONSlice] = []
 
     init(_ body: UnsafeRawBufferPointer) throws {
@@ -91,6 +121,7 @@ private struct Fields {
         var name: JSONSlice?
         var data: JSONSlice?
         var socket: JSONSlice?
+        var info: JSONSlice?
         try JSONReader.object(body) { key, value in
             if key.equals("name") {
                 name = value
@@ -105,11 +136,14 @@ private struct Fields {
                 single = value
             } else if key.equals("socket_id") {
                 socket = value
+            } else if key.equals("info") {
+                info = value
             }
         }
         self.name = name
         self.data = data
         self.socket = socket
+        self.info = info
         channels = list ?? single.map { [$0] } ?? []
     }
 }

@@ -19,18 +19,22 @@ package struct HTTPRequest {
     package let query: [(name: String, value: String)]
     /// The `Authorization` header.
     package let authorization: String?
+    /// The `Origin` header: whose page a browser sends this for.
+    package let origin: String?
     /// Whether the peer is this machine.
     package let isLoopback: Bool
     package let body: UnsafeRawBufferPointer
 
     package init(
         method: Method, path: String, query: [(name: String, value: String)] = [], authorization: String? = nil,
-        isLoopback: Bool = false, body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+        origin: String? = nil, isLoopback: Bool = false,
+        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
         self.method = method
         self.path = path
         self.query = query
         self.authorization = authorization
+        self.origin = origin
         self.isLoopback = isLoopback
         self.body = body
     }

@@ -22,6 +22,11 @@ package struct HTTPResponse: Equatable, Sendable {
         HTTPResponse(status, contentType: "application/json", body: json)
     }
 
+    /// The same answer with more headers.
+    package func adding(_ headers: [String: String]) -> HTTPResponse {
+        HTTPResponse(status, contentType: contentType, body: body, headers: self.headers.merging(headers) { $1 })
+    }
+
     /// 200 `{}`: what a publish answers.
     package static let emptyObject = HTTPResponse.json(200, "{}".utf8)
 
@@ -34,10 +39,12 @@ package struct HTTPResponse: Equatable, Sendable {
         bytes.append(contentsOf: String(status).utf8)
         bytes.append(UInt8(ascii: " "))
         bytes.append(contentsOf: Self.reason(status).utf8)
-        bytes.append(contentsOf: "\r\nContent-Type: ".utf8)
-        bytes.append(contentsOf: contentType.utf8)
-        bytes.append(contentsOf: "\r\nContent-Length: ".utf8)
-        bytes.append(contentsOf: String(body.count).utf8)
+        if status != 204 {  // which has no content to speak of (RFC 9110 section 8.6)
+            bytes.append(contentsOf: "\r\nContent-Type: ".utf8)
+            bytes.append(contentsOf: contentType.utf8)
+            bytes.append(contentsOf: "\r\nContent-Length: ".utf8)
+            bytes.append(contentsOf: String(body.count).utf8)
+        }
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             bytes.append(contentsOf: "\r\n\(name): \(value)".utf8)
         }
@@ -49,7 +56,7 @@ package struct HTTPResponse: Equatable, Sendable {
     private static func reason(_ status: Int) -> String {
         switch status {
         case 200: "OK"
-        case 202: "Accepted"
+        case 204: "No Content"
         case 400: "Bad Request"
         case 401: "Unauthorized"
         case 403: "Forbidden"

@@ -2,17 +2,6 @@ import PusherProtocol
 import Signing
 import Threads
 
-/// A refusal: status and the line of text that says why.
-package struct APIError: Error, Equatable {
-    package let status: Int
-    package let text: String
-
-    package init(_ status: Int, _ text: String) {
-        self.status = status
-        self.text = text
-    }
-}
-
 /// Checks that a request is signed as Pusher's REST API demands (PROTOCOL A1–A10).
 package struct RequestSignature {
     /// How far a request's clock may be from ours, in seconds, either way.
@@ -33,7 +22,7 @@ package struct RequestSignature {
         try checkTime(parameter("auth_timestamp", request), now)
         let signature = try parameter("auth_signature", request)
         let text = SigningText.request(method: request.method.rawValue, path: request.path, query: request.query)
-        guard app.signer.verifies(signature, of: text) else {
+        guard app.verifies(signature, of: text) else {
             // Scalars, not characters: a return and a line end are one.
             let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             let shown = lines.map(String.init).joined(separator: "\\n")

@@ -6,8 +6,12 @@ import Signing
 package enum Outcome {
     /// Nothing: this is the answer.
     case answer(HTTPResponse)
-    /// Publish, then answer 200 `{}`, or 503 when a mailbox has no room.
-    case publish([Hub.Publication], app: AppIndex, except: SocketID?)
+    /// Publish all, or nothing and 503 when a mailbox has no room.
+    case publish(PublishOrder, app: AppIndex)
+    /// Look something up in the hub.
+    case ask(Question, app: AppIndex)
+    /// Close the signed-in connections of a user, then answer 200 `{}` (J1).
+    case terminate(userID: String, app: AppIndex)
     /// Whether this node takes clients.
     case readiness
     /// The counters.
@@ -37,9 +41,17 @@ package struct Router {
         }
     }
 
+    /// The headers that let a web page read the answer; none unless its origin may (see ``CrossOrigin``).
+    package func crossOriginHeaders(for request: HTTPRequest) -> [String: String] {
+        guard let origin = request.origin, let app = app(of: Self.split(request.path)), app.origins.allow(origin) else {
+            return [:]
+        }
+        return CrossOrigin.headers(for: origin)
+    }
+
     private func route(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
-        guard request.path.hasPrefix("/") else { throw APIError(404, "Unknown path: \(request.path.clipped)") }
-        let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard request.path.hasPrefix("/") else { throw Self.unknown(request) }
+        let path = Self.split(request.path)
         switch (path.count, path.first) {
         case (1, "healthz"): return onlyGet(request) ?? .answer(.text(200, "ok"))
         case (1, "readyz"): return onlyGet(request) ?? .readiness
@@ -49,29 +61,102 @@ package struct Router {
         case (2, "app"):
             return .answer(
                 .text(426, "This is a WebSocket endpoint", headers: ["Upgrade": "websocket", "Connection": "Upgrade"]))
-        case (3..., "apps"): return try appRoute(path.dropFirst(), request, now)
-        default: throw APIError(404, "Unknown path: \(request.path.clipped)")
+        case (3..., "apps"): return try appRoute(path, request, now)
+        default: throw Self.unknown(request)
         }
     }
 
-    private func appRoute(_ path: ArraySlice<Substring>, _ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
-        let id = path[path.startIndex]
-        switch (path.count, path[path.startIndex + 1]) {
-        case (2, "events"):
-            if request.method != .post { return notAllowed("POST") }
-            let app = try authenticated(String(id), request, now)
-            let event = try EventRequest(request.body, limits: app.limits)
-            return .publish(event.publications, app: app.index, except: event.except)
-        default: throw APIError(404, "Unknown path: \(request.path.clipped)")
-        }
-    }
+    // MARK: /apps/ID/…
 
-    private func authenticated(_ id: String, _ request: HTTPRequest, _ now: Int64) throws(APIError) -> Application {
-        guard let app = apps.first(where: { $0.id == id }) else { throw APIError(404, "Unknown application \(id.clipped)") }
+    private func appRoute(_ path: [Substring], _ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
+        let method: HTTPRequest.Method = path[2].hasPrefix("channels") ? .get : .post
+        guard let route = AppRoute(path.dropFirst(2)) else { throw Self.unknown(request) }
+        if request.method == .options, request.origin != nil { return try preflight(path, request) }
+        guard request.method == method || (request.method == .head && method == .get) else { return notAllowed(method.rawValue) }
+        guard let app = app(of: path) else { throw APIError(404, "Unknown application \(String(path[1]).clipped)") }
         try signature.check(request, for: app, now: now)
-        guard app.isEnabled else { throw APIError(403, "Application \(id) is disabled") }
-        return app
+        guard app.isEnabled else { throw APIError(403, "Application \(app.id) is disabled") }
+        switch route {
+        case .events:
+            let order = PublishOrder(events: [try EventRequest(request.body, limits: app.limits)], isBatch: false)
+            return .publish(order, app: app.index)
+        case .batchEvents:
+            let order = PublishOrder(events: try BatchRequest(request.body, limits: app.limits).events, isBatch: true)
+            return .publish(order, app: app.index)
+        case .channels: return .ask(try channelsQuestion(request), app: app.index)
+        case .channel(let text): return .ask(try channelQuestion(text, request, app.limits), app: app.index)
+        case .users(let text): return .ask(try usersQuestion(text, app.limits), app: app.index)
+        case .terminate(let userID): return .terminate(userID: userID, app: app.index)
+        }
     }
+
+    /// The paths behind `/apps/ID`.
+    private enum AppRoute {
+        case events
+        case batchEvents
+        case channels
+        case channel(String)
+        case users(String)
+        case terminate(String)
+
+        init?(_ path: ArraySlice<Substring>) {
+            let path = Array(path)
+            switch (path.count, path.first, path.last) {
+            case (1, "events", _): self = .events
+            case (1, "batch_events", _): self = .batchEvents
+            case (1, "channels", _): self = .channels
+            case (2, "channels", let name?): self = .channel(String(name))
+            case (3, "channels", "users"): self = .users(String(path[1]))
+            case (3, "users", "terminate_connections"): self = .terminate(String(path[1]))
+            default: return nil
+            }
+        }
+    }
+
+    private func channelsQuestion(_ request: HTTPRequest) throws(APIError) -> Question {
+        let prefix = request.first("filter_by_prefix") ?? ""
+        let info = try ChannelAttributes(request.first("info") ?? "", allowed: [.userCount, .subscriptionCount])
+        guard !info.contains(.userCount) || prefix.hasPrefix("presence-") else {
+            throw APIError(400, "user_count may only be requested for presence channels: set filter_by_prefix to presence-")
+        }
+        return .channels(prefix: prefix, info)
+    }
+
+    private func channelQuestion(_ text: String, _ request: HTTPRequest, _ limits: Limits) throws(APIError) -> Question {
+        let name = try channelName(text, limits)
+        let info = try ChannelAttributes(request.first("info") ?? "", allowed: [.userCount, .subscriptionCount, .cache])
+        guard !info.contains(.userCount) || name.isPresence else {
+            throw APIError(400, "Cannot retrieve the user count unless the channel is a presence channel")
+        }
+        return .channel(name, info)
+    }
+
+    private func usersQuestion(_ text: String, _ limits: Limits) throws(APIError) -> Question {
+        let name = try channelName(text, limits)
+        guard name.isPresence else { throw APIError(400, "Users can only be retrieved for presence channels") }
+        return .users(name)
+    }
+
+    private func channelName(_ text: String, _ limits: Limits) throws(APIError) -> ChannelName {
+        guard let name = ChannelName(text, lengthMax: limits.nameLength) else {
+            throw APIError(400, "Invalid channel name \(text.clipped)")
+        }
+        return name
+    }
+
+    private func preflight(_ path: [Substring], _ request: HTTPRequest) throws(APIError) -> Outcome {
+        guard let app = app(of: path), app.origins.allow(request.origin) else {
+            throw APIError(403, "This origin may not call this application: see allowed_origins")
+        }
+        return .answer(CrossOrigin.preflight)
+    }
+
+    private func app(of path: [Substring]) -> Application? {
+        guard path.count >= 2, path[0] == "apps" else { return nil }
+        return apps.first { $0.id == path[1] }
+    }
+
+    // MARK: The rest
 
     private func metrics(_ request: HTTPRequest) throws(APIError) -> Outcome {
         if metricsToken.isEmpty {
@@ -94,4 +179,15 @@ package struct Router {
     private func notAllowed(_ allowed: String) -> Outcome {
         .answer(.text(405, "Method not allowed: use \(allowed)", headers: ["Allow": allowed]))
     }
+
+    private static func unknown(_ request: HTTPRequest) -> APIError { APIError(404, "Unknown path: \(request.path.clipped)") }
+
+    private static func split(_ path: String) -> [Substring] {
+        Array(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst())
+    }
+}
+
+extension HTTPRequest {
+    /// The first value of a query parameter.
+    fileprivate func first(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }

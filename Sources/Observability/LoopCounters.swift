@@ -15,6 +15,7 @@ package final class LoopCounters: Sendable {
     package let outboxBytes = Atomic<Int>(0)
     package let slowConsumers = Atomic<Int>(0)
     package let refusedPublishes = Atomic<Int>(0)
+    package let limitedClientEvents = Atomic<Int>(0)
     package let acceptPauses = Atomic<Int>(0)
 
     package init() {}

@@ -6,21 +6,49 @@ package struct ChannelName: Hashable, Sendable {
         case open
         /// A signature (S10).
         case signed
+        /// A signature, and the events are opaque to the server (S12).
+        case encrypted
         /// A signature over who one is (R7).
         case presence
+        /// Being signed in as that user; no signature opens it (U5).
+        case user(String)
     }
 
     package let text: String
 
-    /// Nil when `text` is empty, longer than `lengthMax` or holds anything but `[A-Za-z0-9_\-=@,.;]`.
+    /// Events for one user, on whatever connections he is signed in (U4).
+    private static let userPrefix = "#server-to-user-"
+
+    /// Nil when `text` is empty, longer than `lengthMax` or holds anything but `[A-Za-z0-9_\-=@,.;]`. Behind
+    /// `#server-to-user-` stands a user id, which may hold anything that JSON need not escape.
     package init?(_ text: String, lengthMax: Int) {
-        guard !text.isEmpty, text.utf8.count <= lengthMax, text.utf8.allSatisfy(Self.isAllowed) else { return nil }
+        let isValid =
+            if text.hasPrefix(Self.userPrefix) {
+                text.utf8.count > Self.userPrefix.utf8.count
+                    && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            } else {
+                !text.isEmpty && text.utf8.allSatisfy(Self.isAllowed)
+            }
+        guard isValid, text.utf8.count <= lengthMax else { return nil }
         self.text = text
     }
 
+    /// As bytes: Swift's == compares what Unicode holds equivalent, and of two users one may be called a Kelvin sign, one K.
+    package static func == (one: ChannelName, other: ChannelName) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+
     package var access: Access {
+        if text.hasPrefix("private-encrypted-") { return .encrypted }
         if text.hasPrefix("private-") { return .signed }
-        return text.hasPrefix("presence-") ? .presence : .open
+        if text.hasPrefix("presence-") { return .presence }
+        return text.hasPrefix(Self.userPrefix) ? .user(String(text.dropFirst(Self.userPrefix.count))) : .open
+    }
+
+    package var isPresence: Bool { text.hasPrefix("presence-") }
+
+    /// Whether the last published event is kept for newcomers (K1).
+    package var isCache: Bool {
+        text.hasPrefix("cache-") || text.hasPrefix("private-cache-") || text.hasPrefix("private-encrypted-cache-")
+            || text.hasPrefix("presence-cache-")
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

@@ -4,6 +4,8 @@ package enum ClientMessage: Equatable, Sendable {
     case pong
     case subscribe(SubscriptionRequest)
     case unsubscribe(channel: String)
+    case signin(SigninRequest)
+    case clientEvent(ClientEvent)
 
     /// Decodes one text message.
     /// - Throws: ``ProtocolError``, to be told to the client (PROTOCOL M1, M2).
@@ -26,11 +28,15 @@ package enum ClientMessage: Equatable, Sendable {
                     auth: try envelope.optionalText("auth"),
                     channelData: try envelope.optionalText("channel_data")))
         case "pusher:unsubscribe": self = .unsubscribe(channel: try envelope.text("channel"))
+        case "pusher:signin":
+            self = .signin(
+                SigninRequest(auth: try envelope.text("auth", code: 4009), userData: try envelope.text("user_data", code: 4009)))
         case let event where event.hasPrefix("client-"):
-            throw ProtocolError("To send client events, you must enable this feature in the application's configuration")
+            guard let channel = envelope.channel else { throw ProtocolError("\(event.clipped): expected channel to be a string") }
+            self = .clientEvent(ClientEvent(name: event, channel: channel, data: envelope.data))
         case let event:
             throw ProtocolError(
-                "Unknown event \(event.clipped): clients send pusher:subscribe, pusher:unsubscribe, pusher:ping and client- events"
+                "Unknown event \(event.clipped): expected pusher:subscribe, pusher:unsubscribe, pusher:signin, pusher:ping or client-…"
             )
         }
     }
@@ -39,6 +45,10 @@ package enum ClientMessage: Equatable, Sendable {
 /// The members common to all messages: the event's name, and what lies in its data as texts.
 private struct Envelope {
     var event = ""
+    /// Of client events, beside the data.
+    var channel: String?
+    /// Of client events: a JSON string, whatever was sent (E4: object data arrives as a string of its JSON).
+    var data: [UInt8] = Array("null".utf8)
     private var isObject = false
     private var members: [(name: String, value: Value)] = []
 
@@ -53,28 +63,38 @@ private struct Envelope {
             if key.equals("event") {
                 guard let text = value.string else { throw ProtocolError("Expected event to be a string") }
                 name = text
-            } else if key.equals("data"), value.kind == .object {
-                isObject = true
-                members = try Self.members(of: value.raw)
+            } else if key.equals("channel") {
+                channel = value.string
             } else if key.equals("data") {
-                isObject = false
+                isObject = value.kind == .object
+                members = isObject ? try Self.members(of: value.raw) : []
+                data = Self.asString(value)
             }
         }
         guard let name else { throw ProtocolError("Expected an event") }
         event = name
     }
 
-    func text(_ name: String) throws(ProtocolError) -> String {
-        guard let text = try optionalText(name) else { throw ProtocolError("\(event): expected data.\(name) to be a string") }
+    private static func asString(_ value: JSONSlice) -> [UInt8] {
+        if value.kind == .string { return Array(value.raw) }
+        var json = JSONWriter(capacity: value.raw.count + 16)
+        json.string(utf8: value.raw)
+        return json.bytes
+    }
+
+    func text(_ name: String, code: Int? = nil) throws(ProtocolError) -> String {
+        guard let text = try optionalText(name, code: code) else {
+            throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
+        }
         return text
     }
 
-    func optionalText(_ name: String) throws(ProtocolError) -> String? {
-        guard isObject else { throw ProtocolError("\(event): expected data to be an object") }
+    func optionalText(_ name: String, code: Int? = nil) throws(ProtocolError) -> String? {
+        guard isObject else { throw ProtocolError("\(event): expected data to be an object", code: code) }
         switch members.last(where: { $0.name == name })?.value {
         case .text(let text): return text
         case .null, nil: return nil
-        case .other: throw ProtocolError("\(event): expected data.\(name) to be a string")
+        case .other: throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
         }
     }
 

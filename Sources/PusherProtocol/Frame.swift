@@ -22,6 +22,15 @@ package struct Frame: Equatable, Sendable {
     /// Frames one text message.
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
+    /// A ping (RFC 6455 section 5.5.2): no message, but the peer answers it with the same payload. That is not empty:
+    /// the library does not mention empty pongs.
+    static let ping = Frame(control: [0x89, 0x04] + Array("life".utf8))
+
+    private init(control bytes: [UInt8]) {
+        self.bytes = bytes
+        messageCount = 0
+    }
+
     /// Several frames behind each other, to leave in one write.
     package init(joining frames: some Collection<Frame>) {
         var joined: [UInt8] = []
@@ -29,6 +38,15 @@ package struct Frame: Equatable, Sendable {
         for frame in frames { joined.append(contentsOf: frame.bytes) }
         bytes = joined
         messageCount = frames.reduce(0) { $0 + $1.messageCount }
+    }
+
+    /// Where the payload of the first frame begins.
+    static func headerLength(of bytes: UnsafeRawBufferPointer) -> Int {
+        switch bytes[1] {
+        case 126: 4
+        case 127: 10
+        default: 2
+        }
     }
 
     private static func writeHeader(length: Int, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {

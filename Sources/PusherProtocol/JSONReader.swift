@@ -78,6 +78,15 @@ package struct JSONReader {
         try reader.end()
     }
 
+    /// Reads a text that must be one value of any kind.
+    package static func value(_ bytes: UnsafeRawBufferPointer) throws -> JSONSlice {
+        var reader = JSONReader(bytes)
+        reader.skipSpace()
+        let value = try reader.value(depth: 0)
+        try reader.end()
+        return value
+    }
+
     // MARK: The grammar
 
     private mutating func value(depth: Int) throws -> JSONSlice {

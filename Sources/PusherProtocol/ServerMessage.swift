@@ -20,6 +20,111 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
+    /// R1: who is there, each user once.
+    package static func subscriptionSucceeded(_ channel: ChannelName, members: [PresenceMember]) -> Frame {
+        var data = JSONWriter(capacity: 64 + members.count * 64)
+        data.raw(#"{"presence":{"ids":["#)
+        for (index, member) in members.enumerated() {
+            if index > 0 { data.raw(",") }
+            data.string(member.id)
+        }
+        data.raw(#"],"hash":{"#)
+        for (index, member) in members.enumerated() {
+            if index > 0 { data.raw(",") }
+            data.string(member.id)
+            data.raw(":")
+            if let info = member.info { data.raw(info) } else { data.raw("null") }
+        }
+        data.raw(#"},"count":"#)
+        data.integer(members.count)
+        data.raw("}}")
+        return event("pusher_internal:subscription_succeeded", channel, data: data.bytes)
+    }
+
+    /// R2: a user's first connection has joined.
+    package static func memberAdded(_ channel: ChannelName, _ member: PresenceMember) -> Frame {
+        var data = JSONWriter()
+        data.raw(#"{"user_id":"#)
+        data.string(member.id)
+        if let info = member.info {
+            data.raw(#","user_info":"#)
+            data.raw(info)
+        }
+        data.raw("}")
+        return event("pusher_internal:member_added", channel, data: data.bytes)
+    }
+
+    /// R3: a user's last connection has left.
+    package static func memberRemoved(_ channel: ChannelName, userID: String) -> Frame {
+        var data = JSONWriter()
+        data.raw(#"{"user_id":"#)
+        data.string(userID)
+        data.raw("}")
+        return event("pusher_internal:member_removed", channel, data: data.bytes)
+    }
+
+    /// K1: a cache channel that holds nothing.
+    package static func cacheMiss(_ channel: ChannelName) -> Frame {
+        var json = JSONWriter()
+        json.raw(#"{"event":"pusher:cache_miss","channel":"#)
+        json.string(channel.text)
+        json.raw("}")
+        return Frame(text: json.bytes)
+    }
+
+    /// N1: how many connections are subscribed.
+    package static func subscriptionCount(_ channel: ChannelName, _ count: Int) -> Frame {
+        event("pusher_internal:subscription_count", channel, data: Array(#"{"subscription_count":\#(count)}"#.utf8))
+    }
+
+    /// U1: the user's data as it was signed.
+    package static func signinSuccess(_ user: SignedInUser) -> Frame {
+        var data = JSONWriter()
+        data.raw(#"{"user_data":"#)
+        data.string(user.userData)
+        data.raw("}")
+        return event("pusher:signin_success", nil, data: data.bytes)
+    }
+
+    /// W1, W2: who of those watched is there, and who is not; at least one of the lists is not empty.
+    package static func watchlistEvents(online: [String], offline: [String]) -> Frame {
+        var data = JSONWriter()
+        data.raw(#"{"events":["#)
+        for (index, (name, ids)) in [("online", online), ("offline", offline)].filter({ !$0.1.isEmpty }).enumerated() {
+            if index > 0 { data.raw(",") }
+            data.raw(#"{"name":"#)
+            data.string(name)
+            data.raw(#","user_ids":["#)
+            for (index, id) in ids.enumerated() {
+                if index > 0 { data.raw(",") }
+                data.string(id)
+            }
+            data.raw("]}")
+        }
+        data.raw("]}")
+        return event("pusher_internal:watchlist_events", nil, data: data.bytes)
+    }
+
+    /// An event from one client to others: on presence channels with who sent it, on private ones without (E2, E3).
+    package static func clientEvent(_ event: ClientEvent, channel: ChannelName, userID: String?) -> Frame {
+        var json = JSONWriter(capacity: event.data.count + 200)
+        json.raw(#"{"event":"#)
+        json.string(event.name)
+        json.raw(#","channel":"#)
+        json.string(channel.text)
+        json.raw(#","data":"#)
+        json.raw(event.data)
+        if let userID {
+            json.raw(#","user_id":"#)
+            json.string(userID)
+        }
+        json.raw("}")
+        return Frame(text: json.bytes)
+    }
+
+    /// P4: asks for life in both ways, because browsers answer only the event and some native clients only the frame.
+    package static let ping = Frame(joining: [Frame.ping, Frame(text: Array(#"{"event":"pusher:ping","data":{}}"#.utf8))])
+
     /// P1: data is empty.
     package static let pong = Frame(text: Array(#"{"event":"pusher:pong","data":{}}"#.utf8))
 
@@ -46,21 +151,36 @@ package enum ServerMessage {
         }
     }
 
+    /// The data of an event that this type has encoded: a JSON string, as it was published.
+    package static func data(of frame: Frame) -> [UInt8]? {
+        var data: [UInt8]?
+        frame.bytes.withUnsafeBytes { bytes in
+            let payload = UnsafeRawBufferPointer(rebasing: bytes[Frame.headerLength(of: bytes)...])
+            try? JSONReader.object(payload) { key, value in
+                if key.equals("data") { data = Array(value.raw) }
+            }
+        }
+        return data
+    }
+
+    /// An event of the server's own, its data a JSON string, which all clients read (the Swift library reads nothing else).
+    private static func event(_ name: StaticString, _ channel: ChannelName?, data: [UInt8]) -> Frame {
+        var json = JSONWriter(capacity: data.count * 2 + 128)
+        json.raw(#"{"event":""#)
+        json.raw(name)
+        json.raw("\"")
+        if let channel {
+            json.raw(#","channel":"#)
+            json.string(channel.text)
+        }
+        json.raw(#","data":"#)
+        json.string(utf8: data)
+        json.raw("}")
+        return Frame(text: json.bytes)
+    }
+
     /// A literal's bytes, which live as long as the process.
     private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    }
-}
-
-/// A client's mistake that costs it an error event and nothing else (PROTOCOL M2, M3).
-package struct ProtocolError: Error, Equatable, Sendable {
-    /// For the app's developer: what was wrong and what to do.
-    package let message: String
-    /// One of Pusher's codes, or nil where it has none.
-    package let code: Int?
-
-    package init(_ message: String, code: Int? = nil) {
-        self.message = message
-        self.code = code
     }
 }

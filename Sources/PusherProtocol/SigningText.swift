@@ -16,8 +16,11 @@ package enum SigningText {
         return text
     }
 
-    /// Of a subscription to a private channel (S10).
-    package static func subscription(_ socket: SocketID, _ channel: ChannelName) -> String {
-        "\(socket):\(channel.text)"
+    /// Of a subscription to a private or presence channel (S10), with what the subscriber says of himself (R7), byte for byte.
+    package static func subscription(_ socket: SocketID, _ channel: ChannelName, channelData: String? = nil) -> String {
+        channelData.map { "\(socket):\(channel.text):\($0)" } ?? "\(socket):\(channel.text)"
     }
+
+    /// Of a sign-in (U1).
+    package static func signin(_ socket: SocketID, userData: String) -> String { "\(socket)::user::\(userData)" }
 }

@@ -15,43 +15,51 @@ package struct SubscriptionRequest: Equatable, Sendable {
     /// Decides whether `socket` may subscribe.
     /// - Parameters:
     ///   - key: the application's key, which the auth has to name.
+    ///   - user: whom the connection is signed in as.
     ///   - verify: whether a hexadecimal signature is right for a text, compared in constant time.
     /// - Throws: ``ProtocolError`` to be told to the client; the connection stays (S11).
     package func grant(
-        to socket: SocketID, key: String, limits: Limits, verify: (_ text: String, _ signature: Substring) -> Bool
+        to socket: SocketID, key: String, limits: Limits, user: SignedInUser? = nil,
+        verify: (_ text: String, _ signature: Substring) -> Bool
     ) throws(ProtocolError) -> SubscriptionGrant {
         guard let name = ChannelName(channel, lengthMax: limits.nameLength) else {
             throw ProtocolError(
                 "Invalid channel name \(channel.clipped): expected 1 to \(limits.nameLength) of A-Z a-z 0-9 _ - = @ , . ;")
         }
+        let auth = SignedAuth(auth, purpose: "Subscribing to \(channel)")
         switch name.access {
         case .open: break
-        case .signed: try check(text: SigningText.subscription(socket, name), key: key, verify)
-        case .presence: throw ProtocolError("Presence channels are not supported: \(name.text)")
+        case .signed, .encrypted: try auth.check(SigningText.subscription(socket, name), key: key, verify)
+        case .presence:
+            try auth.check(SigningText.subscription(socket, name, channelData: channelData), key: key, verify)
+            return SubscriptionGrant(channel: name, member: try member(user, limits))
+        case .user(let id):
+            guard let user, user.id.utf8.elementsEqual(id.utf8) else {
+                throw ProtocolError("Only the signed-in user may subscribe to \(channel)", code: 4009)
+            }
         }
-        return SubscriptionGrant(channel: name)
+        return SubscriptionGrant(channel: name, member: nil)
     }
 
-    private func check(
-        text: String, key: String, _ verify: (String, Substring) -> Bool
-    ) throws(ProtocolError) {
-        guard let auth else {
-            throw ProtocolError("Subscribing to \(channel) needs auth: ask your authorization endpoint", code: 4009)
+    /// U7: who is signed in need not say who he is, and may say something else.
+    private func member(_ user: SignedInUser?, _ limits: Limits) throws(ProtocolError) -> PresenceMember {
+        if let channelData { return try PresenceMember(channelData: channelData, limits: limits) }
+        guard let user else {
+            throw ProtocolError("Subscribing to \(channel) needs channel_data, or a signed-in user", code: 4009)
         }
-        // A signature holds no colon, a key might: the last one separates them.
-        guard let colon = auth.lastIndex(of: ":"), auth[..<colon].utf8.elementsEqual(key.utf8) else {
-            throw ProtocolError("Invalid auth for \(channel): expected KEY:SIGNATURE with this application's key", code: 4009)
-        }
-        guard verify(text, auth[auth.index(after: colon)...]) else {
-            throw ProtocolError("Invalid signature: expected HMAC SHA256 hex digest of \(text)", code: 4009)
-        }
+        return user.member
     }
 }
 
-/// The right to one subscription. Only ``SubscriptionRequest/grant(to:key:limits:verify:)`` makes one, so the hub
+/// The right to one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` makes one, so the hub
 /// cannot forget to check a signature: it never sees one.
 package struct SubscriptionGrant: Equatable, Sendable {
     package let channel: ChannelName
+    /// Who it is for; on presence channels only.
+    package let member: PresenceMember?
 
-    fileprivate init(channel: ChannelName) { self.channel = channel }
+    fileprivate init(channel: ChannelName, member: PresenceMember?) {
+        self.channel = channel
+        self.member = member
+    }
 }

@@ -9,8 +9,6 @@ struct Drain {
     private var ticksLeft: Int
     /// Ticks after the last wave in which clients may answer the close.
     private var graceTicks = 20
-    /// Those with bytes still buffered, by slot: a close frame cannot overtake them.
-    var waiting: [Int: EventLoop.Goodbye] = [:]
 
     init(_ sockets: [SocketID], seconds: Int) {
         remaining = sockets

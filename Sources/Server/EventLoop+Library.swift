@@ -16,6 +16,7 @@ extension EventLoop {
         switch reason {
         case LWS_CALLBACK_RECEIVE: webSocketReceived(wsi, bytes)
         case LWS_CALLBACK_SERVER_WRITEABLE: webSocketWritable(wsi)
+        case LWS_CALLBACK_RECEIVE_PONG: webSocketPonged(wsi)
         case LWS_CALLBACK_ESTABLISHED: webSocketOpened(wsi)
         case LWS_CALLBACK_CLOSED: webSocketClosed(wsi)
         case LWS_CALLBACK_HTTP: requestBegan(wsi)
@@ -50,7 +51,13 @@ extension EventLoop {
     private func webSocketOpened(_ wsi: OpaquePointer) -> Int32 {
         let socket = connections.add(wsi, loop: index)
         Word(isLoopback: Word(of: wsi).isLoopback, role: .webSocket(socket.slot)).store(in: wsi)
-        let request = UpgradeRequest(path: Header.text(WSI_TOKEN_GET_URI, wsi) ?? "/", query: Header.query(wsi))
+        let request = UpgradeRequest(
+            path: Header.path(WSI_TOKEN_GET_URI, wsi), query: Header.query(wsi),
+            origin: Header.text(WSI_TOKEN_ORIGIN, wsi), isSecure: isSecure(wsi))
+        guard drain == nil else {
+            close(socket, Self.restart.code, reason: Self.restart.reason)
+            return 0
+        }
         switch owner.opened(socket, request) {
         case .admitted(let messageBytesMax, let outboxBytesMax):
             connections[socket.slot].isAdmitted = true
@@ -60,6 +67,18 @@ extension EventLoop {
             if let frame { write(frame, to: socket) }
             close(socket, code, reason: reason)
         }
+        return 0
+    }
+
+    /// Over our own TLS everybody is; behind a proxy, whoever it says.
+    private func isSecure(_ wsi: OpaquePointer) -> Bool {
+        if options.tls != nil { return true }
+        return options.isBehindProxy && Header.custom("x-forwarded-proto:", wsi)?.lowercased() == "https"
+    }
+
+    private func webSocketPonged(_ wsi: OpaquePointer) -> Int32 {
+        guard case .webSocket(let slot) = Word(of: wsi).role, connections[slot].isAdmitted else { return 0 }
+        owner.heard(from: connections[slot].socket)
         return 0
     }
 

@@ -11,18 +11,24 @@ import PusherProtocol
 package final class EventLoop {
     let index: Int
     unowned let owner: any SocketOwner
-    let requestBodyBytesMax: Int
+    let options: Options
     let budget: DescriptorBudget
     private let wakeup: Wakeup
     private var context: LibwebsocketsContext?
-    private let watchers = UnsafeMutablePointer<Watchers>.allocate(capacity: 1)
+    /// What connections are adopted into; nil once the loop shuts down.
+    private var vhost: OpaquePointer?
     private static let acceptRetrySeconds = 0.1
     private var listener: Listener?
-    private var drain: Drain?
+    private(set) var drain: Drain?
 
     var connections = ConnectionTable()
-    private var outboxes: [Int: Outbox] = [:]
-    private var leaving: [(socket: SocketID, goodbye: Goodbye?)] = []
+    var outboxes: [Int: Outbox] = [:]
+    /// Connections to be closed at the end of this turn.
+    var leaving: [(socket: SocketID, goodbye: Goodbye?)] = []
+    /// Those with bytes still buffered, by slot, until these are gone.
+    var waiting: [Int: Waiting] = [:]
+    /// Those of them whose bytes went in this turn.
+    var drained: [Int] = []
     /// Messages that come in several chunks, until they are whole.
     var chunks: [Int: [UInt8]] = [:]
     var requests = RequestTable()
@@ -36,42 +42,75 @@ package final class EventLoop {
         let reason: String
     }
 
-    /// libev's handles, in memory that does not move.
-    private struct Watchers {
-        var prepare = ev_prepare()
-        var accept = ev_io()
-        var acceptRetry = ev_timer()
-        var drain = ev_timer()
+    /// A goodbye that cannot be said yet, and how long it is worth waiting for.
+    struct Waiting {
+        let goodbye: Goodbye
+        var secondsLeft = 10
     }
 
-    /// - Parameters:
-    ///   - owner: whose sockets they are; it outlives the loop.
-    ///   - requestBodyBytesMax: beyond it a request is refused with 413 before its body is read.
-    package init(index: Int, owner: any SocketOwner, wakeup: Wakeup, budget: DescriptorBudget, requestBodyBytesMax: Int) {
+    /// libev's handles, in memory that does not move, for libev keeps their addresses.
+    private let prepare = UnsafeMutablePointer<ev_prepare>.allocate(capacity: 1)
+    private let accept = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
+    private let acceptRetry = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
+    private let draining = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
+    private let ticking = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
+
+    /// What all loops of a server have in common.
+    package struct Options: Sendable {
+        /// Beyond it a request is refused with 413 before its body is read.
+        package let requestBodyBytesMax: Int
+        /// Nil: plain.
+        package let tls: TLSFiles?
+        /// Whether the `X-Forwarded-Proto` of a proxy in front is believed.
+        package let isBehindProxy: Bool
+
+        package init(requestBodyBytesMax: Int, tls: TLSFiles?, isBehindProxy: Bool) {
+            self.requestBodyBytesMax = requestBodyBytesMax
+            self.tls = tls
+            self.isBehindProxy = isBehindProxy
+        }
+    }
+
+    /// - Parameter owner: whose sockets they are; it outlives the loop.
+    /// - Throws: ``StartError`` when the certificate or its key cannot be used.
+    package init(index: Int, owner: any SocketOwner, wakeup: Wakeup, budget: DescriptorBudget, options: Options)
+        throws(StartError)
+    {
         self.index = index
         self.owner = owner
         self.wakeup = wakeup
         self.budget = budget
-        self.requestBodyBytesMax = requestBodyBytesMax
-        watchers.initialize(to: Watchers())
+        self.options = options
         let this = Unmanaged.passUnretained(self).toOpaque()
-        context = LibwebsocketsContext(on: wakeup.loop, callback: Self.libraryCallback, owner: this)
-        clibev_prepare_init(&watchers.pointee.prepare, Self.turnEndCallback, this)
-        ev_prepare_start(wakeup.loop, &watchers.pointee.prepare)
-        clibev_timer_init(&watchers.pointee.acceptRetry, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
-        clibev_timer_init(&watchers.pointee.drain, Self.drainCallback, 0, Drain.tickSeconds, this)
+        let context = try LibwebsocketsContext(on: wakeup.loop, tls: options.tls, callback: Self.libraryCallback, owner: this)
+        vhost = context.vhost
+        self.context = consume context
+        clibev_prepare_init(prepare, Self.turnEndCallback, this)
+        ev_prepare_start(wakeup.loop, prepare)
+        clibev_timer_init(acceptRetry, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
+        clibev_timer_init(draining, Self.drainCallback, 0, Drain.tickSeconds, this)
+        clibev_timer_init(ticking, Self.tickCallback, 1, 1, this)
+        ev_timer_start(wakeup.loop, ticking)
         wakeup.start(Self.wokenCallback, data: this)
     }
 
-    deinit { watchers.deallocate() }
+    deinit {
+        prepare.deallocate()
+        accept.deallocate()
+        acceptRetry.deallocate()
+        draining.deallocate()
+        ticking.deallocate()
+    }
 
     /// Closes everything that is left, calling the owner once more for each; after ``run()``, on the loop's thread.
     package func shutDown() {
         stopListening()
         wakeup.stop()
-        ev_prepare_stop(wakeup.loop, &watchers.pointee.prepare)
-        ev_timer_stop(wakeup.loop, &watchers.pointee.drain)
-        context = nil
+        ev_prepare_stop(wakeup.loop, prepare)
+        ev_timer_stop(wakeup.loop, draining)
+        ev_timer_stop(wakeup.loop, ticking)
+        vhost = nil  // nothing is adopted from here on
+        _ = context.take()
     }
 
     /// Serves until ``stop()``.
@@ -86,15 +125,15 @@ package final class EventLoop {
     package func listen(on listener: Listener) {
         self.listener = listener
         let this = Unmanaged.passUnretained(self).toOpaque()
-        clibev_io_init(&watchers.pointee.accept, Self.acceptCallback, listener.descriptor, Int32(EV_READ), this)
-        ev_io_start(wakeup.loop, &watchers.pointee.accept)
+        clibev_io_init(accept, Self.acceptCallback, listener.descriptor, Int32(EV_READ), this)
+        ev_io_start(wakeup.loop, accept)
     }
 
     /// Stops accepting for good and gives the port back.
     package func stopListening() {
         guard let listener else { return }
-        ev_io_stop(wakeup.loop, &watchers.pointee.accept)
-        ev_timer_stop(wakeup.loop, &watchers.pointee.acceptRetry)
+        ev_io_stop(wakeup.loop, accept)
+        ev_timer_stop(wakeup.loop, acceptRetry)
         listener.stop()
         self.listener = nil
     }
@@ -115,117 +154,66 @@ package final class EventLoop {
     }
 
     private func pauseAccepting() {
-        ev_io_stop(wakeup.loop, &watchers.pointee.accept)
-        ev_timer_again(wakeup.loop, &watchers.pointee.acceptRetry)
+        ev_io_stop(wakeup.loop, accept)
+        ev_timer_again(wakeup.loop, acceptRetry)
         tally.acceptPauses += 1
     }
 
     /// Looking now and then is simpler than being told by every loop that closes something, and as good.
     private func retryAccepting() {
         guard !budget.isExhausted else { return }
-        ev_timer_stop(wakeup.loop, &watchers.pointee.acceptRetry)
-        ev_io_start(wakeup.loop, &watchers.pointee.accept)
+        ev_timer_stop(wakeup.loop, acceptRetry)
+        ev_io_start(wakeup.loop, accept)
     }
 
     /// Takes a connection over, on whatever loop accepted it.
     package func adopt(_ connection: Listener.Accepted) {
-        guard let context = vhost, let wsi = lws_adopt_socket_vhost(context, connection.descriptor) else {
-            // The library has closed the descriptor.
-            budget.giveBack()
-            return
+        guard let vhost else {
+            connection.drop()
+            return budget.giveBack()
+        }
+        guard let wsi = lws_adopt_socket_vhost(vhost, connection.descriptor) else {
+            return budget.giveBack()  // the library has closed the descriptor
         }
         Word(isLoopback: connection.isLoopback, role: .none).store(in: wsi)
     }
 
-    private var vhost: OpaquePointer? { context?.vhost }
-
-    // MARK: Writing
-
-    /// Sends `frame`, or keeps it while the socket is backed up. Beyond its bound the connection is dropped without a
-    /// close frame: none can pass a full buffer. A connection that has gone is ignored.
-    package func write(_ frame: Frame, to socket: SocketID) {
-        guard connections.isOpen(socket) else { return }
-        let slot = socket.slot
-        if connections[slot].isBackedUp {
-            enqueue(frame, slot)
-        } else {
-            writeNow(frame, slot)
-        }
-    }
-
-    private func writeNow(_ frame: Frame, _ slot: Int) {
-        let wsi = connections[slot].wsi
-        let written = frame.bytes.withUnsafeBytes { clws_write_raw(wsi, $0.baseAddress, $0.count) }
-        guard written >= 0 else { return drop(slot) }
-        tally.messagesSent += frame.messageCount
-        tally.bytesSent += frame.bytes.count
-        // What the kernel did not take the library keeps, without a bound: nothing follows until that is gone.
-        if lws_partial_buffered(wsi) != 0 {
-            connections[slot].isBackedUp = true
-            lws_callback_on_writable(wsi)
-        }
-    }
-
-    private func enqueue(_ frame: Frame, _ slot: Int) {
-        switch outboxes[slot, default: Outbox()].enqueue(frame, bytesMax: Int(connections[slot].outboxBytesMax)) {
-        case .queued: tally.outboxBytes += frame.bytes.count
-        case .overflow:
-            tally.slowConsumers += 1
-            drop(slot)
-        }
-    }
-
-    /// The socket takes more again.
-    func writable(_ slot: Int) {
-        guard connections[slot].state == .open else { return }
-        connections[slot].isBackedUp = false
-        while !connections[slot].isBackedUp, connections[slot].state == .open, let frame = outboxes[slot]?.next() {
-            tally.outboxBytes -= frame.bytes.count
-            writeNow(frame, slot)
-        }
-        if outboxes[slot]?.isEmpty == true { outboxes[slot] = nil }
-        if !connections[slot].isBackedUp, let goodbye = drain?.waiting.removeValue(forKey: slot) {
-            leave(slot, goodbye)
-        }
-    }
-
-    // MARK: Closing
-
-    /// Says goodbye to a connection, behind everything already written to it.
-    package func close(_ socket: SocketID, _ code: CloseCode, reason: String) {
-        guard connections.isOpen(socket) else { return }
-        leave(socket.slot, Goodbye(code: code, reason: reason))
-    }
-
-    /// Ends a connection without a word.
-    private func drop(_ slot: Int) { leave(slot, nil) }
-
-    private func leave(_ slot: Int, _ goodbye: Goodbye?) {
-        connections[slot].state = .closing
-        leaving.append((connections[slot].socket, goodbye))
-        if let goodbye { tally.closes[goodbye.code, default: 0] += 1 }
-    }
+    // MARK: Turns
 
     private func turnEnd() {
         owner.turnEnded()
-        // Closing calls back, and may add to the list.
-        while let (socket, goodbye) = leaving.popLast() {
-            guard let wsi = connections.handle(of: socket) else { continue }
-            if let goodbye {
-                let reason = Array(goodbye.reason.utf8.prefix(123))  // RFC 6455 5.5: a control frame holds 125 bytes
-                clws_close_reason(wsi, Int32(goodbye.code.rawValue), reason, reason.count)
-            }
-            clws_kill_now(wsi)
+        // Closing calls the owner back, which may note more to send and to close.
+        while !leaving.isEmpty || !drained.isEmpty {
+            sayGoodbyes()
+            owner.turnEnded()
         }
-        if let drain, drain.isOver || connections.count == 0 { stop() }
+        if let drain, drain.isOver || (connections.count == 0 && requests.count == 0) { stop() }
     }
 
-    /// Forgets a connection that the library has closed.
-    func forget(_ slot: Int) {
-        if let outbox = outboxes.removeValue(forKey: slot) { tally.outboxBytes -= outbox.bytes }
-        chunks[slot] = nil
-        drain?.waiting[slot] = nil
-        connections.remove(slot: slot)
+    private func sayGoodbyes() {
+        let leaving = leaving
+        self.leaving.removeAll(keepingCapacity: true)
+        for (socket, goodbye) in leaving where connections.state(of: socket) == .leaving {
+            let slot = socket.slot
+            connections[slot].state = .closing
+            if connections[slot].isBackedUp, let goodbye {
+                waiting[slot] = Waiting(goodbye: goodbye)  // a close frame cannot overtake what is buffered
+            } else {
+                end(slot, goodbye)
+            }
+        }
+        for slot in drained {
+            if let waiting = waiting.removeValue(forKey: slot) { end(slot, waiting.goodbye) }
+        }
+        drained.removeAll(keepingCapacity: true)
+    }
+
+    private func tick() {
+        owner.ticked()
+        for slot in waiting.keys {
+            waiting[slot]?.secondsLeft -= 1
+            if waiting[slot]?.secondsLeft == 0 { end(slot, nil) }
+        }
     }
 
     // MARK: Draining
@@ -234,19 +222,18 @@ package final class EventLoop {
     package func drain(over seconds: Int) {
         stopListening()
         drain = Drain(connections.open.shuffled(), seconds: seconds)
-        ev_timer_start(wakeup.loop, &watchers.pointee.drain)
+        ev_timer_start(wakeup.loop, draining)
     }
 
     private func drainTick() {
-        for socket in drain?.nextWave() ?? [] where connections.isOpen(socket) {
-            let goodbye = Goodbye(code: .restart, reason: "Server is restarting: connect again")
-            if connections[socket.slot].isBackedUp {
-                drain?.waiting[socket.slot] = goodbye
-            } else {
-                leave(socket.slot, goodbye)
-            }
+        owner.woken()  // what was said to them before comes before the goodbye
+        for socket in drain?.nextWave() ?? [] {
+            close(socket, Self.restart.code, reason: Self.restart.reason)
         }
     }
+
+    /// What everybody hears who is here, or still comes, while the loop drains.
+    static let restart = Goodbye(code: .restart, reason: "Server is restarting: connect again")
 
     // MARK: What C calls
 
@@ -262,6 +249,9 @@ package final class EventLoop {
     }
     private static let acceptRetryCallback: clibev_timer_callback = { _, watcher, _ in
         recover(watcher?.pointee.data) { $0.retryAccepting() }
+    }
+    private static let tickCallback: clibev_timer_callback = { _, watcher, _ in
+        recover(watcher?.pointee.data) { $0.tick() }
     }
     private static let drainCallback: clibev_timer_callback = { _, watcher, _ in
         recover(watcher?.pointee.data) { $0.drainTick() }

@@ -16,7 +16,7 @@ struct LibwebsocketsContext: ~Copyable {
     let handle: OpaquePointer
     let vhost: OpaquePointer
     private let protocols: UnsafeMutablePointer<lws_protocols>
-    private let name: UnsafeMutablePointer<CChar>
+    private let texts: [UnsafeMutablePointer<CChar>]
     private let heartbeat: UnsafeMutablePointer<Heartbeat>
 
     /// The library arms its libev timer once and does not rearm it for a nearer moment, so its timeouts come as late as
@@ -34,14 +34,20 @@ struct LibwebsocketsContext: ~Copyable {
 
         static func start(_ heartbeat: UnsafeMutablePointer<Heartbeat>) {
             let context = heartbeat.pointee.context
-            lws_sul_schedule(context, 0, &heartbeat.pointee.timer, callback, microseconds)
+            heartbeat.withMemoryRebound(to: lws_sorted_usec_list_t.self, capacity: 1) { timer in
+                lws_sul_schedule(context, 0, timer, callback, microseconds)
+            }
         }
     }
 
-    /// - Parameter owner: what callbacks recover through `lws_context_user`.
-    init(on loop: OpaquePointer, callback: @escaping LibraryCallback, owner: UnsafeMutableRawPointer) {
+    /// - Parameters:
+    ///   - tls: nil for plain connections.
+    ///   - owner: what callbacks recover through `lws_context_user`.
+    init(
+        on loop: OpaquePointer, tls: TLSFiles?, callback: @escaping LibraryCallback, owner: UnsafeMutableRawPointer
+    ) throws(StartError) {
         lws_set_log_level(0, nil)  // what matters of it we see ourselves, and say in our own log
-        name = Self.copy("fleetwire")
+        let name = Self.copy("fleetwire")
         protocols = .allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)  // the second, empty, ends the list
         protocols[0].name = UnsafePointer(name)
@@ -60,17 +66,28 @@ struct LibwebsocketsContext: ~Copyable {
         info.timeout_secs = 20
         info.gid = -1
         info.uid = -1
+        var texts = [name]
+        if let tls {
+            // Only HTTP/1.1: raw WebSocket writes cannot go over HTTP/2, which the library would offer.
+            texts += [Self.copy(tls.certificate), Self.copy(tls.key), Self.copy("http/1.1")]
+            info.options |= clws_tls_option
+            info.ssl_cert_filepath = UnsafePointer(texts[1])
+            info.ssl_private_key_filepath = UnsafePointer(texts[2])
+            info.alpn = UnsafePointer(texts[3])
+            info.ssl_options_set = clws_no_old_tls
+        }
+        self.texts = texts
 
         var foreignLoop: UnsafeMutableRawPointer? = UnsafeMutableRawPointer(loop)
-        let created: OpaquePointer? = withUnsafePointer(to: clws_no_timers) { policy in
-            info.retry_and_idle_policy = policy
-            return withUnsafeMutablePointer(to: &foreignLoop) { loops in
-                info.foreign_loops = loops
-                return lws_create_context(&info)
-            }
+        clws_set_no_validity_timers(&info)
+        let created: OpaquePointer? = withUnsafeMutablePointer(to: &foreignLoop) { loops in
+            info.foreign_loops = loops  // read while the context is made, not kept
+            return lws_create_context(&info)
         }
         guard let created, let vhost = lws_get_vhost_by_name(created, "default") else {
-            preconditionFailure("lws_create_context failed: is the package libwebsockets-evlib-ev installed?")
+            throw tls.map { StartError(unusable: $0) }
+                ?? StartError(
+                    "make a libwebsockets context: is the package libwebsockets-evlib-ev installed, and is there memory?")
         }
         handle = created
         heartbeat = .allocate(capacity: 1)
@@ -80,11 +97,13 @@ struct LibwebsocketsContext: ~Copyable {
     }
 
     deinit {
-        lws_sul_schedule(handle, 0, &heartbeat.pointee.timer, nil, lws_usec_t(LWS_SET_TIMER_USEC_CANCEL))
+        heartbeat.withMemoryRebound(to: lws_sorted_usec_list_t.self, capacity: 1) { timer in
+            lws_sul_schedule(handle, 0, timer, nil, lws_usec_t(LWS_SET_TIMER_USEC_CANCEL))
+        }
         lws_context_destroy(handle)
         heartbeat.deallocate()
         protocols.deallocate()
-        name.deallocate()
+        for text in texts { text.deallocate() }
     }
 
     private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {

@@ -1,14 +1,6 @@
 import CLinux
 import Glibc
 
-/// A failed system call, with what it was about.
-package struct SystemError: Error, CustomStringConvertible {
-    package let operation: String
-    package let code: Int32
-
-    package var description: String { "\(operation): \(String(cString: strerror(code)))" }
-}
-
 /// A listening socket of our own: the library's cannot hand connections to other threads.
 package struct Listener: Sendable {
     let descriptor: Int32
@@ -18,25 +10,25 @@ package struct Listener: Sendable {
     /// - Parameters:
     ///   - host: a numeric address or a name; the first that resolves is taken.
     ///   - port: 0 for any free one.
-    package init(host: String, port: UInt16) throws(SystemError) {
+    package init(host: String, port: UInt16) throws(StartError) {
         let place = "listen on \(host):\(port)"
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, String(port), &hints, &found) == 0, let address = found else {
-            throw SystemError(operation: place, code: EADDRNOTAVAIL)
+            throw StartError(operation: place, code: EADDRNOTAVAIL)
         }
         defer { freeaddrinfo(found) }
         let flags = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.pointee.ai_family, flags, 0)
-        guard descriptor >= 0 else { throw SystemError(operation: place, code: errno) }
+        guard descriptor >= 0 else { throw StartError(operation: place, code: errno) }
         Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
         // Not SO_REUSEPORT: a second instance on the same port must fail, not share.
         guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0, listen(descriptor, 4096) == 0 else {
             let code = errno
             close(descriptor)
-            throw SystemError(operation: place, code: code)
+            throw StartError(operation: place, code: code)
         }
         self.descriptor = descriptor
         self.port = Self.boundPort(descriptor)
@@ -47,14 +39,17 @@ package struct Listener: Sendable {
         package let descriptor: Int32
         /// Whether the peer is this machine.
         package let isLoopback: Bool
+
+        /// Closes it: nobody wants it any more.
+        func drop() { close(descriptor) }
     }
 
     enum Acceptance {
         case accepted(Accepted)
         /// Nobody is waiting, or the one who was has gone.
         case nobody
-        /// No descriptor or memory is left; the errno.
-        case exhausted(Int32)
+        /// No descriptor or memory is left.
+        case exhausted
     }
 
     /// Takes the next connection.
@@ -67,7 +62,8 @@ package struct Listener: Sendable {
             }
         }
         guard descriptor >= 0 else {
-            return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) ? .exhausted(errno) : .nobody
+            let code = errno
+            return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) ? .exhausted : .nobody
         }
         Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         // The kernel would take some megabytes for each slow consumer before we noticed. It doubles this figure.

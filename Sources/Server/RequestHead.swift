@@ -24,11 +24,11 @@ struct RequestHead {
 
     /// - Throws: the refusal, after which the connection has to be closed: its framing cannot be trusted.
     init(_ wsi: OpaquePointer, bodyBytesMax: Int) throws(Refusal) {
-        guard let (method, path) = Self.methodAndPath(wsi) else {
-            throw Refusal(405, "Method not allowed: use GET, HEAD, POST, PUT or DELETE")
+        guard let (method, token) = Self.methods.first(where: { Header.length($0.token, wsi) > 0 }) else {
+            throw Refusal(405, "Method not allowed: use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
         }
         self.method = method
-        self.path = path
+        path = Header.path(token, wsi)
         guard Self.headBytes(wsi) <= Self.bytesMax else {
             throw Refusal(431, "Request line and headers exceed \(Self.bytesMax) bytes")
         }
@@ -53,73 +53,13 @@ struct RequestHead {
         return length
     }
 
-    private static func methodAndPath(_ wsi: OpaquePointer) -> (HTTPRequest.Method, String)? {
-        var start: UnsafeMutablePointer<CChar>?
-        var length: Int32 = 0
-        let index = lws_http_get_uri_and_method(wsi, &start, &length)
-        guard index >= 0, let start, let method = method(index) else { return nil }
-        let bytes = UnsafeRawBufferPointer(start: start, count: Int(length))
-        return (method, String(decoding: bytes, as: UTF8.self))
-    }
-
-    /// The library numbers methods in the order of its own list.
-    private static func method(_ index: Int32) -> HTTPRequest.Method? {
-        switch Int(index) {
-        case LWSHUMETH_GET: .get
-        case LWSHUMETH_POST: .post
-        case LWSHUMETH_OPTIONS: .options
-        case LWSHUMETH_PUT: .put
-        case LWSHUMETH_PATCH: .patch
-        case LWSHUMETH_DELETE: .delete
-        case LWSHUMETH_HEAD: .head
-        default: nil
-        }
-    }
+    /// The library keeps the path under the method's own name.
+    private static let methods: [(method: HTTPRequest.Method, token: lws_token_indexes)] = [
+        (.post, WSI_TOKEN_POST_URI), (.get, WSI_TOKEN_GET_URI), (.options, WSI_TOKEN_OPTIONS_URI), (.put, WSI_TOKEN_PUT_URI),
+        (.patch, WSI_TOKEN_PATCH_URI), (.delete, WSI_TOKEN_DELETE_URI), (.head, WSI_TOKEN_HEAD_URI),
+    ]
 
     private static func headBytes(_ wsi: OpaquePointer) -> Int {
         (0..<WSI_TOKEN_COUNT.rawValue).reduce(0) { $0 + Header.length(lws_token_indexes($1), wsi) }
-    }
-}
-
-/// Reading the library's header table.
-enum Header {
-    static func length(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> Int {
-        Int(lws_hdr_total_length(wsi, token))
-    }
-
-    /// A header's text; nil when it is absent.
-    static func text(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> String? {
-        let length = length(token, wsi)
-        guard length > 0 else { return nil }
-        return read(length) { lws_hdr_copy(wsi, $0, Int32($1), token) }
-    }
-
-    /// One part of a header that came, or was split, in several.
-    static func fragment(_ index: Int32, of token: lws_token_indexes, _ wsi: OpaquePointer) -> String? {
-        let length = Int(lws_hdr_fragment_length(wsi, token, index))
-        guard length > 0 else { return nil }
-        return read(length) { lws_hdr_copy_fragment(wsi, $0, Int32($1), token, index) }
-    }
-
-    /// The query's parameters, decoded. One without a value has the empty one.
-    static func query(_ wsi: OpaquePointer) -> [(name: String, value: String)] {
-        var parameters: [(name: String, value: String)] = []
-        guard length(WSI_TOKEN_HTTP_URI_ARGS, wsi) > 0 else { return [] }
-        var index: Int32 = 0
-        while let text = fragment(index, of: WSI_TOKEN_HTTP_URI_ARGS, wsi) {
-            let split = text.utf8.firstIndex(of: UInt8(ascii: "=")) ?? text.endIndex
-            parameters.append((String(text[..<split]), String(text[split...].dropFirst())))
-            index += 1
-        }
-        return parameters
-    }
-
-    private static func read(_ length: Int, _ copy: (UnsafeMutablePointer<CChar>?, Int) -> Int32) -> String? {
-        // One more: the library ends what it copies with a zero.
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
-            let count = copy(buffer.baseAddress, length + 1)
-            guard count >= 0 else { return nil }
-            return String(decoding: UnsafeRawBufferPointer(buffer)[..<Int(count)], as: UTF8.self)
-        }
     }
 }

@@ -7,6 +7,10 @@ package struct UpgradeRequest {
     package let path: String
     /// Percent-decoded, in the order written.
     package let query: [(name: String, value: String)]
+    /// The `Origin` header: which page a browser opens it for.
+    package let origin: String?
+    /// Whether it came over TLS, here or at the proxy in front.
+    package let isSecure: Bool
 }
 
 /// What becomes of a WebSocket that has opened.
@@ -23,12 +27,16 @@ package protocol SocketOwner: AnyObject {
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission
     /// An admitted WebSocket has sent one whole text message.
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID)
+    /// An admitted WebSocket has answered a ping.
+    func heard(from socket: SocketID)
     /// An admitted WebSocket has gone; the id is not used again until this returns.
     func closed(_ socket: SocketID)
     /// A request is complete.
     func answer(_ request: HTTPRequest) -> HTTPResponse
     /// The listener has a new connection; somebody has to adopt it.
     func accepted(_ connection: Listener.Accepted)
+    /// About a second has passed.
+    func ticked()
     /// Somebody called the wake-up.
     func woken()
     /// All that was ready has been handled; the loop is about to sleep.

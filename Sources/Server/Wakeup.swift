@@ -10,7 +10,9 @@ package final class Wakeup: Sendable {
     private let asyncAddress: UInt
 
     package init() {
-        guard let loop = ev_loop_new(UInt32(EVFLAG_AUTO)) else { preconditionFailure("ev_loop_new: no event backend") }
+        guard let loop = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
+            fatalError("ev_loop_new: no descriptors or memory for an event loop")  // nothing could run, not even the refusal
+        }
         loopAddress = UInt(bitPattern: loop)
         asyncAddress = UInt(bitPattern: UnsafeMutablePointer<ev_async>.allocate(capacity: 1))
     }

@@ -44,6 +44,7 @@ extension Action: CustomStringConvertible {
             let channels = publications.map(\.channel.text).joined(separator: ", ")
             return "publish(\(channels)\(sender.map { ", except \($0)" } ?? "")) in app \(app)"
         case .closed(let socket): return "closed(\(socket))"
+        default: return "\(input)"
         }
     }
 }

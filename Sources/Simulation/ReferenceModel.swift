@@ -28,6 +28,7 @@ struct ReferenceModel {
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender) }
         case .closed(let socket): connections[socket] = nil
+        default: break
         }
     }
 

@@ -75,6 +75,7 @@ struct Trace: Equatable, Sendable {
             note(4)
             note(socket)
             note(frame)
+        default: break
         }
     }
 }

@@ -27,7 +27,7 @@ struct World {
     init(_ scenario: Scenario, seed: UInt64, steps: Int, fault: Fault) {
         self.scenario = scenario
         self.fault = fault
-        hub = Hub(loopCount: scenario.loopCount, appCount: scenario.appCount)
+        hub = Hub(loopCount: scenario.loopCount, apps: Array(repeating: AppRules(), count: scenario.appCount))
         loops = Array(repeating: Loop(), count: scenario.loopCount)
         summary = Summary(seed: seed, steps: steps, loopCount: scenario.loopCount)
     }
@@ -137,6 +137,7 @@ struct World {
         case .publish(let publications, _, _):
             for publication in publications { try checkLoops(of: publication.channel) }
         case .closed: try checkAllLoops()
+        default: break
         }
         try checkers.check(hub, against: model)
     }

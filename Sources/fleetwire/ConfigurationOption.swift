@@ -4,8 +4,11 @@ import Glibc
 
 /// `--config FILE`, for every command that reads the configuration.
 struct ConfigurationOption: ParsableArguments {
-    @Option(name: .customLong("config"), help: "The configuration file.")
-    var file = "config/fleetwire.yaml"
+    @Option(
+        name: .customLong("config"), help: "The configuration file; by default $FLEETWIRE_CONFIG, else config/fleetwire.yaml.")
+    private var given: String?
+
+    var file: String { given ?? Environment.all["FLEETWIRE_CONFIG"] ?? "config/fleetwire.yaml" }
 
     /// The settings, with what the environment overrides. A bad configuration ends the process with status 78
     /// (EX_CONFIG) and a line per problem.

@@ -45,9 +45,9 @@ struct Send: ParsableCommand {
             ]
         }
         let text = SigningText.request(method: "POST", path: path, query: query)
-        let signature = HMACKey(secret: app.secret).signature(of: text)
+        let signature = HMACKey(secret: app.secrets[0]).signature(of: text)
         let parameters = (query + [(name: "auth_signature", value: signature)]).map { "\($0.name)=\($0.value)" }
-        let server = url ?? "http://\(settings.server.host):\(settings.server.port)"
+        let server = url ?? "http\(settings.server.tls.isEnabled ? "s" : "")://\(settings.server.urlHost):\(settings.server.port)"
         do {
             let answer = try Post.json(body, to: server + path + "?" + parameters.joined(separator: "&"), timeoutSeconds: 10)
             let text = answer.body.last == "\n" ? String(answer.body.dropLast()) : answer.body

@@ -3,6 +3,7 @@ import Configuration
 import Gateway
 import Glibc
 import Observability
+import Server
 
 /// `fleetwire serve`: the gateway, until SIGTERM or SIGINT.
 struct Serve: ParsableCommand {
@@ -18,14 +19,14 @@ struct Serve: ParsableCommand {
         if let port { settings.server.port = Int(port) }
         let log = Log(settings.log)
         let service: Service
-        do {
+        do throws(StartError) {
             service = try Service(settings: settings, log: log)
         } catch {
-            StandardError.print("fleetwire: cannot \(error); is another instance running?")
-            throw ExitCode.failure
+            let hint = error.isAddressInUse ? "; is another instance running?" : ""
+            StandardError.print("fleetwire: cannot \(error)\(hint)")
+            throw error.isConfiguration ? ExitCode(EX_CONFIG) : ExitCode.failure
         }
-        let host = settings.server.host.contains(":") ? "[\(settings.server.host)]" : settings.server.host
-        print("Fleetwire \(Fleetwire.version) listening on \(host):\(service.port)")
+        print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
         fflush(nil)  // a pipe would keep the line to itself
         service.runUntilSignalled()
     }

@@ -16,6 +16,7 @@ struct Simulate: ParsableCommand {
 
     func validate() throws {
         guard steps >= 0 else { throw ValidationError("--steps: expected 0 or more") }
+        guard !seed.addingReportingOverflow(seeds).overflow else { throw ValidationError("--seed: too large to count up from") }
     }
 
     func run() throws {

@@ -22,6 +22,15 @@ import Testing
         #expect(paths(of: written) == Set(reader.keys.names))
     }
 
+    @Test("What stands there as a comment may take the place of what it replaces")
+    func alternative() throws {
+        let text = try TextFile.content(of: Self.path)
+        let secrets = text.replacing(/\ +secret: [^\n]*\n/, with: "").replacing("    # secrets:", with: "    secrets:")
+        var expected = Settings()
+        expected.apps[0].secrets = ["new", "old"]
+        #expect(try read(secrets).get() == expected)
+    }
+
     @Test("Every key with a value has a comment beside it")
     func comments() throws {
         let lines = try TextFile.content(of: Self.path).split(separator: "\n")
@@ -30,7 +39,7 @@ import Testing
         }
     }
 
-    /// A line `key:` or `key: value` of a file in block style.
+    /// A line `key:` or `key: value` of a file in block style, or such a line as a comment, which takes another's place.
     private struct Line {
         let indentation: Int
         let startsElement: Bool
@@ -38,8 +47,8 @@ import Testing
         let hasValue: Bool
 
         init?(_ line: Substring) {
-            guard let match = line.wholeMatch(of: /( *)(- )?([a-z_]+):( +[^# ].*| *#.*|)/) else { return nil }
-            startsElement = match.2 != nil
+            guard let match = line.wholeMatch(of: /( *)(- |# )?([a-z_]+):( +[^# ].*| *#.*|)/) else { return nil }
+            startsElement = match.2 == "- "
             indentation = match.1.count + (startsElement ? 2 : 0)
             key = String(match.3)
             hasValue = match.4.contains { $0 != " " } && match.4.first { $0 != " " } != "#"

@@ -26,6 +26,9 @@ import Testing
             "c.yaml:1: metrics.prefix: expected lower-case letters, digits and _, with no digit first, found \"9\""),
         Case("log: {level: INFO}", "c.yaml:1: log.level: expected debug, info, warning or error, found \"INFO\""),
         Case("log: {format: xml}", "c.yaml:1: log.format: expected json or text, found \"xml\""),
+        Case(
+            "apps: [{id: a, key: b, secret: c, limits: {over_quota_close: 04100}}]",
+            "c.yaml:1: apps[0].limits.over_quota_close: expected 4100 or 4004, found \"04100\""),
         Case("log: {format: !yes json}", "c.yaml:1: log.format: expected json or text, found a value tagged \"!yes\""),
         Case(
             "apps: [{id: a, key: b, secret: c, enabled: yes}]",
@@ -69,7 +72,7 @@ import Testing
         Case(
             "apps:\n- {enabled: true}", "c.yaml:2: apps[0].id: expected 1 to 64 letters, digits, _ or -, found nothing",
             "c.yaml:2: apps[0].key: expected 1 to 64 letters, digits, _ or -, found nothing",
-            "c.yaml:2: apps[0].secret: expected a text that is not empty, found nothing"),
+            "c.yaml:2: apps[0]: expected either secret or secrets, found neither"),
         Case(
             "apps: [{id: a b, key: \"\", secret: \"\"}]",
             "c.yaml:1: apps[0].id: expected 1 to 64 letters, digits, _ or -, found \"a b\"",
@@ -80,6 +83,60 @@ import Testing
             "c.yaml:3: apps[1].key: expected a unique key, found \"a\", which apps[0].key has",
             "c.yaml:4: apps[2].id: expected a unique id, found \"1\", which apps[0].id has"),
     ]
+
+    static let eitherSecret = [
+        Case(app("secret: x, secrets: [y]"), "c.yaml:1: apps[0]: expected either secret or secrets, found both"),
+        Case(app("enabled: true"), "c.yaml:1: apps[0]: expected either secret or secrets, found neither"),
+        Case(app("secret: ~"), "c.yaml:1: apps[0].secret: expected a text that is not empty, found nothing"),
+        Case(app("secret: [x]"), "c.yaml:1: apps[0].secret: expected a text that is not empty, found a list"),
+        Case(app("secrets: x"), "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 texts, found a text"),
+        Case(app("secrets: []"), "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 texts, found an empty list"),
+        Case(
+            app("secrets: [\(Array(repeating: "x", count: 11).joined(separator: ", "))]"),
+            "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 texts, found one of 11"),
+        Case(
+            "apps:\n- id: a\n  key: b\n  secrets:\n  - x\n  - \"\"\n  - {y: z}",
+            "c.yaml:6: apps[0].secrets[1]: expected a text that is not empty, found \"\"",
+            "c.yaml:7: apps[0].secrets[2]: expected a text that is not empty, found a map"),
+    ]
+
+    static let origin = "expected \"*\" or an origin such as https://example.com:8443 or https://*.example.com"
+    static let origins = [
+        Case(
+            app("secret: x, allowed_origins: []"),
+            "c.yaml:1: apps[0].allowed_origins: expected a list of at least one text, found an empty list"),
+        Case(
+            app("secret: x, allowed_origins: '*'"),
+            "c.yaml:1: apps[0].allowed_origins: expected a list of at least one text, found a text"),
+        Case(
+            app("secret: x, allowed_origins: ['*', example.com, https://a/, ~]"),
+            "c.yaml:1: apps[0].allowed_origins[1]: \(origin), found \"example.com\"",
+            "c.yaml:1: apps[0].allowed_origins[2]: \(origin), found \"https://a/\"",
+            "c.yaml:1: apps[0].allowed_origins[3]: \(origin), found nothing"),
+    ]
+
+    static let tlsFiles = [
+        Case(
+            "server:\n  tls:\n    certificate: c.pem",
+            "c.yaml:2: server.tls.key: expected a file to go with server.tls.certificate, found nothing"),
+        Case(
+            "server:\n  tls:\n    certificate: ''\n    key: c.pem",
+            "c.yaml:3: server.tls.certificate: expected a file to go with server.tls.key, found nothing"),
+        Case(
+            "server: {tls: {certificate: c.pem, key: tls/k.pem}}",
+            "c.yaml:1: server.tls.key: cannot read \"tls/k.pem\": No such file or directory"),
+        Case(
+            "server: {tls: {certificate: c.pem, key: [k.pem]}}",
+            "c.yaml:1: server.tls.key: expected a file's path, found a list"),
+        Case(
+            "server: {tls: {certificate: none.pem}}",
+            "c.yaml:1: server.tls.certificate: cannot read \"none.pem\": No such file or directory"),
+    ]
+
+    /// An app with what an app must have, but for its secret.
+    private static func app(_ rest: String) -> String {
+        "apps: [{id: a, key: b, \(rest)}]"
+    }
 
     static let invalidYAML = [
         Case(
@@ -99,9 +156,9 @@ import Testing
 
     @Test(
         "A mistake is reported with its place, what was expected and what was found",
-        arguments: wrongValues + wrongShapes + unknownKeys + apps + invalidYAML)
+        arguments: wrongValues + wrongShapes + unknownKeys + apps + eitherSecret + origins + tlsFiles + invalidYAML)
     func mistake(_ example: Case) {
-        #expect(problems(example.yaml) == example.lines)
+        #expect(problems(example.yaml, files: ["c.pem": ""]) == example.lines)
     }
 
     @Test("All problems are reported at once, in the order of the file, then of the environment")
@@ -123,6 +180,16 @@ import Testing
                 "FLEETWIRE_SERVER_PORT: expected an integer from 0 to 65535, found \"x\"",
                 "FLEETWIRE_NOTHING: unknown variable; did you mean FLEETWIRE_LOG_LEVEL?",
             ])
+    }
+
+    @Test("A file that a variable names is reported there, the one that is missing beside it in the file")
+    func tlsVariables() {
+        #expect(
+            problems("server: {}", ["FLEETWIRE_SERVER_TLS_KEY": "none"])
+                == ["FLEETWIRE_SERVER_TLS_KEY: cannot read \"none\": No such file or directory"])
+        #expect(
+            problems("log: {}", ["FLEETWIRE_SERVER_TLS_KEY": "k.pem"], files: ["k.pem": ""])
+                == ["c.yaml:1: server.tls.certificate: expected a file to go with server.tls.key, found nothing"])
     }
 
     @Test("The environment is checked even when the file is no YAML")
@@ -148,6 +215,11 @@ import Testing
             Case("server: {port: \"${PASSWORD}\"}", "found \"${PASSWORD}\", a value of 7 characters"),
             Case("log: {level: \"file:password\"}", "found \"file:password\", a value of 7 characters"),
             Case("apps: [{id: a, key: a, secret: {hunter2: 1}}]", "found a map"),
+            Case("apps: [{id: a, key: a, secrets: [{hunter2: 1}]}]", "found a map"),
+            Case("apps: [{id: a, key: a, secrets: hunter2}]", "found a text"),
+            Case("apps: [{id: a, key: a, secret: hunter2, secrets: [hunter2]}]", "found both"),
+            Case("apps: [{id: a, key: a, secret: a, allowed_origins: [\"${PASSWORD}\"]}]", "a value of 7 characters"),
+            Case("server: {tls: {key: \"file:password\"}}", "cannot read \"file:password\", a value of 7 characters"),
             Case("apps: [{id: a, key: a, secret: 'hunter2\n", "not valid YAML"),
         ])
     func secrets(_ example: Case) {

@@ -7,15 +7,22 @@ import Testing
     func everyScalar() throws {
         let environment = [
             "FLEETWIRE_SERVER_HOST": "0.0.0.0", "FLEETWIRE_SERVER_PORT": "0", "FLEETWIRE_SERVER_LOOPS": "3",
-            "FLEETWIRE_SERVER_DRAIN_SECONDS": "300", "FLEETWIRE_METRICS_PREFIX": "gate",
+            "FLEETWIRE_SERVER_DRAIN_SECONDS": "300", "FLEETWIRE_SERVER_ACTIVITY_SECONDS": "30",
+            "FLEETWIRE_SERVER_BEHIND_PROXY": "true", "FLEETWIRE_SERVER_TLS_CERTIFICATE": "a.pem",
+            "FLEETWIRE_SERVER_TLS_KEY": "/b.pem", "FLEETWIRE_METRICS_PREFIX": "gate",
             "FLEETWIRE_METRICS_TOKEN": "t", "FLEETWIRE_LOG_LEVEL": "debug", "FLEETWIRE_LOG_FORMAT": "text",
         ]
-        let settings = try read("server: {port: 1, loops: 1}\nlog: {level: error}", environment).get()
+        let yaml = "server: {port: 1, loops: 1, tls: {certificate: gone.pem}}\nlog: {level: error}"
+        let settings = try read(yaml, environment, files: ["a.pem": "", "/b.pem": ""]).get()
         var expected = Settings()
         expected.server.host = "0.0.0.0"
         expected.server.port = 0
         expected.server.loops = 3
         expected.server.drainSeconds = 300
+        expected.server.activitySeconds = 30
+        expected.server.behindProxy = true
+        expected.server.tls.certificate = "a.pem"
+        expected.server.tls.key = "/b.pem"
         expected.metrics.prefix = "gate"
         expected.metrics.token = "t"
         expected.log.level = .debug

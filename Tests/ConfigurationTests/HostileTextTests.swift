@@ -29,6 +29,7 @@ import Testing
             " ", "  ", "\n", "\n  ", ":", ": ", "- ", "{", "}", "[", "]", ",", "\"", "'", "#", "&a ", "*a", "!", "!!int ",
             "|", ">", "?", "%", "@", "`", "\t", "\0", "\r\n", "~", "${A}", "${", "$${", "file:a", "\u{FEFF}", "é", "\u{301}",
             "\u{1F69A}", "---", "...", "<<", "server", "port", "apps", "id", "secret", "limits", "log", "1", "0x1", "true",
+            "secrets", "allowed_origins", "tls", "key",
         ]
         var dice = Dice(state: seed)
         for _ in 0..<400 {

@@ -44,6 +44,7 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         IntegerKey(path: "server.port", value: { $0.server.port }, range: 0...65_535),
         IntegerKey(path: "server.loops", value: { $0.server.loops }, range: 0...64),
         IntegerKey(path: "server.drain_seconds", value: { $0.server.drainSeconds }, range: 0...300),
+        IntegerKey(path: "server.activity_seconds", value: { $0.server.activitySeconds }, range: 1...3_600),
     ]
     static let limits = [
         limit("event_bytes", 1...1_048_576) { $0.limits.eventBytes },
@@ -51,6 +52,13 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         limit("name_length", 1...200) { $0.limits.nameLength },
         limit("message_bytes", 1_024...16_777_216) { $0.limits.messageBytes },
         limit("outbox_bytes", 65_536...1_073_741_824) { $0.limits.outboxBytes },
+        limit("connections", 0...1_000_000) { $0.limits.connections },
+        limit("subscriptions", 1...100_000) { $0.limits.subscriptions },
+        limit("batch_events", 1...1_000) { $0.limits.batchEvents },
+        limit("presence_members", 1...100_000) { $0.limits.presenceMembers },
+        limit("presence_info_bytes", 0...65_536) { $0.limits.presenceInfoBytes },
+        limit("client_events_per_second", 1...1_000) { $0.limits.clientEventsPerSecond },
+        limit("cache_bytes", 0...1_073_741_824) { $0.limits.cacheBytes },
     ]
 
     private static func limit(

@@ -36,6 +36,18 @@ import Testing
         #expect(settings.apps == [Settings.App(id: "a", key: "b", secret: "s3cret")])
     }
 
+    @Test("TLS files are found beside the configuration, or where they say")
+    func tls() throws {
+        let directory = try Directory([
+            "c.yaml": Data("server: {tls: {certificate: c.pem, key: \"${KEY}\"}}".utf8), "c.pem": Data(), "k.pem": Data(),
+        ])
+        let (file, key) = (directory.path + "/c.yaml", directory.path + "/k.pem")
+        let settings = try Settings.load(file: file, environment: ["KEY": key])
+        #expect(settings.server.tls.certificate == directory.path + "/c.pem")
+        #expect(settings.server.tls.key == key)
+        #expect(settings.server.tls.isEnabled)
+    }
+
     @Test("A file that cannot be read is an error that names it")
     func unreadable() throws {
         let directory = try Directory(["bytes": Data([0x61, 0xFF]), "c.yaml": Data("log: {level: file:none}".utf8)])

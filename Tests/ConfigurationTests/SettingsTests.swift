@@ -10,9 +10,19 @@ import Testing
         #expect(settings.server.port == 6001)
         #expect(settings.server.loops == 0)
         #expect(settings.server.drainSeconds == 10)
+        #expect(settings.server.activitySeconds == 120)
+        #expect(!settings.server.behindProxy)
+        #expect(!settings.server.tls.isEnabled)
         #expect(settings.apps == [Settings.App(id: "1001", key: "key1", secret: "secret1")])
+        #expect(settings.apps[0].secrets == ["secret1"])
         #expect(settings.apps[0].enabled)
+        #expect(!settings.apps[0].clientEvents)
+        #expect(!settings.apps[0].subscriptionCounts)
+        #expect(!settings.apps[0].tlsOnly)
+        #expect(settings.apps[0].allowedOrigins == ["*"])
         #expect(settings.apps[0].limits.eventBytes == 10_240)
+        #expect(settings.apps[0].limits.connections == 0)
+        #expect(settings.apps[0].limits.overQuotaClose == .overCapacity)
         #expect(settings.metrics.prefix == "fleetwire")
         #expect(settings.metrics.token == "")
         #expect(settings.log.level == .info)
@@ -29,31 +39,54 @@ import Testing
     @Test("Every key reaches its field")
     func everyKey() throws {
         let yaml = """
-            server: {host: "::1", port: 1, loops: 2, drain_seconds: 3}
+            server:
+              {host: "::1", port: 1, loops: 2, drain_seconds: 3, activity_seconds: 4, behind_proxy: true,
+               tls: {certificate: c.pem, key: k.pem}}
             apps:
-              - {id: a, key: b, secret: c, enabled: false}
+              - {id: a, key: b, secret: c, enabled: false, client_events: true, subscription_counts: true, tls_only: true}
               - id: 1001
                 key: 0x1F
-                secret: 007
-                limits: {event_bytes: 1, channels_per_event: 2, name_length: 3, message_bytes: 1025, outbox_bytes: 65537}
+                secrets: [007, d]
+                allowed_origins: [https://a.example, "http://*.b:80"]
+                limits:
+                  {event_bytes: 1, channels_per_event: 2, name_length: 3, message_bytes: 1025, outbox_bytes: 65537,
+                   connections: 4, over_quota_close: 4004, subscriptions: 5, batch_events: 6, presence_members: 7,
+                   presence_info_bytes: 8, client_events_per_second: 9, cache_bytes: 11}
             metrics: {prefix: _gate_2, token: t}
             log: {level: error, format: text}
             """
-        let settings = try read(yaml).get()
+        let settings = try read(yaml, files: ["c.pem": "", "k.pem": ""]).get()
         var expected = Settings()
         expected.server.host = "::1"
         expected.server.port = 1
         expected.server.loops = 2
         expected.server.drainSeconds = 3
+        expected.server.activitySeconds = 4
+        expected.server.behindProxy = true
+        expected.server.tls.certificate = "c.pem"
+        expected.server.tls.key = "k.pem"
         expected.apps = [
             Settings.App(id: "a", key: "b", secret: "c"), Settings.App(id: "1001", key: "0x1F", secret: "007"),
         ]
         expected.apps[0].enabled = false
+        expected.apps[0].clientEvents = true
+        expected.apps[0].subscriptionCounts = true
+        expected.apps[0].tlsOnly = true
+        expected.apps[1].secrets = ["007", "d"]
+        expected.apps[1].allowedOrigins = ["https://a.example", "http://*.b:80"]
         expected.apps[1].limits.eventBytes = 1
         expected.apps[1].limits.channelsPerEvent = 2
         expected.apps[1].limits.nameLength = 3
         expected.apps[1].limits.messageBytes = 1025
         expected.apps[1].limits.outboxBytes = 65_537
+        expected.apps[1].limits.connections = 4
+        expected.apps[1].limits.overQuotaClose = .overQuota
+        expected.apps[1].limits.subscriptions = 5
+        expected.apps[1].limits.batchEvents = 6
+        expected.apps[1].limits.presenceMembers = 7
+        expected.apps[1].limits.presenceInfoBytes = 8
+        expected.apps[1].limits.clientEventsPerSecond = 9
+        expected.apps[1].limits.cacheBytes = 11
         expected.metrics.prefix = "_gate_2"
         expected.metrics.token = "t"
         expected.log.level = .error
@@ -79,8 +112,19 @@ import Testing
         }
     }
 
-    @Test("Every level and format is accepted")
+    @Test("A list may be as long as it says", arguments: [1, 10])
+    func secrets(count: Int) throws {
+        let list = (0..<count).map { "s\($0)" }
+        let yaml = "apps: [{id: a, key: b, secrets: [\(list.joined(separator: ", "))]}]"
+        #expect(try read(yaml).get().apps[0].secrets == list)
+    }
+
+    @Test("Every level, format and close code is accepted")
     func choices() throws {
+        for code in [4100, 4004] {
+            let yaml = "apps: [{id: a, key: b, secret: c, limits: {over_quota_close: \(code)}}]"
+            #expect(try read(yaml).get().apps[0].limits.overQuotaClose.rawValue == code)
+        }
         for level in Settings.Log.Level.allCases {
             #expect(try read("log: {level: \(level.rawValue)}").get().log.level == level)
         }

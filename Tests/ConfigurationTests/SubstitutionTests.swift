@@ -58,9 +58,17 @@ import Testing
         let settings = try read(yaml, environment, files: ["app.secret": "s\n", "token": "t"]).get()
         #expect(settings.server.port == 0)
         #expect(settings.apps[0].id == "7")
-        #expect(settings.apps[0].secret == "s")
+        #expect(settings.apps[0].secrets == ["s"])
         #expect(!settings.apps[0].enabled)
         #expect(settings.metrics.token == "t")
+    }
+
+    @Test("The parts of a list can come from outside, each by itself")
+    func lists() throws {
+        let yaml = "apps: [{id: a, key: k, secrets: [\"${NEW}\", file:old], allowed_origins: [\"https://${HOST}\"]}]"
+        let settings = try read(yaml, ["NEW": "n", "HOST": "*.example.com"], files: ["old": "o\n"]).get()
+        #expect(settings.apps[0].secrets == ["n", "o"])
+        #expect(settings.apps[0].allowedOrigins == ["https://*.example.com"])
     }
 
     @Test("A variable that is not set is reported at the value that wants it")

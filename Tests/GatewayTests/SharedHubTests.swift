@@ -1,4 +1,5 @@
 import FanOut
+import HTTPAPI
 import PusherProtocol
 import Server
 import Testing
@@ -6,11 +7,11 @@ import Testing
 @testable import Gateway
 
 @Suite struct SharedHubTests {
-    private let hub = SharedHub(wakeups: [Wakeup(), Wakeup()], appCount: 1)
+    private let hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules()])
 
     @Test func putsEveryEffectInTheMailboxOfItsLoop() throws {
         let (near, far) = try subscribers()
-        #expect(publish("news"))
+        #expect(try publish("news"))
         #expect(instructions(of: 0).suffix(1) == [.fanOut(frame, 0, except: nil)], "the caller's own loop has no shortcut")
         #expect(instructions(of: 1).suffix(1) == [.fanOut(frame, 0, except: nil)])
         #expect(near.loop == 0 && far.loop == 1)
@@ -20,14 +21,14 @@ import Testing
         _ = try subscribers()
         fill(loop: 1)
         let depth = hub.mailboxes[0].depth
-        #expect(!publish("news"))
+        #expect(try !publish("news"))
         #expect(hub.mailboxes[0].depth == depth, "nobody gets what was refused")
     }
 
     @Test func publishesWhileAMailboxIsFullThatItDoesNotNeed() throws {
         _ = try subscribers()
         fill(loop: 1)
-        #expect(publish("elsewhere"))
+        #expect(try publish("elsewhere"))
     }
 
     @Test func takesJoinsLeavesAndClosesWhateverTheDepth() throws {
@@ -36,18 +37,18 @@ import Testing
         hub.apply(.subscribe(far, try grant("another", to: far)), from: 1)
         hub.apply(.closed(far), from: 1)
         #expect(instructions(of: 1).suffix(2) == [.leave(0, far), .leave(1, far)])
-        #expect(hub.counts.subscriptions == 1)
+        #expect(hub.read { $0.subscriptionCount } == 1)
     }
 
     // MARK: The scene: a connection on each of two loops, both subscribed to `news`
 
-    private let frame = Frame(text: Array("{}".utf8))
+    private let frame = Frame(text: Array(#"{"event":"e","channel":"news","data":"d"}"#.utf8))
 
     private func subscribers() throws -> (SocketID, SocketID) {
         var random = SystemRandomNumberGenerator()
         let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
         for socket in sockets {
-            hub.apply(.opened(socket, app: 0), from: socket.loop)
+            #expect(hub.open(socket, app: 0))
             hub.apply(.subscribe(socket, try grant("news", to: socket)), from: socket.loop)
         }
         return (sockets[0], sockets[1])
@@ -57,10 +58,11 @@ import Testing
         try SubscriptionRequest(channel: channel).grant(to: socket, key: "", limits: Limits()) { _, _ in false }
     }
 
-    private func publish(_ channel: String) -> Bool {
-        let name = ChannelName(channel, lengthMax: 200)
-        let publications = name.map { [Hub.Publication(channel: $0, frame: frame)] } ?? []
-        return hub.publish(publications, app: 0, except: nil, from: 0)
+    private func publish(_ channel: String) throws -> Bool {
+        let body = Array(#"{"name":"e","channel":"\#(channel)","data":"d"}"#.utf8)
+        let event = try body.withUnsafeBytes { try EventRequest($0, limits: Limits()) }
+        if case .published = hub.publish(PublishOrder(events: [event], isBatch: false), app: 0, from: 0) { return true }
+        return false
     }
 
     private func fill(loop: Int) {

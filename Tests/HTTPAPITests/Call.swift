@@ -1,3 +1,4 @@
+import FanOut
 import HTTPAPI
 import PusherProtocol
 import Signing
@@ -65,8 +66,12 @@ struct Call {
 extension Application {
     static func example(
         index: Int = 0, id: String = "1001", key: String = "key1", secret: String = "secret1", isEnabled: Bool = true,
-        limits: Limits = Limits()
+        limits: Limits = Limits(), secrets: [String]? = nil, origins: [String] = ["*"]
     ) -> Application {
-        Application(index: index, id: id, key: key, secret: secret, isEnabled: isEnabled, limits: limits)
+        var rules = AppRules()
+        rules.limits = limits
+        return Application(
+            index: index, id: id, key: key, secrets: secrets ?? [secret], isEnabled: isEnabled,
+            origins: AllowedOrigins(origins), rules: rules)
     }
 }

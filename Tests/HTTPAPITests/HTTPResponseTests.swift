@@ -64,7 +64,7 @@ import Testing
     }
 
     static let reasons: [(status: Int, reason: String)] = [
-        (200, "OK"), (202, "Accepted"), (400, "Bad Request"), (401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"),
+        (200, "OK"), (400, "Bad Request"), (401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"),
         (405, "Method Not Allowed"), (409, "Conflict"), (411, "Length Required"), (413, "Content Too Large"),
         (426, "Upgrade Required"), (431, "Request Header Fields Too Large"), (501, "Not Implemented"),
         (503, "Service Unavailable"),

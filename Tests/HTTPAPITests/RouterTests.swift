@@ -7,6 +7,9 @@ import Testing
     private enum Reply: Equatable {
         case answer(HTTPResponse)
         case publish([String], app: Int, except: SocketID?)
+        case batch([[String]], app: Int)
+        case ask(String, app: Int)
+        case terminate(String, app: Int)
         case readiness
         case metrics
     }
@@ -23,8 +26,14 @@ import Testing
         return call.asRequest(authorization: authorization, isLoopback: isLoopback) { request in
             switch router.outcome(of: request, now: Call.now) {
             case .answer(let response): .answer(response)
-            case .publish(let publications, let app, let except):
-                .publish(publications.map(\.channel.text), app: app, except: except)
+            case .publish(let order, let app):
+                if order.events.count == 1 {
+                    .publish(order.events[0].publications.map(\.channel.text), app: app, except: order.events[0].except)
+                } else {
+                    .batch(order.events.map { $0.publications.map(\.channel.text) }, app: app)
+                }
+            case .ask(let question, let app): .ask("\(question)", app: app)
+            case .terminate(let userID, let app): .terminate(userID, app: app)
             case .readiness: .readiness
             case .metrics: .metrics
             }

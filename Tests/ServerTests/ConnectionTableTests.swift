@@ -13,8 +13,8 @@ import Testing
             let socket = table.add(handle(slot + 1), loop: 3)
             #expect(socket.loop == 3 && socket.slot == slot)
             #expect(table[slot].socket == socket)
-            #expect(table.handle(of: socket) == handle(slot + 1))
-            #expect(table.isOpen(socket))
+            #expect(table[slot].wsi == handle(slot + 1))
+            #expect(table.state(of: socket) == .open)
             #expect(table.count == slot + 1)
         }
     }
@@ -43,10 +43,10 @@ import Testing
         var table = ConnectionTable()
         let first = table.add(handle(1), loop: 0)
         table.remove(slot: first.slot)
-        #expect(!table.isOpen(first) && table.handle(of: first) == nil)
+        #expect(table.state(of: first) == nil)
         let second = table.add(handle(2), loop: 0)
-        #expect(!table.isOpen(first) && table.handle(of: first) == nil)
-        #expect(table.isOpen(second) && table.handle(of: second) == handle(2))
+        #expect(table.state(of: first) == nil)
+        #expect(table.state(of: second) == .open && table[second.slot].wsi == handle(2))
     }
 
     @Test func knowsNobodyItHasNotNamed() throws {
@@ -54,7 +54,7 @@ import Testing
         let known = table.add(handle(1), loop: 1)
         for text in ["1.16777216", "\(known.salt).0", "\(known.salt).33554432", "\(known.salt).4294967295"] {
             let stranger = try #require(SocketID(text))
-            #expect(stranger == known || (!table.isOpen(stranger) && table.handle(of: stranger) == nil), "\(text)")
+            #expect(stranger == known || table.state(of: stranger) == nil, "\(text)")
         }
     }
 
@@ -62,8 +62,8 @@ import Testing
         var table = ConnectionTable()
         let socket = table.add(handle(1), loop: 0)
         table[socket.slot].state = .closing
-        #expect(!table.isOpen(socket))
-        #expect(table.handle(of: socket) == handle(1))
+        #expect(table.state(of: socket) == .closing)
+        #expect(table[socket.slot].wsi == handle(1))
         #expect(table.count == 1)
     }
 

@@ -36,14 +36,14 @@ import Testing
     @Test func saysWhichPortIsTaken() throws {
         let first = try Listener(host: "127.0.0.1", port: 0)
         defer { first.stop() }
-        let error = try #require(throws: SystemError.self) { try Listener(host: "127.0.0.1", port: first.port) }
-        #expect(error.code == EADDRINUSE)
+        let error = try #require(throws: StartError.self) { try Listener(host: "127.0.0.1", port: first.port) }
+        #expect(error.isAddressInUse)
         #expect("\(error)" == "listen on 127.0.0.1:\(first.port): Address already in use")
     }
 
     @Test func saysWhichAddressIsNotItsOwn() throws {
         // RFC 5737: an address for documentation is nobody's.
-        let error = try #require(throws: SystemError.self) { try Listener(host: "192.0.2.1", port: 0) }
+        let error = try #require(throws: StartError.self) { try Listener(host: "192.0.2.1", port: 0) }
         #expect("\(error)" == "listen on 192.0.2.1:0: Cannot assign requested address")
     }
 

@@ -10,12 +10,12 @@ import Testing
 
     @Test func givesFramesBackInTheirOrderAndOnce() {
         var outbox = Outbox()
-        #expect(outbox.isEmpty && outbox.next() == nil)
+        #expect(outbox.isEmpty && outbox.nextFrame() == nil)
         let frames = (0..<100).map { Frame(text: Array("\($0)".utf8)) }
         for frame in frames { #expect(outbox.enqueue(frame, bytesMax: .max) == .queued) }
         #expect(!outbox.isEmpty)
-        for frame in frames { #expect(outbox.next() == frame) }
-        #expect(outbox.isEmpty && outbox.next() == nil)
+        for frame in frames { #expect(outbox.nextFrame() == frame) }
+        #expect(outbox.isEmpty && outbox.nextFrame() == nil)
     }
 
     @Test func keepsTheOrderWhileItIsFilledAndEmptied() {
@@ -28,7 +28,7 @@ import Testing
                 #expect(outbox.enqueue(frame, bytesMax: .max) == .queued)
                 expected.append(frame)
             } else {
-                #expect(outbox.next() == (expected.isEmpty ? nil : expected.removeFirst()))
+                #expect(outbox.nextFrame() == (expected.isEmpty ? nil : expected.removeFirst()))
             }
             #expect(outbox.isEmpty == expected.isEmpty)
             #expect(outbox.bytes == expected.reduce(0) { $0 + $1.bytes.count })
@@ -49,8 +49,8 @@ import Testing
         #expect(outbox.enqueue(frame(48, "a"), bytesMax: 100) == .queued)
         #expect(outbox.enqueue(frame(49, "b"), bytesMax: 100) == .overflow)
         #expect(outbox.bytes == 50)
-        #expect(outbox.next() == frame(48, "a"))
-        #expect(outbox.next() == nil)
+        #expect(outbox.nextFrame() == frame(48, "a"))
+        #expect(outbox.nextFrame() == nil)
     }
 
     @Test func refusesAFrameThatAloneIsTooLong() {
@@ -65,9 +65,25 @@ import Testing
         for _ in 0..<1_000 {
             #expect(outbox.enqueue(frame(98), bytesMax: 100) == .queued)
             #expect(outbox.enqueue(frame(0), bytesMax: 100) == .overflow)
-            #expect(outbox.next() != nil)
+            #expect(outbox.nextFrame() != nil)
             #expect(outbox.bytes == 0)
         }
+    }
+
+    @Test func countsOnlyWhatIsLeftOfAFrame() {
+        var outbox = Outbox()
+        #expect(outbox.enqueue(Outbox.Rest(frame: frame(98), offset: 60), bytesMax: 40) == .queued)
+        #expect(outbox.bytes == 40)
+    }
+
+    @Test func putsBackWhatWasNotSentWholeBeforeAllOthers() {
+        var outbox = Outbox()
+        for letter in "abc" { #expect(outbox.enqueue(frame(98, letter), bytesMax: .max) == .queued) }
+        #expect(outbox.nextFrame() == frame(98, "a"))
+        outbox.putBack(Outbox.Rest(frame: frame(98, "a"), offset: 70))
+        #expect(outbox.bytes == 30 + 100 + 100)
+        #expect(outbox.next() == Outbox.Rest(frame: frame(98, "a"), offset: 70))
+        #expect(outbox.nextFrame() == frame(98, "b") && outbox.nextFrame() == frame(98, "c") && outbox.isEmpty)
     }
 
     // MARK: The cost
@@ -75,8 +91,8 @@ import Testing
     /// What an outbox keeps: frames, those that have left but are still held included, and how many of them have left.
     private func kept(_ outbox: Outbox) throws -> (frames: Int, sent: Int) {
         let fields = Mirror(reflecting: outbox).children
-        let frames = try #require(fields.first { $0.label == "frames" }?.value as? [Frame])
-        return (frames.count, try #require(fields.first { $0.label == "sent" }?.value as? Int))
+        let frames = try #require(fields.first { $0.label == "rests" }?.value as? [Outbox.Rest])
+        return (frames.count, try #require(fields.first { $0.label == "taken" }?.value as? Int))
     }
 
     /// How many frames taking one has moved up: all that are left, when it ends with none sent.
@@ -88,7 +104,7 @@ import Testing
     @Test func holdsNoMoreOfWhatHasLeftThanOfWhatWaits() throws {
         var outbox = Outbox()
         for length in 0..<100 { _ = outbox.enqueue(frame(length), bytesMax: .max) }
-        while outbox.next() != nil {
+        while outbox.nextFrame() != nil {
             let (frames, sent) = try kept(outbox)
             #expect(sent <= frames - sent)
         }
@@ -101,7 +117,7 @@ import Testing
         let frame = frame(10)
         for _ in 0..<count { _ = outbox.enqueue(frame, bytesMax: .max) }
         var moved = 0
-        while outbox.next() != nil { moved += try moves(outbox) }
+        while outbox.nextFrame() != nil { moved += try moves(outbox) }
         #expect(moved <= count)
     }
 
@@ -114,10 +130,18 @@ import Testing
         var moved = 0
         for _ in 0..<(20 * backlog) {
             _ = outbox.enqueue(frame, bytesMax: .max)
-            _ = outbox.next()
+            _ = outbox.nextFrame()
             moved += try moves(outbox)
         }
         #expect(moved <= 20 * backlog)
         #expect(outbox.bytes == backlog * frame.bytes.count)
     }
+}
+
+extension Outbox {
+    fileprivate mutating func enqueue(_ frame: Frame, bytesMax: Int) -> Outcome {
+        enqueue(Rest(frame: frame, offset: 0), bytesMax: bytesMax)
+    }
+
+    fileprivate mutating func nextFrame() -> Frame? { next()?.frame }
 }

@@ -1,0 +1,169 @@
+// What a key may hold: each kind of value checks what is written, and reports what it is not.
+
+extension Section {
+    /// A text. A default that the rule refuses makes the key a required one; `unique`: no other in the list has it.
+    func text(_ key: String, into target: inout String, _ rule: TextRule, unique: Bool = false) {
+        let value = Value(expected: rule.expected, isRequired: !rule.accepts(target))
+        let place = read(key, value, into: &target, parse: rule.accepted)
+        guard unique, let list, let place, let other = reader.claim(target, as: "\(list) \(key)", for: place) else {
+            return
+        }
+        reader.report("expected a unique \(key), found \(Quotation.of(target)), which \(other) has", at: place)
+    }
+
+    /// A text that no error may show.
+    func secret(_ key: String, into target: inout String, _ rule: TextRule) {
+        let value = Value(expected: rule.expected, isRequired: !rule.accepts(target), isSecret: true)
+        read(key, value, into: &target, parse: rule.accepted)
+    }
+
+    /// Texts that no error may show: one under the first key, or a list of them under the second.
+    func secrets(_ one: String, or several: String, into target: inout [String], countMax: Int, _ rule: TextRule) {
+        let count = unread.count { $0.key == one || $0.key == several }
+        if count != 1 {
+            let found = count == 0 ? "neither" : "both"
+            reader.report("expected either \(one) or \(several), found \(found)", at: reader.place(path, line))
+        }
+        let value = Value(expected: rule.expected, isSecret: true)
+        var text = ""
+        if read(one, value, into: &text, parse: rule.accepted) != nil { target = [text] }
+        texts(several, value, into: &target, countMax: countMax, parse: rule.accepted)
+    }
+
+    /// A list of texts, at least one, which replaces the default.
+    func texts(_ key: String, into target: inout [String], _ rule: TextRule) {
+        texts(key, Value(expected: rule.expected), into: &target, countMax: nil, parse: rule.accepted)
+    }
+
+    /// The paths of two files, neither of use without the other; empty: no file.
+    func files(
+        _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String
+    ) {
+        let problemCount = reader.problems.count
+        let firstPlace = file(first, into: &firstPath)
+        let secondPlace = file(second, into: &secondPath)
+        guard firstPath.isEmpty != secondPath.isEmpty, reader.problems.count == problemCount else { return }
+        let (missing, given) = firstPath.isEmpty ? (first, second) : (second, first)
+        let place = (firstPath.isEmpty ? firstPlace : secondPlace) ?? reader.place(path(to: missing), line)
+        reader.report("expected a file to go with \(path(to: given)), found nothing", at: place)
+    }
+
+    /// A whole number in decimal digits: 010 is eight to some and ten to others, so neither.
+    func integer(_ key: String, into target: inout Int, _ range: ClosedRange<Int>) {
+        let value = Value(expected: "an integer from \(range.lowerBound) to \(range.upperBound)")
+        read(key, value, into: &target) { text in
+            Int(text).flatMap { range.contains($0) && String($0) == text ? $0 : nil }
+        }
+    }
+
+    /// True or false.
+    func flag(_ key: String, into target: inout Bool) {
+        read(key, Value(expected: "true or false"), into: &target) { Bool($0) }
+    }
+
+    /// One of a few words or numbers.
+    func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, into target: inout Choice) {
+        let words = Choice.allCases.map { "\($0.rawValue)" }
+        let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        read(key, Value(expected: expected), into: &target) { text in Choice.allCases.first { "\($0.rawValue)" == text } }
+    }
+
+    /// What the kinds of values differ in, besides how they are parsed.
+    private struct Value {
+        /// Completes "expected …".
+        var expected: String
+        var isRequired = false
+        var isSecret = false
+
+        func found(_ written: String, _ text: String) -> String {
+            if isSecret { return Quotation.sizeOnly(of: text) }
+            if written == text { return Quotation.of(text) }
+            // Brought in from elsewhere, where secrets live: show where, not what.
+            return "\(Quotation.of(written)), \(Quotation.sizeOnly(of: text))"
+        }
+    }
+
+    /// Where the key's value stands, if there is one and it was taken over; what is wrong with it is reported.
+    @discardableResult
+    private func read<Target>(
+        _ key: String, _ value: Value, into target: inout Target, parse: (String) -> Target?
+    ) -> Place? {
+        guard let (written, place) = find(key, value),
+            let parsed = resolve(written, value, at: place, parse: parse)
+        else { return nil }
+        target = parsed
+        return place
+    }
+
+    /// A list of texts; each one wrong is reported with its place in the list.
+    private func texts(
+        _ key: String, _ value: Value, into target: inout [String], countMax: Int?, parse: (String) -> String?
+    ) {
+        let list = path(to: key)
+        reader.keys.insert(list)
+        if self.list == nil { reader.lists.append(list) }
+        guard let entry = take(key) else { return }
+        let nodes = entry.value.sequence.map(Array.init) ?? []
+        guard (1...(countMax ?? .max)).contains(nodes.count) else {
+            let expected = countMax.map { "1 to \($0) texts" } ?? "at least one text"
+            let found = nodes.isEmpty ? entry.value.kind : "one of \(nodes.count)"
+            return reader.report("expected a list of \(expected), found \(found)", at: reader.place(list, entry.line))
+        }
+        target = []
+        for (index, node) in nodes.enumerated() where !reader.isFull {
+            let place = reader.place("\(list)[\(index)]", node.mark?.line)
+            guard let written = node.text else {
+                reader.report("expected \(value.expected), found \(node.kind)", at: place)
+                continue
+            }
+            if let text = resolve(written, value, at: place, parse: parse) { target.append(text) }
+        }
+    }
+
+    /// Where the path stands, if there is one; a file that cannot be read is reported.
+    private func file(_ key: String, into target: inout String) -> Place? {
+        let value = Value(expected: "a file's path")
+        guard let (written, place) = find(key, value),
+            let path = resolve(written, value, at: place, parse: { $0 })
+        else { return nil }
+        guard !path.isEmpty else {
+            target = path
+            return place
+        }
+        target = reader.substitution.located(path)
+        do {
+            _ = try reader.substitution.content(target)
+        } catch {
+            reader.report("cannot read \(value.found(written, path)): \(error.reason)", at: place)
+        }
+        return place
+    }
+
+    /// The value of what is written, with what it brings in; nil after a report.
+    private func resolve<Target>(
+        _ written: String, _ value: Value, at place: Place, parse: (String) -> Target?
+    ) -> Target? {
+        do {
+            let text = try reader.substitution.resolve(written)
+            if let parsed = parse(text) { return parsed }
+            reader.report("expected \(value.expected), found \(value.found(written, text))", at: place)
+        } catch {
+            reader.report(error.reason, at: place)
+        }
+        return nil
+    }
+
+    /// What is written for the key, in the environment or else in the map.
+    private func find(_ key: String, _ value: Value) -> (written: String, Place)? {
+        let path = path(to: key)
+        reader.keys.insert(path)
+        let entry = take(key)
+        if list == nil, let (text, variable) = reader.variable(for: path) { return (text, variable) }
+        let place = reader.place(path, entry?.line ?? line)
+        if let text = entry?.value.text { return (text, place) }
+        if entry != nil || value.isRequired {
+            reader.report("expected \(value.expected), found \(entry?.value.kind ?? "nothing")", at: place)
+        }
+        return nil
+    }
+}

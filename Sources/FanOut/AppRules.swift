@@ -1,0 +1,12 @@
+import PusherProtocol
+
+/// What an application may do, as far as the hub has to know.
+package struct AppRules: Equatable, Sendable {
+    package var limits = Limits()
+    /// Whether clients may send events to each other (E1).
+    package var clientEvents = false
+    /// Whether subscribers hear how many they are (N1).
+    package var subscriptionCounts = false
+
+    package init() {}
+}

@@ -1,0 +1,63 @@
+import PusherProtocol
+
+/// A channel with at least one subscriber.
+struct Channel {
+    let name: ChannelName
+    let app: AppIndex
+    /// Those with at least one subscriber.
+    private(set) var loops = LoopSet()
+    /// All subscribers.
+    private(set) var subscriberCount = 0
+    /// Who is there; on presence channels only.
+    var presence: Presence?
+    /// Whether subscribers are still to hear how many they are.
+    var countIsDue = false
+    private var subscribersByLoop: [UInt32]
+
+    init(name: ChannelName, app: AppIndex, loopCount: Int) {
+        self.name = name
+        self.app = app
+        presence = name.isPresence ? Presence() : nil
+        subscribersByLoop = Array(repeating: 0, count: loopCount)
+    }
+
+    mutating func add(loop: Int) {
+        subscribersByLoop[loop] += 1
+        subscriberCount += 1
+        loops.insert(loop)
+    }
+
+    mutating func remove(loop: Int) {
+        subscribersByLoop[loop] -= 1
+        subscriberCount -= 1
+        if subscribersByLoop[loop] == 0 { loops.remove(loop) }
+    }
+}
+
+/// The members of a presence channel: users, each over one connection or more (PROTOCOL R4).
+struct Presence {
+    /// In the order of joining.
+    private(set) var members: [PresenceMember] = []
+    private var connections: [String: Int] = [:]
+
+    var count: Int { members.count }
+
+    func contains(_ userID: String) -> Bool { connections[userID] != nil }
+
+    /// True when this is the user's first connection. A later one does not change what is known of him.
+    mutating func join(_ member: PresenceMember) -> Bool {
+        connections[member.id, default: 0] += 1
+        guard connections[member.id] == 1 else { return false }
+        members.append(member)
+        return true
+    }
+
+    /// True when that was the user's last connection.
+    mutating func leave(_ userID: String) -> Bool {
+        guard let count = connections[userID] else { preconditionFailure("a leave without its join") }
+        connections[userID] = count > 1 ? count - 1 : nil
+        guard count == 1 else { return false }
+        members.removeAll { $0.id == userID }
+        return true
+    }
+}

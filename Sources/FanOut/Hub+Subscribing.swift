@@ -1,0 +1,122 @@
+import PusherProtocol
+
+/// Joining and leaving channels, and who hears of it.
+extension Hub {
+    mutating func subscribe(_ socket: SocketID, _ grant: SubscriptionGrant, _ effects: inout [Effect]) {
+        guard isOpen(socket) else { return }
+        let app = self[socket].app
+        let name = grant.channel
+        let limits = apps[app].rules.limits
+        if let slot = apps[app].slots[name] {
+            guard !self[socket].memberships.contains(where: { $0.slot == slot }) else {
+                return refuse(socket, "Existing subscription to channel \(name.text)", &effects)
+            }
+            guard hasRoom(for: grant.member, in: channels[slot]) else {
+                let text = "Channel \(name.text) is full: it has \(limits.presenceMembers) members"
+                return refuse(socket, text, code: 4009, &effects)
+            }
+        }
+        guard self[socket].memberships.count < limits.subscriptions else {
+            return refuse(socket, "A connection may subscribe to \(limits.subscriptions) channels", &effects)
+        }
+        let slot = apps[app].slots[name] ?? makeChannel(name, app)
+        self[socket].memberships.append(Membership(slot: slot, userID: grant.member?.id))
+        channels[slot].add(loop: socket.loop)
+        subscriptionCount += 1
+        effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
+        welcome(socket, to: slot, as: grant.member, &effects)
+        countChanged(slot, &effects)
+    }
+
+    mutating func unsubscribe(_ socket: SocketID, from name: ChannelName, _ effects: inout [Effect]) {
+        guard isOpen(socket) else { return }
+        guard let slot = apps[self[socket].app].slots[name],
+            let index = self[socket].memberships.firstIndex(where: { $0.slot == slot })
+        else {
+            return refuse(socket, "No current subscription to channel \(name.text), or subscription in progress", &effects)
+        }
+        leave(self[socket].memberships.remove(at: index), socket, &effects)
+    }
+
+    mutating func leave(_ membership: Membership, _ socket: SocketID, _ effects: inout [Effect]) {
+        let slot = membership.slot
+        subscriptionCount -= 1
+        channels[slot].remove(loop: socket.loop)
+        effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
+        if let userID = membership.userID, channels[slot].presence?.leave(userID) == true {
+            fanOut(ServerMessage.memberRemoved(channels[slot].name, userID: userID), on: slot, &effects)
+        }
+        if channels[slot].loops.isEmpty { vacate(slot) } else { countChanged(slot, &effects) }
+    }
+
+    /// The newcomer hears that it is in, who else is, and what was last said; the others hear of the newcomer.
+    private mutating func welcome(
+        _ socket: SocketID, to slot: ChannelSlot, as member: PresenceMember?, _ effects: inout [Effect]
+    ) {
+        let name = channels[slot].name
+        let isNewMember = member.map { channels[slot].presence?.join($0) == true } ?? false
+        if let presence = channels[slot].presence {
+            effects.append(Effect(loop: socket.loop, instruction: .welcome(name, presence.members, to: socket)))
+        } else {
+            tell(socket, ServerMessage.subscriptionSucceeded(name), &effects)
+        }
+        if name.isCache {
+            let last = apps[channels[slot].app].cache.event(on: name, at: now)
+            tell(socket, last?.frame ?? ServerMessage.cacheMiss(name), &effects)
+        }
+        if isNewMember, let member {
+            fanOut(ServerMessage.memberAdded(name, member), on: slot, except: socket, &effects)
+        }
+    }
+
+    /// R9: a further connection of a present member does not count.
+    private func hasRoom(for member: PresenceMember?, in channel: Channel) -> Bool {
+        guard let member, let presence = channel.presence else { return true }
+        return presence.contains(member.id) || presence.count < apps[channel.app].rules.limits.presenceMembers
+    }
+
+    // MARK: Subscription counts (N1)
+
+    private mutating func countChanged(_ slot: ChannelSlot, _ effects: inout [Effect]) {
+        guard apps[channels[slot].app].rules.subscriptionCounts, !channels[slot].name.isPresence else { return }
+        if channels[slot].subscriberCount <= CountSchedule.promptUpTo {
+            channels[slot].countIsDue = false
+            fanOut(ServerMessage.subscriptionCount(channels[slot].name, channels[slot].subscriberCount), on: slot, &effects)
+        } else if !channels[slot].countIsDue {
+            channels[slot].countIsDue = true
+            counting.due.append(slot)
+        }
+    }
+
+    mutating func tick(_ now: Int64, _ effects: inout [Effect]) {
+        self.now = max(self.now, now)
+        for app in apps.indices { apps[app].cache.expire(at: now) }
+        guard counting.isTime(now) else { return }
+        // A slot may have been vacated, or given to another channel, since: then nothing is due on it, or it is right to say so.
+        for slot in counting.take() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
+            channels[slot].countIsDue = false
+            fanOut(ServerMessage.subscriptionCount(channels[slot].name, channels[slot].subscriberCount), on: slot, &effects)
+        }
+    }
+}
+
+/// When large channels hear how many they are: every change in a small one, every five seconds in a large one.
+struct CountSchedule {
+    /// Subscribers up to which every change is told at once.
+    static let promptUpTo = 100
+    private static let interval: Int64 = 5_000
+
+    var due: [ChannelSlot] = []
+    private var next: Int64 = 0
+
+    mutating func isTime(_ now: Int64) -> Bool {
+        guard now >= next else { return false }
+        next = now + Self.interval
+        return !due.isEmpty
+    }
+
+    mutating func take() -> [ChannelSlot] {
+        defer { due.removeAll(keepingCapacity: true) }
+        return due
+    }
+}

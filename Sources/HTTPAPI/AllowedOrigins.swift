@@ -1,0 +1,36 @@
+/// Which web pages may talk to an application: those it names. Apps that are no pages send no Origin, and may.
+package struct AllowedOrigins: Equatable, Sendable {
+    private let patterns: [String]
+
+    /// - Parameter patterns: `*`, or `scheme://host[:port]`, where the host may begin with `*.`.
+    package init(_ patterns: [String]) { self.patterns = patterns.map { $0.lowercased() } }
+
+    package func allow(_ origin: String?) -> Bool {
+        guard let origin = origin?.lowercased() else { return true }
+        return patterns.contains { Self.matches(origin, $0) }
+    }
+
+    private static func matches(_ origin: String, _ pattern: String) -> Bool {
+        guard pattern != "*", pattern != origin else { return true }
+        let parts = pattern.split(separator: "://*.", maxSplits: 1)
+        guard parts.count == 2 else { return false }
+        let (scheme, domain) = (parts[0] + "://", "." + parts[1])
+        return origin.hasPrefix(scheme) && origin.hasSuffix(domain) && origin.utf8.count > scheme.utf8.count + domain.utf8.count
+    }
+}
+
+/// What browsers ask before a page of one origin may call another (the Fetch standard's CORS protocol).
+package struct CrossOrigin {
+    /// The answer to a preflight: what may be sent, for an hour.
+    package static let preflight = HTTPResponse(
+        204, contentType: "text/plain", body: [],
+        headers: [
+            "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+            "Access-Control-Allow-Headers": "Content-Type, X-Requested-With", "Access-Control-Max-Age": "3600",
+        ])
+
+    /// The headers that let the page of `origin` read an answer. They name the origin, so caches must tell origins apart.
+    package static func headers(for origin: String) -> [String: String] {
+        ["Access-Control-Allow-Origin": origin, "Vary": "Origin"]
+    }
+}

@@ -1,0 +1,42 @@
+/// An event from one client to the others of a channel (PROTOCOL E1–E9).
+package struct ClientEvent: Equatable, Sendable {
+    /// Begins with `client-`.
+    package let name: String
+    package let channel: String
+    /// A JSON string, quotes and escapes included, or `null`.
+    package let data: [UInt8]
+
+    package init(name: String, channel: String, data: [UInt8]) {
+        self.name = name
+        self.channel = channel
+        self.data = data
+    }
+
+    /// Decides whether the event may be sent at all; whether its sender is subscribed the hub knows.
+    /// - Returns: the channel it is for.
+    /// - Throws: ``ProtocolError`` to be told to the sender; nobody gets the event.
+    package func target(isEnabled: Bool, limits: Limits) throws(ProtocolError) -> ChannelName {
+        guard isEnabled else {
+            throw ProtocolError("To send client events, you must enable this feature in the application's configuration")
+        }
+        guard name.unicodeScalars.count <= limits.nameLength else {
+            throw ProtocolError("The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
+        }
+        guard dataBytes <= limits.eventBytes else {
+            throw ProtocolError("The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes)")
+        }
+        guard let channel = ChannelName(channel, lengthMax: limits.nameLength) else {
+            throw ProtocolError("Invalid channel name \(channel.clipped)")
+        }
+        switch channel.access {
+        case .signed, .presence: return channel
+        case .encrypted: throw ProtocolError("Client events are not supported on encrypted channels")
+        case .open, .user: throw ProtocolError("Client events are only supported on private and presence channels")
+        }
+    }
+
+    /// UTF-8 bytes of the data's text. Most data is short enough in its escaped form already.
+    private var dataBytes: Int {
+        data.withUnsafeBytes { bytes in (try? JSONReader.value(bytes).stringByteCount) ?? 0 }
+    }
+}

@@ -1,0 +1,87 @@
+/// A client's wish to be known as a user (PROTOCOL U1).
+package struct SigninRequest: Equatable, Sendable {
+    /// `KEY:SIGNATURE` over the socket id and `userData`.
+    package let auth: String
+    /// Who the user is, as JSON.
+    package let userData: String
+
+    package init(auth: String, userData: String) {
+        self.auth = auth
+        self.userData = userData
+    }
+
+    /// Decides whether `socket` may be that user.
+    /// - Throws: ``ProtocolError`` to be told to the client; the connection stays.
+    package func user(
+        on socket: SocketID, key: String, limits: Limits, verify: (_ text: String, _ signature: Substring) -> Bool
+    ) throws(ProtocolError) -> SignedInUser {
+        let auth = SignedAuth(auth, purpose: "signin")
+        try auth.check(SigningText.signin(socket, userData: userData), key: key, verify)
+        return try SignedInUser(userData: userData, limits: limits)
+    }
+}
+
+/// A user whose backend has vouched for him. Only ``SigninRequest`` makes one outside this module.
+package final class SignedInUser: Equatable, Sendable {
+    package let id: String
+    /// What he is in presence channels when he brings no channel_data (U7).
+    package let member: PresenceMember
+    /// Whose coming and going he hears of, each once (W1); the first 100 of those asked for.
+    package let watchlist: [String]
+    /// Whether more were asked for (W3).
+    package let isWatchlistCut: Bool
+    /// What was signed, to be said back.
+    let userData: String
+
+    fileprivate init(userData: String, limits: Limits) throws(ProtocolError) {
+        let fields = try Fields(userData)
+        guard let id = fields.id, !id.isEmpty else {
+            throw ProtocolError("Invalid user_data: expected id to be a string that is not empty", code: 4009)
+        }
+        guard id.unicodeScalars.count <= Limits.userIDLength else {
+            throw ProtocolError("The user's id exceeds the allowed maximum (\(Limits.userIDLength) characters)", code: 4009)
+        }
+        guard (fields.info?.count ?? 0) <= limits.presenceInfoBytes else {
+            throw ProtocolError("user_info exceeds the allowed maximum (\(limits.presenceInfoBytes) bytes)", code: 4009)
+        }
+        self.id = id
+        self.userData = userData
+        member = PresenceMember(id: id, info: fields.info)
+        isWatchlistCut = fields.watchlist.count > Limits.watchlistLength
+        var seen = Set<String>()
+        watchlist = fields.watchlist.prefix(Limits.watchlistLength).filter { seen.insert($0).inserted }
+    }
+
+    package static func == (one: SignedInUser, other: SignedInUser) -> Bool { one.userData == other.userData }
+
+    private struct Fields {
+        var id: String?
+        var info: [UInt8]?
+        var watchlist: [String] = []
+
+        init(_ userData: String) throws(ProtocolError) {
+            var text = userData
+            var (id, info, watchlist): (String?, [UInt8]?, [String]) = (nil, nil, [])
+            do {
+                try text.withUTF8 { bytes in
+                    try JSONReader.object(UnsafeRawBufferPointer(bytes)) { key, value in
+                        if key.equals("id") {
+                            id = value.string
+                        } else if key.equals("user_info") {
+                            info = Array(value.raw)
+                        } else if key.equals("watchlist"), value.kind != .null {
+                            watchlist = []
+                            try JSONReader.array(value.raw) { element in
+                                guard let id = element.string else { throw ProtocolError("Expected watchlist to be strings") }
+                                watchlist.append(id)
+                            }
+                        }
+                    }
+                }
+            } catch {
+                throw ProtocolError("Invalid user_data: expected a JSON object, its watchlist an array of strings", code: 4009)
+            }
+            (self.id, self.info, self.watchlist) = (id, info, watchlist)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Glibc
+
+/// Why the server cannot start: what it could not do, readable after "cannot ".
+package struct StartError: Error, CustomStringConvertible {
+    package let description: String
+    /// Whether somebody else has the port.
+    package let isAddressInUse: Bool
+    /// Whether the configuration is to blame.
+    package let isConfiguration: Bool
+
+    init(_ description: String, isConfiguration: Bool = false) {
+        self.description = description
+        self.isConfiguration = isConfiguration
+        isAddressInUse = false
+    }
+
+    /// A system call failed.
+    init(operation: String, code: Int32) {
+        description = "\(operation): \(String(cString: strerror(code)))"
+        isAddressInUse = code == EADDRINUSE
+        isConfiguration = false
+    }
+
+    init(unusable tls: TLSFiles) {
+        let text = "use server.tls.certificate \(tls.certificate) with server.tls.key \(tls.key)"
+        self.init("\(text): expected PEM files that belong together", isConfiguration: true)
+    }
+}

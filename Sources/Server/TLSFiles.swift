@@ -1,0 +1,10 @@
+/// A certificate chain and its private key, PEM files.
+package struct TLSFiles: Equatable, Sendable {
+    package let certificate: String
+    package let key: String
+
+    package init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
+    }
+}
