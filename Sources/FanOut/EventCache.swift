@@ -43,7 +43,7 @@ package struct EventCache {
         nextSerial += 1
         bytes += cost(channel, frame)
         expire(at: now)
-        while bytes > bytesMax, dropOldest() { evictions += 1 }
+        while bytes > bytesMax { evictions += dropOldest() ? 1 : 0 }
     }
 
     /// Lets go what has outlived its time. All live equally long, so age is the order of leaving.
@@ -55,18 +55,18 @@ package struct EventCache {
         }
     }
 
-    /// Removes the oldest place, and the event if it still stands there; false when there is none.
+    /// Removes the oldest place, and the event if it still stands there; false when another has replaced it.
     @discardableResult
     private mutating func dropOldest() -> Bool {
-        guard oldest < ages.count else { return false }
         let (channel, serial) = ages[oldest]
+        let stands = entries[channel]?.serial == serial
         oldest += 1
-        if entries[channel]?.serial == serial { remove(channel) }
+        if stands { remove(channel) }
         if oldest * 2 > ages.count {
             ages.removeFirst(oldest)
             oldest = 0
         }
-        return true
+        return stands
     }
 
     private mutating func remove(_ channel: ChannelName) {

@@ -34,7 +34,9 @@ package struct ChannelName: Hashable, Sendable {
     }
 
     /// As bytes: Swift's == compares what Unicode holds equivalent, and of two users one may be called a Kelvin sign, one K.
-    package static func == (one: ChannelName, other: ChannelName) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+    package static func == (one: ChannelName, other: ChannelName) -> Bool {
+        one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)
+    }
 
     package var access: Access {
         if text.hasPrefix("private-encrypted-") { return .encrypted }

@@ -14,6 +14,7 @@ struct Checkers {
         /// The last batch of writes in which it was written to.
         var batch = 0
         var isClosed = false
+        var witness = Witness()
     }
 
     private var receipts: [SocketID: Receipt] = [:]
@@ -38,6 +39,11 @@ struct Checkers {
             }
             guard !receipt.isClosed else {
                 throw Discrepancy("connection \(socket) was written to after its close: \(Self.text(of: frame))")
+            }
+            do {
+                try receipt.witness.read(frame)
+            } catch {
+                throw Discrepancy("connection \(socket) \(error.problem)")
             }
             let before = receipt.count
             receipt.count += try Self.match(frame, with: model.expected[socket] ?? [], from: before, socket)
@@ -78,37 +84,7 @@ struct Checkers {
     }
 
     /// The first message of `frame` from `offset` on, without its header.
-    private static func text(of frame: Frame, from offset: Int = 0) -> String {
-        let bytes = frame.bytes[offset...]
-        guard bytes.count > 1 else { return "\(bytes.count) bytes" }
-        let short = Int(bytes[offset + 1])
-        let header = short < 126 ? 2 : short == 126 ? 4 : 10
-        let length = short < 126 ? short : bytes.dropFirst(2).prefix(header - 2).reduce(0) { $0 << 8 | Int($1) }
-        return String(decoding: bytes.dropFirst(header).prefix(length), as: UTF8.self)
-    }
-
-    // MARK: The hub
-
-    /// The hub's counts are the model's.
-    func check(_ hub: Hub, against model: ReferenceModel) throws(Discrepancy) {
-        guard hub.subscriptionCount == model.subscriptionCount else {
-            throw Discrepancy("the hub counts \(hub.subscriptionCount) subscriptions, expected \(model.subscriptionCount)")
-        }
-        guard hub.channelCount == model.channelCount else {
-            throw Discrepancy("the hub counts \(hub.channelCount) channels, expected \(model.channelCount)")
-        }
-    }
-
-    /// The hub names exactly the loops on which a channel has subscribers, lowest first.
-    func check(
-        _ hub: Hub, loopsOf channel: ChannelName, app: AppIndex, against model: ReferenceModel
-    ) throws(Discrepancy) {
-        let named = Array(hub.loops(of: channel, app: app))
-        let expected = model.loops(of: channel, app: app).sorted()
-        guard named == expected else {
-            throw Discrepancy("channel \(channel.text) of app \(app) has loops \(named), expected \(expected)")
-        }
-    }
+    private static func text(of frame: Frame, from offset: Int = 0) -> String { WireText(frame, at: offset).description }
 
     // MARK: Rest
 
@@ -120,5 +96,34 @@ struct Checkers {
         throw Discrepancy(
             "connection \(socket) received \(count) messages, expected \(expected.count): "
                 + "\(Self.text(of: expected[count])) is missing")
+    }
+
+    /// Nothing is under way: everybody whose user's connections were terminated has gone.
+    func checkTerminated(against model: ReferenceModel) throws(Discrepancy) {
+        let left = model.terminated.filter { model.connections[$0] != nil }
+        guard let socket = left.min(by: { $0.description < $1.description }) else { return }
+        throw Discrepancy("connection \(socket) should have been closed")
+    }
+
+    // MARK: Mail
+
+    /// A message for one connection is for one that is open, and goes to its loop: whoever has gone is forgotten.
+    func check(_ effect: Hub.Effect, against model: ReferenceModel) throws(Discrepancy) {
+        switch effect.instruction {
+        case .send(_, let socket), .welcome(_, _, let socket):
+            guard effect.loop == socket.loop, model.connections[socket] != nil else {
+                throw Discrepancy("loop \(effect.loop) has mail for \(socket), which is not open there")
+            }
+        case .join, .leave, .fanOut, .close: break
+        }
+    }
+
+    // MARK: Closing
+
+    /// A loop is to close `socket`: it was signed in as a user whose connections are terminated. It may have gone since.
+    func check(closeOf socket: SocketID, _ code: CloseCode, on loop: Int, against model: ReferenceModel) throws(Discrepancy) {
+        guard model.terminated.contains(socket), socket.loop == loop, code == .notAuthorized else {
+            throw Discrepancy("loop \(loop) was told to close \(socket) with \(code.rawValue) for no reason")
+        }
     }
 }

@@ -3,85 +3,217 @@ import PusherProtocol
 
 /// What the hub and the loops together must do, written so that it is plainly right: no loops, no slots, no batches.
 ///
-/// A publish simply lands with everyone who subscribes at that moment. A new input of the hub is a case of
-/// ``apply(_:)``.
+/// A publish simply lands with everyone who subscribes at that moment. Whatever can be found by looking through all
+/// connections is found so and not kept. A new input of the hub is a case of ``apply(_:)``.
 struct ReferenceModel {
     /// An open connection.
     struct Connection {
         let app: AppIndex
         /// In the order of subscribing.
-        var channels: [ChannelName] = []
+        var subscriptions: [Subscription] = []
+        var user: SignedInUser?
     }
 
+    struct Subscription {
+        let channel: ChannelName
+        /// On presence channels.
+        let member: PresenceMember?
+    }
+
+    /// A channel of an application.
+    struct Place: Hashable {
+        let app: AppIndex
+        let channel: ChannelName
+    }
+
+    let rules: [AppRules]
     /// Open connections only. Its order must not reach anything.
     private(set) var connections: [SocketID: Connection] = [:]
     /// All that each connection, open or closed, must receive, in order.
     private(set) var expected: [SocketID: [Frame]] = [:]
+    /// Who is there, in the order of joining, each as his first connection described him.
+    private(set) var members: [Place: [PresenceMember]] = [:]
+    /// By application.
+    private(set) var kept: [KeptEvents]
+    /// Connections that have to go, and those that had to.
+    private(set) var terminated: Set<SocketID> = []
+    /// Milliseconds, as of the last tick.
+    private(set) var now: Int64 = 0
+    /// Large channels that have not heard yet how many they are.
+    private var uncounted: [Place] = []
+    private var nextCounting: Int64 = 0
+
+    init(_ rules: [AppRules]) {
+        self.rules = rules
+        kept = rules.map { KeptEvents(bytesMax: $0.limits.cacheBytes) }
+    }
 
     mutating func apply(_ input: Hub.Input) {
         switch input {
         case .opened(let socket, let app):
             connections[socket] = Connection(app: app)
             expected[socket] = []
-        case .subscribe(let socket, let grant): subscribe(socket, to: grant.channel)
+        case .subscribe(let socket, let grant): subscribe(socket, grant)
         case .unsubscribe(let socket, let channel): unsubscribe(socket, from: channel)
+        case .signin(let socket, let user): signin(socket, user)
+        case .clientEvent(let socket, let event, let channel): speak(socket, event, on: channel)
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender) }
-        case .closed(let socket): connections[socket] = nil
-        default: break
+        case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
+        case .closed(let socket): close(socket)
+        case .tick(let time): tick(time)
         }
     }
 
-    // MARK: Questions
+    // MARK: Channels
 
-    /// The connection's channels, in the order of subscribing.
-    func channels(of socket: SocketID) -> [ChannelName] { connections[socket]?.channels ?? [] }
-
-    var subscriptionCount: Int { connections.values.reduce(0) { $0 + $1.channels.count } }
-
-    var channelCount: Int {
-        var names: [AppIndex: Set<ChannelName>] = [:]
-        for connection in connections.values { names[connection.app, default: []].formUnion(connection.channels) }
-        return names.values.reduce(0) { $0 + $1.count }
-    }
-
-    /// The loops with subscribers of a channel.
-    func loops(of channel: ChannelName, app: AppIndex) -> Set<Int> {
-        Set(subscribers(of: channel, app).map(\.loop))
-    }
-
-    // MARK: Inputs
-
-    private mutating func subscribe(_ socket: SocketID, to channel: ChannelName) {
+    private mutating func subscribe(_ socket: SocketID, _ grant: SubscriptionGrant) {
         guard let connection = connections[socket] else { return }
-        if connection.channels.contains(channel) {
-            tell(socket, error: "Existing subscription to channel \(channel.text)")
-        } else {
-            connections[socket]?.channels.append(channel)
-            expected[socket]?.append(ServerMessage.subscriptionSucceeded(channel))
+        let place = Place(app: connection.app, channel: grant.channel)
+        let isKnown = members[place, default: []].contains { $0.id == grant.member?.id }
+        let limits = rules[place.app].limits
+        if connection.subscriptions.contains(where: { $0.channel == grant.channel }) {
+            return refuse(socket, "Existing subscription to channel \(grant.channel.text)")
         }
+        if grant.member != nil, !isKnown, members[place, default: []].count >= limits.presenceMembers {
+            let text = "Channel \(grant.channel.text) is full: it has \(limits.presenceMembers) members"
+            return refuse(socket, text, code: 4009)
+        }
+        if connection.subscriptions.count >= limits.subscriptions {
+            return refuse(socket, "A connection may subscribe to \(limits.subscriptions) channels")
+        }
+        connections[socket]?.subscriptions.append(Subscription(channel: grant.channel, member: grant.member))
+        if let member = grant.member {
+            if !isKnown { members[place, default: []].append(member) }
+            tell(socket, ServerMessage.subscriptionSucceeded(grant.channel, members: members[place, default: []]))
+        } else {
+            tell(socket, ServerMessage.subscriptionSucceeded(grant.channel))
+        }
+        if grant.channel.isCache {
+            tell(socket, kept[place.app].event(on: grant.channel)?.frame ?? ServerMessage.cacheMiss(grant.channel))
+        }
+        if let member = grant.member, !isKnown {
+            tellAll(place, except: socket, ServerMessage.memberAdded(grant.channel, member))
+        }
+        count(place)
     }
 
     private mutating func unsubscribe(_ socket: SocketID, from channel: ChannelName) {
         guard let connection = connections[socket] else { return }
-        if connection.channels.contains(channel) {
-            connections[socket]?.channels.removeAll { $0 == channel }
+        if connection.subscriptions.contains(where: { $0.channel == channel }) {
+            leave(socket, channel)
         } else {
-            tell(socket, error: "No current subscription to channel \(channel.text), or subscription in progress")
+            refuse(socket, "No current subscription to channel \(channel.text), or subscription in progress")
         }
     }
+
+    private mutating func leave(_ socket: SocketID, _ channel: ChannelName) {
+        guard let connection = connections[socket] else { return }
+        let place = Place(app: connection.app, channel: channel)
+        let left = connection.subscriptions.first { $0.channel == channel }
+        connections[socket]?.subscriptions.removeAll { $0.channel == channel }
+        if let userID = left?.member?.id, !distinctUsers(on: place).contains(userID) {
+            members[place]?.removeAll { $0.id == userID }
+            tellAll(place, ServerMessage.memberRemoved(channel, userID: userID))
+        }
+        count(place)
+    }
+
+    private mutating func close(_ socket: SocketID) {
+        guard let connection = connections[socket] else { return }
+        for subscription in connection.subscriptions { leave(socket, subscription.channel) }
+        connections[socket] = nil
+        if let id = connection.user?.id, signedIn(as: id, connection.app).isEmpty {
+            for watcher in watchers(of: id, connection.app) {
+                tell(watcher, ServerMessage.watchlistEvents(online: [], offline: [id]))
+            }
+        }
+    }
+
+    // MARK: Events
 
     private mutating func publish(_ publication: Hub.Publication, _ app: AppIndex, except sender: SocketID?) {
-        for socket in subscribers(of: publication.channel, app) where socket != sender {
-            expected[socket]?.append(publication.frame)
+        if publication.channel.isCache { kept[app].keep(publication.frame, on: publication.channel, at: now) }
+        tellAll(Place(app: app, channel: publication.channel), except: sender, publication.frame)
+    }
+
+    private mutating func speak(_ socket: SocketID, _ event: ClientEvent, on channel: ChannelName) {
+        guard let connection = connections[socket] else { return }
+        guard let own = connection.subscriptions.first(where: { $0.channel == channel }) else {
+            let text = "Cannot broadcast client event (connection not subscribed to channel \(channel.text))"
+            return refuse(socket, text)
+        }
+        let frame = ServerMessage.clientEvent(event, channel: channel, userID: own.member?.id)
+        tellAll(Place(app: connection.app, channel: channel), except: socket, frame)
+    }
+
+    // MARK: Users
+
+    private mutating func signin(_ socket: SocketID, _ user: SignedInUser) {
+        guard let connection = connections[socket] else { return }
+        guard connection.user == nil else {
+            return refuse(socket, "Already signed in: a connection cannot change its user", code: 4009)
+        }
+        let wasOnline = !signedIn(as: user.id, connection.app).isEmpty
+        connections[socket]?.user = user
+        tell(socket, ServerMessage.signinSuccess(user))
+        if user.isWatchlistCut {
+            refuse(socket, "The watchlist exceeds the allowed maximum: its first 100 users are watched", code: 4302)
+        }
+        if !user.watchlist.isEmpty {
+            let online = user.watchlist.filter { !signedIn(as: $0, connection.app).isEmpty }
+            let offline = user.watchlist.filter { signedIn(as: $0, connection.app).isEmpty }
+            tell(socket, ServerMessage.watchlistEvents(online: online, offline: offline))
+        }
+        guard !wasOnline else { return }
+        for watcher in watchers(of: user.id, connection.app) where watcher != socket {
+            tell(watcher, ServerMessage.watchlistEvents(online: [user.id], offline: []))
         }
     }
 
-    private mutating func tell(_ socket: SocketID, error: String) {
-        expected[socket]?.append(ServerMessage.error(ProtocolError(error)))
+    func signedIn(as userID: String, _ app: AppIndex) -> [SocketID] {
+        connections.compactMap { $0.value.app == app && $0.value.user?.id == userID ? $0.key : nil }
     }
 
-    private func subscribers(of channel: ChannelName, _ app: AppIndex) -> [SocketID] {
-        connections.compactMap { $0.value.app == app && $0.value.channels.contains(channel) ? $0.key : nil }
+    private func watchers(of userID: String, _ app: AppIndex) -> [SocketID] {
+        connections.compactMap { $0.value.app == app && $0.value.user?.watchlist.contains(userID) == true ? $0.key : nil }
     }
+
+    // MARK: Time
+
+    private mutating func tick(_ time: Int64) {
+        now = time
+        for app in kept.indices { kept[app].forget(at: now) }
+        guard now >= nextCounting else { return }
+        nextCounting = now + 5_000
+        for place in uncounted { tellCount(place) }
+        uncounted = []
+    }
+
+    /// A hundred hear of every change, more of them every five seconds.
+    private mutating func count(_ place: Place) {
+        guard rules[place.app].subscriptionCounts, !place.channel.isPresence else { return }
+        if subscribers(of: place).count <= 100 {
+            uncounted.removeAll { $0 == place }
+            tellCount(place)
+        } else if !uncounted.contains(place) {
+            uncounted.append(place)
+        }
+    }
+
+    private mutating func tellCount(_ place: Place) {
+        tellAll(place, ServerMessage.subscriptionCount(place.channel, subscribers(of: place).count))
+    }
+
+    // MARK: Telling
+
+    private mutating func tellAll(_ place: Place, except sender: SocketID? = nil, _ frame: Frame) {
+        for socket in subscribers(of: place) where socket != sender { tell(socket, frame) }
+    }
+
+    private mutating func refuse(_ socket: SocketID, _ text: String, code: Int? = nil) {
+        tell(socket, ServerMessage.error(ProtocolError(text, code: code)))
+    }
+
+    private mutating func tell(_ socket: SocketID, _ frame: Frame) { expected[socket]?.append(frame) }
 }

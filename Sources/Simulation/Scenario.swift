@@ -5,48 +5,41 @@ import PusherProtocol
 struct Scenario {
     /// The kinds of actions a seed weighs. A new feature adds its kinds here, misuse included.
     enum Kind: CaseIterable {
-        case open, close, replace
+        case open, close, replace, arrive
         case subscribe, subscribeAgain, unsubscribe, unsubscribeFromNothing
         case publish, publishToMany, publishExcept
+        case clientEvent, clientEventFromOutside
+        case signin, signinAgain, terminate
+        case tick, tickFar
         case speakAfterClose
         case drain, drainPartly, flush, settle
     }
 
     let loopCount: Int
-    let appCount: Int
+    let apps: [AppRules]
     let connectionsMax: Int
     /// Instructions in a mailbox beyond which publishes to its loop are refused.
     let highWater: Int
     let channels: [ChannelName]
+    let cast: Cast
     /// How often each kind comes up, against the others; one that never does is missing.
     let weights: [(kind: Kind, weight: Int)]
 
     init(using dice: inout Dice) {
+        // Large channels hear their counts late: a few seeds have one.
+        let isCrowded = dice.chance(percent: 4)
         loopCount = dice.within(1...4)
-        appCount = dice.within(1...2)
-        connectionsMax = dice.within(2...40)
+        apps = (0..<(isCrowded ? 1 : dice.within(1...2))).map { _ in Self.rules(isCrowded: isCrowded, using: &dice) }
+        connectionsMax = isCrowded ? dice.within(105...125) : dice.within(2...40)
         highWater = dice.within(1...32)
-        let channelCount = dice.within(1...10)
-        channels = (0..<channelCount).compactMap { index in
-            ChannelName(index.isMultiple(of: 3) ? "private-\(index)" : "open-\(index)", lengthMax: 200)
-        }
+        cast = Cast(using: &dice)
+        channels = Self.channels(of: cast, isCrowded: isCrowded, using: &dice)
         var weights: [(Kind, Int)] = []
         for kind in Kind.allCases {
-            let weight = Self.weight(of: kind, using: &dice)
+            let weight = isCrowded ? Self.crowdedWeight(of: kind) : Self.weight(of: kind, using: &dice)
             if weight > 0 { weights.append((kind, weight)) }
         }
         self.weights = weights
-    }
-
-    /// Swarm testing: what a seed never does lets the rest go further. Some never unsubscribe, some close constantly.
-    private static func weight(of kind: Kind, using dice: inout Dice) -> Int {
-        let drawn = dice.chance(percent: 30) ? 0 : 1 << dice.below(6)
-        switch kind {
-        case .open, .subscribe, .publish: return drawn + 16
-        case .close, .replace, .drain, .flush: return drawn / 2
-        case .settle: return min(drawn, 1)
-        default: return drawn
-        }
     }
 
     func kind(using dice: inout Dice) -> Kind {
@@ -56,5 +49,58 @@ struct Scenario {
             rest -= weight
         }
         return .flush
+    }
+}
+
+// MARK: Drawing
+
+extension Scenario {
+    private static let prefixes = [
+        "open-", "private-", "presence-", "cache-", "private-encrypted-", "private-cache-", "private-encrypted-cache-",
+        "presence-cache-",
+    ]
+
+    /// Limits are small enough to be reached.
+    private static func rules(isCrowded: Bool, using dice: inout Dice) -> AppRules {
+        var rules = AppRules()
+        rules.clientEvents = true
+        rules.subscriptionCounts = isCrowded || dice.chance(percent: 30)
+        if dice.chance(percent: 50) { rules.limits.presenceMembers = dice.within(1...4) }
+        if dice.chance(percent: 50) { rules.limits.cacheBytes = dice.within(0...1_500) }
+        if dice.chance(percent: 20) { rules.limits.subscriptions = dice.within(1...4) }
+        if !isCrowded, dice.chance(percent: 20) { rules.limits.connections = dice.within(1...10) }
+        return rules
+    }
+
+    /// A crowd meets on the first one.
+    private static func channels(of cast: Cast, isCrowded: Bool, using dice: inout Dice) -> [ChannelName] {
+        var texts = isCrowded ? ["cache-crowd"] : []
+        for index in 0..<dice.within(1...9) { texts.append("\(dice.pick(prefixes) ?? "")\(index)") }
+        if dice.chance(percent: 40) { texts += cast.users.map { "#server-to-user-\($0)" } }
+        // Not every user's id can be a channel's name.
+        return texts.compactMap { ChannelName($0, lengthMax: 200) }
+    }
+
+    /// Swarm testing: what a seed never does lets the rest go further. Some never unsubscribe, some close constantly.
+    private static func weight(of kind: Kind, using dice: inout Dice) -> Int {
+        let drawn = dice.chance(percent: 30) ? 0 : 1 << dice.below(6)
+        switch kind {
+        case .open, .publish: return drawn + 16
+        case .subscribe: return drawn + 32
+        case .close, .replace, .drain, .flush, .tick: return drawn / 2
+        case .terminate, .tickFar: return drawn / 8
+        case .settle: return min(drawn, 1)
+        default: return drawn
+        }
+    }
+
+    /// All come, and a few go again, so that the crowd is now above what is told at once and now below it.
+    private static func crowdedWeight(of kind: Kind) -> Int {
+        switch kind {
+        case .arrive: 160
+        case .close, .unsubscribe, .subscribe, .tick, .drain: 6
+        case .publish, .flush: 2
+        default: 0
+        }
     }
 }

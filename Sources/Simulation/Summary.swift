@@ -13,6 +13,10 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package internal(set) var connections = 0
     /// Publishes refused for want of room in a mailbox.
     package internal(set) var refusals = 0
+    /// Connections that found no room in their application.
+    package internal(set) var turnedAway = 0
+    /// Connections that were closed with their user's.
+    package internal(set) var terminated = 0
     /// Instructions that went through the mailboxes.
     package internal(set) var instructions = 0
     /// Writes to open connections.
@@ -28,7 +32,8 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         let hexadecimal = String(digest, radix: 16)
         return "seed \(seed): \(steps) steps, \(loopCount) loops, \(connections) connections, \(instructions) instructions, "
-            + "\(frames) frames in \(writes) writes, \(refusals) refusals, digest \(hexadecimal)"
+            + "\(frames) frames in \(writes) writes, \(refusals) refusals, \(turnedAway) turned away, "
+            + "\(terminated) terminated, digest \(hexadecimal)"
     }
 }
 
@@ -37,6 +42,10 @@ struct Trace: Equatable, Sendable {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
     mutating func note(_ word: UInt64) { value = (value ^ word) &* 0x100_0000_01B3 }
+
+    mutating func note(_ text: String) {
+        for byte in text.utf8 { note(UInt64(byte)) }
+    }
 
     mutating func note(_ socket: SocketID) { note(UInt64(socket.salt) << 32 | UInt64(socket.place)) }
 
@@ -75,7 +84,15 @@ struct Trace: Equatable, Sendable {
             note(4)
             note(socket)
             note(frame)
-        default: break
+        case .welcome(let channel, let members, let socket):
+            note(5)
+            note(channel.text)
+            for member in members { note(member.id) }
+            note(socket)
+        case .close(let socket, let code):
+            note(6)
+            note(UInt64(code.rawValue))
+            note(socket)
         }
     }
 }

@@ -15,22 +15,29 @@ struct Workload {
 
     private mutating func action(of kind: Scenario.Kind, in world: World, using dice: inout Dice) -> Action? {
         switch kind {
-        case .open: return open(in: world, using: &dice)
+        case .open: return newcomer(in: world, using: &dice).map { .open($0, app: app(using: &dice)) }
         case .close: return dice.pick(world.open).map(Action.close)
-        case .replace:
-            guard let socket = dice.pick(world.open) else { return nil }
-            let tenant = SocketID(loop: socket.loop, slot: socket.slot, using: &dice)
-            return .replace(socket, by: tenant, app: dice.below(scenario.appCount))
-        case .subscribe: return dice.pick(world.open).flatMap { subscribe($0, to: channel(using: &dice)) }
-        case .subscribeAgain: return subscriber(in: world, using: &dice).flatMap { subscribe($0.socket, to: $0.channel) }
+        case .replace: return dice.pick(world.open).map { replace($0, using: &dice) }
+        case .arrive: return arrive(in: world, using: &dice)
+        case .subscribe: return dice.pick(world.open).flatMap { subscribe($0, channel(using: &dice), in: world, using: &dice) }
+        case .subscribeAgain:
+            return subscriber(in: world, using: &dice).flatMap { subscribe($0.socket, $0.channel, in: world, using: &dice) }
         case .unsubscribe: return subscriber(in: world, using: &dice).map { unsubscribe($0.socket, from: $0.channel) }
-        case .unsubscribeFromNothing:
-            guard let socket = dice.pick(world.open) else { return nil }
-            let others = scenario.channels.filter { !world.model.channels(of: socket).contains($0) }
-            return dice.pick(others).map { unsubscribe(socket, from: $0) }
+        case .unsubscribeFromNothing: return stranger(in: world, using: &dice).map { unsubscribe($0.socket, from: $0.channel) }
         case .publish: return publish(to: 1, using: &dice)
         case .publishToMany: return publish(to: dice.within(2...4), using: &dice)
         case .publishExcept: return publishExcept(in: world, using: &dice)
+        case .clientEvent: return subscriber(in: world, using: &dice).flatMap { speak($0.socket, on: $0.channel) }
+        case .clientEventFromOutside: return stranger(in: world, using: &dice).flatMap { speak($0.socket, on: $0.channel) }
+        case .signin: return dice.pick(world.open).flatMap { signin($0, using: &dice) }
+        case .signinAgain:
+            return dice.pick(world.open.filter { world.model.user(of: $0) != nil }).flatMap { signin($0, using: &dice) }
+        case .terminate:
+            return dice.pick(scenario.cast.users).map {
+                .input(.terminate(userID: $0, app: app(using: &dice)), on: loop(using: &dice))
+            }
+        case .tick: return tick(dice.within(1...6_000), in: world)
+        case .tickFar: return tick(dice.within(10...31) * 60_000, in: world)
         case .speakAfterClose: return speakAfterClose(in: world, using: &dice)
         case .drain: return .drain(loop: loop(using: &dice), most: .max)
         case .drainPartly: return .drain(loop: loop(using: &dice), most: dice.within(1...4))
@@ -45,26 +52,11 @@ struct Workload {
 extension Workload {
     private func loop(using dice: inout Dice) -> Int { dice.below(scenario.loopCount) }
 
+    private func app(using dice: inout Dice) -> AppIndex { dice.below(scenario.apps.count) }
+
     private func channel(using dice: inout Dice) -> ChannelName {
         // The lower of two: some channels are crowded, others come and go.
         scenario.channels[min(dice.below(scenario.channels.count), dice.below(scenario.channels.count))]
-    }
-
-    private func open(in world: World, using dice: inout Dice) -> Action? {
-        guard world.open.count < scenario.connectionsMax else { return nil }
-        let loop = loop(using: &dice)
-        let slot = world.vacantSlot(on: loop, using: &dice)
-        return .open(SocketID(loop: loop, slot: slot, using: &dice), app: dice.below(scenario.appCount))
-    }
-
-    private func subscribe(_ socket: SocketID, to channel: ChannelName) -> Action? {
-        let request = SubscriptionRequest(channel: channel.text, auth: "key:signature")
-        let grant = try? request.grant(to: socket, key: "key", limits: Limits()) { _, _ in true }
-        return grant.map { .input(.subscribe(socket, $0), on: socket.loop) }
-    }
-
-    private func unsubscribe(_ socket: SocketID, from channel: ChannelName) -> Action {
-        .input(.unsubscribe(socket, channel), on: socket.loop)
     }
 
     /// Somebody who subscribes to something, and one of the channels.
@@ -73,9 +65,56 @@ extension Workload {
         return (socket, channel)
     }
 
+    /// Somebody, and a channel he does not subscribe to.
+    private func stranger(in world: World, using dice: inout Dice) -> (socket: SocketID, channel: ChannelName)? {
+        guard let socket = dice.pick(world.open) else { return nil }
+        let others = scenario.channels.filter { !world.model.channels(of: socket).contains($0) }
+        return dice.pick(others).map { (socket, $0) }
+    }
+
+    // MARK: Coming
+
+    private func newcomer(in world: World, using dice: inout Dice) -> SocketID? {
+        guard world.open.count < scenario.connectionsMax else { return nil }
+        let loop = loop(using: &dice)
+        let slot = world.vacantSlot(on: loop, using: &dice)
+        return SocketID(loop: loop, slot: slot, using: &dice)
+    }
+
+    private func replace(_ socket: SocketID, using dice: inout Dice) -> Action {
+        let tenant = SocketID(loop: socket.loop, slot: socket.slot, using: &dice)
+        return .replace(socket, by: tenant, app: app(using: &dice))
+    }
+
+    private func arrive(in world: World, using dice: inout Dice) -> Action? {
+        guard let socket = newcomer(in: world, using: &dice),
+            let grant = scenario.cast.grant(scenario.channels[0], to: socket, signedInAs: nil, using: &dice)
+        else { return nil }
+        return .arrive(socket, app: app(using: &dice), grant)
+    }
+
+    private func subscribe(_ socket: SocketID, _ channel: ChannelName, in world: World, using dice: inout Dice) -> Action? {
+        scenario.cast.grant(channel, to: socket, signedInAs: world.model.user(of: socket), using: &dice)
+            .map { .input(.subscribe(socket, $0), on: socket.loop) }
+    }
+
+    private func unsubscribe(_ socket: SocketID, from channel: ChannelName) -> Action {
+        .input(.unsubscribe(socket, channel), on: socket.loop)
+    }
+
+    private func signin(_ socket: SocketID, using dice: inout Dice) -> Action? {
+        scenario.cast.user(on: socket, using: &dice).map { .input(.signin(socket, $0), on: socket.loop) }
+    }
+
+    private func tick(_ milliseconds: Int, in world: World) -> Action {
+        .input(.tick(world.model.now + Int64(milliseconds)), on: 0)
+    }
+
+    // MARK: Speaking
+
     private mutating func publish(to count: Int, except sender: SocketID? = nil, using dice: inout Dice) -> Action {
         let channels = (0..<count).map { _ in channel(using: &dice) }
-        return publish(to: channels, app: dice.below(scenario.appCount), except: sender, on: loop(using: &dice))
+        return publish(to: channels, app: app(using: &dice), except: sender, on: loop(using: &dice))
     }
 
     private mutating func publish(
@@ -95,12 +134,23 @@ extension Workload {
         return sender.map { publish(to: dice.within(1...2), except: $0, using: &dice) }
     }
 
+    /// On channels of other kinds the hub is not asked.
+    private mutating func speak(_ socket: SocketID, on channel: ChannelName) -> Action? {
+        guard channel.access == .signed || channel.access == .presence else { return nil }
+        published += 1
+        let event = ClientEvent(name: "client-e", channel: channel.text, data: Array(#""\#(published)""#.utf8))
+        return .input(.clientEvent(socket, event, on: channel), on: socket.loop)
+    }
+
     /// What a connection asked for may reach the hub when it is no more.
-    private func speakAfterClose(in world: World, using dice: inout Dice) -> Action? {
+    private mutating func speakAfterClose(in world: World, using dice: inout Dice) -> Action? {
         guard let socket = dice.pick(world.gone) else { return nil }
-        switch dice.below(3) {
-        case 0: return subscribe(socket, to: channel(using: &dice))
-        case 1: return unsubscribe(socket, from: channel(using: &dice))
+        let channel = channel(using: &dice)
+        switch dice.below(5) {
+        case 0: return subscribe(socket, channel, in: world, using: &dice)
+        case 1: return unsubscribe(socket, from: channel)
+        case 2: return speak(socket, on: channel)
+        case 3: return signin(socket, using: &dice)
         default: return .input(.closed(socket), on: socket.loop)
         }
     }

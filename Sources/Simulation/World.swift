@@ -10,14 +10,20 @@ struct World {
     private struct Loop {
         var mailbox: [Instruction] = []
         var fanOut = LoopFanOut()
+        /// Connections to be closed at the end of the turn.
+        var closing: [SocketID] = []
+
+        var isIdle: Bool { mailbox.isEmpty && closing.isEmpty && !fanOut.isPending }
     }
 
     private let scenario: Scenario
     private let fault: Fault
     private var hub: Hub
     private var loops: [Loop]
-    private(set) var model = ReferenceModel()
+    private(set) var model: ReferenceModel
     private var checkers = Checkers()
+    /// The channel to be checked next, whatever happens.
+    private var round = 0
     /// Open connections, in an order that depends on the seed alone.
     private(set) var open: [SocketID] = []
     /// Connections closed lately.
@@ -27,7 +33,8 @@ struct World {
     init(_ scenario: Scenario, seed: UInt64, steps: Int, fault: Fault) {
         self.scenario = scenario
         self.fault = fault
-        hub = Hub(loopCount: scenario.loopCount, apps: Array(repeating: AppRules(), count: scenario.appCount))
+        hub = Hub(loopCount: scenario.loopCount, apps: scenario.apps)
+        model = ReferenceModel(scenario.apps)
         loops = Array(repeating: Loop(), count: scenario.loopCount)
         summary = Summary(seed: seed, steps: steps, loopCount: scenario.loopCount)
     }
@@ -37,6 +44,9 @@ struct World {
         switch action {
         case .input(let input, let loop): try apply(input, on: loop)
         case .open(let socket, let app): try open(socket, app)
+        case .arrive(let socket, let app, let grant):
+            try open(socket, app)
+            try apply(.subscribe(socket, grant), on: socket.loop)
         case .close(let socket): try close(socket)
         case .replace(let socket, let tenant, let app):
             try close(socket)
@@ -49,14 +59,19 @@ struct World {
 
     /// A slot in which a connection may open on `loop`: one that others have left, or the next.
     func vacantSlot(on loop: Int, using dice: inout Dice) -> Int {
-        let taken = open.filter { $0.loop == loop }.map(\.slot)
+        let taken = Set(open.filter { $0.loop == loop }.map(\.slot))
         let vacant = (0...taken.count).filter { !taken.contains($0) }
         return dice.pick(vacant) ?? taken.count
     }
 
     // MARK: Connections
 
+    /// Asked first, as the loops do, whether there is room.
     private mutating func open(_ socket: SocketID, _ app: AppIndex) throws(Discrepancy) {
+        guard hub.hasRoomForConnection(app: app) else {
+            summary.turnedAway += 1
+            return
+        }
         loops[socket.loop].fanOut.open(socket)
         open.append(socket)
         checkers.opened(socket)
@@ -88,6 +103,7 @@ struct World {
         }
         summary.instructions += effects.count
         model.apply(input)
+        for effect in effects { try checkers.check(effect, against: model) }
         try check(after: input)
         try drain(loop, most: .max)
     }
@@ -105,16 +121,29 @@ struct World {
         let batch = loops[loop].mailbox.prefix(most)
         loops[loop].mailbox.removeFirst(batch.count)
         for instruction in batch {
+            if case .close(let socket, let code) = instruction {
+                try checkers.check(closeOf: socket, code, on: loop, against: model)
+                loops[loop].closing.append(socket)
+            }
             var writes: [(SocketID, Frame)] = []
             loops[loop].fanOut.apply(instruction) { writes.append(contentsOf: fault.write($0, $1)) }
             try receive(writes, on: loop)
         }
     }
 
+    /// Sends first and closes then, so that what led to a close still arrives.
     private mutating func flush(_ loop: Int) throws(Discrepancy) {
         var writes: [(SocketID, Frame)] = []
         loops[loop].fanOut.flush { writes.append(contentsOf: fault.write($0, $1)) }
         try receive(writes, on: loop)
+        guard !loops[loop].fanOut.isPending else { throw Discrepancy("loop \(loop) still has to flush after its flush") }
+        let closing = loops[loop].closing
+        loops[loop].closing = []
+        // It may have closed by itself, and another may be in its slot.
+        for socket in closing where open.contains(socket) {
+            try close(socket)
+            summary.terminated += 1
+        }
     }
 
     private mutating func receive(_ writes: [(SocketID, Frame)], on loop: Int) throws(Discrepancy) {
@@ -127,36 +156,46 @@ struct World {
         summary.writes += writes.count
     }
 
+    /// A close on one loop is news for the others, so it may take several rounds.
+    private mutating func settle() throws(Discrepancy) {
+        repeat {
+            for loop in loops.indices {
+                try drain(loop, most: .max)
+                try flush(loop)
+            }
+        } while !loops.allSatisfy(\.isIdle)
+        try checkEverything()
+        for socket in open { try checkers.checkComplete(socket, against: model) }
+        try checkers.checkTerminated(against: model)
+    }
+
     // MARK: Checks
 
-    private func check(after input: Hub.Input) throws(Discrepancy) {
-        switch input {
-        case .opened: break
-        case .subscribe(_, let grant): try checkLoops(of: grant.channel)
-        case .unsubscribe(_, let channel): try checkLoops(of: channel)
-        case .publish(let publications, _, _):
-            for publication in publications { try checkLoops(of: publication.channel) }
-        case .closed: try checkAllLoops()
-        default: break
-        }
+    private mutating func check(after input: Hub.Input) throws(Discrepancy) {
         try checkers.check(hub, against: model)
-    }
-
-    private func checkLoops(of channel: ChannelName) throws(Discrepancy) {
-        for app in 0..<scenario.appCount { try checkers.check(hub, loopsOf: channel, app: app, against: model) }
-    }
-
-    private func checkAllLoops() throws(Discrepancy) {
-        for channel in scenario.channels { try checkLoops(of: channel) }
-    }
-
-    private mutating func settle() throws(Discrepancy) {
-        for loop in loops.indices {
-            try drain(loop, most: .max)
-            try flush(loop)
-            guard !loops[loop].fanOut.isPending else { throw Discrepancy("loop \(loop) still has to flush after its flush") }
+        switch input {
+        case .opened, .signin, .terminate: break
+        case .subscribe(_, let grant): try check(grant.channel)
+        case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
+        case .publish(let publications, _, _):
+            for publication in publications { try check(publication.channel) }
+        case .closed, .tick: try checkEverything()
         }
-        try checkAllLoops()
-        for socket in open { try checkers.checkComplete(socket, against: model) }
+        // Whatever was not concerned must not have changed: one channel after the other has its turn.
+        round = (round + 1) % scenario.channels.count
+        try check(scenario.channels[round])
+    }
+
+    private func check(_ channel: ChannelName) throws(Discrepancy) {
+        for app in scenario.apps.indices {
+            try checkers.check(hub, ReferenceModel.Place(app: app, channel: channel), against: model)
+        }
+    }
+
+    private func checkEverything() throws(Discrepancy) {
+        for channel in scenario.channels { try check(channel) }
+        for app in scenario.apps.indices {
+            for prefix in ["", "presence-"] { try checkers.check(hub, channelsOf: app, prefix: prefix, against: model) }
+        }
     }
 }

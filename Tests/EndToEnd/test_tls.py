@@ -120,6 +120,23 @@ def test_who_does_not_read_is_dropped_over_TLS_too(secure, closing):
     gateway.stop()
 
 
+def test_who_is_dropped_while_he_speaks_stops_nobody(secure, closing):
+    """What he said and nobody took must not keep a loop busy for ever: it is still in the TLS session when he is let go."""
+    gateway = secure(loops=1)
+    api, flooded, reader = closing(Api(gateway)), closing(Guest(gateway)), closing(Guest(gateway))
+    flooded.subscribe("flood")
+    for _ in range(200):
+        api.publish("flood", data="x" * 10_240)
+    try:
+        flooded.send_as_taken(frame(TEXT, b'{"event":"pusher:ping","data":"' + b"x" * 60_000 + b'"}') * 20)
+    except ssl.SSLError:
+        pass  # he is gone already
+    assert reader.until_pong() == []
+    flooded.rest()
+    assert api.get("/healthz").status == 200
+    gateway.assert_calm()
+
+
 def test_many_connect_over_TLS_one_after_another(secure, closing):
     """The first words come right behind the handshake, and nobody's are overlooked."""
     gateway = secure()

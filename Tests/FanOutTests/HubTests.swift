@@ -4,7 +4,7 @@ import Testing
 
 /// The hub: an input in, mail for the loops out.
 @Suite struct HubTests {
-    private var hub = Hub(loopCount: LoopSet.loopsMax, appCount: 2)
+    private var hub = Hub(loopCount: LoopSet.loopsMax, apps: [AppRules(), AppRules()])
 
     // MARK: Subscribing
 
@@ -24,6 +24,18 @@ import Testing
         join(x, "news")
         #expect(hub.mail(.subscribe(x, grant("news"))) == [Mail(0, .send(error("Existing subscription to channel news"), to: x))])
         #expect(hub.subscriptionCount == 1)
+    }
+
+    @Test mutating func aConnectionHasItsFillOfChannels() {
+        var rules = AppRules()
+        rules.limits.subscriptions = 2
+        hub = Hub(loopCount: LoopSet.loopsMax, apps: [rules, AppRules()])
+        for channel in ["a", "b", "c"] { join(x, channel) }
+        #expect(hub.mail(.subscribe(x, grant("c"))) == [Mail(0, .send(error("A connection may subscribe to 2 channels"), to: x))])
+        #expect(hub.mail(.subscribe(x, grant("a"))) == [Mail(0, .send(error("Existing subscription to channel a"), to: x))])
+        #expect(hub.subscriptionCount == 2 && hub.channelCount == 2, "and the channel that was refused does not exist")
+        _ = hub.mail(.unsubscribe(x, name("a")))
+        #expect(hub.mail(.subscribe(x, grant("c"))).count == 2)
     }
 
     @Test mutating func aChannelHasOneSlotOnAllLoops() {
@@ -144,7 +156,11 @@ import Testing
         #expect(hub.channelCount == 0)
     }
 
-    @Test(arguments: [Hub.Input.subscribe(x, grant("news")), .unsubscribe(x, name("news")), .closed(x)])
+    @Test(arguments: [
+        Hub.Input.subscribe(x, grant("news")), .unsubscribe(x, name("news")), .closed(x),
+        .signin(x, user("anna", watching: ["bert"])),
+        .clientEvent(x, ClientEvent(name: "client-e", channel: "private-a", data: []), on: name("private-a")),
+    ])
     mutating func aConnectionThatHasGoneCausesNothing(input: Hub.Input) {
         #expect(hub.mail(input) == [])
         join(x, "news")
@@ -163,15 +179,15 @@ import Testing
 
     @Test func openingInATakenSlotTraps() async {
         await #expect(processExitsWith: .failure) {
-            var hub = Hub(loopCount: 1, appCount: 1)
+            var hub = Hub(loopCount: 1, apps: [AppRules()])
             _ = hub.mail(.opened(x, app: 0), .opened(socket("77.0"), app: 0))
         }
     }
 
     /// A loop that a set of loops cannot hold would never hear an event.
     @Test func moreLoopsThanASetHoldsTrap() async {
-        await #expect(processExitsWith: .failure) { _ = Hub(loopCount: LoopSet.loopsMax + 1, appCount: 1) }
-        await #expect(processExitsWith: .failure) { _ = Hub(loopCount: 0, appCount: 1) }
+        await #expect(processExitsWith: .failure) { _ = Hub(loopCount: LoopSet.loopsMax + 1, apps: [AppRules()]) }
+        await #expect(processExitsWith: .failure) { _ = Hub(loopCount: 0, apps: [AppRules()]) }
     }
 
     private mutating func join(_ socket: SocketID, _ channel: String) {
@@ -191,47 +207,6 @@ private let z = socket("3.1056964608")
 private let w = socket("4.1")
 private let event = Frame(text: Array("event".utf8))
 
-private func socket(_ text: String) -> SocketID {
-    guard let socket = SocketID(text) else { preconditionFailure("not a socket_id") }
-    return socket
-}
-
-private func name(_ text: String) -> ChannelName {
-    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("not a channel's name") }
-    return name
-}
-
-private func grant(_ channel: String) -> SubscriptionGrant {
-    let request = SubscriptionRequest(channel: channel)
-    guard let grant = try? request.grant(to: x, key: "key", limits: Limits(), verify: { _, _ in false }) else {
-        preconditionFailure("an open channel is granted")
-    }
-    return grant
-}
-
 private func publish(_ channel: String, app: AppIndex = 0, except sender: SocketID? = nil) -> Hub.Input {
     .publish([Hub.Publication(channel: name(channel), frame: event)], app: app, except: sender)
-}
-
-private func succeeded(_ channel: String) -> Frame { ServerMessage.subscriptionSucceeded(name(channel)) }
-
-private func error(_ text: String) -> Frame { ServerMessage.error(ProtocolError(text)) }
-
-/// An effect, as the loop finds it.
-private struct Mail: Equatable {
-    let loop: Int
-    let instruction: Instruction
-
-    init(_ loop: Int, _ instruction: Instruction) {
-        self.loop = loop
-        self.instruction = instruction
-    }
-}
-
-extension Hub {
-    fileprivate mutating func mail(_ inputs: Input...) -> [Mail] {
-        var effects: [Effect] = []
-        for input in inputs { apply(input, &effects) }
-        return effects.map { Mail($0.loop, $0.instruction) }
-    }
 }

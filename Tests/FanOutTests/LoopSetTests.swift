@@ -3,6 +3,13 @@ import Testing
 
 /// A set of loops: up to 64, lowest first.
 @Suite struct LoopSetTests {
+    @Test func aUnionHasBoth() {
+        var loops: LoopSet = [0, 5]
+        loops.formUnion([5, 63])
+        loops.formUnion([])
+        #expect(loops == [0, 5, 63])
+    }
+
     @Test func nothingIsInAnEmptySet() {
         #expect(LoopSet().isEmpty)
         #expect(Array(LoopSet()) == [])

@@ -11,26 +11,33 @@ struct TranscriptReplay {
     private struct Client {
         let socket: SocketID
         let key: String
+        var user: SignedInUser?
     }
 
     private static let keys = ["key1", "key2"]
 
     private let turn: Turn
+    private let rules: AppRules
     private var hub: Hub
+    private var now: Int64 = 0
     private var loops: [LoopFanOut]
     private var mailboxes: [[Instruction]]
+    /// Connections to be closed at the end of the turn.
+    private var closing: [(socket: SocketID, code: CloseCode)] = []
     private var places: [Places]
     private var random = Counter()
 
     private var clients: [String: Client] = [:]
     /// Those whose connection is open, by its name.
     private var open: [SocketID: String] = [:]
+    private var strangers: [SocketID] = []
     private var received: [String: [String]] = [:]
     private var mistakes: [String] = []
 
-    init(loopCount: Int, turn: Turn) {
+    init(_ rules: AppRules = AppRules(), loopCount: Int, turn: Turn) {
         self.turn = turn
-        hub = Hub(loopCount: loopCount, appCount: Self.keys.count)
+        self.rules = rules
+        hub = Hub(loopCount: loopCount, apps: Self.keys.map { _ in rules })
         loops = Array(repeating: LoopFanOut(), count: loopCount)
         mailboxes = Array(repeating: [], count: loopCount)
         places = Array(repeating: Places(), count: loopCount)
@@ -66,6 +73,14 @@ struct TranscriptReplay {
         case .publish(let channel, let event, let data, let sender, let key):
             publish(substituted(data), event, on: channel, except: sender, key)
         case .close(let name): close(name)
+        case .crowd(let count, let channel): crowd(count, on: channel)
+        case .disperse(let count):
+            for socket in strangers.suffix(count) { close(socket) }
+            strangers.removeLast(count)
+        case .terminate(let user, let key): apply(.terminate(userID: user, app: Self.keys.firstIndex(of: key) ?? 0), on: 0)
+        case .pass(let milliseconds):
+            now += milliseconds
+            apply(.tick(now), on: 0)
         }
     }
 
@@ -74,13 +89,27 @@ struct TranscriptReplay {
             mistakes.append("\(name) cannot connect to \(key)")
             return
         }
+        let socket = open(app)
+        clients[name] = Client(socket: socket, key: key)
+        open[socket] = name
+    }
+
+    private mutating func open(_ app: AppIndex) -> SocketID {
         // In turn, as the listener hands connections out.
         let loop = open.count % loops.count
         let socket = SocketID(loop: loop, slot: places[loop].take(), using: &random)
-        clients[name] = Client(socket: socket, key: key)
-        open[socket] = name
         loops[loop].open(socket)
         apply(.opened(socket, app: app), on: loop)
+        return socket
+    }
+
+    private mutating func crowd(_ count: Int, on channel: String) {
+        for _ in 0..<count {
+            let socket = open(0)
+            open[socket] = ""
+            strangers.append(socket)
+            apply(.subscribe(socket, grant(channel)), on: socket.loop)
+        }
     }
 
     private mutating func send(_ text: String, from name: String) {
@@ -89,11 +118,14 @@ struct TranscriptReplay {
             return
         }
         let reaction = Array(text.utf8).withUnsafeBytes {
-            Reaction(to: $0, from: client.socket, key: client.key, limits: Limits(), verify: Self.isRight)
+            Reaction(to: $0, from: client.socket, key: client.key, rules: rules, user: client.user, verify: Self.isRight)
         }
         switch reaction {
         case .answer(let frame): deliver(frame, to: client.socket)
-        case .input(let input): apply(input, on: client.socket.loop)
+        case .input(let input), .limited(let input): apply(input, on: client.socket.loop)
+        case .signedIn(let user):
+            clients[name]?.user = user
+            apply(.signin(client.socket, user), on: client.socket.loop)
         case .nothing: break
         }
     }
@@ -117,6 +149,10 @@ struct TranscriptReplay {
             mistakes.append("\(name) is not connected")
             return
         }
+        close(socket)
+    }
+
+    private mutating func close(_ socket: SocketID) {
         apply(.closed(socket), on: socket.loop)
         loops[socket.loop].close(socket)
         open[socket] = nil
@@ -124,7 +160,7 @@ struct TranscriptReplay {
     }
 
     private static func isRight(text: String, signature: Substring) -> Bool {
-        signature == "sig(\(text.replacing(":", with: "/")))"
+        signature == "right" || signature == "sig(\(text.replacing(":", with: "/")))"
     }
 
     // MARK: Loops
@@ -139,18 +175,31 @@ struct TranscriptReplay {
 
     private mutating func drain(_ loop: Int) {
         var written: [(SocketID, Frame)] = []
-        for instruction in mailboxes[loop] { loops[loop].apply(instruction) { written.append(($0, $1)) } }
+        for instruction in mailboxes[loop] {
+            if case .close(let socket, let code) = instruction { closing.append((socket, code)) }
+            loops[loop].apply(instruction) { written.append(($0, $1)) }
+        }
         mailboxes[loop] = []
         for (socket, frame) in written { deliver(frame, to: socket) }
     }
 
+    /// What waits is sent before a connection closes; its close may be news for others.
     private mutating func endTurn() {
-        for loop in loops.indices {
-            drain(loop)
-            var written: [(SocketID, Frame)] = []
-            loops[loop].flush { written.append(($0, $1)) }
-            for (socket, frame) in written { deliver(frame, to: socket) }
-        }
+        repeat {
+            for loop in loops.indices {
+                drain(loop)
+                var written: [(SocketID, Frame)] = []
+                loops[loop].flush { written.append(($0, $1)) }
+                for (socket, frame) in written { deliver(frame, to: socket) }
+            }
+            let ending = closing
+            closing = []
+            for (socket, code) in ending {
+                guard let name = open[socket] else { continue }
+                received[name, default: []].append("closed \(code.rawValue)")
+                close(socket)
+            }
+        } while !closing.isEmpty || mailboxes.contains { !$0.isEmpty } || loops.contains(where: \.isPending)
     }
 
     // MARK: Texts
@@ -160,6 +209,7 @@ struct TranscriptReplay {
             mistakes.append("\(socket) gets a frame after its close")
             return
         }
+        guard !name.isEmpty else { return }
         guard let messages = Self.messages(in: frame.bytes[...]), messages.count == frame.messageCount else {
             mistakes.append("\(name) gets a malformed frame")
             return

@@ -3,21 +3,21 @@ import Testing
 @Suite struct TranscriptTests {
     @Test(arguments: try Transcript.committed(), TranscriptReplay.Turn.allCases)
     func goesAsWrittenOnOneLoop(transcript: Transcript, turn: TranscriptReplay.Turn) {
-        var replay = TranscriptReplay(loopCount: 1, turn: turn)
+        var replay = TranscriptReplay(transcript.rules, loopCount: 1, turn: turn)
         let differences = replay.differences(from: transcript)
         #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
     }
 
     @Test(arguments: try Transcript.committed(), TranscriptReplay.Turn.allCases)
     func goesAsWrittenOnTwoLoops(transcript: Transcript, turn: TranscriptReplay.Turn) {
-        var replay = TranscriptReplay(loopCount: 2, turn: turn)
+        var replay = TranscriptReplay(transcript.rules, loopCount: 2, turn: turn)
         let differences = replay.differences(from: transcript)
         #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
     }
 
     @Test func isNotEmpty() throws {
         let transcripts = try Transcript.committed()
-        #expect(transcripts.count >= 10 && transcripts.allSatisfy { !$0.steps.isEmpty })
+        #expect(transcripts.count >= 16 && transcripts.allSatisfy { !$0.steps.isEmpty })
     }
 
     // MARK: The replay is strict
@@ -26,8 +26,9 @@ import Testing
     private static let pong = #"< anna: {"event":"pusher:pong","data":{}}"#
 
     private func differences(_ lines: String...) throws -> [String] {
-        var replay = TranscriptReplay(loopCount: 1, turn: .everyAction)
-        return replay.differences(from: try Transcript(name: "here", lines.joined(separator: "\n")))
+        let transcript = try Transcript(name: "here", lines.joined(separator: "\n"))
+        var replay = TranscriptReplay(transcript.rules, loopCount: 1, turn: .everyAction)
+        return replay.differences(from: transcript)
     }
 
     @Test func takesWhatIsListed() throws {
@@ -59,7 +60,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "anna", "+anna", "+ Anna", "> anna", "? anna", "! news", "! news e data", #"! news e "1" to anna"#, Self.pong,
+        "anna", "+anna", "+ Anna", "> anna", "? anna", "! news", "! news e data", "% more", "% cache bytes", "~ soon", "x",
+        "+ 3 on news", "- 3", #"! news e "1" to anna"#, Self.pong,
     ])
     func refusesALineItCannotRead(line: String) {
         #expect(throws: Transcript.Malformed(line: 2)) { try Transcript(name: "here", "#\n" + line) }

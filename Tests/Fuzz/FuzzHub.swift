@@ -1,8 +1,9 @@
 import FanOut
 import PusherProtocol
 
-/// Bytes as op-codes: connections open, subscribe, publish and close, loops fall behind and catch up. What each
-/// connection is sent must be, byte for byte, what a naive model says it must be sent.
+/// Bytes as op-codes: connections open, subscribe, sign in, speak and close, backends publish and terminate, time passes,
+/// loops fall behind and catch up. What each connection is sent must be, byte for byte, what a naive model says it must
+/// be sent.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHub(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var operands = Operands(rest: UnsafeRawBufferPointer(start: start, count: count)[...])
@@ -21,46 +22,53 @@ private struct Operands {
     mutating func next(below limit: Int) -> Int { limit > 0 ? Int(rest.popFirst() ?? 0) % limit : 0 }
 }
 
-/// What a connection subscribes to and what it must be sent: the whole model.
-private struct Expectation {
-    let socket: SocketID
-    let app: Int
-    var channels: [ChannelName] = []
-    var sent: [UInt8] = []
-}
-
 private struct World {
-    private static let appCount = 2
     private static let connectionsMax = 12
-    private static let names = ["a", "b", "c", "d"].compactMap { ChannelName($0, lengthMax: 200) }
+    private static let ids = ["1", "10", "anna"]
+    private static let names = [
+        "a", "b", "private-a", "private-encrypted-cache-a", "presence-a", "presence-cache-a", "cache-a", "#server-to-user-1",
+        "#server-to-user-anna",
+    ].compactMap { ChannelName($0, lengthMax: 200) }
 
-    private var hub: Hub
+    private var hub = Hub(loopCount: 1, apps: [])
     private var loops: [LoopFanOut]
     private var mailboxes: [[Instruction]]
     private var vacant: [[Int]]
 
-    private var model: [Expectation] = []
+    private var model: Model
     private var closed: [SocketID] = []
+    private var told: Set<SocketID> = []
     private var received: [SocketID: [UInt8]] = [:]
     private var published = 0
     private var random = Counter()
 
     init(loopCount: Int) {
-        hub = Hub(loopCount: loopCount, appCount: Self.appCount)
+        // The first application has its fill of two members, five channels and three events, the second counts subscribers.
+        var apps = [AppRules(), AppRules()]
+        apps[0].limits.presenceMembers = 2
+        apps[0].limits.subscriptions = 5
+        apps[0].limits.cacheBytes = 500
+        apps[1].subscriptionCounts = true
+        hub = Hub(loopCount: loopCount, apps: apps)
+        model = Model(apps)
         loops = Array(repeating: LoopFanOut(), count: loopCount)
         mailboxes = Array(repeating: [], count: loopCount)
         vacant = Array(repeating: Array(0..<Self.connectionsMax), count: loopCount)
     }
 
     mutating func step(_ operands: inout Operands) {
-        switch operands.next(below: 10) {
+        switch operands.next(below: 16) {
         case 0: open(&operands)
-        case 1, 2: subscribe(&operands)
-        case 3: unsubscribe(&operands)
-        case 4, 5: publish(&operands)
-        case 6: close(&operands)
-        case 7: drain(operands.next(below: loops.count), atMost: 1 + operands.next(below: 4))
-        case 8: flush(operands.next(below: loops.count))
+        case 1, 2, 3: subscribe(&operands)
+        case 4: unsubscribe(&operands)
+        case 5, 6: publish(&operands)
+        case 7: close(&operands)
+        case 8: drain(operands.next(below: loops.count), atMost: 1 + operands.next(below: 4))
+        case 9: flush(operands.next(below: loops.count))
+        case 10: speak(&operands)
+        case 11, 12: signin(&operands)
+        case 13: terminate(&operands)
+        case 14: apply(.tick(model.tick(1 + Int64(operands.next(below: 256)) * 60_000)))
         default: haunt(&operands)
         }
     }
@@ -71,66 +79,67 @@ private struct World {
             drain(loop, atMost: .max)
             flush(loop)
         }
-        for expectation in model {
-            promise(received[expectation.socket] == expectation.sent, "\(expectation.socket) got what it must")
+        for connection in model.connections {
+            promise(received[connection.socket] == connection.sent, "\(connection.socket) got what it must")
         }
-        promise(hub.subscriptionCount == model.reduce(0) { $0 + $1.channels.count }, "subscriptions are counted")
+        promise(hub.subscriptionCount == model.connections.reduce(0) { $0 + $1.subscriptions.count }, "subscriptions are counted")
+        promise(model.terminated.isSubset(of: told.union(closed)), "who is terminated is told to go")
         var channelCount = 0
-        for app in 0..<Self.appCount {
+        for app in model.apps.indices {
+            promise(hub.connectionCount(app: app) == model.connections.filter { $0.app == app }.count, "connections are counted")
             for name in Self.names {
-                let subscribers = model.filter { $0.app == app && $0.channels.contains(name) }
-                let expected = Set(subscribers.map(\.socket.loop)).sorted()
-                promise(Array(hub.loops(of: name, app: app)) == expected, "a publish knows its loops")
-                if !subscribers.isEmpty { channelCount += 1 }
+                let sockets = model.subscribers(of: name, app).map { model.connections[$0].socket }
+                promise(Array(hub.loops(of: name, app: app)) == Set(sockets.map(\.loop)).sorted(), "a publish knows its loops")
+                promise(hub.occupancy(of: name, app: app)?.subscriptions ?? 0 == sockets.count, "occupancy is known")
+                promise(hub.userIDs(on: name, app: app) == model.users(on: name, app), "users are known")
+                promise(hub.cachedEvent(on: name, app: app)?.frame == model.event(on: name, app), "the last event is kept")
+                if !sockets.isEmpty { channelCount += 1 }
             }
         }
         promise(hub.channelCount == channelCount, "channels are counted")
+        promise(hub.cacheEvictions == model.evictions, "evictions are counted")
     }
 
     // MARK: Operations
 
     private mutating func open(_ operands: inout Operands) {
         let loop = operands.next(below: loops.count)
-        guard model.count < Self.connectionsMax, let slot = vacant[loop].popLast() else { return }
+        guard model.connections.count < Self.connectionsMax, let slot = vacant[loop].popLast() else { return }
         let socket = SocketID(loop: loop, slot: slot, using: &random)
-        let app = operands.next(below: Self.appCount)
-        model.append(Expectation(socket: socket, app: app))
+        let app = operands.next(below: model.apps.count)
+        model.connections.append(Model.Connection(socket: socket, app: app))
         received[socket] = []
         loops[loop].open(socket)
         apply(.opened(socket, app: app))
     }
 
-    private mutating func subscribe(_ operands: inout Operands) {
-        let index = operands.next(below: model.count)
+    /// An open connection's index and a channel's name.
+    private func chosen(_ operands: inout Operands) -> (index: Int, name: ChannelName)? {
+        let index = operands.next(below: model.connections.count)
         let name = Self.names[operands.next(below: Self.names.count)]
-        guard model.indices.contains(index) else { return }
-        let socket = model[index].socket
-        if model[index].channels.contains(name) {
-            expect(ServerMessage.error(ProtocolError("Existing subscription to channel \(name.text)")), at: index)
-        } else {
-            model[index].channels.append(name)
-            expect(ServerMessage.subscriptionSucceeded(name), at: index)
-        }
-        apply(.subscribe(socket, grant(name, to: socket)))
+        return model.connections.indices.contains(index) ? (index, name) : nil
+    }
+
+    private mutating func subscribe(_ operands: inout Operands) {
+        let id = Self.ids[operands.next(below: Self.ids.count)]
+        guard let (index, name) = chosen(&operands) else { return }
+        let connection = model.connections[index]
+        guard let grant = grant(name, to: connection.socket, as: id, connection.user) else { return }
+        model.subscribe(index, name, as: grant.member)
+        apply(.subscribe(connection.socket, grant))
     }
 
     private mutating func unsubscribe(_ operands: inout Operands) {
-        let index = operands.next(below: model.count)
-        let name = Self.names[operands.next(below: Self.names.count)]
-        guard model.indices.contains(index) else { return }
-        if model[index].channels.contains(name) {
-            model[index].channels.removeAll { $0 == name }
-        } else {
-            let text = "No current subscription to channel \(name.text), or subscription in progress"
-            expect(ServerMessage.error(ProtocolError(text)), at: index)
-        }
-        apply(.unsubscribe(model[index].socket, name))
+        guard let (index, name) = chosen(&operands) else { return }
+        let socket = model.connections[index].socket
+        model.unsubscribe(index, name)
+        apply(.unsubscribe(socket, name))
     }
 
     /// One to three events at once, perhaps except to one connection, which may be a closed one.
     private mutating func publish(_ operands: inout Operands) {
-        let app = operands.next(below: Self.appCount)
-        let sockets = model.map(\.socket) + closed.suffix(2)
+        let app = operands.next(below: model.apps.count)
+        let sockets = model.connections.map(\.socket) + closed.suffix(2)
         let chosen = operands.next(below: 2 * sockets.count)
         let sender = chosen < sockets.count ? sockets[chosen] : nil
         var publications: [Hub.Publication] = []
@@ -139,20 +148,42 @@ private struct World {
             published += 1
             let frame = Frame(text: Array("\(name.text)\(published)".utf8))
             publications.append(Hub.Publication(channel: name, frame: frame))
-            for index in model.indices where model[index].app == app && model[index].socket != sender {
-                if model[index].channels.contains(name) { expect(frame, at: index) }
-            }
+            model.publish(frame, on: name, app, except: sender)
         }
         apply(.publish(publications, app: app, except: sender))
+    }
+
+    private mutating func speak(_ operands: inout Operands) {
+        guard let (index, name) = chosen(&operands), name.access == .signed || name.access == .presence else { return }
+        published += 1
+        let event = ClientEvent(name: "client-e", channel: name.text, data: Array("\"\(published)\"".utf8))
+        model.speak(index, event, on: name)
+        apply(.clientEvent(model.connections[index].socket, event, on: name))
+    }
+
+    private mutating func signin(_ operands: inout Operands) {
+        let id = Self.ids[operands.next(below: Self.ids.count)]
+        let watchlist = Self.ids.filter { _ in operands.next(below: 2) == 1 }
+        guard let (index, _) = chosen(&operands) else { return }
+        let user = user(id, watching: watchlist)
+        let socket = model.connections[index].socket
+        model.signin(index, user)
+        apply(.signin(socket, user))
+    }
+
+    private mutating func terminate(_ operands: inout Operands) {
+        let id = Self.ids[operands.next(below: Self.ids.count)]
+        let app = operands.next(below: model.apps.count)
+        model.terminate(id, app)
+        apply(.terminate(userID: id, app: app))
     }
 
     /// As a loop closes a connection: what is under way for it is carried out first. What still waits to be sent may be
     /// lost, but is never another's.
     private mutating func close(_ operands: inout Operands) {
-        let index = operands.next(below: model.count)
         let isFlushed = operands.next(below: 2) == 1
-        guard model.indices.contains(index) else { return }
-        let gone = model.remove(at: index)
+        guard let (index, _) = chosen(&operands) else { return }
+        let gone = model.close(index)
         let loop = gone.socket.loop
         apply(.closed(gone.socket))
         drain(loop, atMost: .max)
@@ -171,9 +202,13 @@ private struct World {
         guard closed.indices.contains(ghost) else { return }
         let socket = closed[ghost]
         var effects: [Hub.Effect] = []
-        for input in [.subscribe(socket, grant(name, to: socket)), .unsubscribe(socket, name), .closed(socket)] as [Hub.Input] {
-            hub.apply(input, &effects)
-        }
+        let event = ClientEvent(name: "client-e", channel: name.text, data: [])
+        var inputs: [Hub.Input] = [
+            .unsubscribe(socket, name), .signin(socket, user("1", watching: Self.ids)), .clientEvent(socket, event, on: name),
+            .closed(socket),
+        ]
+        if let grant = grant(name, to: socket, as: "1", nil) { inputs.append(.subscribe(socket, grant)) }
+        for input in inputs { hub.apply(input, &effects) }
         promise(effects.isEmpty, "a ghost moves nothing")
     }
 
@@ -190,6 +225,10 @@ private struct World {
         let instructions = mailboxes[loop].prefix(limit)
         mailboxes[loop].removeFirst(instructions.count)
         for instruction in instructions {
+            if case .close(let socket, let code) = instruction {
+                promise(model.terminated.contains(socket) && code == .notAuthorized, "nobody is told to go for no reason")
+                told.insert(socket)
+            }
             var written = Written()
             loops[loop].apply(instruction) { written.add($0, $1) }
             receive(written)
@@ -210,13 +249,25 @@ private struct World {
         }
     }
 
-    private mutating func expect(_ frame: Frame, at index: Int) { model[index].sent.append(contentsOf: frame.bytes) }
+    // MARK: Rights
 
-    private func grant(_ name: ChannelName, to socket: SocketID) -> SubscriptionGrant {
+    /// Nil when the channel is another user's.
+    private func grant(
+        _ name: ChannelName, to socket: SocketID, as id: String, _ user: SignedInUser?
+    ) -> SubscriptionGrant? {
+        let channelData = name.isPresence ? #"{"user_id":"\#(id)"}"# : nil
+        return try? SubscriptionRequest(channel: name.text, auth: "key:", channelData: channelData)
+            .grant(to: socket, key: "key", limits: Limits(), user: user) { _, _ in true }
+    }
+
+    private func user(_ id: String, watching watchlist: [String]) -> SignedInUser {
+        let ids = watchlist.map { "\"\($0)\"" }.joined(separator: ",")
+        guard let anybody = SocketID("1.0") else { fatalError("a socket id") }
         do {
-            return try SubscriptionRequest(channel: name.text).grant(to: socket, key: "", limits: Limits()) { _, _ in false }
+            return try SigninRequest(auth: "key:", userData: #"{"id":"\#(id)","watchlist":[\#(ids)]}"#)
+                .user(on: anybody, key: "key", limits: Limits()) { _, _ in true }
         } catch {
-            fatalError("\(name.text) is open to all: \(error.message)")
+            fatalError("\(id) is a user: \(error.message)")
         }
     }
 }

@@ -22,7 +22,7 @@ for module in "${modules[@]}"; do
 done
 for target in "${targets[@]}"; do
     swiftc "${flags[@]}" -module-name "$target" -o "$build/$target" \
-        "Tests/Fuzz/$target.swift" Tests/Fuzz/Promise.swift "${objects[@]}"
+        "Tests/Fuzz/$target"*.swift Tests/Fuzz/Promise.swift "${objects[@]}"
 done
 
 # Swift's own account of a crash reads the stack behind AddressSanitizer's back and is taken for another crash.

@@ -19,7 +19,7 @@ import Testing
     }
 
     static let lookalikes = [
-        "é", "日本", "😀", "e\u{301}", "\u{212A}", "\u{37E}", "ａ", "a\u{200B}", "a\u{0}b", "a\r\nb", "#server-to-user-1",
+        "é", "日本", "😀", "e\u{301}", "\u{212A}", "\u{37E}", "ａ", "a\u{200B}", "a\u{0}b", "a\r\nb", "#server-to-users", "#",
     ]
 
     @Test(arguments: lookalikes)
@@ -52,13 +52,67 @@ import Testing
         ("news", .open), ("0", .open), ("private", .open), ("presence", .open), ("privatenews", .open), ("Private-news", .open),
         ("PRIVATE-news", .open), ("cache-news", .open), ("my-private-news", .open), ("my-presence-news", .open),
         ("-private-", .open), ("cache-private-news", .open),
-        ("private-news", .signed), ("private-", .signed), ("private-encrypted-news", .signed), ("private-cache-news", .signed),
-        ("private-encrypted-cache-news", .signed), ("private-presence-news", .signed), ("private--", .signed),
+        ("private-news", .signed), ("private-", .signed), ("private-encrypted-news", .encrypted), ("private-cache-news", .signed),
+        ("private-encrypted-cache-news", .encrypted), ("private-presence-news", .signed), ("private--", .signed),
         ("presence-news", .presence), ("presence-", .presence), ("presence-cache-news", .presence),
         ("presence-private-news", .presence),
     ]
 
     @Test(arguments: accesses) func asksOfASubscriberWhatItsPrefixSays(name: String, access: ChannelName.Access) {
         #expect(ChannelName(name, lengthMax: Self.lengthMax)?.access == access)
+        #expect(ChannelName(name, lengthMax: Self.lengthMax)?.isPresence == (access == .presence))
+    }
+
+    // MARK: Cache channels
+
+    static let caches: [(name: String, isCache: Bool)] = [
+        ("cache-a", true), ("cache-", true), ("private-cache-a", true), ("private-encrypted-cache-a", true),
+        ("presence-cache-a", true), ("cache-private-a", true), ("private-cache-", true),
+        ("cache", false), ("cachefoo", false), ("Cache-a", false), ("my-cache-a", false), ("a-cache-", false),
+        ("private-cache", false), ("private-cachea", false), ("private-Cache-a", false), ("private-a-cache-b", false),
+        ("private-encrypted-cache", false), ("private-encryptedcache-a", false), ("encrypted-cache-a", false),
+        ("presence-cache", false), ("presence-a", false), ("private-presence-cache-a", false),
+        ("presence-private-cache-a", false), ("presence-encrypted-cache-a", false), ("#server-to-user-cache-a", false),
+    ]
+
+    @Test(arguments: caches) func k1KeepsEventsUnderFourPrefixes(name: String, isCache: Bool) {
+        #expect(ChannelName(name, lengthMax: Self.lengthMax)?.isCache == isCache)
+    }
+
+    // MARK: Channels of users
+
+    @Test(arguments: ["1", "anna", "a b", "é", "a:b/c#", "private-", "#server-to-user-1", "😀", "\u{7F}", "'<>&"])
+    func u4BelongsToAUserOfAnyName(id: String) {
+        let name = ChannelName("#server-to-user-" + id, lengthMax: Self.lengthMax)
+        #expect(name?.text == "#server-to-user-" + id)
+        #expect(name?.access == .user(id))
+        #expect(name?.isPresence == false && name?.isCache == false)
+    }
+
+    /// The name is written into frames as it is.
+    @Test(arguments: ["", "\"", "a\\b", "\n", "a\u{0}", "\u{1F}"]) func u4HoldsNothingThatJSONEscapes(id: String) {
+        #expect(ChannelName("#server-to-user-" + id, lengthMax: Self.lengthMax) == nil)
+    }
+
+    @Test(arguments: [
+        "#", "#a", "#server-to-user", "#Server-to-user-1", "#server-to-users-1", "a#server-to-user-1", "##server-to-user-1",
+    ])
+    func s8NothingElseBeginsWithAHash(text: String) {
+        #expect(ChannelName(text, lengthMax: Self.lengthMax) == nil)
+    }
+
+    @Test func u4CountsBytes() {
+        #expect(ChannelName("#server-to-user-" + String(repeating: "a", count: 184), lengthMax: 200) != nil)
+        #expect(ChannelName("#server-to-user-" + String(repeating: "a", count: 185), lengthMax: 200) == nil)
+        #expect(ChannelName("#server-to-user-" + String(repeating: "é", count: 92), lengthMax: 200) != nil)
+        #expect(ChannelName("#server-to-user-" + String(repeating: "é", count: 93), lengthMax: 200) == nil)
+    }
+
+    /// Swift's `==` holds the Kelvin sign for a K, and both forms of é for one. Users are bytes.
+    @Test func u5TellsUsersApartThatLookAlike() {
+        for (one, other) in [("K", "\u{212A}"), ("é", "e\u{301}")] {
+            let names = [one, other].compactMap { ChannelName("#server-to-user-" + $0, lengthMax: 200) }
+            #expect(names.count == 2 && Set(names).count == 2)
+        }
     }
 }

@@ -3,11 +3,11 @@ import Testing
 
 /// The server's messages, byte for byte: client libraries depend on more of their form than is documented.
 @Suite struct ServerMessageTests {
-    private func frame(_ text: String) -> Frame { Frame(text: Array(text.utf8)) }
+    func frame(_ text: String) -> Frame { Frame(text: Array(text.utf8)) }
 
-    private func channel(_ text: String) throws -> ChannelName { try #require(ChannelName(text, lengthMax: 200)) }
+    func channel(_ text: String) throws -> ChannelName { try #require(ChannelName(text, lengthMax: 200)) }
 
-    private func event(name: String, channel text: String, data: String) throws -> Frame {
+    func event(name: String, channel text: String, data: String) throws -> Frame {
         let channel = try channel(text)
         return Array(name.utf8).withUnsafeBytes { name in
             Array(data.utf8).withUnsafeBytes { data in ServerMessage.event(name: name, channel: channel, data: data) }

@@ -35,4 +35,13 @@ import Testing
         let channel = try #require(ChannelName("private-a", lengthMax: 200))
         #expect(SigningText.subscription(socket, channel) == "12.34:private-a")
     }
+
+    /// PROTOCOL R7, U1.
+    @Test func endsInWhatOneSaysOfOneself() throws {
+        let socket = try #require(SocketID("12.34"))
+        let channel = try #require(ChannelName("presence-a", lengthMax: 200))
+        #expect(SigningText.subscription(socket, channel, channelData: "{ \"x\"}") == "12.34:presence-a:{ \"x\"}")
+        #expect(SigningText.subscription(socket, channel, channelData: "") == "12.34:presence-a:")
+        #expect(SigningText.signin(socket, userData: "{ }") == "12.34::user::{ }")
+    }
 }

@@ -10,12 +10,12 @@ import Testing
 
     private func grant(
         _ channel: String, auth: String? = nil, channelData: String? = nil, key: String = "key1", nameLength: Int = 200,
-        verify: (String, Substring) -> Bool = { _, signature in signature == "sig" }
+        user: SignedInUser? = nil, verify: (String, Substring) -> Bool = { _, signature in signature == "sig" }
     ) throws(ProtocolError) -> SubscriptionGrant {
         var limits = Limits()
         limits.nameLength = nameLength
         return try SubscriptionRequest(channel: channel, auth: auth, channelData: channelData)
-            .grant(to: Self.socket, key: key, limits: limits, verify: verify)
+            .grant(to: Self.socket, key: key, limits: limits, user: user, verify: verify)
     }
 
     private func never(_ text: String, _ signature: Substring) -> Bool {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "a b", "a:b", "#server-to-user-1", "é", "private-\n", "presence- x", "a/b"])
+    @Test(arguments: ["", "a b", "a:b", "#server-to-users", "é", "private-\n", "presence- x", "a/b"])
     func refusesAnInvalidNameBeforeItsSignature(channel: String) {
         let message = "Invalid channel name \(channel): expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
         #expect(throws: ProtocolError(message)) { try grant(channel, auth: "key1:sig", verify: never) }
@@ -47,12 +47,6 @@ import Testing
     @Test func quotesBackOnlyTheBeginningOfALongName() throws {
         let error = try #require(throws: ProtocolError.self) { try grant(String(repeating: "a", count: 60_000)) }
         #expect(error.message.utf8.count < 600)
-    }
-
-    @Test func refusesPresenceWhoeverSigns() {
-        #expect(throws: ProtocolError("Presence channels are not supported: presence-a")) {
-            try grant("presence-a", auth: "key1:sig", channelData: #"{"user_id":"1"}"#, verify: never)
-        }
     }
 
     // MARK: Private channels
@@ -89,7 +83,7 @@ import Testing
     ]
 
     @Test(arguments: foreign) func asksForTheApplicationsKey(auth: String) {
-        let message = "Invalid auth for private-a: expected KEY:SIGNATURE with this application's key"
+        let message = "Invalid auth for Subscribing to private-a: expected KEY:SIGNATURE with this application's key"
         #expect(throws: ProtocolError(message, code: 4009)) { try grant("private-a", auth: auth, verify: never) }
     }
 
@@ -109,5 +103,73 @@ import Testing
         #expect(try grant("private-a", auth: "::sig", key: ":").channel.text == "private-a")
         #expect(throws: ProtocolError.self) { try grant("private-a", auth: "a:b:sig", key: "a", verify: never) }
         #expect(throws: ProtocolError.self) { try grant("private-a", auth: "a:b:", key: "a:b") }
+    }
+
+    // MARK: Presence channels
+
+    private func user(_ userData: String) throws -> SignedInUser {
+        try SigninRequest(auth: "key1:sig", userData: userData)
+            .user(on: Self.socket, key: "key1", limits: Limits()) { _, signature in signature == "sig" }
+    }
+
+    @Test func r7VerifiesChannelDataByteForByte() throws {
+        let data = #" {"user_id" : 10, "x":"\u00e9é" } "#
+        var asked: [String] = []
+        let grant = try grant("presence-a", auth: "key1:s", channelData: data) { text, _ in
+            asked.append(text)
+            return true
+        }
+        #expect(asked == ["\(Self.socket):presence-a:\(data)"])
+        #expect(grant.member == PresenceMember(id: "10"))
+    }
+
+    @Test func r7RefusesTheSignatureOfAPrivateChannel() {
+        let verify: (String, Substring) -> Bool = { text, _ in text == "\(Self.socket):presence-a" }
+        #expect(throws: ProtocolError.self) {
+            try grant("presence-a", auth: "key1:s", channelData: #"{"user_id":"1"}"#, verify: verify)
+        }
+    }
+
+    @Test func r7AsksForAuthBeforeItReadsWhoItIs() {
+        #expect(throws: ProtocolError("Subscribing to presence-a needs auth: ask your authorization endpoint", code: 4009)) {
+            try grant("presence-a", channelData: "nonsense", verify: never)
+        }
+        #expect(throws: ProtocolError.self) { try grant("presence-a", auth: "key1:x", channelData: #"{"user_id":"1"}"#) }
+    }
+
+    @Test func r8RefusesWhoSaysNothingOfHimself() {
+        let message = "Subscribing to presence-a needs channel_data, or a signed-in user"
+        #expect(throws: ProtocolError(message, code: 4009)) { try grant("presence-a", auth: "key1:sig") }
+        #expect(throws: ProtocolError.self) { try grant("presence-a", auth: "key1:sig", channelData: "") }
+    }
+
+    @Test func u7TakesTheSignedInUserOrWhatOverridesHim() throws {
+        let anna = try user(#"{"id":"anna","user_info":{"n":1}}"#)
+        let own = try grant("presence-a", auth: "key1:sig", user: anna)
+        #expect(own.member == PresenceMember(id: "anna", info: Array(#"{"n":1}"#.utf8)))
+        let other = try grant("presence-a", auth: "key1:sig", channelData: #"{"user_id":"bert"}"#, user: anna)
+        #expect(other.member == PresenceMember(id: "bert"))
+        #expect(throws: ProtocolError.self) { try grant("presence-a", user: anna) }
+        #expect(throws: ProtocolError.self) { try grant("presence-a", auth: "key1:sig", channelData: "{}", user: anna) }
+        #expect(try grant("private-a", auth: "key1:sig", user: anna).member == nil)
+    }
+
+    // MARK: Channels of users
+
+    @Test func u5OpensToThatUserAndToNoSignature() throws {
+        let anna = try user(#"{"id":"anna"}"#)
+        #expect(try grant("#server-to-user-anna", auth: "", user: anna, verify: never).member == nil)
+        let message = "Only the signed-in user may subscribe to #server-to-user-bert"
+        for user in [nil, anna] {
+            #expect(throws: ProtocolError(message, code: 4009)) {
+                try grant("#server-to-user-bert", auth: "key1:sig", user: user, verify: never)
+            }
+        }
+    }
+
+    @Test(arguments: [("K", "\u{212A}"), ("\u{212A}", "K"), ("é", "e\u{301}"), ("anna", "Anna"), ("1", "1 ")])
+    func u5DoesNotOpenToWhoeverLooksAlike(id: String, other: String) throws {
+        let impostor = try user(#"{"id":"\#(id)"}"#)
+        #expect(throws: ProtocolError.self) { try grant("#server-to-user-\(other)", user: impostor, verify: never) }
     }
 }

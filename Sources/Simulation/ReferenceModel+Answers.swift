@@ -1,0 +1,75 @@
+import FanOut
+import PusherProtocol
+
+/// What the hub must answer, found by looking through all connections.
+extension ReferenceModel {
+    /// The connection's channels, in the order of subscribing.
+    func channels(of socket: SocketID) -> [ChannelName] { connections[socket]?.subscriptions.map(\.channel) ?? [] }
+
+    /// Whom the connection is signed in as.
+    func user(of socket: SocketID) -> SignedInUser? { connections[socket]?.user }
+
+    func subscribers(of place: Place) -> [SocketID] {
+        var sockets: [SocketID] = []
+        for (socket, connection) in connections where connection.app == place.app {
+            for subscription in connection.subscriptions where subscription.channel == place.channel { sockets.append(socket) }
+        }
+        return sockets
+    }
+
+    func distinctUsers(on place: Place) -> Set<String> {
+        var users: Set<String> = []
+        for connection in connections.values where connection.app == place.app {
+            for subscription in connection.subscriptions where subscription.channel == place.channel {
+                if let member = subscription.member { users.insert(member.id) }
+            }
+        }
+        return users
+    }
+
+    var subscriptionCount: Int { connections.values.reduce(0) { $0 + $1.subscriptions.count } }
+
+    /// Channels of an application with subscribers.
+    func occupied(app: AppIndex) -> Set<ChannelName> {
+        var names: Set<ChannelName> = []
+        for connection in connections.values where connection.app == app {
+            names.formUnion(connection.subscriptions.map(\.channel))
+        }
+        return names
+    }
+
+    func connectionCount(app: AppIndex) -> Int { connections.values.reduce(0) { $0 + ($1.app == app ? 1 : 0) } }
+
+    func hasRoomForConnection(app: AppIndex) -> Bool {
+        let limit = rules[app].limits.connections
+        return limit == 0 || connectionCount(app: app) < limit
+    }
+}
+
+/// What cache channels must hold: a list, oldest first.
+struct KeptEvents {
+    let bytesMax: Int
+    private(set) var events: [(channel: ChannelName, frame: Frame, expiry: Int64)] = []
+    /// Those that went for want of room.
+    private(set) var evictions = 0
+
+    init(bytesMax: Int) { self.bytesMax = bytesMax }
+
+    func event(on channel: ChannelName) -> (frame: Frame, expiry: Int64)? {
+        events.first { $0.channel == channel }.map { ($0.frame, $0.expiry) }
+    }
+
+    mutating func keep(_ frame: Frame, on channel: ChannelName, at now: Int64) {
+        events.removeAll { $0.channel == channel }
+        events.append((channel, frame, now + 30 * 60 * 1000))
+        while bytes > bytesMax {
+            events.removeFirst()
+            evictions += 1
+        }
+    }
+
+    mutating func forget(at now: Int64) { events.removeAll { $0.expiry <= now } }
+
+    /// An event costs its frame, its channel's name and 128 bytes for keeping it.
+    private var bytes: Int { events.reduce(0) { $0 + $1.frame.bytes.count + $1.channel.text.utf8.count + 128 } }
+}

@@ -1,0 +1,81 @@
+import PusherProtocol
+import Testing
+
+@testable import FanOut
+
+/// The parts a channel and an application are made of.
+@Suite struct ChannelTests {
+    @Test func aChannelKnowsItsLoops() {
+        var channel = Channel(name: name("news"), app: 0, loopCount: 3)
+        channel.add(loop: 2)
+        channel.add(loop: 0)
+        channel.add(loop: 2)
+        #expect(Array(channel.loops) == [0, 2] && channel.subscriberCount == 3)
+        channel.remove(loop: 2)
+        #expect(Array(channel.loops) == [0, 2] && channel.subscriberCount == 2)
+        channel.remove(loop: 2)
+        channel.remove(loop: 0)
+        #expect(channel.loops.isEmpty && channel.subscriberCount == 0)
+    }
+
+    @Test func onlyPresenceChannelsKnowWhoIsThere() {
+        #expect(Channel(name: name("news"), app: 0, loopCount: 1).presence == nil)
+        #expect(Channel(name: name("presence-cache-news"), app: 0, loopCount: 1).presence?.count == 0)
+    }
+
+    // MARK: Presence
+
+    @Test func r4FirstConnectionComesAndLastOneGoes() {
+        var presence = Presence()
+        #expect(presence.join(member("anna", info: "1")) == true)
+        #expect(presence.join(member("bert")) == true)
+        #expect(presence.join(member("anna", info: "2")) == false)
+        #expect(presence.members == [member("anna", info: "1"), member("bert")] && presence.count == 2)
+        #expect(presence.leave("anna") == false)
+        #expect(presence.contains("anna"))
+        #expect(presence.leave("anna") == true)
+        #expect(!presence.contains("anna") && presence.members == [member("bert")])
+        #expect(presence.join(member("anna", info: "2")) == true)
+        #expect(presence.members == [member("bert"), member("anna", info: "2")], "in the order of joining")
+    }
+
+    @Test func leavingWithoutHavingJoinedTraps() async {
+        await #expect(processExitsWith: .failure) {
+            var presence = Presence()
+            _ = presence.leave("anna")
+        }
+    }
+
+    // MARK: Users
+
+    @Test func w2AUserIsOnlineWhileAConnectionIs() {
+        var users = Users()
+        let (x, y, z) = (socket("1.0"), socket("2.0"), socket("3.0"))
+        #expect(users.signIn(user("anna", watching: ["bert", "anna"]), x) == [x], "who watches himself would hear")
+        #expect(users.isOnline("anna") && !users.isOnline("bert"))
+        #expect(users.signIn(user("bert"), y) == [x])
+        #expect(users.signIn(user("bert"), z) == [])
+        #expect(users.connections(of: "bert") == [y, z])
+        #expect(users.signOut(user("bert"), y) == [])
+        #expect(users.signOut(user("bert"), z) == [x])
+        #expect(!users.isOnline("bert") && users.connections(of: "bert") == [])
+        #expect(users.signOut(user("anna", watching: ["bert", "anna"]), x) == [])
+        #expect(users.signIn(user("bert"), y) == [])
+    }
+
+    // MARK: Counts
+
+    @Test func n1FiveSecondsLieBetweenCounts() {
+        var counting = CountSchedule()
+        let times: [(now: Int64, isDue: Bool, isTime: Bool)] = [
+            (0, false, false), (4_999, true, false), (5_000, true, true), (9_999, true, false), (17_000, true, true),
+            (21_999, true, false), (22_000, true, true), (22_001, true, false), (30_000, false, false), (34_999, true, false),
+        ]
+        for (now, isDue, isTime) in times {
+            counting.due = isDue ? [4, 2] : []
+            #expect(counting.isTime(now) == isTime, "\(now)")
+        }
+        #expect(counting.take() == [4, 2])
+        #expect(counting.take() == [])
+    }
+}

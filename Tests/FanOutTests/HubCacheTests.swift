@@ -1,0 +1,153 @@
+import FanOut
+import PusherProtocol
+import Testing
+
+/// Cache channels, subscription counts and quotas at the hub (PROTOCOL K, N, C10).
+@Suite struct HubCacheTests {
+    private var hub = Hub(loopCount: 2, apps: [HubCacheTests.rules, AppRules()])
+
+    private static var rules: AppRules {
+        var rules = AppRules()
+        rules.subscriptionCounts = true
+        rules.limits.connections = 150
+        return rules
+    }
+
+    private func frame(_ text: String) -> Frame { Frame(text: Array(text.utf8)) }
+
+    private func publish(_ text: String, on channel: String, app: AppIndex = 0, except sender: SocketID? = nil) -> Hub.Input {
+        .publish([Hub.Publication(channel: name(channel), frame: frame(text))], app: app, except: sender)
+    }
+
+    private func count(_ count: Int, _ channel: String) -> Frame { ServerMessage.subscriptionCount(name(channel), count) }
+
+    // MARK: Cache channels
+
+    @Test(arguments: ["cache-a", "private-cache-a", "private-encrypted-cache-a", "presence-cache-a"])
+    mutating func k1AnEmptyOneIsMissed(channel: String) {
+        let mail = hub.mail(.opened(y, app: 1), .subscribe(y, grant(channel, as: "anna")))
+        let welcome: Instruction =
+            name(channel).isPresence ? .welcome(name(channel), [member("anna")], to: y) : .send(succeeded(channel), to: y)
+        #expect(
+            mail.prefix(3) == [
+                Mail(1, .join(0, y)), Mail(1, welcome), .send(ServerMessage.cacheMiss(name(channel)), to: y),
+            ])
+    }
+
+    @Test mutating func k2TheLastEventFollowsTheSuccessBeforeAnythingElse() {
+        _ = hub.mail(publish("1", on: "presence-cache-a"), publish("2", on: "presence-cache-a"))
+        let mail = hub.mail(.opened(x, app: 0), .subscribe(x, grant("presence-cache-a", as: "anna")))
+        let channel = name("presence-cache-a")
+        #expect(
+            mail == [
+                Mail(0, .join(0, x)), Mail(0, .welcome(channel, [member("anna")], to: x)), .send(frame("2"), to: x),
+                Mail(0, .fanOut(ServerMessage.memberAdded(channel, member("anna")), 0, except: x)),
+            ])
+        #expect(
+            hub.mail(publish("2", on: "cache-b"), .subscribe(x, grant("cache-b"))).suffix(3) == [
+                .send(succeeded("cache-b"), to: x), .send(frame("2"), to: x),
+                Mail(0, .fanOut(count(1, "cache-b"), 1, except: nil)),
+            ])
+    }
+
+    @Test mutating func k3ItIsKeptForHalfAnHourWithoutSubscribers() throws {
+        _ = hub.mail(.tick(1_000), publish("1", on: "cache-a"), .tick(1_800_999))
+        #expect(try #require(hub.cachedEvent(on: name("cache-a"), app: 0)) == (frame("1"), 1))
+        #expect(hub.cachedEvent(on: name("cache-a"), app: 1) == nil)
+        _ = hub.mail(.tick(1_801_000))
+        #expect(hub.cachedEvent(on: name("cache-a"), app: 0) == nil)
+    }
+
+    @Test mutating func k4NeitherClientEventsNorMembersAreKept() {
+        let event = ClientEvent(name: "client-e", channel: "presence-cache-a", data: Array("null".utf8))
+        _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("presence-cache-a", as: "anna")))
+        _ = hub.mail(.clientEvent(x, event, on: name("presence-cache-a")))
+        #expect(hub.cachedEvent(on: name("presence-cache-a"), app: 0) == nil)
+    }
+
+    @Test mutating func k5AnExcludingEventIsKeptAllTheSame() {
+        _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("cache-a")), publish("1", on: "cache-a", except: x))
+        #expect(hub.mail(.unsubscribe(x, name("cache-a")), .subscribe(x, grant("cache-a"))).contains(.send(frame("1"), to: x)))
+    }
+
+    @Test mutating func otherChannelsKeepNothing() {
+        _ = hub.mail(publish("1", on: "news"), publish("1", on: "cachefoo"), publish("1", on: "my-cache-a"))
+        for channel in ["news", "cachefoo", "my-cache-a"] { #expect(hub.cachedEvent(on: name(channel), app: 0) == nil) }
+    }
+
+    // MARK: Counts
+
+    @Test mutating func n1EveryChangeIsToldToAll() {
+        _ = hub.mail(.opened(x, app: 0), .opened(y, app: 0))
+        #expect(hub.mail(.subscribe(x, grant("news"))).last == Mail(0, .fanOut(count(1, "news"), 0, except: nil)))
+        #expect(
+            hub.mail(.subscribe(y, grant("news"))).suffix(2)
+                == [0, 1].map { Mail($0, .fanOut(count(2, "news"), 0, except: nil)) })
+        #expect(
+            hub.mail(.unsubscribe(x, name("news"))) == [
+                Mail(0, .leave(0, x)), Mail(1, .fanOut(count(1, "news"), 0, except: nil)),
+            ])
+        #expect(hub.mail(.closed(y)) == [Mail(1, .leave(0, y))], "an empty channel has nobody to tell")
+    }
+
+    @Test mutating func n1OnlyWhereTheApplicationWantsIt() {
+        _ = hub.mail(.opened(x, app: 1))
+        #expect(hub.mail(.subscribe(x, grant("news"))) == [Mail(0, .join(0, x)), .send(succeeded("news"), to: x)])
+    }
+
+    @Test mutating func n1AboveAHundredEveryFiveSeconds() {
+        let sockets = crowd(100)
+        _ = hub.mail(.tick(1_000))
+        let late = [socket("9.200"), socket("9.201")]
+        for socket in late {
+            #expect(hub.mail(.opened(socket, app: 0), .subscribe(socket, grant("news"))).count == 2, "no count")
+        }
+        #expect(hub.mail(.tick(4_999)) == [])
+        #expect(hub.mail(.tick(6_000)) == [Mail(0, .fanOut(count(102, "news"), 0, except: nil))])
+        #expect(hub.mail(.tick(20_000)) == [], "told once")
+        _ = hub.mail(.unsubscribe(sockets[0], name("news")))
+        #expect(hub.mail(.unsubscribe(sockets[1], name("news"))).last == Mail(0, .fanOut(count(100, "news"), 0, except: nil)))
+        #expect(hub.mail(.tick(30_000)) == [], "what was told at once is not told again")
+    }
+
+    @Test mutating func n1AVacatedChannelOwesNothing() {
+        let sockets = crowd(101)
+        for socket in sockets { _ = hub.mail(.closed(socket)) }
+        _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("sport")))
+        #expect(hub.mail(.tick(60_000)) == [], "its slot is another's by now")
+    }
+
+    // MARK: Quotas
+
+    @Test mutating func c10APlaceIsFreeAsSoonAsAConnectionEnds() {
+        let sockets = crowd(150)
+        #expect(!hub.hasRoomForConnection(app: 0) && hub.connectionCount(app: 0) == 150)
+        #expect(hub.hasRoomForConnection(app: 1) && hub.connectionCount(app: 1) == 0)
+        _ = hub.mail(.closed(sockets[0]), .closed(sockets[0]))
+        #expect(hub.hasRoomForConnection(app: 0) && hub.connectionCount(app: 0) == 149)
+    }
+
+    // MARK: Answers
+
+    @Test mutating func g1OccupiedChannelsAreListedByName() {
+        _ = hub.mail(.opened(x, app: 1))
+        for channel in ["b", "presence-a", "a"] { _ = hub.mail(.subscribe(x, grant(channel, as: "anna"))) }
+        #expect(hub.occupiedChannels(app: 1, prefix: "").map(\.name) == ["a", "b", "presence-a"])
+        #expect(hub.occupiedChannels(app: 1, prefix: "presence-").map(\.occupancy.users) == [1])
+        #expect(hub.occupiedChannels(app: 1, prefix: "b").map(\.occupancy.users) == [nil])
+        #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty)
+        _ = hub.mail(.unsubscribe(x, name("a")))
+        #expect(hub.occupiedChannels(app: 1, prefix: "").map(\.name) == ["b", "presence-a"])
+    }
+
+    private mutating func crowd(_ count: Int) -> [SocketID] {
+        (0..<count).map { index in
+            let socket = socket("1.\(index)")
+            _ = hub.mail(.opened(socket, app: 0), .subscribe(socket, grant("news")))
+            return socket
+        }
+    }
+}
+
+private let x = socket("1.1000")
+private let y = socket("2.16777216")

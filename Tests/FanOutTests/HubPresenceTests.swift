@@ -1,0 +1,128 @@
+import FanOut
+import PusherProtocol
+import Testing
+
+/// Presence channels at the hub (PROTOCOL R): what each of them hears, and in which order.
+@Suite struct HubPresenceTests {
+    private var hub = Hub(loopCount: 3, apps: [HubPresenceTests.rules, HubPresenceTests.rules])
+    private let room = name("presence-room")
+
+    private static var rules: AppRules {
+        var rules = AppRules()
+        rules.limits.presenceMembers = 2
+        rules.subscriptionCounts = true
+        return rules
+    }
+
+    private mutating func join(_ socket: SocketID, as id: String, info: String? = nil) -> [Mail] {
+        hub.mail(.opened(socket, app: 0), .subscribe(socket, grant("presence-room", as: id, info: info)))
+    }
+
+    private func added(_ id: String, info: String? = nil) -> Frame { ServerMessage.memberAdded(room, member(id, info: info)) }
+
+    private func removed(_ id: String) -> Frame { ServerMessage.memberRemoved(room, userID: id) }
+
+    @Test mutating func r1TheNewcomerIsAmongThosePresent() {
+        #expect(
+            join(x, as: "anna", info: "{}") == [
+                Mail(0, .join(0, x)), Mail(0, .welcome(room, [member("anna", info: "{}")], to: x)),
+                Mail(0, .fanOut(added("anna", info: "{}"), 0, except: x)),
+            ], "and hears of no count (N1)")
+    }
+
+    @Test mutating func r2OthersHearOfTheNewcomerAndNotHeOfHimself() {
+        _ = join(x, as: "anna")
+        #expect(
+            join(y, as: "10") == [
+                Mail(1, .join(0, y)), Mail(1, .welcome(room, [member("anna"), member("10")], to: y)),
+                Mail(0, .fanOut(added("10"), 0, except: y)), Mail(1, .fanOut(added("10"), 0, except: y)),
+            ])
+    }
+
+    @Test mutating func r3AMemberIsRemovedWithUnsubscriptionAndClose() {
+        _ = join(x, as: "anna")
+        _ = join(y, as: "bert")
+        #expect(
+            hub.mail(.unsubscribe(y, room)) == [Mail(1, .leave(0, y)), Mail(0, .fanOut(removed("bert"), 0, except: nil))])
+        _ = hub.mail(.subscribe(y, grant("presence-room", as: "bert")))
+        #expect(hub.mail(.closed(y)) == [Mail(1, .leave(0, y)), Mail(0, .fanOut(removed("bert"), 0, except: nil))])
+        #expect(hub.mail(.closed(x)) == [Mail(0, .leave(0, x))], "nobody is left to hear of the last one")
+    }
+
+    @Test mutating func r4AUserIsOneMemberOverSeveralConnections() {
+        _ = join(x, as: "anna")
+        _ = join(y, as: "bert", info: "1")
+        #expect(
+            join(z, as: "bert", info: "2") == [
+                Mail(2, .join(0, z)), Mail(2, .welcome(room, [member("anna"), member("bert", info: "1")], to: z)),
+            ], "what the first connection said of him stands")
+        #expect(hub.occupancy(of: room, app: 0)?.users == 2)
+        #expect(hub.occupancy(of: room, app: 0)?.subscriptions == 3)
+        #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
+        #expect(hub.mail(.closed(y)) == [Mail(1, .leave(0, y))])
+        #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
+        #expect(hub.mail(.closed(z)) == [Mail(2, .leave(0, z)), Mail(0, .fanOut(removed("bert"), 0, except: nil))])
+        #expect(hub.userIDs(on: room, app: 0) == ["anna"])
+    }
+
+    @Test mutating func r9FullIsFullForNewMembersOnly() {
+        _ = join(x, as: "anna")
+        _ = join(y, as: "bert")
+        let full = error("Channel presence-room is full: it has 2 members", code: 4009)
+        #expect(join(z, as: "carl") == [.send(full, to: z)])
+        #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
+        #expect(hub.mail(.subscribe(z, grant("presence-room", as: "bert"))).first == Mail(2, .join(0, z)))
+        _ = hub.mail(.closed(x))
+        let late = socket("9.0")
+        #expect(join(late, as: "carl").first == Mail(0, .join(0, late)), "a place is free again at once")
+        _ = hub.mail(.opened(w, app: 1))
+        #expect(hub.mail(.subscribe(w, grant("presence-room", as: "dora"))).first == Mail(0, .join(1, w)), "another's room")
+    }
+
+    @Test mutating func r10ARepeatedSubscriptionJoinsNobodyTwice() {
+        _ = join(x, as: "anna")
+        let again = error("Existing subscription to channel presence-room")
+        #expect(hub.mail(.subscribe(x, grant("presence-room", as: "bert"))) == [.send(again, to: x)])
+        #expect(hub.userIDs(on: room, app: 0) == ["anna"])
+        _ = hub.mail(.closed(x))
+        #expect(hub.userIDs(on: room, app: 0) == [])
+        #expect(hub.occupancy(of: room, app: 0) == nil)
+    }
+
+    // MARK: Client events
+
+    private let wave = ClientEvent(name: "client-wave", channel: "presence-room", data: Array("null".utf8))
+
+    @Test mutating func e2AClientEventNamesItsSender() {
+        _ = join(x, as: "10")
+        _ = join(y, as: "bert")
+        let frame = ServerMessage.clientEvent(wave, channel: room, userID: "10")
+        #expect(
+            hub.mail(.clientEvent(x, wave, on: room)) == [
+                Mail(0, .fanOut(frame, 0, except: x)), Mail(1, .fanOut(frame, 0, except: x)),
+            ])
+    }
+
+    @Test mutating func e2OnAPrivateChannelItDoesNot() {
+        let event = ClientEvent(name: "client-wave", channel: "private-a", data: Array("null".utf8))
+        _ = hub.mail(.opened(x, app: 0), .signin(x, user("anna")), .subscribe(x, grant("private-a")))
+        let frame = ServerMessage.clientEvent(event, channel: name("private-a"), userID: nil)
+        #expect(hub.mail(.clientEvent(x, event, on: name("private-a"))) == [Mail(0, .fanOut(frame, 0, except: x))])
+    }
+
+    @Test mutating func e6OnlySubscribersSendThem() {
+        let refused = error("Cannot broadcast client event (connection not subscribed to channel presence-room)")
+        _ = hub.mail(.opened(y, app: 0))
+        #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "nobody is there")
+        _ = join(x, as: "anna")
+        #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "others are")
+        _ = hub.mail(.opened(w, app: 1), .subscribe(w, grant("presence-room", as: "bert")))
+        _ = hub.mail(.closed(x))
+        #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "another application's are")
+    }
+}
+
+private let x = socket("1.0")
+private let y = socket("2.16777216")
+private let z = socket("3.33554432")
+private let w = socket("4.1")

@@ -1,0 +1,138 @@
+import FanOut
+import PusherProtocol
+import Testing
+
+/// Users at the hub (PROTOCOL U, W): who hears of whom, and who has to go.
+@Suite struct HubUsersTests {
+    private var hub = Hub(loopCount: 3, apps: [AppRules(), AppRules()])
+
+    private func success(_ user: SignedInUser) -> Frame { ServerMessage.signinSuccess(user) }
+
+    private func online(_ ids: String...) -> Frame { ServerMessage.watchlistEvents(online: ids, offline: []) }
+
+    private func offline(_ ids: String...) -> Frame { ServerMessage.watchlistEvents(online: [], offline: ids) }
+
+    private mutating func signIn(_ socket: SocketID, _ user: SignedInUser, app: AppIndex = 0) -> [Mail] {
+        hub.mail(.opened(socket, app: app), .signin(socket, user))
+    }
+
+    @Test mutating func u1ASigninIsConfirmed() {
+        let anna = user("anna")
+        #expect(signIn(x, anna) == [.send(success(anna), to: x)])
+    }
+
+    @Test mutating func u3AConnectionCannotChangeItsUser() {
+        _ = signIn(x, user("anna"))
+        let refused = error("Already signed in: a connection cannot change its user", code: 4009)
+        #expect(hub.mail(.signin(x, user("bert"))) == [.send(refused, to: x)])
+        #expect(hub.mail(.signin(x, user("anna"))) == [.send(refused, to: x)])
+        #expect(hub.mail(.terminate(userID: "bert", app: 0)) == [])
+    }
+
+    // MARK: Watchlists
+
+    @Test mutating func w1ThePresentStateComesFirst() {
+        _ = signIn(x, user("bert"))
+        let anna = user("anna", watching: ["carl", "bert", "dora"])
+        let state = ServerMessage.watchlistEvents(online: ["bert"], offline: ["carl", "dora"])
+        #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(state, to: y)])
+    }
+
+    @Test mutating func w2WatchersHearOfFirstAndLastConnection() {
+        let anna = user("anna", watching: ["bert"])
+        let bert = user("bert")
+        _ = signIn(x, anna)
+        #expect(signIn(y, bert) == [.send(success(bert), to: y), .send(online("bert"), to: x)])
+        #expect(signIn(z, bert) == [.send(success(bert), to: z)])
+        #expect(hub.mail(.closed(y)) == [])
+        #expect(hub.mail(.closed(z)) == [.send(offline("bert"), to: x)])
+        _ = hub.mail(.closed(x))
+        #expect(signIn(y, bert) == [.send(success(bert), to: y)], "who has gone watches nobody")
+    }
+
+    @Test mutating func w2EachConnectionOfAWatcherHears() {
+        _ = signIn(x, user("anna", watching: ["bert"]))
+        _ = signIn(y, user("anna", watching: ["bert"]))
+        #expect(signIn(z, user("bert")).dropFirst() == [.send(online("bert"), to: x), .send(online("bert"), to: y)])
+        #expect(hub.mail(.closed(z)) == [.send(offline("bert"), to: x), .send(offline("bert"), to: y)])
+    }
+
+    @Test mutating func w2NobodyHearsOfHimselfTwice() {
+        let anna = user("anna", watching: ["anna"])
+        #expect(signIn(x, anna) == [.send(success(anna), to: x), .send(online("anna"), to: x)], "the present state")
+        #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(online("anna"), to: y)])
+        #expect(hub.mail(.closed(y)) == [])
+        #expect(hub.mail(.closed(x)) == [])
+    }
+
+    @Test mutating func w2ApplicationsDoNotMeet() {
+        _ = signIn(x, user("anna", watching: ["bert"]))
+        #expect(signIn(y, user("bert"), app: 1).count == 1)
+        #expect(hub.mail(.terminate(userID: "bert", app: 0)) == [])
+        #expect(hub.mail(.closed(y)) == [])
+    }
+
+    @Test mutating func w3TooLongAWatchlistIsCutAndSaidToBe() {
+        let ids = (1...101).map { "u\($0)" }
+        let anna = user("anna", watching: ids)
+        let text = "The watchlist exceeds the allowed maximum: its first 100 users are watched"
+        let state = ServerMessage.watchlistEvents(online: [], offline: Array(ids.prefix(100)))
+        #expect(
+            signIn(x, anna) == [
+                .send(success(anna), to: x), .send(error(text, code: 4302), to: x), .send(state, to: x),
+            ])
+        #expect(signIn(y, user("u100")).count == 2)
+        #expect(signIn(z, user("u101")).count == 1, "the last one is not watched")
+    }
+
+    // MARK: Channels of users
+
+    @Test mutating func u4EventsForAUserReachHisConnections() {
+        for socket in [x, y] {
+            _ = signIn(socket, user("anna"))
+            _ = hub.mail(.subscribe(socket, grant("#server-to-user-anna", as: "anna")))
+        }
+        let frame = Frame(text: Array("event".utf8))
+        let publication = Hub.Publication(channel: name("#server-to-user-anna"), frame: frame)
+        #expect(
+            hub.mail(.publish([publication], app: 0, except: nil)) == [
+                Mail(0, .fanOut(frame, 0, except: nil)), Mail(1, .fanOut(frame, 0, except: nil)),
+            ])
+        #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty, "nobody else's business")
+    }
+
+    /// Swift's `==` holds the Kelvin sign for a K. Users are bytes.
+    @Test mutating func u5UsersWhoseNamesLookAlikeHaveTheirOwnChannels() {
+        _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("#server-to-user-K", as: "K")))
+        _ = hub.mail(.opened(y, app: 0), .subscribe(y, grant("#server-to-user-\u{212A}", as: "\u{212A}")))
+        #expect(hub.channelCount == 2)
+    }
+
+    // MARK: Termination
+
+    @Test mutating func u6SignedInConnectionsAreClosedAndNoOthers() {
+        _ = signIn(x, user("anna"))
+        _ = signIn(y, user("anna"))
+        _ = signIn(z, user("bert"))
+        let onlyPresent = socket("7.1")
+        _ = hub.mail(.opened(onlyPresent, app: 0), .subscribe(onlyPresent, grant("presence-a", as: "anna")))
+        #expect(
+            hub.mail(.terminate(userID: "anna", app: 0))
+                == [Mail(0, .close(x, .notAuthorized)), Mail(1, .close(y, .notAuthorized))])
+        #expect(hub.mail(.terminate(userID: "nobody", app: 0)) == [])
+        _ = hub.mail(.closed(x), .closed(y))
+        #expect(hub.mail(.terminate(userID: "anna", app: 0)) == [])
+    }
+
+    @Test mutating func u6WatchersHearOfItOnce() {
+        _ = signIn(x, user("anna"))
+        _ = signIn(y, user("anna"))
+        _ = signIn(z, user("bert", watching: ["anna"]))
+        _ = hub.mail(.terminate(userID: "anna", app: 0))
+        #expect(hub.mail(.closed(x), .closed(y)) == [.send(offline("anna"), to: z)])
+    }
+}
+
+private let x = socket("1.0")
+private let y = socket("2.16777216")
+private let z = socket("3.33554432")

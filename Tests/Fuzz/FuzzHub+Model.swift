@@ -1,0 +1,185 @@
+import FanOut
+import PusherProtocol
+
+/// Who is connected and what each of them must be sent: lists, looked through from end to end.
+struct Model {
+    struct Connection {
+        let socket: SocketID
+        let app: Int
+        var subscriptions: [(channel: ChannelName, member: PresenceMember?)] = []
+        var user: SignedInUser?
+        var sent: [UInt8] = []
+    }
+
+    /// Who is on a presence channel, and what a cache channel keeps.
+    private struct Room {
+        var members: [PresenceMember] = []
+        var event: (frame: Frame, expiry: Int64, age: Int)?
+    }
+
+    let apps: [AppRules]
+    var connections: [Connection] = []
+    private(set) var terminated: Set<SocketID> = []
+    private(set) var evictions = 0
+    private var rooms: [[ChannelName: Room]]
+    private var now: Int64 = 0
+    private var kept = 0
+
+    init(_ apps: [AppRules]) {
+        self.apps = apps
+        rooms = apps.map { _ in [:] }
+    }
+
+    // MARK: Questions
+
+    /// Indices of connections.
+    func subscribers(of name: ChannelName, _ app: Int) -> [Int] {
+        connections.indices.filter { index in
+            connections[index].app == app && connections[index].subscriptions.contains { $0.channel == name }
+        }
+    }
+
+    func users(on name: ChannelName, _ app: Int) -> [String] { rooms[app][name]?.members.map(\.id) ?? [] }
+
+    func event(on name: ChannelName, _ app: Int) -> Frame? { rooms[app][name]?.event?.frame }
+
+    private func signedIn(_ id: String, _ app: Int) -> [Int] {
+        connections.indices.filter { connections[$0].app == app && connections[$0].user?.id == id }
+    }
+
+    private func watchers(of id: String, _ app: Int) -> [Int] {
+        connections.indices.filter { connections[$0].app == app && connections[$0].user?.watchlist.contains(id) == true }
+    }
+
+    // MARK: Channels
+
+    mutating func subscribe(_ index: Int, _ name: ChannelName, as member: PresenceMember?) {
+        let app = connections[index].app
+        let members = rooms[app][name, default: Room()].members
+        let isNew = member.map { member in !members.contains { $0.id == member.id } } ?? false
+        let limit = apps[app].limits.presenceMembers
+        if connections[index].subscriptions.contains(where: { $0.channel == name }) {
+            return refuse(index, "Existing subscription to channel \(name.text)")
+        }
+        if isNew, members.count >= limit {
+            return refuse(index, "Channel \(name.text) is full: it has \(limit) members", code: 4009)
+        }
+        let most = apps[app].limits.subscriptions
+        if connections[index].subscriptions.count >= most {
+            return refuse(index, "A connection may subscribe to \(most) channels")
+        }
+        connections[index].subscriptions.append((name, member))
+        if let member {
+            if isNew { rooms[app][name, default: Room()].members.append(member) }
+            send(index, ServerMessage.subscriptionSucceeded(name, members: rooms[app][name, default: Room()].members))
+        } else {
+            send(index, ServerMessage.subscriptionSucceeded(name))
+        }
+        if name.isCache { send(index, event(on: name, app) ?? ServerMessage.cacheMiss(name)) }
+        if isNew, let member { sendAll(name, app, except: connections[index].socket, ServerMessage.memberAdded(name, member)) }
+        count(name, app)
+    }
+
+    mutating func unsubscribe(_ index: Int, _ name: ChannelName) {
+        guard let place = connections[index].subscriptions.firstIndex(where: { $0.channel == name }) else {
+            return refuse(index, "No current subscription to channel \(name.text), or subscription in progress")
+        }
+        let app = connections[index].app
+        let left = connections[index].subscriptions.remove(at: place)
+        let others = subscribers(of: name, app).flatMap { connections[$0].subscriptions }.filter { $0.channel == name }
+        if let id = left.member?.id, !others.contains(where: { $0.member?.id == id }) {
+            rooms[app][name]?.members.removeAll { $0.id == id }
+            sendAll(name, app, ServerMessage.memberRemoved(name, userID: id))
+        }
+        count(name, app)
+    }
+
+    mutating func close(_ index: Int) -> Connection {
+        while let subscription = connections[index].subscriptions.first { unsubscribe(index, subscription.channel) }
+        let gone = connections.remove(at: index)
+        if let id = gone.user?.id, signedIn(id, gone.app).isEmpty {
+            for watcher in watchers(of: id, gone.app) { send(watcher, ServerMessage.watchlistEvents(online: [], offline: [id])) }
+        }
+        return gone
+    }
+
+    private mutating func count(_ name: ChannelName, _ app: Int) {
+        guard apps[app].subscriptionCounts, !name.isPresence else { return }
+        sendAll(name, app, ServerMessage.subscriptionCount(name, subscribers(of: name, app).count))
+    }
+
+    // MARK: Events
+
+    mutating func publish(_ frame: Frame, on name: ChannelName, _ app: Int, except sender: SocketID?) {
+        if name.isCache {
+            kept += 1
+            rooms[app][name, default: Room()].event = (frame, now + 1_800_000, kept)
+            while keptBytes(app) > apps[app].limits.cacheBytes {
+                let oldest = rooms[app].filter { $0.value.event != nil }.min {
+                    $0.value.event?.age ?? 0 < $1.value.event?.age ?? 0
+                }
+                guard let oldest else { break }
+                rooms[app][oldest.key]?.event = nil
+                evictions += 1
+            }
+        }
+        sendAll(name, app, except: sender, frame)
+    }
+
+    private func keptBytes(_ app: Int) -> Int {
+        rooms[app].reduce(0) { bytes, room in
+            bytes + (room.value.event.map { $0.frame.bytes.count + room.key.text.utf8.count + 128 } ?? 0)
+        }
+    }
+
+    mutating func speak(_ index: Int, _ event: ClientEvent, on name: ChannelName) {
+        guard let own = connections[index].subscriptions.first(where: { $0.channel == name }) else {
+            return refuse(index, "Cannot broadcast client event (connection not subscribed to channel \(name.text))")
+        }
+        let frame = ServerMessage.clientEvent(event, channel: name, userID: own.member?.id)
+        sendAll(name, connections[index].app, except: connections[index].socket, frame)
+    }
+
+    /// Returns the time it is then.
+    mutating func tick(_ milliseconds: Int64) -> Int64 {
+        now += milliseconds
+        for app in rooms.indices {
+            for (name, room) in rooms[app] where room.event.map({ $0.expiry <= now }) == true { rooms[app][name]?.event = nil }
+        }
+        return now
+    }
+
+    // MARK: Users
+
+    mutating func signin(_ index: Int, _ user: SignedInUser) {
+        let (socket, app) = (connections[index].socket, connections[index].app)
+        guard connections[index].user == nil else {
+            return refuse(index, "Already signed in: a connection cannot change its user", code: 4009)
+        }
+        connections[index].user = user
+        send(index, ServerMessage.signinSuccess(user))
+        if !user.watchlist.isEmpty {
+            let online = user.watchlist.filter { !signedIn($0, app).isEmpty }
+            let offline = user.watchlist.filter { signedIn($0, app).isEmpty }
+            send(index, ServerMessage.watchlistEvents(online: online, offline: offline))
+        }
+        guard signedIn(user.id, app).count == 1 else { return }
+        for watcher in watchers(of: user.id, app) where connections[watcher].socket != socket {
+            send(watcher, ServerMessage.watchlistEvents(online: [user.id], offline: []))
+        }
+    }
+
+    mutating func terminate(_ id: String, _ app: Int) { terminated.formUnion(signedIn(id, app).map { connections[$0].socket }) }
+
+    // MARK: Sending
+
+    private mutating func send(_ index: Int, _ frame: Frame) { connections[index].sent.append(contentsOf: frame.bytes) }
+
+    private mutating func sendAll(_ name: ChannelName, _ app: Int, except sender: SocketID? = nil, _ frame: Frame) {
+        for index in subscribers(of: name, app) where connections[index].socket != sender { send(index, frame) }
+    }
+
+    private mutating func refuse(_ index: Int, _ text: String, code: Int? = nil) {
+        send(index, ServerMessage.error(ProtocolError(text, code: code)))
+    }
+}

@@ -1,0 +1,68 @@
+import PusherProtocol
+import Testing
+
+/// Signing in and client events, as clients send them.
+extension ClientMessageTests {
+    @Test func u1TakesASignin() throws {
+        let text = #"{"event":"pusher:signin","data":{"auth":"k:s","user_data":"{\"id\":\"1\"}"}}"#
+        #expect(try decode(text) == .signin(SigninRequest(auth: "k:s", userData: #"{"id":"1"}"#)))
+    }
+
+    static let signins: [(data: String, message: String)] = [
+        (#","data":"{}""#, "pusher:signin: expected data to be an object"),
+        ("", "pusher:signin: expected data to be an object"),
+        (#","data":{}"#, "pusher:signin: expected data.auth to be a string"),
+        (#","data":{"auth":null,"user_data":"{}"}"#, "pusher:signin: expected data.auth to be a string"),
+        (#","data":{"auth":"k:s"}"#, "pusher:signin: expected data.user_data to be a string"),
+        (#","data":{"auth":"k:s","user_data":{"id":"1"}}"#, "pusher:signin: expected data.user_data to be a string"),
+    ]
+
+    @Test(arguments: signins) func u2RefusesASigninWithoutWhatItNeeds(data: String, message: String) {
+        #expect(throws: ProtocolError(message, code: 4009)) { try decode(#"{"event":"pusher:signin"\#(data)}"#) }
+    }
+
+    // MARK: Client events
+
+    /// What was sent as data, and the JSON that others get (E4): text stays, all else becomes a text of its JSON.
+    static let data: [(sent: String, passed: String)] = [
+        (#""""#, #""""#), (#""plain é 😀""#, #""plain é 😀""#), (#""{\"x\":1}""#, #""{\"x\":1}""#),
+        (#""\u00e9\/\ud83d""#, #""\u00e9\/\ud83d""#),
+        (#"{"x":1}"#, #""{\"x\":1}""#), ("{}", #""{}""#), ("[1, 2]", #""[1, 2]""#),
+        (#"{ "a" : "\"\\\n" ,"é":[null]}"#, #""{ \"a\" : \"\\\"\\\\\\n\" ,\"é\":[null]}""#),
+        ("7", #""7""#), ("-1.50e+3", #""-1.50e+3""#), ("true", #""true""#), ("false", #""false""#), ("null", #""null""#),
+        ("{\n\t}", #""{\n\t}""#), ("\"\u{7F}\"", "\"\u{7F}\""),
+    ]
+
+    @Test(arguments: data) func e4MakesATextOfWhateverIsSent(sent: String, passed: String) throws {
+        let message = try decode(#"{"event":"client-e","channel":"private-a","data":\#(sent)}"#)
+        guard case .clientEvent(let event) = message else {
+            Issue.record("\(message)")
+            return
+        }
+        #expect(event.data == Array(passed.utf8))
+        #expect(event == ClientEvent(name: "client-e", channel: "private-a", data: Array(passed.utf8)))
+        // What arrives, decoded once, is what was sent.
+        let value = try ReadValue.elements(of: "[\(passed)]")[0]
+        if !sent.hasPrefix("\"") { #expect(value.text == sent) }
+    }
+
+    @Test func e1TakesAnEventWithoutData() throws {
+        let event = ClientEvent(name: "client-", channel: "", data: Array("null".utf8))
+        #expect(try decode(#"{"event":"client-","channel":""}"#) == .clientEvent(event))
+    }
+
+    @Test func e3TakesNothingElseFromIt() throws {
+        let text = #"{"user_id":"2","event":"client-e","socket_id":"1.1","channel":"private-a","data":"1","x":{}}"#
+        let event = ClientEvent(name: "client-e", channel: "private-a", data: Array(#""1""#.utf8))
+        #expect(try decode(text) == .clientEvent(event))
+    }
+
+    @Test(arguments: [
+        "", #","channel":null"#, #","channel":7"#, #","channel":["private-a"]"#, #","data":{"channel":"private-a"}"#,
+    ])
+    func e1RefusesAnEventForNoChannel(rest: String) {
+        #expect(throws: ProtocolError("client-e: expected channel to be a string")) {
+            try decode(#"{"event":"client-e"\#(rest)}"#)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import PusherProtocol
+import Testing
+
+/// What the server says of users, caches and counts. Each message is checked byte for byte, and read back as a client
+/// does: the data is a text, and the text is JSON.
+extension ServerMessageTests {
+    private func member(_ id: String, _ info: String? = nil) -> PresenceMember {
+        PresenceMember(id: id, info: info.map { Array($0.utf8) })
+    }
+
+    /// The members of a message's data, which must be a text.
+    private func data(of message: Frame) throws -> [ReadValue] {
+        let header = message.bytes[1] < 126 ? 2 : message.bytes[1] == 126 ? 4 : 10
+        let outer = try ReadValue.members(of: Array(message.bytes.dropFirst(header)))
+        #expect(outer.last?.key == Array(#""data""#.utf8))
+        return try ReadValue.members(of: try #require(outer.last?.text))
+    }
+
+    private func texts(_ array: [UInt8]) throws -> [String?] { try ReadValue.elements(of: array).map(\.text) }
+
+    // MARK: Presence
+
+    @Test func r1ListsTheMembers() throws {
+        let members = [member("anna", #"{"name":"Anna"}"#), member("10"), member("b", "null")]
+        #expect(
+            ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: members)
+                == frame(
+                    #"{"event":"pusher_internal:subscription_succeeded","channel":"presence-a","#
+                        + #""data":"{\"presence\":{\"ids\":[\"anna\",\"10\",\"b\"],\"hash\":"#
+                        + #"{\"anna\":{\"name\":\"Anna\"},\"10\":null,\"b\":null},\"count\":3}}"}"#))
+    }
+
+    @Test func r1ListsNobody() throws {
+        #expect(
+            ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: [])
+                == frame(
+                    #"{"event":"pusher_internal:subscription_succeeded","channel":"presence-a","#
+                        + #""data":"{\"presence\":{\"ids\":[],\"hash\":{},\"count\":0}}"}"#))
+    }
+
+    /// However much has to be escaped, twice over.
+    @Test func r1IsReadBackAsItWasSaid() throws {
+        let ids = ["\"", "\\", "\n\0\u{1F}", "é😀", "</script>", "12345678901234567890", "a\\\"b", ""]
+        let info = #"{"\"\\\/\b\f\n\r\t\u0000\ud83d":["é😀",{"a":{}},-1.5e+3,null]}"#
+        let message = ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: ids.map { member($0, info) })
+        let presence = try ReadValue.members(of: try #require(data(of: message).first).raw)
+        #expect(try texts(presence[0].raw) == ids)
+        let hash = try ReadValue.members(of: presence[1].raw)
+        #expect(try hash.map { try texts(Array("[".utf8) + $0.key + Array("]".utf8))[0] } == ids)
+        #expect(hash.allSatisfy { $0.raw == Array(info.utf8) })
+        #expect(presence[2].raw == Array("8".utf8))
+    }
+
+    @Test func r1IsLongForAHundredMembers() throws {
+        let members = (0..<1_000).map { member("user \($0)", #"{"n":\#($0)}"#) }
+        let message = ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: members)
+        #expect(message.bytes.count > 65_536 / 2)
+        let presence = try ReadValue.members(of: try #require(data(of: message).first).raw)
+        #expect(try texts(presence[0].raw) == members.map(\.id))
+    }
+
+    @Test func r2SaysWhoCame() throws {
+        #expect(
+            ServerMessage.memberAdded(try channel("presence-a"), member("10", #"{"a":"\"é"}"#))
+                == frame(
+                    #"{"event":"pusher_internal:member_added","channel":"presence-a","#
+                        + #""data":"{\"user_id\":\"10\",\"user_info\":{\"a\":\"\\\"é\"}}"}"#))
+    }
+
+    @Test func r5SaysNoInfoWhereThereIsNone() throws {
+        #expect(
+            ServerMessage.memberAdded(try channel("presence-a"), member("a"))
+                == frame(#"{"event":"pusher_internal:member_added","channel":"presence-a","data":"{\"user_id\":\"a\"}"}"#))
+    }
+
+    @Test func r3SaysWhoWent() throws {
+        #expect(
+            ServerMessage.memberRemoved(try channel("presence-a"), userID: "a\"b")
+                == frame(
+                    #"{"event":"pusher_internal:member_removed","channel":"presence-a","data":"{\"user_id\":\"a\\\"b\"}"}"#))
+        let read = try data(of: ServerMessage.memberRemoved(try channel("presence-a"), userID: "a\"\\\n"))
+        #expect(read.map(\.text) == ["a\"\\\n"])
+    }
+
+    // MARK: Caches and counts
+
+    @Test func k1SaysThatACacheIsEmpty() throws {
+        #expect(
+            ServerMessage.cacheMiss(try channel("private-cache-a"))
+                == frame(#"{"event":"pusher:cache_miss","channel":"private-cache-a"}"#))
+    }
+
+    @Test func n1SaysHowManyThereAre() throws {
+        let message = ServerMessage.subscriptionCount(try channel("news"), 12_345)
+        #expect(
+            message
+                == frame(
+                    #"{"event":"pusher_internal:subscription_count","channel":"news","data":"{\"subscription_count\":12345}"}"#))
+        #expect(try data(of: message).first?.raw == Array("12345".utf8))
+    }
+
+    // MARK: Users
+
+    private func user(_ userData: String) throws -> SignedInUser {
+        let socket = try #require(SocketID("1.2"))
+        return try SigninRequest(auth: "k:", userData: userData).user(on: socket, key: "k", limits: Limits()) { _, _ in true }
+    }
+
+    @Test func u1ConfirmsASignin() throws {
+        #expect(
+            ServerMessage.signinSuccess(try user(#"{"id":"a"}"#))
+                == frame(#"{"event":"pusher:signin_success","data":"{\"user_data\":\"{\\\"id\\\":\\\"a\\\"}\"}"}"#))
+    }
+
+    @Test func w1SaysWhoIsThereAndWhoIsNot() {
+        let begin = #"{"event":"pusher_internal:watchlist_events","data":"{\"events\":["#
+        let online = #"{\"name\":\"online\",\"user_ids\":[\"a\",\"10\"]}"#
+        let offline = #"{\"name\":\"offline\",\"user_ids\":[\"b\\\"\"]}"#
+        #expect(
+            ServerMessage.watchlistEvents(online: ["a", "10"], offline: ["b\""])
+                == frame(begin + online + "," + offline + #"]}"}"#))
+        #expect(ServerMessage.watchlistEvents(online: ["a", "10"], offline: []) == frame(begin + online + #"]}"}"#))
+        #expect(ServerMessage.watchlistEvents(online: [], offline: ["b\""]) == frame(begin + offline + #"]}"}"#))
+    }
+
+    // MARK: Client events
+
+    @Test func e2NamesTheSenderOnPresenceChannels() throws {
+        let event = ClientEvent(name: "client-\"é", channel: "presence-a", data: Array(#""{\"x\":1}""#.utf8))
+        #expect(
+            ServerMessage.clientEvent(event, channel: try channel("presence-a"), userID: "1\"0")
+                == frame(#"{"event":"client-\"é","channel":"presence-a","data":"{\"x\":1}","user_id":"1\"0"}"#))
+        #expect(
+            ServerMessage.clientEvent(event, channel: try channel("private-a"), userID: nil)
+                == frame(#"{"event":"client-\"é","channel":"private-a","data":"{\"x\":1}"}"#))
+    }
+
+    // MARK: Life
+
+    @Test func p4AsksForLifeInBothWays() {
+        let event = frame(#"{"event":"pusher:ping","data":{}}"#)
+        #expect(ServerMessage.ping.bytes == [0x89, 0x04] + Array("life".utf8) + event.bytes)
+        #expect(ServerMessage.ping.messageCount == 1)
+    }
+
+    // MARK: Reading back
+
+    @Test(arguments: [0, 1, 80, 200, 70_000]) func h5DataIsReadBackAsPublished(length: Int) throws {
+        let data = "\"" + String(repeating: #"\u00e9x"#, count: length) + "\""
+        #expect(ServerMessage.data(of: try event(name: #""e""#, channel: "cache-a", data: data)) == Array(data.utf8))
+        #expect(ServerMessage.data(of: ServerMessage.cacheMiss(try channel("cache-a"))) == nil)
+    }
+}

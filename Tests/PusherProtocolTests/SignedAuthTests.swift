@@ -1,0 +1,39 @@
+import Testing
+
+@testable import PusherProtocol
+
+/// `KEY:SIGNATURE`, for whatever purpose.
+@Suite struct SignedAuthTests {
+    private func check(_ auth: String?, key: String = "key1") throws(ProtocolError) {
+        try SignedAuth(auth, purpose: "signin").check("text", key: key) { $0 == "text" && $1 == "sig" }
+    }
+
+    @Test func takesTheKeyAndTheSignature() throws {
+        try check("key1:sig")
+        try check("a:b:sig", key: "a:b")
+    }
+
+    @Test func saysWhatItIsFor() {
+        #expect(throws: ProtocolError("signin needs auth: ask your authorization endpoint", code: 4009)) { try check(nil) }
+        #expect(throws: ProtocolError("Invalid auth for signin: expected KEY:SIGNATURE with this application's key", code: 4009))
+        {
+            try check("key2:sig")
+        }
+        #expect(throws: ProtocolError("Invalid signature: expected HMAC SHA256 hex digest of text", code: 4009)) {
+            try check("key1:gis")
+        }
+    }
+
+    @Test(arguments: ["", ":", "key1", "sig", "key1:", ":sig", "key1:sig:", "key1::sig", "key1:sig\u{301}", "key1\u{301}:sig"])
+    func refusesWhatIsNearlyRight(auth: String) {
+        #expect(throws: ProtocolError.self) { try check(auth) }
+    }
+
+    @Test func quotesOnlyTheBeginningOfALongText() throws {
+        let long = String(repeating: "x", count: 60_000)
+        let error = try #require(throws: ProtocolError.self) {
+            try SignedAuth("key1:sig", purpose: "signin").check(long, key: "key1") { _, _ in false }
+        }
+        #expect(error.message.utf8.count < 300)
+    }
+}

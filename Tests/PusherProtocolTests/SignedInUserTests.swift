@@ -1,0 +1,99 @@
+import PusherProtocol
+import Testing
+
+/// Who a connection may sign in as (PROTOCOL U1, U2, W1, W3). The signature of everything is `sig`.
+@Suite struct SignedInUserTests {
+    private func user(
+        _ userData: String, auth: String = "key1:sig", infoBytes: Int = 1_024,
+        verify: (String, Substring) -> Bool = { _, signature in signature == "sig" }
+    ) throws -> SignedInUser {
+        var limits = Limits()
+        limits.presenceInfoBytes = infoBytes
+        let socket = try #require(SocketID("12.34"))
+        return try SigninRequest(auth: auth, userData: userData).user(on: socket, key: "key1", limits: limits, verify: verify)
+    }
+
+    @Test func u1VerifiesExactlySocketUserData() throws {
+        var asked: [String] = []
+        let data = #" { "id" : "\u0061" } "#
+        let user = try user(data, auth: "key1:0123") { text, signature in
+            asked += [text, String(signature)]
+            return true
+        }
+        #expect(asked == ["12.34::user::\(data)", "0123"])
+        #expect(user.id == "a" && user.member == PresenceMember(id: "a") && user.watchlist.isEmpty && !user.isWatchlistCut)
+    }
+
+    @Test func u1SaysTheSameDataBack() throws {
+        let data = #"{"id":"a","x":"\u00e9\/\"é"}"#
+        let frame = ServerMessage.signinSuccess(try user(data))
+        let members = try ReadValue.members(of: Array(frame.bytes.dropFirst(frame.bytes[1] < 126 ? 2 : 4)))
+        #expect(members.map(\.text).first == "pusher:signin_success" && members.count == 2)
+        let inner = try #require(members.last?.text)
+        #expect(try ReadValue.members(of: inner).map(\.text) == [data])
+    }
+
+    @Test(arguments: ["", "sig", "key2:sig", "key1:wrong", "key1:", "KEY1:sig"])
+    func u2RefusesAWrongSignatureBeforeItReads(auth: String) throws {
+        let error = try #require(throws: ProtocolError.self) { try user("nonsense", auth: auth) }
+        #expect(error.code == 4009 && !error.message.contains("user_data:"))
+    }
+
+    @Test(arguments: [
+        "{}", #"{"id":""}"#, #"{"id":null}"#, #"{"id":7}"#, #"{"id":{}}"#, #"{"user_id":"a"}"#, #"{"id":"a","id":1}"#,
+    ])
+    func u2RefusesWhoHasNoName(data: String) {
+        let message = "Invalid user_data: expected id to be a string that is not empty"
+        #expect(throws: ProtocolError(message, code: 4009)) { try user(data) }
+    }
+
+    @Test(arguments: [
+        "", "[]", "null", #""a""#, "{", #"{"id":"a"}x"#, #"{"id":"a","watchlist":"b"}"#, #"{"id":"a","watchlist":{}}"#,
+        #"{"id":"a","watchlist":[1]}"#, #"{"id":"a","watchlist":["b",null]}"#, #"{"id":"a","watchlist":7}"#,
+    ])
+    func u2RefusesWhatItCannotRead(data: String) {
+        let message = "Invalid user_data: expected a JSON object, its watchlist an array of strings"
+        #expect(throws: ProtocolError(message, code: 4009)) { try user(data) }
+    }
+
+    @Test func u2BoundsTheName() throws {
+        let longest = String(repeating: "é", count: 128)
+        #expect(try user(#"{"id":"\#(longest)"}"#).id == longest)
+        let error = ProtocolError("The user's id exceeds the allowed maximum (128 characters)", code: 4009)
+        #expect(throws: error) { try user(#"{"id":"\#(longest)e"}"#) }
+    }
+
+    @Test func u7IsAMemberWithItsInfo() throws {
+        let data = #"{"id":"a","user_info":{"n": 1},"name":"x"}"#
+        #expect(try user(data, infoBytes: 8).member == PresenceMember(id: "a", info: Array(#"{"n": 1}"#.utf8)))
+        let error = ProtocolError("user_info exceeds the allowed maximum (7 bytes)", code: 4009)
+        #expect(throws: error) { try user(data, infoBytes: 7) }
+    }
+
+    @Test func equalsWhoeverWasSignedTheSame() throws {
+        #expect(try user(#"{"id":"a"}"#) == user(#"{"id":"a"}"#))
+        #expect(try user(#"{"id":"a"}"#) != user(#"{"id":"a" }"#))
+    }
+
+    // MARK: Watchlists
+
+    private func list(_ ids: [String]) -> String { ids.map { "\"\($0)\"" }.joined(separator: ",") }
+
+    @Test func w1WatchesEachOnceInTheOrderGiven() throws {
+        let user = try user(#"{"id":"a","watchlist":["c","b","c","a","\u0062",""]}"#)
+        #expect(user.watchlist == ["c", "b", "a", ""] && !user.isWatchlistCut)
+        #expect(try self.user(#"{"id":"a","watchlist":null}"#).watchlist.isEmpty)
+        #expect(try self.user(#"{"id":"a","watchlist":[]}"#).watchlist.isEmpty)
+        #expect(try self.user(#"{"id":"a","watchlist":["b"],"watchlist":["c"]}"#).watchlist == ["c"])
+    }
+
+    @Test func w3WatchesTheFirstHundred() throws {
+        let ids = (1...101).map { "u\($0)" }
+        let hundred = try user(#"{"id":"a","watchlist":[\#(list(Array(ids.prefix(100))))]}"#)
+        #expect(hundred.watchlist == Array(ids.prefix(100)) && !hundred.isWatchlistCut)
+        let more = try user(#"{"id":"a","watchlist":[\#(list(ids))]}"#)
+        #expect(more.watchlist == Array(ids.prefix(100)) && more.isWatchlistCut)
+        let doubled = try user(#"{"id":"a","watchlist":[\#(list(["u1"] + ids))]}"#)
+        #expect(doubled.watchlist == Array(ids.prefix(99)) && doubled.isWatchlistCut, "cut first, then each once")
+    }
+}
