@@ -38,26 +38,28 @@ struct Channel {
 struct Presence {
     /// In the order of joining.
     private(set) var members: [PresenceMember] = []
-    private var connections: [String: Int] = [:]
+    private var connections: [UserID: Int] = [:]
 
     var count: Int { members.count }
 
-    func contains(_ userID: String) -> Bool { connections[userID] != nil }
+    func contains(_ userID: String) -> Bool { connections[UserID(userID)] != nil }
 
     /// True when this is the user's first connection. A later one does not change what is known of him.
     mutating func join(_ member: PresenceMember) -> Bool {
-        connections[member.id, default: 0] += 1
-        guard connections[member.id] == 1 else { return false }
+        let id = UserID(member.id)
+        connections[id, default: 0] += 1
+        guard connections[id] == 1 else { return false }
         members.append(member)
         return true
     }
 
     /// True when that was the user's last connection.
     mutating func leave(_ userID: String) -> Bool {
-        guard let count = connections[userID] else { preconditionFailure("a leave without its join") }
-        connections[userID] = count > 1 ? count - 1 : nil
+        let id = UserID(userID)
+        guard let count = connections[id] else { preconditionFailure("a leave without its join") }
+        connections[id] = count > 1 ? count - 1 : nil
         guard count == 1 else { return false }
-        members.removeAll { $0.id == userID }
+        members.removeAll { UserID($0.id) == id }
         return true
     }
 }

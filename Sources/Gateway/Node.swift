@@ -126,6 +126,11 @@ final class Node: SocketOwner {
             let text = "Client event rejected: more than the allowed number per second"
             return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
         }
+        guard shared.hasRoom else {
+            noteRefusal()
+            let text = "Overloaded: the client event was not passed on, try again"
+            return perform(.send(ServerMessage.error(ProtocolError(text)), to: socket))
+        }
         apply(input)
     }
 
@@ -159,9 +164,13 @@ final class Node: SocketOwner {
     }
 
     private func refusedForWantOfRoom() -> HTTPResponse {
+        noteRefusal()
+        return .text(503, "Overloaded: nothing was published, try again", headers: ["Retry-After": "1"])
+    }
+
+    private func noteRefusal() {
         board.counters[index].refusedPublishes.add()
         log.warning("publish_refused", ["loop": .number(index), "reason": "a loop's mailbox is above its high-water mark"])
-        return .text(503, "Overloaded: nothing was published, try again", headers: ["Retry-After": "1"])
     }
 
     // MARK: The loop

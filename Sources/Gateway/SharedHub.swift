@@ -71,6 +71,9 @@ final class SharedHub: Sendable {
         case refused
     }
 
+    /// Whether every loop can take more. What clients cause among themselves waits for that: it may go to any of them.
+    var hasRoom: Bool { mailboxes.allSatisfy(\.hasRoom) }
+
     /// Asks the hub something; quick, for it is locked meanwhile.
     func read<Answer>(_ question: (Hub) -> Answer) -> Answer { state.withLock { question($0.hub) } }
 
@@ -93,7 +96,7 @@ final class SharedHub: Sendable {
 
     private func hasRoom(_ order: PublishOrder, _ app: AppIndex, _ hub: Hub) -> Bool {
         // Nearly always nothing is full, and nobody need be looked up.
-        if mailboxes.allSatisfy(\.hasRoom) { return true }
+        if hasRoom { return true }
         return order.events.allSatisfy { event in
             event.publications.allSatisfy { publication in
                 hub.loops(of: publication.channel, app: app).allSatisfy { mailboxes[$0].hasRoom }

@@ -89,7 +89,9 @@ package struct BatchRequest {
         for slice in slices {
             guard slice.kind == .object else { throw APIError(400, "Expected every event of a batch to be an object") }
             let event = try EventRequest(slice.raw, limits: limits)
-            guard event.publications.count == 1 else { throw APIError(400, "Expected every event of a batch to name one channel") }
+            guard event.publications.count == 1 else {
+                throw APIError(400, "Expected every event of a batch to name one channel")
+            }
             events.append(event)
         }
         self.events = events

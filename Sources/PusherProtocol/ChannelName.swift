@@ -20,17 +20,21 @@ package struct ChannelName: Hashable, Sendable {
     private static let userPrefix = "#server-to-user-"
 
     /// Nil when `text` is empty, longer than `lengthMax` or holds anything but `[A-Za-z0-9_\-=@,.;]`. Behind
-    /// `#server-to-user-` stands a user id, which may hold anything that JSON need not escape.
+    /// `#server-to-user-` stands a user id, with a length of its own; it may hold anything that JSON need not escape.
     package init?(_ text: String, lengthMax: Int) {
         let isValid =
             if text.hasPrefix(Self.userPrefix) {
-                text.utf8.count > Self.userPrefix.utf8.count
-                    && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+                Self.isUserID(text.dropFirst(Self.userPrefix.count))
             } else {
-                !text.isEmpty && text.utf8.allSatisfy(Self.isAllowed)
+                !text.isEmpty && text.utf8.count <= lengthMax && text.utf8.allSatisfy(Self.isAllowed)
             }
-        guard isValid, text.utf8.count <= lengthMax else { return nil }
+        guard isValid else { return nil }
         self.text = text
+    }
+
+    private static func isUserID(_ id: Substring) -> Bool {
+        !id.isEmpty && id.unicodeScalars.count <= Limits.userIDLength
+            && id.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 
     /// As bytes: Swift's == compares what Unicode holds equivalent, and of two users one may be called a Kelvin sign, one K.

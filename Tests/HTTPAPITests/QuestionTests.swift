@@ -12,7 +12,8 @@ import Testing
         call.signed().body.withUnsafeBytes { body in
             let call = call.signed()
             return router.outcome(
-                of: HTTPRequest(method: call.method, path: call.path, query: call.query, origin: origin, body: body), now: Call.now)
+                of: HTTPRequest(method: call.method, path: call.path, query: call.query, origin: origin, body: body),
+                now: Call.now)
         }
     }
 
