@@ -195,7 +195,9 @@ final class Node: SocketOwner {
     }
 
     func turnEnded() {
-        if fanOut.isPending { fanOut.flush { loop?.write($1, to: $0) } }
+        publishTally()  // first: whoever hears an answer finds what he said counted
+        guard fanOut.isPending else { return }
+        fanOut.flush { loop?.write($1, to: $0) }
         publishTally()
     }
 

@@ -1,4 +1,5 @@
 import CLibwebsockets
+import Glibc
 import PusherProtocol
 
 /// Writing to WebSockets, holding back what their sockets do not take, and letting go of those who take too little.
@@ -85,6 +86,9 @@ extension EventLoop {
             tally.closes[goodbye.code, default: 0] += 1
             let reason = Array(Self.fitting(goodbye.reason).utf8)
             clws_close_reason(wsi, Int32(goodbye.code.rawValue), reason, reason.count)
+        } else {
+            // Or the library would first try to send what it still has, to somebody who takes nothing.
+            shutdown(lws_get_socket_fd(wsi), Int32(SHUT_RDWR))
         }
         clws_kill_now(wsi)
     }

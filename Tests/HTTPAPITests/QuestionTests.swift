@@ -35,11 +35,11 @@ import Testing
         ("/apps/1001/channels/b%d", "", 400),
         ("/apps/1001/channels/presence-x/users", "", nil),
         ("/apps/1001/channels/x/users", "", 400),
-    ]) func G4_H2_H4_I2_refusesWhatAChannelDoesNotHave(path: String, info: String, status: Int?) {
+    ]) func refusesWhatAChannelDoesNotHave(path: String, info: String, status: Int?) {
         #expect(answer(Call.get(path).with("info", info))?.status == status)
     }
 
-    @Test func G4_usersMayBeCountedBehindAPresencePrefix() {
+    @Test func countsUsersBehindAPresencePrefix() {
         let call = Call.get("/apps/1001/channels").with("info", "user_count").with("filter_by_prefix", "presence-a")
         guard case .ask(.channels(let prefix, let attributes), 0) = outcome(call) else {
             Issue.record("not a question")
@@ -52,7 +52,7 @@ import Testing
 
     private func text(_ finding: Finding) -> String { String(decoding: finding.response.body, as: UTF8.self) }
 
-    @Test func G1_H1_I1_writesWhatWasFound() throws {
+    @Test func writesWhatWasFound() throws {
         #expect(text(.channels([], [])) == #"{"channels":{}}"#)
         #expect(text(.users(["1", "a\"b"])) == #"{"users":[{"id":"1"},{"id":"a\"b"}]}"#)
         let name = try #require(ChannelName("presence-x", lengthMax: 200))
@@ -61,7 +61,7 @@ import Testing
         #expect(text(.channel(name, nil, nil, [.userCount, .subscriptionCount, .cache])) == none)
     }
 
-    @Test func H5_givesTheCachedDataAsItWasPublished() throws {
+    @Test func givesTheCachedDataAsItWasPublished() throws {
         let body = Array(#"{"name":"e","channel":"cache-x","data":"{\"a\":\"\u00e9\"}"}"#.utf8)
         let event = try body.withUnsafeBytes { try EventRequest($0, limits: Limits()) }
         let publication = event.publications[0]

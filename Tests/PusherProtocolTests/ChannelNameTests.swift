@@ -101,11 +101,12 @@ import Testing
         #expect(ChannelName(text, lengthMax: Self.lengthMax) == nil)
     }
 
-    @Test func u4CountsBytes() {
-        #expect(ChannelName("#server-to-user-" + String(repeating: "a", count: 184), lengthMax: 200) != nil)
-        #expect(ChannelName("#server-to-user-" + String(repeating: "a", count: 185), lengthMax: 200) == nil)
-        #expect(ChannelName("#server-to-user-" + String(repeating: "é", count: 92), lengthMax: 200) != nil)
-        #expect(ChannelName("#server-to-user-" + String(repeating: "é", count: 93), lengthMax: 200) == nil)
+    @Test func u4EveryUserWhoMaySignInHasAChannel() {
+        for letter in ["a", "é", "日", "🚚"] {
+            let longest = String(repeating: letter, count: Limits.userIDLength)
+            #expect(ChannelName("#server-to-user-" + longest, lengthMax: 20) != nil)
+            #expect(ChannelName("#server-to-user-" + longest + letter, lengthMax: 200) == nil)
+        }
     }
 
     /// Swift's `==` holds the Kelvin sign for a K, and both forms of é for one. Users are bytes.
