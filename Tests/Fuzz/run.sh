@@ -21,8 +21,9 @@ for module in "${modules[@]}"; do
     objects+=("$build/$module.o")
 done
 for target in "${targets[@]}"; do
-    swiftc "${flags[@]}" -module-name "$target" -o "$build/$target" \
-        "Tests/Fuzz/$target"*.swift Tests/Fuzz/Promise.swift "${objects[@]}"
+    # From within the build folder: what comes unasked of several files is left where the compiler runs.
+    (cd "$build" && swiftc "${flags[@]}" -I . -module-name "$target" -o "$target" \
+        "../Tests/Fuzz/$target"*.swift ../Tests/Fuzz/Promise.swift "${objects[@]#$build/}")
 done
 
 # Swift's own account of a crash reads the stack behind AddressSanitizer's back and is taken for another crash.
