@@ -49,12 +49,15 @@ final class Blueprint: Sendable {
     }
 
     /// The largest body that could be a valid request: a batch of events with every byte of their data escaped
-    /// (`\u0000`), or one event with every channel named at full length; and room for the rest.
+    /// (`\u0000`), or one event with every channel named at full length; and room for the rest. Whatever the limits add up
+    /// to, nobody has to be believed who announces more than 16 MiB.
     private var requestBodyBytesMax: Int {
-        settings.apps.map { app in
-            let event = app.limits.eventBytes * 6 + app.limits.nameLength * 8 + 1_024
-            return event * app.limits.batchEvents + app.limits.channelsPerEvent * (app.limits.nameLength + 3)
-        }.max() ?? 65_536
+        min(
+            16_777_216,
+            settings.apps.map { app in
+                let event = app.limits.eventBytes * 6 + app.limits.nameLength * 8 + 1_024
+                return event * app.limits.batchEvents + app.limits.channelsPerEvent * (app.limits.nameLength + 3)
+            }.max() ?? 65_536)
     }
 }
 

@@ -11,6 +11,7 @@ final class Board: Sendable {
     private let prefix: String
     private let closes = Lock<[CloseCode: Int]>([:])
     private let ready = Atomic<Bool>(false)
+    private let drainedLoops = Atomic<Int>(0)
 
     init(loopCount: Int, prefix: String) {
         counters = (0..<loopCount).map { _ in LoopCounters() }
@@ -21,6 +22,9 @@ final class Board: Sendable {
     var isReady: Bool { ready.load(ordering: .relaxed) }
 
     func setReady(_ isReady: Bool) { ready.store(isReady, ordering: .relaxed) }
+
+    /// How many loops have drained, the caller's included.
+    func noteDrained() -> Int { drainedLoops.wrappingAdd(1, ordering: .relaxed).newValue }
 
     func countCloses(_ code: CloseCode, _ count: Int) { closes.withLock { $0[code, default: 0] += count } }
 

@@ -187,6 +187,12 @@ final class Node: SocketOwner {
 
     func woken() { drainMailbox() }
 
+    /// All loops end together: backends are answered, on whichever loop they are, until the last client has been told.
+    func drained() {
+        guard board.noteDrained() == shared.mailboxes.count else { return }
+        for loop in shared.mailboxes.indices { shared.post(.stop, to: loop) }
+    }
+
     func ticked() {
         let nanoseconds = Clock.monotonicNanoseconds()
         now = Int(nanoseconds / 1_000_000_000)

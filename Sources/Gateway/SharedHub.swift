@@ -11,7 +11,7 @@ import Threads
 /// directly would let a loop overtake what another has put in its mailbox.
 ///
 /// **The room rule**: a publish is refused before it is applied when a mailbox it needs is above its high-water mark.
-/// Joins, leaves and closes are always taken: they are bounded by the connections there are.
+/// Joins, leaves and closes are always taken, with what others hear of them: losing one would leave everybody wrong for good.
 final class SharedHub: Sendable {
     /// Messages in a mailbox beyond which publishes are refused: some tens of milliseconds of fan-out.
     static let highWater = 16_384

@@ -53,10 +53,10 @@ package struct Router {
         guard request.path.hasPrefix("/") else { throw Self.unknown(request) }
         let path = Self.split(request.path)
         switch (path.count, path.first) {
-        case (1, "healthz"): return onlyGet(request) ?? .answer(.text(200, "ok"))
-        case (1, "readyz"): return onlyGet(request) ?? .readiness
+        case (1, "healthz"): return refusalUnlessGet(request) ?? .answer(.text(200, "ok"))
+        case (1, "readyz"): return refusalUnlessGet(request) ?? .readiness
         case (1, "metrics"):
-            if let refusal = onlyGet(request) { return refusal }
+            if let refusal = refusalUnlessGet(request) { return refusal }
             return try metrics(request)
         case (2, "app"):
             return .answer(
@@ -107,7 +107,8 @@ package struct Router {
             case (1, "channels", _): self = .channels
             case (2, "channels", let name?): self = .channel(String(name))
             case (3, "channels", "users"): self = .users(String(path[1]))
-            case (3, "users", "terminate_connections"): self = .terminate(String(path[1]))
+            // A user's id may hold what a path is split at; the library has decoded it already.
+            case (3..., "users", "terminate_connections"): self = .terminate(path[1..<(path.count - 1)].joined(separator: "/"))
             default: return nil
             }
         }
@@ -172,7 +173,7 @@ package struct Router {
     }
 
     /// The refusal of anything but GET and HEAD; nil for these.
-    private func onlyGet(_ request: HTTPRequest) -> Outcome? {
+    private func refusalUnlessGet(_ request: HTTPRequest) -> Outcome? {
         request.method == .get || request.method == .head ? nil : notAllowed("GET, HEAD")
     }
 

@@ -22,7 +22,8 @@ package struct ClientEvent: Equatable, Sendable {
         guard name.unicodeScalars.count <= limits.nameLength else {
             throw ProtocolError("The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
-        guard dataBytes <= limits.eventBytes else {
+        // Nearly all data is short enough in its escaped form already, and need not be read again.
+        guard data.count - 2 <= limits.eventBytes || dataBytes <= limits.eventBytes else {
             throw ProtocolError("The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes)")
         }
         guard let channel = ChannelName(channel, lengthMax: limits.nameLength) else {
@@ -35,7 +36,7 @@ package struct ClientEvent: Equatable, Sendable {
         }
     }
 
-    /// UTF-8 bytes of the data's text. Most data is short enough in its escaped form already.
+    /// UTF-8 bytes of the data's text.
     private var dataBytes: Int {
         data.withUnsafeBytes { bytes in (try? JSONReader.value(bytes).stringByteCount) ?? 0 }
     }

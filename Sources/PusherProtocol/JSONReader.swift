@@ -285,7 +285,7 @@ package struct JSONReader {
     }
 }
 
-/// The escapes of JSON strings, in both directions' shared tables.
+/// The escapes of JSON strings, as they are read.
 enum JSONEscapes {
     /// What a backslash and `byte` stand for; nil for `u` and for anything that is no escape.
     static func simple(_ byte: UInt8) -> UInt8? {

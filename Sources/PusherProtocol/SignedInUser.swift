@@ -48,8 +48,8 @@ package final class SignedInUser: Equatable, Sendable {
         self.userData = userData
         member = PresenceMember(id: id, info: fields.info)
         isWatchlistCut = fields.watchlist.count > Limits.watchlistLength
-        var seen = Set<String>()
-        watchlist = fields.watchlist.prefix(Limits.watchlistLength).filter { seen.insert($0).inserted }
+        var seen = Set<UserID>()
+        watchlist = fields.watchlist.prefix(Limits.watchlistLength).filter { seen.insert(UserID($0)).inserted }
     }
 
     package static func == (one: SignedInUser, other: SignedInUser) -> Bool { one.userData == other.userData }

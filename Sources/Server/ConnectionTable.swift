@@ -7,6 +7,8 @@ struct ConnectionTable {
         case open
         /// Nothing more is read; what is noted in this turn is still sent.
         case leaving
+        /// Nothing is sent any more either: it is ended without a word at the end of this turn.
+        case dropped
         /// Nothing new is sent either; what waits in its outbox may still go.
         case closing
     }

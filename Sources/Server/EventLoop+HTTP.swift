@@ -51,7 +51,7 @@ extension EventLoop {
 
     private func answer(_ head: RequestHead, _ body: [UInt8], _ wsi: OpaquePointer) -> Int32 {
         let query = Header.query(wsi)
-        let isLast = drain != nil || Header.text(WSI_TOKEN_CONNECTION, wsi)?.lowercased() == "close"
+        let isLast = drain != nil || Self.asksToClose(Header.text(WSI_TOKEN_CONNECTION, wsi))
         let authorization = Header.text(WSI_TOKEN_HTTP_AUTHORIZATION, wsi)
         tally.requests += 1
         tally.requestBytes += body.count
@@ -62,6 +62,8 @@ extension EventLoop {
                     origin: Header.text(WSI_TOKEN_ORIGIN, wsi), isLoopback: Word(of: wsi).isLoopback, body: bytes))
         }
         guard write(response, to: wsi, withoutBody: head.method == .head, closing: isLast) else { return -1 }
+        // What is still buffered has to go first; the library closes after it, or the peer does as it was told.
+        if isLast, lws_partial_buffered(wsi) == 0 { return -1 }
         return lws_http_transaction_completed(wsi) == 0 ? 0 : -1
     }
 
@@ -72,6 +74,12 @@ extension EventLoop {
         response.write(to: &responseBytes, withoutBody: withoutBody, closing: closing)
         tally.responseBytes += responseBytes.count
         return clws_write_raw(wsi, responseBytes, responseBytes.count) >= 0
+    }
+
+    /// `Connection` is a list (RFC 9110 section 7.6.1).
+    private static func asksToClose(_ connection: String?) -> Bool {
+        guard let connection else { return false }
+        return connection.lowercased().split(whereSeparator: { $0 == "," || $0 == " " }).contains("close")
     }
 
     /// Whether as many bytes as both have are the same, in any case: the library reads methods so.

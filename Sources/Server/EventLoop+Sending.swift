@@ -10,7 +10,7 @@ extension EventLoop {
     /// Sends `frame`, or keeps it while the socket is backed up. Beyond its bound the connection is dropped without a
     /// close frame: none can pass a full buffer. A connection that has gone is ignored.
     package func write(_ frame: Frame, to socket: SocketID) {
-        guard let state = connections.state(of: socket), state != .closing else { return }
+        guard let state = connections.state(of: socket), state == .open || state == .leaving else { return }
         let rest = Outbox.Rest(frame: frame, offset: 0)
         if connections[socket.slot].isBackedUp {
             enqueue(rest, socket.slot)
@@ -53,7 +53,7 @@ extension EventLoop {
     /// The socket takes more again.
     func writable(_ slot: Int) {
         connections[slot].isBackedUp = false
-        while !connections[slot].isBackedUp, let rest = outboxes[slot]?.next() {
+        while !connections[slot].isBackedUp, connections[slot].state != .dropped, let rest = outboxes[slot]?.next() {
             tally.outboxBytes -= rest.count
             guard let left = writeNow(rest, slot) else { continue }
             outboxes[slot]?.putBack(left)
@@ -74,7 +74,8 @@ extension EventLoop {
 
     /// Ends a connection without a word, at the end of this turn.
     private func drop(_ slot: Int) {
-        connections[slot].state = .leaving
+        guard connections[slot].state != .dropped else { return }
+        connections[slot].state = .dropped
         leaving.append((connections[slot].socket, nil))
     }
 

@@ -20,6 +20,7 @@ package final class EventLoop {
     private static let acceptRetrySeconds = 0.1
     private var listener: Listener?
     private(set) var drain: Drain?
+    private var hasDrained = false
 
     var connections = ConnectionTable()
     var outboxes: [Int: Outbox] = [:]
@@ -187,14 +188,28 @@ package final class EventLoop {
             sayGoodbyes()
             owner.turnEnded()
         }
-        if let drain, drain.isOver || (connections.count == 0 && requests.count == 0) { stop() }
+        if let drain, !hasDrained, isEmpty || (drain.isOver && waiting.isEmpty) {
+            hasDrained = true
+            owner.drained()
+        }
     }
+
+    /// Whether nobody is left to wait for.
+    private var isEmpty: Bool { connections.count == 0 && requests.count == 0 }
 
     private func sayGoodbyes() {
         let leaving = leaving
         self.leaving.removeAll(keepingCapacity: true)
-        for (socket, goodbye) in leaving where connections.state(of: socket) == .leaving {
+        for (socket, goodbye) in leaving {
             let slot = socket.slot
+            switch connections.state(of: socket) {
+            case .leaving: break
+            case .dropped:
+                connections[slot].state = .closing
+                end(slot, nil)
+                continue
+            case .open, .closing, nil: continue
+            }
             connections[slot].state = .closing
             if connections[slot].isBackedUp, let goodbye {
                 waiting[slot] = Waiting(goodbye: goodbye)  // a close frame cannot overtake what is buffered
@@ -218,7 +233,8 @@ package final class EventLoop {
 
     // MARK: Draining
 
-    /// Closes everybody with 4200, spread over `seconds` so that they do not all come back at once, then stops the loop.
+    /// Closes everybody with 4200, spread over `seconds` so that they do not all come back at once, then tells the owner.
+    /// Until that stops the loop, requests are answered: other loops may still have work for a minute.
     package func drain(over seconds: Int) {
         stopListening()
         drain = Drain(connections.open.shuffled(), seconds: seconds)

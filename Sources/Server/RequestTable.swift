@@ -12,7 +12,7 @@ struct RequestTable {
         let index = vacant.popLast() ?? requests.count
         if index == requests.count { requests.append(nil) }
         requests[index] = Request(head: head)
-        requests[index]?.body.reserveCapacity(head.contentLength)
+        requests[index]?.body.reserveCapacity(min(head.contentLength, 65_536))  // anybody can announce anything
         return index
     }
 

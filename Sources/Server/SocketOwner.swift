@@ -37,6 +37,8 @@ package protocol SocketOwner: AnyObject {
     func accepted(_ connection: Listener.Accepted)
     /// About a second has passed.
     func ticked()
+    /// The loop drains, and has nobody left to wait for.
+    func drained()
     /// Somebody called the wake-up.
     func woken()
     /// All that was ready has been handled; the loop is about to sleep.

@@ -84,3 +84,55 @@ def test_who_comes_while_the_server_drains_is_told_4200_too(start_gateway, closi
         assert peer.close_code() == 4200
     assert {stayer.closed()[0] for stayer in stayers} == {4200}
     gateway.wait()
+
+
+def test_an_announced_length_costs_nothing(start_gateway, closing):
+    """Limits may add up to gigabytes; nobody has to be believed who announces them."""
+    gateway = start_gateway(limits={"event_bytes": 1048576, "batch_events": 1000})
+    for announced, answered in ((6_000_000_000, {413}), (16_000_000, {None})):
+        peer = closing(Wire(gateway))
+        peer.send(request("POST", "/apps/1001/events", headers=[f"Content-Length: {announced}"], length=False))
+        if None in answered:
+            peer.finish()
+            peer.rest()
+        else:
+            assert peer.answer().status in answered
+    gateway.assert_alive()
+
+
+@pytest.mark.parametrize("header", ["close", "Close", "close, TE", "TE,close"])
+def test_L4_a_connection_that_is_to_be_closed_is_closed(wire, header):
+    wire = wire()
+    wire.send(request("GET", "/healthz", headers=[f"Connection: {header}"]))
+    answer = wire.answer()
+    assert answer.status == 200 and answer.headers["connection"] == "close"
+    assert wire.ended()
+
+
+def test_who_reads_slowly_is_told_4200_behind_everything_else(start_gateway, closing):
+    gateway = start_gateway(loops=1, limits={"event_bytes": 100_000})
+    api, slow = closing(Api(gateway)), closing(Wire(gateway, receive_buffer=4096))
+    slow.open()
+    slow.subscribe("x")
+    for _ in range(7):
+        api.publish("x", "large", "x" * 100_000)
+    gateway.terminate()
+    for _ in range(7):
+        slow.expect("large")
+    assert slow.close_code() == 4200
+    gateway.wait()
+
+
+def test_backends_are_answered_on_every_loop_until_the_last_client_has_been_told(start_gateway, closing):
+    gateway = start_gateway(loops=2, server={"drain_seconds": 2})
+    backends = [closing(Api(gateway)) for _ in range(2)]
+    for backend in backends:
+        assert backend.get("/readyz").status == 200
+    clients = [closing(Client.connect(gateway)) for _ in range(20)]
+    gateway.terminate()
+    for backend in backends:
+        while backend.get("/readyz").status == 200:
+            pass  # until it drains
+        assert backend.get("/healthz").status == 200
+    assert {client.closed()[0] for client in clients} == {4200}
+    gateway.wait()
