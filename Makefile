@@ -59,7 +59,7 @@ tsan: packages $(PYTHON_READY) ## Unit and end-to-end tests under ThreadSanitize
 asan: packages $(PYTHON_READY) ## Unit and end-to-end tests under AddressSanitizer.
 	swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
-	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
+	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 LSAN_OPTIONS=print_suppressions=0:suppressions=$(abspath Tests/EndToEnd/leaks.txt) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
 
 packages:
 	@dev/packages
