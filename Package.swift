@@ -26,10 +26,12 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
         // Pure: values in, values out.
         module("PusherProtocol"),
-        module("FanOut", ["PusherProtocol"]),
+        module("FleetRules", ["PusherProtocol"]),
+        module("FanOut", ["PusherProtocol", "FleetRules"]),
 
         // Adapters, each to one thing outside.
         module("Signing", ["COpenSSL"]),

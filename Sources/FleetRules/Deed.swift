@@ -1,0 +1,79 @@
+/// What somebody does to an order.
+package struct OrderDeed: Equatable, Sendable {
+    package enum Action: String, CaseIterable, Sendable {
+        case assign, unassign, cancel
+        case removeDriver = "remove_driver"
+        /// Stores fields, and tells nobody.
+        case update
+    }
+
+    package let code: String
+    package let action: Action
+    /// Whom to assign; for the others, whom to tell when the state names no driver.
+    package var driverID: String?
+    package var driverName: String?
+    package var reason: String?
+    package var changes = OrderChanges()
+
+    package init(code: String, action: Action) {
+        self.code = code
+        self.action = action
+    }
+}
+
+/// What somebody does to a route.
+package struct RouteDeed: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
+        case assign, unassign, cancel
+        case removeDrop(String)
+        /// Stores fields, and tells nobody.
+        case update
+    }
+
+    package let id: String
+    package let action: Action
+    package var driverID: String?
+    package var driverName: String?
+    package var reason: String?
+    package var changes = RouteChanges()
+
+    package init(id: String, action: Action) {
+        self.id = id
+        self.action = action
+    }
+}
+
+/// How far a driver says to have come.
+package struct ProgressReport: Equatable, Sendable {
+    package let step: JobStatus
+    package var notes: String?
+    /// Degrees, -90 to 90, as sent.
+    package var latitude: JSONNumber?
+    /// Degrees, -180 to 180, as sent.
+    package var longitude: JSONNumber?
+
+    package init(step: JobStatus) { self.step = step }
+}
+
+/// A notification that an admin words: any type of the catalogue.
+package struct Announcement: Equatable, Sendable {
+    package enum Audience: Equatable, Sendable {
+        /// Each on a channel of his own.
+        case drivers([String])
+        case customer(String)
+        /// All drivers, on the one channel they share.
+        case everyDriver
+    }
+
+    /// As the catalogue names it: `NEW_BATCH_AVAILABLE`, `job-assigned`.
+    package let type: String
+    package let audience: Audience
+    /// A JSON object.
+    package let data: [UInt8]
+
+    package init(type: String, audience: Audience, data: [UInt8]) {
+        self.type = type
+        self.audience = audience
+        self.data = data
+    }
+}

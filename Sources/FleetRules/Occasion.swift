@@ -1,0 +1,46 @@
+/// Under which circumstances something is decided: by whom, when, and by which house rules.
+package struct Occasion: Sendable {
+    package let actor: Identity
+    /// Milliseconds since 1970.
+    package let now: Int64
+    package let correlationID: String
+    /// Refuses the deed unless the order or route has this version.
+    package let expectedVersion: Int?
+    package let rules: NotificationRules
+
+    package init(
+        actor: Identity, now: Int64, correlationID: String, expectedVersion: Int? = nil, rules: NotificationRules = .init()
+    ) {
+        self.actor = actor
+        self.now = now
+        self.correlationID = correlationID
+        self.expectedVersion = expectedVersion
+        self.rules = rules
+    }
+}
+
+/// What the catalogue of notifications decides of each event, as far as it matters before anything is pushed.
+package struct NotificationRules: Equatable, Sendable {
+    package struct Rule: Equatable, Sendable {
+        package let lifetimeSeconds: Int
+        /// Whether a newer notification of the same order or route supersedes it.
+        package let collapsesByJob: Bool
+
+        package init(lifetimeSeconds: Int, collapsesByJob: Bool) {
+            self.lifetimeSeconds = lifetimeSeconds
+            self.collapsesByJob = collapsesByJob
+        }
+    }
+
+    /// By event name or type; what is not there lives a day and collapses with nothing.
+    package var rules: [String: Rule]
+    /// The largest `data` of an event, in bytes.
+    package var eventBytesMax: Int
+
+    package init(rules: [String: Rule] = [:], eventBytesMax: Int = 10_240) {
+        self.rules = rules
+        self.eventBytesMax = eventBytesMax
+    }
+
+    package subscript(event: String) -> Rule { rules[event] ?? Rule(lifetimeSeconds: 86_400, collapsesByJob: false) }
+}
