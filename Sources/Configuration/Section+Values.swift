@@ -2,19 +2,46 @@
 
 extension Section {
     /// A text. A default that the rule refuses makes the key a required one; `unique`: no other in the list has it.
-    func text(_ key: String, into target: inout String, _ rule: TextRule, unique: Bool = false) {
+    @discardableResult
+    func text(_ key: String, into target: inout String, _ rule: TextRule, unique: Bool = false) -> Place? {
         let value = Value(expected: rule.expected, isRequired: !rule.accepts(target))
         let place = read(key, value, into: &target, parse: rule.accepted)
         guard unique, let list, let place, let other = reader.claim(target, as: "\(list) \(key)", for: place) else {
-            return
+            return place
         }
         reader.report("expected a unique \(key), found \(Quotation.of(target)), which \(other) has", at: place)
+        return place
     }
 
     /// A text that no error may show.
-    func secret(_ key: String, into target: inout String, _ rule: TextRule) {
+    @discardableResult
+    func secret(_ key: String, into target: inout String, _ rule: TextRule) -> Place? {
         let value = Value(expected: rule.expected, isRequired: !rule.accepts(target), isSecret: true)
-        read(key, value, into: &target, parse: rule.accepted)
+        return read(key, value, into: &target, parse: rule.accepted)
+    }
+
+    /// A text with fields to fill in.
+    func template(_ key: String, into target: inout Template) {
+        var text = ""
+        guard let place = read(key, Value(expected: "a text"), into: &text, parse: { $0 }) else { return }
+        do {
+            target = try Template(parsing: text)
+        } catch {
+            reader.report(error.reason, at: place)
+        }
+    }
+
+    /// The path of something that the gateway makes where it is missing.
+    func path(_ key: String, into target: inout String) {
+        text(key, into: &target, TextRule("a file's path", accepts: TextRule.nonEmpty.accepts))
+        target = reader.substitution.located(target)
+    }
+
+    /// A file that is a part of the configuration; empty: none.
+    func part(_ key: String, read: (Section) -> Void) {
+        var path = ""
+        guard let content = file(key, into: &path)?.content else { return }
+        reader.readPart(content, file: path, table: read)
     }
 
     /// Texts that no error may show: one under the first key, or a list of them under the second.
@@ -40,8 +67,8 @@ extension Section {
         _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String
     ) {
         let problemCount = reader.problems.count
-        let firstPlace = file(first, into: &firstPath)
-        let secondPlace = file(second, into: &secondPath)
+        let firstPlace = file(first, into: &firstPath)?.place
+        let secondPlace = file(second, into: &secondPath)?.place
         guard firstPath.isEmpty != secondPath.isEmpty, reader.problems.count == problemCount else { return }
         let (missing, given) = firstPath.isEmpty ? (first, second) : (second, first)
         let place = (firstPath.isEmpty ? firstPlace : secondPlace) ?? reader.place(path(to: missing), line)
@@ -56,6 +83,15 @@ extension Section {
         }
     }
 
+    /// A time from a second to four weeks, such as `90s`, as seconds.
+    func lifetime(_ key: String, into target: inout Int) {
+        let (low, high) = (Lifetime.shortest, Lifetime.longest)
+        let value = Value(expected: "a time from \(low.text) to \(high.text), such as 30s, 10m, 1h or 7d")
+        read(key, value, into: &target) { text in
+            Lifetime(text).flatMap { (low.seconds...high.seconds).contains($0.seconds) ? $0.seconds : nil }
+        }
+    }
+
     /// True or false.
     func flag(_ key: String, into target: inout Bool) {
         read(key, Value(expected: "true or false"), into: &target) { Bool($0) }
@@ -63,9 +99,21 @@ extension Section {
 
     /// One of a few words or numbers.
     func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, into target: inout Choice) {
+        var chosen: Choice?
+        choice(key, into: &chosen)
+        if let chosen { target = chosen }
+    }
+
+    /// One of a few words or numbers, without a default.
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ key: String, into target: inout Choice?, isRequired: Bool = false
+    ) {
         let words = Choice.allCases.map { "\($0.rawValue)" }
         let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
-        read(key, Value(expected: expected), into: &target) { text in Choice.allCases.first { "\($0.rawValue)" == text } }
+        read(key, Value(expected: expected, isRequired: isRequired), into: &target) { text in
+            // Wrapped, or a text that is none of them would be read as the absence of a choice.
+            Choice.allCases.first { "\($0.rawValue)" == text }.map(Optional.some)
+        }
     }
 
     /// What the kinds of values differ in, besides how they are parsed.
@@ -120,23 +168,23 @@ extension Section {
         }
     }
 
-    /// Where the path stands, if there is one; a file that cannot be read is reported.
-    private func file(_ key: String, into target: inout String) -> Place? {
+    /// Where the path stands, if there is one, and what the file holds; a file that cannot be read is reported.
+    private func file(_ key: String, into target: inout String) -> (place: Place, content: String?)? {
         let value = Value(expected: "a file's path")
         guard let (written, place) = find(key, value),
             let path = resolve(written, value, at: place, parse: { $0 })
         else { return nil }
         guard !path.isEmpty else {
             target = path
-            return place
+            return (place, nil)
         }
         target = reader.substitution.located(path)
         do {
-            _ = try reader.substitution.content(target)
+            return (place, try reader.substitution.content(target))
         } catch {
             reader.report("cannot read \(value.found(written, path)): \(error.reason)", at: place)
+            return (place, nil)
         }
-        return place
     }
 
     /// The value of what is written, with what it brings in; nil after a report.

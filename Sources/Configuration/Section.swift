@@ -68,16 +68,48 @@ extension Section {
         Section(entry?.value, path: path(to: key), line: entry?.line ?? line, list: list, reader: reader).finish(read)
     }
 
-    /// A list of maps, at least one, which replaces the default.
-    func list<Element>(_ key: String, into target: inout [Element], of read: (Section) -> Element) {
+    /// A list of maps, which replaces the default; at least one, unless it may be empty.
+    func list<Element>(
+        _ key: String, into target: inout [Element], mayBeEmpty: Bool = false, of read: (Section) -> Element
+    ) {
         let list = path(to: key)
         reader.keys.insert(list)
         if self.list == nil { reader.lists.append(list) }
         guard let entry = take(key) else { return }
-        guard case .sequence(let nodes) = entry.value, !nodes.isEmpty else {
-            let problem = "expected a list of at least one map, found \(entry.value.kind)"
-            return reader.report(problem, at: reader.place(list, entry.line))
+        guard case .sequence(let nodes) = entry.value, mayBeEmpty || !nodes.isEmpty else {
+            let expected = mayBeEmpty ? "a list of maps" : "a list of at least one map"
+            return reader.report("expected \(expected), found \(entry.value.kind)", at: reader.place(list, entry.line))
         }
+        elements(nodes, of: list, into: &target, read)
+    }
+
+    /// A map, which variables may override, or a list of at least one; it is told whether it is the only one.
+    func oneOrMore<Element>(
+        _ key: String, into target: inout [Element], of read: (Section, _ isOnly: Bool) -> Element
+    ) {
+        guard let entry = unread.first(where: { $0.key == key }), case .sequence(let nodes) = entry.value else {
+            return section(key) { target = [read($0, true)] }
+        }
+        list(key, into: &target) { read($0, nodes.count == 1) }
+    }
+
+    /// Every key of a map whose keys are names that the file gives, each with a map.
+    func named(_ rule: TextRule, read: (_ name: String, Section) -> Void) {
+        for entry in unread where !reader.isFull {
+            let path = path(to: Quotation.ofKey(entry.key))
+            _ = take(entry.key)
+            guard rule.accepts(entry.key) else {
+                reader.report("expected \(rule.expected)", at: reader.place(path, entry.line))
+                continue
+            }
+            reader.keys.insert(path)
+            Section(entry.value, path: path, line: entry.line, list: list, reader: reader).finish { read(entry.key, $0) }
+        }
+    }
+
+    private func elements<Element>(
+        _ nodes: Node.Sequence, of list: String, into target: inout [Element], _ read: (Section) -> Element
+    ) {
         target = []
         for (index, node) in nodes.enumerated() where !reader.isFull {
             let path = "\(list)[\(index)]"

@@ -15,7 +15,22 @@ extension Settings {
                 $0.files("certificate", into: &server.tls.certificate, and: "key", into: &server.tls.key)
             }
         }
-        root.list("apps", into: &apps) { App($0) }
+        readApps(root)
+        root.list("channels", into: &channels, mayBeEmpty: true) { ChannelRule($0) }
+        root.section("auth") {
+            $0.oneOrMore("jwt", into: &auth.jwt) { JWT($0, isOnly: $1) }
+            $0.section("firebase") {
+                $0.text("project_id", into: &auth.firebase.projectID, .projectID)
+                $0.text("certificates_url", into: &auth.firebase.certificatesURL, .keysURL)
+                $0.choice("role", into: &auth.firebase.role)
+            }
+        }
+        root.section("store") {
+            $0.path("path", into: &store.path)
+            $0.choice("durability", into: &store.durability)
+            $0.integer("retention_days", into: &store.retentionDays, 1...3_650)
+        }
+        root.section("notifications") { $0.part("file") { notifications.read($0) } }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
             $0.secret("token", into: &metrics.token, .token)
@@ -25,6 +40,14 @@ extension Settings {
             $0.choice("format", into: &log.format)
         }
     }
+
+    /// The apps, and which of them is the fleet's: any, when they are wrong themselves.
+    private mutating func readApps(_ root: Section) {
+        let problemCount = root.reader.problems.count
+        root.list("apps", into: &apps) { App($0) }
+        let areSound = root.reader.problems.count == problemCount
+        root.section("fleet") { $0.text("app", into: &fleet.app, areSound ? .app(among: apps.map(\.id)) : .any) }
+    }
 }
 
 extension Settings.App {
@@ -33,6 +56,7 @@ extension Settings.App {
         app.text("id", into: &id, .identifier, unique: true)
         app.text("key", into: &key, .identifier, unique: true)
         app.secrets("secret", or: "secrets", into: &secrets, countMax: 10, .nonEmpty)
+        app.secret("encryption_master_key", into: &encryptionMasterKey, .masterKey)
         app.flag("enabled", into: &enabled)
         app.flag("client_events", into: &clientEvents)
         app.flag("subscription_counts", into: &subscriptionCounts)
@@ -53,5 +77,51 @@ extension Settings.App {
             $0.integer("client_events_per_second", into: &limits.clientEventsPerSecond, 1...1_000)
             $0.integer("cache_bytes", into: &limits.cacheBytes, 0...1_073_741_824)
         }
+    }
+}
+
+extension Settings.ChannelRule {
+    fileprivate init(_ rule: Section) {
+        self.init(pattern: "", access: .admin)  // which the file must give both
+        var access: Access?
+        let place = rule.text("pattern", into: &pattern, .channelPattern, unique: true)
+        rule.choice("access", into: &access, isRequired: true)
+        rule.flag("durable", into: &durable)
+        guard let access, let place else { return }
+        self.access = access
+        if access.needsWildcard && !pattern.hasSuffix("*") {
+            let problem = "expected a pattern that ends in * for \(access.rawValue), found \(Quotation.of(pattern))"
+            rule.reader.report(problem, at: place)
+        }
+    }
+}
+
+extension Settings.JWT {
+    fileprivate init(_ jwt: Section, isOnly: Bool) {
+        let problemCount = jwt.reader.problems.count
+        jwt.choice("algorithm", into: &algorithm)
+        let places = (
+            secret: jwt.secret("secret", into: &secret, .any),
+            publicKey: jwt.secret("public_key", into: &publicKey, .publicKey),  // it may be a secret in the wrong place
+            jwksURL: jwt.text("jwks_url", into: &jwksURL, .keysURLOrNone)
+        )
+        jwt.text("issuer", into: &issuer, isOnly ? .any : .issuer, unique: true)
+        jwt.text("audience", into: &audience, .any)
+        jwt.text("cookie", into: &cookie, .cookieName)
+        guard jwt.reader.problems.count == problemCount, let problem = keyProblem(isOnly: isOnly) else { return }
+        let place = [("secret", places.secret), ("public_key", places.publicKey), ("jwks_url", places.jwksURL)]
+            .first { $0.0 == problem.key }?.1
+        jwt.reader.report(problem.text, at: place ?? jwt.reader.place(jwt.path, jwt.line))
+    }
+
+    /// What is wrong with the keys that there are, and at which; each algorithm has its own.
+    private func keyProblem(isOnly: Bool) -> (key: String?, text: String)? {
+        let keys = [("secret", secret), ("public_key", publicKey), ("jwks_url", jwksURL)]
+            .filter { !$0.1.isEmpty }.map(\.0)
+        let fitting = algorithm == .hs256 ? ["secret"] : ["public_key", "jwks_url"]
+        let expected = "expected \(fitting.joined(separator: " or ")) for \(algorithm.rawValue)"
+        if let wrong = keys.first(where: { !fitting.contains($0) }) { return (wrong, "\(expected), found \(wrong)") }
+        if keys.count > 1 { return (keys.last, "\(expected), found both") }
+        return keys.isEmpty && !isOnly ? (nil, "\(expected), found nothing") : nil
     }
 }

@@ -9,6 +9,16 @@ package struct Settings: Equatable, Sendable {
     package var server = Server()
     /// Who may use the gateway: at least one app, with distinct ids and keys.
     package var apps = [App(id: "1001", key: "key1", secret: "secret1")]
+    /// Which app carries the fleet channels.
+    package var fleet = Fleet()
+    /// Who may subscribe to the channels of the fleet's app: the first whose pattern matches decides, none restricts nobody.
+    package var channels = ChannelRule.contract
+    /// Whose tokens say who somebody is.
+    package var auth = Auth()
+    /// Where state survives a restart.
+    package var store = Store()
+    /// What phones show for each event.
+    package var notifications = Catalogue.builtIn
     /// What Prometheus reads.
     package var metrics = Metrics()
     /// What is logged, and how.
@@ -60,6 +70,9 @@ package struct Settings: Equatable, Sendable {
         package var secrets: [String]
         /// False: the app stays configured, and everybody who asks for it is refused.
         package var enabled = true
+        /// Of which the keys of its `private-encrypted-` channels are derived: 32 bytes in base64. Empty: its backends keep
+        /// that to themselves, and the gateway signs for none of these channels.
+        package var encryptionMasterKey = ""
         /// True: clients may send events to each other.
         package var clientEvents = false
         /// True: subscribers hear how many they are.
@@ -76,6 +89,23 @@ package struct Settings: Equatable, Sendable {
             self.id = id
             self.key = key
             secrets = [secret]
+        }
+    }
+
+    /// Where state survives a restart.
+    package struct Store: Equatable, Sendable {
+        /// The path of the database, which is made where it is missing. Relative ones in a file start from its directory.
+        package var path = "var/fleetwire.db"
+        /// What a power cut may take.
+        package var durability = Durability.full
+        /// Days after which what is over is forgotten (1–3,650).
+        package var retentionDays = 30
+
+        package init() {}
+
+        /// What a power cut may take: nothing that was answered, or the last moments.
+        package enum Durability: String, CaseIterable, Sendable {
+            case full, normal
         }
     }
 

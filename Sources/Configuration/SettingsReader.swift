@@ -8,7 +8,8 @@ struct Place {
     var key = ""
 }
 
-/// One reading of the configuration: what its sections share, and the problems they meet.
+/// One reading of the configuration, or of a file that is a part of it: what its sections share, and the problems they
+/// meet.
 final class SettingsReader {
     /// Beyond so many, the file is no configuration, and more would only bury the first.
     static let problemsMax = 100
@@ -18,7 +19,9 @@ final class SettingsReader {
 
     let file: String
     let substitution: Substitution
-    /// In the order of the file, then those of the environment.
+    /// True: a file that the configuration names. No variable overrides what it says.
+    let isPart: Bool
+    /// In the order of the file, then those of the environment, then those of the files that are parts of it.
     private(set) var problems: [ConfigurationError] = []
     /// Every key that was asked for: all there are.
     var keys = KnownNames()
@@ -26,11 +29,13 @@ final class SettingsReader {
     var lists: [String] = []
     private(set) var variables = KnownNames()
     private var unknown: [Place] = []
+    private var problemsOfParts: [ConfigurationError] = []
     private var claims: [String: String] = [:]
 
-    init(file: String, substitution: Substitution) {
+    init(file: String, substitution: Substitution, isPart: Bool = false) {
         self.file = file
         self.substitution = substitution
+        self.isPart = isPart
     }
 
     /// Reads the whole by `table`. Text that is no YAML counts as empty, so that the environment is checked as well.
@@ -43,11 +48,20 @@ final class SettingsReader {
         }
         Section(root, reader: self).finish(table)
         explainUnknownKeys()
-        explainUnknownVariables()
+        if !isPart { explainUnknownVariables() }
         let inOrder = problems.enumerated().sorted {
             ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
         }
-        problems = inOrder.map(\.element)
+        problems = Array((inOrder.map(\.element) + problemsOfParts).prefix(Self.problemsMax))
+    }
+
+    /// Reads a file that the configuration names. What is relative in it starts from its own directory.
+    func readPart(_ yaml: String, file: String, table: (Section) -> Void) {
+        let inPart = Substitution(
+            environment: substitution.environment, directory: TextFile.directory(of: file), content: substitution.content)
+        let part = SettingsReader(file: file, substitution: inPart, isPart: true)
+        part.read(yaml, table: table)
+        problemsOfParts += part.problems
     }
 
     // MARK: What sections report
@@ -70,6 +84,7 @@ final class SettingsReader {
 
     /// The environment's value for a key. Asking makes the variable a known one.
     func variable(for path: String) -> (text: String, Place)? {
+        guard !isPart else { return nil }
         let name = Self.variable(path)
         variables.insert(name)
         return substitution.environment[name].map { ($0, Place(file: name)) }

@@ -1,3 +1,4 @@
+import FleetRules
 import PusherProtocol
 
 /// What an application may do, as far as the hub has to know.
@@ -7,6 +8,8 @@ package struct AppRules: Equatable, Sendable {
     package var clientEvents = false
     /// Whether subscribers hear how many they are (N1).
     package var subscriptionCounts = false
+    /// Whose its channels are; nil for applications without the fleet's channels.
+    package var policy: ChannelPolicy?
 
     package init() {}
 }

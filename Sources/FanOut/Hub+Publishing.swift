@@ -21,5 +21,8 @@ extension Hub {
         }
         fanOut(
             ServerMessage.clientEvent(event, channel: name, userID: membership.userID), on: slot, except: socket, &effects)
+        if let twin = apps[self[socket].app].rules.policy?.twin(of: name), let slot = apps[self[socket].app].slots[twin] {
+            fanOut(ServerMessage.clientEvent(event, channel: twin, userID: nil), on: slot, except: socket, &effects)
+        }
     }
 }

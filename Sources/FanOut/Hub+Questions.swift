@@ -44,6 +44,21 @@ extension Hub {
         apps[app].cache.event(on: channel, at: now).map { ($0.frame, Int(($0.expiry - now + 999) / 1000)) }
     }
 
+    /// How much an application has of everything: connections, occupied channels, subscriptions, signed-in users.
+    package struct Census: Equatable, Sendable {
+        package let connections: Int
+        package let channels: Int
+        package let subscriptions: Int
+        package let users: Int
+    }
+
+    package func census(app: AppIndex) -> Census {
+        Census(
+            connections: apps[app].connectionCount, channels: apps[app].slots.count,
+            subscriptions: apps[app].slots.values.reduce(0) { $0 + channels[$1].subscriberCount },
+            users: apps[app].users.count)
+    }
+
     /// Connections of an application.
     package func connectionCount(app: AppIndex) -> Int { apps[app].connectionCount }
 

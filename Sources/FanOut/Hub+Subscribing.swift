@@ -7,6 +7,7 @@ extension Hub {
         let app = self[socket].app
         let name = grant.channel
         let limits = apps[app].rules.limits
+        if let objection = objection(to: socket, joining: name) { return refuse(socket, objection, code: 4009, &effects) }
         if let slot = apps[app].slots[name] {
             guard !self[socket].memberships.contains(where: { $0.slot == slot }) else {
                 return refuse(socket, "Existing subscription to channel \(name.text)", &effects)

@@ -1,3 +1,4 @@
+import FleetRules
 import PusherProtocol
 
 /// Who is connected, who subscribes to what, and what each event must cause, on all loops of this node.
@@ -14,6 +15,10 @@ package struct Hub {
         case clientEvent(SocketID, ClientEvent, on: ChannelName)
         case publish([Publication], app: AppIndex, except: SocketID?)
         case terminate(userID: String, app: AppIndex)
+        /// Whoever is at this connection has proved who he is.
+        case vouch(SocketID, Identity)
+        /// Who has an order now.
+        case holding(Holding, app: AppIndex)
         case closed(SocketID)
         /// Time has come this far: milliseconds on a clock that never goes back.
         case tick(Int64)
@@ -71,6 +76,8 @@ package struct Hub {
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender, &effects) }
         case .terminate(let userID, let app): terminate(userID, app, &effects)
+        case .vouch(let socket, let identity): vouch(for: socket, identity)
+        case .holding(let holding, let app): note(holding, app, &effects)
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)
         }
@@ -91,6 +98,7 @@ package struct Hub {
         let connection = self[socket]
         for membership in connection.memberships { leave(membership, socket, &effects) }
         if let user = connection.user { signOut(user, socket, connection.app, &effects) }
+        for identity in connection.identities { disown(identity, socket) }
         apps[connection.app].connectionCount -= 1
         self[socket] = Connection()
     }
@@ -160,6 +168,8 @@ struct Connection {
     var memberships: [Membership] = []
     /// Nil until signed in.
     var user: SignedInUser?
+    /// Whom our authorization endpoint has recognised at it.
+    var identities: [Identity] = []
 }
 
 /// One subscription of a connection.
@@ -175,6 +185,9 @@ struct AppState {
     var slots: [ChannelName: ChannelSlot] = [:]
     var cache: EventCache
     var users = Users()
+    var jobs = JobHolders()
+    /// Connections by the identities they have proved.
+    var vouched: [String: [SocketID]] = [:]
     var connectionCount = 0
 
     init(_ rules: AppRules) {

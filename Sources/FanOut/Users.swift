@@ -5,6 +5,9 @@ struct Users {
     private var connections: [UserID: [SocketID]] = [:]
     private var watchers: [UserID: [SocketID]] = [:]
 
+    /// Users with at least one signed-in connection.
+    var count: Int { connections.count }
+
     func isOnline(_ userID: String) -> Bool { connections[UserID(userID)] != nil }
 
     func connections(of userID: String) -> [SocketID] { connections[UserID(userID)] ?? [] }

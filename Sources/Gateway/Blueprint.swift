@@ -1,10 +1,13 @@
 import Configuration
 import FanOut
+import FleetRules
 import Glibc
 import HTTPAPI
 import Observability
 import PusherProtocol
 import Server
+import Signing
+import Tokens
 
 /// Everything that loops share, and what each needs to build its own.
 final class Blueprint: Sendable {
@@ -14,24 +17,45 @@ final class Blueprint: Sendable {
     let hub: SharedHub
     let board: Board
     let budget: DescriptorBudget
+    let fleet: Fleet
 
-    init(settings: Settings, log: Log) {
+    /// - Throws: ``StartError`` when the store cannot be opened.
+    init(settings: Settings, log: Log) throws(StartError) {
         self.settings = settings
         self.log = log
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         budget = DescriptorBudget(loopCount: loops)  // first: it makes room for what the loops open
         wakeups = (0..<loops).map { _ in Wakeup() }
-        hub = SharedHub(wakeups: wakeups, apps: settings.apps.map { AppRules($0) })
+        hub = SharedHub(wakeups: wakeups, apps: settings.appRules)
         board = Board(loopCount: loops, prefix: settings.metrics.prefix)
+        fleet = try Fleet(settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), log: log)
     }
 
     /// Keys of their own for a thread, because a key's context is working memory.
     func makeApplications() -> [Application] {
-        settings.apps.enumerated().map { index, app in
-            Application(
+        zip(settings.apps, settings.appRules).enumerated().map { index, app in
+            let (app, rules) = app
+            return Application(
                 index: index, id: app.id, key: app.key, secrets: app.secrets, isEnabled: app.enabled, isTLSOnly: app.tlsOnly,
-                origins: AllowedOrigins(app.allowedOrigins), rules: AppRules(app))
+                origins: AllowedOrigins(app.allowedOrigins), rules: rules,
+                encryptionMasterKey: Base64.bytes(of: app.encryptionMasterKey) ?? [])
+        }
+    }
+
+    /// The fleet's API for a thread, with keys of its own.
+    /// - Throws: ``StartError`` when a configured public key is none.
+    func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
+        let app = apps[fleet.app]
+        let catalogue = settings.notifications
+        do throws(TokenIssuerError) {
+            let verifier = try TokenVerifier(issuers: fleet.issuers, ring: fleet.ring)
+            let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
+            return FleetRouter(
+                app: app, authenticator: Authenticator(verifier: verifier, cookies: cookies, origins: app.origins),
+                metricsToken: settings.metrics.token, isCatalogued: { catalogue.entry(for: $0) != nil })
+        } catch {
+            throw StartError("use auth.jwt: \(error)", isConfiguration: true)
         }
     }
 
@@ -61,11 +85,16 @@ final class Blueprint: Sendable {
     }
 }
 
-extension AppRules {
-    fileprivate init(_ app: Settings.App) {
-        self.init()
-        limits = app.limits
-        clientEvents = app.clientEvents
-        subscriptionCounts = app.subscriptionCounts
+extension Settings {
+    /// What the hub has to know of each application; the fleet's channels are those of one of them.
+    fileprivate var appRules: [AppRules] {
+        apps.enumerated().map { index, app in
+            var rules = AppRules()
+            rules.limits = app.limits
+            rules.clientEvents = app.clientEvents
+            rules.subscriptionCounts = app.subscriptionCounts
+            rules.policy = index == fleetAppIndex ? ChannelPolicy(channels) : nil
+            return rules
+        }
     }
 }

@@ -8,7 +8,7 @@ import Threads
 /// What the node shows of itself: counters of every loop, closes by code, readiness. Written by many, read by anybody.
 final class Board: Sendable {
     let counters: [LoopCounters]
-    private let prefix: String
+    let prefix: String
     private let closes = Lock<[CloseCode: Int]>([:])
     private let ready = Atomic<Bool>(false)
     private let drainedLoops = Atomic<Int>(0)

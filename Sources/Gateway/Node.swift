@@ -3,6 +3,7 @@ import HTTPAPI
 import Observability
 import PusherProtocol
 import Server
+import Store
 import Threads
 
 /// What one loop's thread owns, and the only place where effects become actions.
@@ -16,6 +17,8 @@ final class Node: SocketOwner {
     private let router: Router
     private let patience: Patience
     private let log: Log
+    private let fleet: Fleet
+    private let appIDs: [String]
 
     private var loop: EventLoop?
     private var fanOut = LoopFanOut()
@@ -23,6 +26,8 @@ final class Node: SocketOwner {
     private var clients: [Client?] = []
     private var mail: [Mail] = []
     private var nextLoop = 0
+    /// Requests that other threads are to answer.
+    private var waiting: [ExchangeID: Waiting] = [:]
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
@@ -35,7 +40,10 @@ final class Node: SocketOwner {
         patience = Patience(activitySeconds: blueprint.settings.server.activitySeconds)
         let apps = blueprint.makeApplications()
         appsByKey = Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) })
-        router = Router(apps: apps, metricsToken: blueprint.settings.metrics.token)
+        fleet = blueprint.fleet
+        appIDs = apps.map(\.id)
+        router = Router(
+            apps: apps, metricsToken: blueprint.settings.metrics.token, fleet: try blueprint.makeFleetRouter(apps))
         loop = try EventLoop(
             index: index, owner: self, wakeup: blueprint.wakeups[index], budget: blueprint.budget,
             options: blueprint.loopOptions)
@@ -136,12 +144,31 @@ final class Node: SocketOwner {
 
     // MARK: Requests
 
-    func answer(_ request: HTTPRequest) -> HTTPResponse {
-        let response = perform(router.outcome(of: request, now: Clock.unixMilliseconds() / 1000))
-        return request.origin == nil ? response : response.adding(router.crossOriginHeaders(for: request))
+    /// What is to be remembered of a request that waits.
+    private struct Waiting {
+        let envelope: Envelope
+        /// For the page that reads the answer.
+        let crossOrigin: [String: String]
+        /// To be asked again, when it is its sender's keys that it waits for.
+        var held: HeldRequest?
     }
 
-    private func perform(_ outcome: Outcome) -> HTTPResponse {
+    func answer(_ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
+        let response = perform(outcome(of: request), request, exchange)
+        if log.writes(.debug) { noteRequest(request, response) }
+        guard let response else { return nil }
+        if response.status >= 400, router.envelope(of: request) != nil {
+            fleet.counters.countRefusedRequest(response.status)
+        }
+        return response.adding(router.crossOriginHeaders(for: request))
+    }
+
+    private func outcome(of request: HTTPRequest) -> Outcome {
+        router.outcome(of: request, now: Clock.unixMilliseconds() / 1000)
+    }
+
+    /// Nil when the answer comes from another thread.
+    private func perform(_ outcome: Outcome, _ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
         switch outcome {
         case .answer(let response): return response
         case .publish(let order, let app):
@@ -154,13 +181,78 @@ final class Node: SocketOwner {
         case .terminate(let userID, let app):
             apply(.terminate(userID: userID, app: app))
             return .emptyObject
+        case .command, .enquire, .needsKeys: return hold(outcome, request, exchange)
+        case .authorize(let authorization): return authorize(authorization)
+        case .stats:
+            publishTally()
+            return .json(200, OpsReport(board: board, hub: shared, fleet: fleet, apps: appIDs).json)
         case .readiness:
             return board.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
         case .metrics:
             publishTally()
-            let text = MetricFamily.text(board.families(hub: shared))
+            let text = MetricFamily.text(board.families(hub: shared) + fleet.families(prefix: board.prefix))
             return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
         }
+    }
+
+    /// Hands a request to the thread that can answer it, or says that too many wait there.
+    private func hold(_ outcome: Outcome, _ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
+        let envelope = router.envelope(of: request) ?? .error
+        let address = ReplyAddress(loop: index, exchange: exchange.rawValue)
+        var held: HeldRequest?
+        let isTaken: Bool
+        switch outcome {
+        // What is committed is told, come what may: so whether there is room is asked before.
+        case .command(let command): isTaken = shared.hasRoom && fleet.post(Errand(command, sender: address))
+        case .enquire(let enquiry): isTaken = fleet.post(Query(enquiry, sender: address))
+        case .needsKeys(let issuer):
+            held = HeldRequest(request)
+            isTaken = fleet.fetchKeys(of: issuer, for: exchange, on: index)
+        default: preconditionFailure("only what other threads answer is held")
+        }
+        guard isTaken else {
+            noteRefusal()
+            return envelope.refusal(503, "Overloaded: nothing was done, try again", headers: ["Retry-After": "1"])
+        }
+        waiting[exchange] = Waiting(envelope: envelope, crossOrigin: router.crossOriginHeaders(for: request), held: held)
+        return nil
+    }
+
+    /// What the store says. Its sender may have gone: what was done stays done.
+    private func answer(_ exchange: ExchangeID, with answer: StoreAnswer) {
+        guard let request = waiting.removeValue(forKey: exchange) else { return }
+        loop?.respond(answer.response(in: request.envelope).adding(request.crossOrigin), to: exchange)
+    }
+
+    /// Asks a request again, now that its sender's keys are there; if they still are not, nobody has them.
+    private func askAgain(_ exchange: ExchangeID) {
+        guard let request = waiting.removeValue(forKey: exchange), let held = request.held else { return }
+        let response = held.withRequest { request -> HTTPResponse? in
+            let outcome = outcome(of: request)
+            if case .needsKeys = outcome {
+                return router.envelope(of: request)?.refusal(
+                    401, "The token's key is none of its issuer's", headers: ["WWW-Authenticate": "Bearer"])
+            }
+            return perform(outcome, request, exchange)
+        }
+        if let response { loop?.respond(response.adding(request.crossOrigin), to: exchange) }
+    }
+
+    /// The hub says whether he may, and remembers who he is: what he was signed for he may lose again.
+    private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
+        let mayJoin = shared.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
+        guard mayJoin else { return authorization.refused }
+        if let socket = authorization.socket { apply(.vouch(socket, authorization.identity)) }
+        return authorization.granted
+    }
+
+    private func noteRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
+        log.debug(
+            "request",
+            [
+                "method": .text(request.method.rawValue), "path": .text(request.path), "status": .number(response?.status ?? 0),
+                "correlation_id": .text(request.correlationID),
+            ])
     }
 
     private func refusedForWantOfRoom() -> HTTPResponse {
@@ -233,6 +325,8 @@ final class Node: SocketOwner {
             switch message {
             case .instruction(let instruction): perform(instruction)
             case .adopt(let connection): loop?.adopt(connection)
+            case .answer(let answer, let exchange): self.answer(exchange, with: answer)
+            case .keysFetched(let exchange): askAgain(exchange)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
             }

@@ -21,7 +21,7 @@ package struct Service {
         // Before any thread is made, so that all inherit it: signals come to whoever waits for them.
         signals = SignalWait()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
-        let blueprint = Blueprint(settings: settings, log: log)
+        let blueprint = try Blueprint(settings: settings, log: log)
         let listener = self.listener
         // One after the other, all before the first serves: making a library context is not safe beside one that runs.
         let start = Gate(blueprint.wakeups.count)
@@ -45,6 +45,7 @@ package struct Service {
         start.open()
         if let error {
             for thread in threads { thread.join() }
+            blueprint.fleet.stop()
             throw error
         }
         self.blueprint = blueprint
@@ -70,6 +71,7 @@ package struct Service {
             blueprint.stopAll()
         }
         for thread in threads { thread.join() }
+        blueprint.fleet.stop()
         kill(getpid(), SIGTERM)  // ends the wait for a second signal, if none has
         impatience.join()
         blueprint.log.info("stopped")

@@ -49,6 +49,18 @@ final class SharedHub: Sendable {
         }
     }
 
+    /// Publishes what has been committed, and then notes who has the job: from any thread, whether or not there is room, for
+    /// what is committed is told. (Whether there is room was asked before it was taken.)
+    func tell(_ publications: [Hub.Publication], holding: Hub.Holding?, app: AppIndex) {
+        guard !publications.isEmpty || holding != nil else { return }
+        var woken = LoopSet()
+        state.withLock { state in
+            if !publications.isEmpty { woken.formUnion(distribute(.publish(publications, app: app, except: nil), &state)) }
+            if let holding { woken.formUnion(distribute(.holding(holding, app: app), &state)) }
+        }
+        for loop in woken { wakeups[loop].signal() }
+    }
+
     /// Publishes all events or, when a mailbox they need is full, none.
     /// - Returns: the occupancy of every channel of every event if they were published and `asksForInfo`.
     func publish(_ order: PublishOrder, app: AppIndex, from loop: Int) -> Published {
@@ -56,7 +68,7 @@ final class SharedHub: Sendable {
         let published: Published = state.withLock { state in
             guard hasRoom(order, app, state.hub) else { return .refused }
             for event in order.events {
-                let input = Hub.Input.publish(event.publications, app: app, except: event.except)
+                let input = Hub.Input.publish(event.publications + event.mirrored, app: app, except: event.except)
                 woken.formUnion(distribute(input, &state))
             }
             guard order.asksForInfo else { return .published([]) }
@@ -98,7 +110,7 @@ final class SharedHub: Sendable {
         // Nearly always nothing is full, and nobody need be looked up.
         if hasRoom { return true }
         return order.events.allSatisfy { event in
-            event.publications.allSatisfy { publication in
+            (event.publications + event.mirrored).allSatisfy { publication in
                 hub.loops(of: publication.channel, app: app).allSatisfy { mailboxes[$0].hasRoom }
             }
         }

@@ -4,10 +4,13 @@ import PusherProtocol
 package struct APIError: Error, Equatable {
     package let status: Int
     package let text: String
+    /// Such as `Allow`.
+    package let headers: [String: String]
 
-    package init(_ status: Int, _ text: String) {
+    package init(_ status: Int, _ text: String, headers: [String: String] = [:]) {
         self.status = status
         self.text = text
+        self.headers = headers
     }
 
     /// Runs what reads JSON, and makes its errors refusals.

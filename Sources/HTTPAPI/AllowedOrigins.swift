@@ -10,6 +10,12 @@ package struct AllowedOrigins: Equatable, Sendable {
         return patterns.contains { Self.matches(origin, $0) }
     }
 
+    /// Whether the configuration names this very origin, rather than letting everybody in.
+    func name(_ origin: String) -> Bool {
+        let origin = origin.lowercased()
+        return patterns.contains { $0 != "*" && Self.matches(origin, $0) }
+    }
+
     private static func matches(_ origin: String, _ pattern: String) -> Bool {
         guard pattern != "*", pattern != origin else { return true }
         let parts = pattern.split(separator: "://*.", maxSplits: 1)

@@ -1,3 +1,4 @@
+import FanOut
 import PusherProtocol
 
 /// `POST /apps/ID/batch_events`: several events, each with a channel and an exclusion of its own (PROTOCOL D1–D6).
@@ -5,7 +6,8 @@ package struct BatchRequest {
     package let events: [EventRequest]
 
     /// - Throws: ``APIError``, 400 or 413, before any of the events is sent to anybody.
-    package init(_ body: UnsafeRawBufferPointer, limits: Limits) throws(APIError) {
+    package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
+        let limits = rules.limits
         let slices = try APIError.wrappingJSON { try Self.slices(body) }
         guard let slices, !slices.isEmpty else { throw APIError(400, "Expected batch parameter to be an array of events") }
         guard slices.count <= limits.batchEvents else {
@@ -14,7 +16,7 @@ package struct BatchRequest {
         var events: [EventRequest] = []
         for slice in slices {
             guard slice.kind == .object else { throw APIError(400, "Expected every event of a batch to be an object") }
-            let event = try EventRequest(slice.raw, limits: limits)
+            let event = try EventRequest(slice.raw, rules: rules)
             guard event.publications.count == 1 else {
                 throw APIError(400, "Expected every event of a batch to name one channel")
             }

@@ -4,12 +4,20 @@ package struct CrossOrigin {
     package static let preflight = HTTPResponse(
         204, contentType: "text/plain", body: [],
         headers: [
-            "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
-            "Access-Control-Allow-Headers": "Content-Type, X-Requested-With", "Access-Control-Max-Age": "3600",
+            "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE, OPTIONS",
+            "Access-Control-Allow-Headers":
+                "Authorization, Content-Type, Idempotency-Key, If-Match, X-Correlation-ID, X-Requested-With",
+            "Access-Control-Max-Age": "3600",
         ])
 
     /// The headers that let the page of `origin` read an answer. They name the origin, so caches must tell origins apart.
-    package static func headers(for origin: String) -> [String: String] {
-        ["Access-Control-Allow-Origin": origin, "Vary": "Origin"]
+    /// - Parameter isNamed: whether the configuration names this very origin: only then may its pages use cookies.
+    package static func headers(for origin: String, isNamed: Bool) -> [String: String] {
+        var headers = [
+            "Access-Control-Allow-Origin": origin, "Vary": "Origin",
+            "Access-Control-Expose-Headers": "X-Correlation-ID, Idempotency-Replayed, Retry-After",
+        ]
+        if isNamed { headers["Access-Control-Allow-Credentials"] = "true" }
+        return headers
     }
 }

@@ -6,21 +6,28 @@ import PusherProtocol
 package struct EventRequest {
     /// One frame per channel, in the order given, each channel once.
     package let publications: [Hub.Publication]
+    /// The same event for the channels that mirror these.
+    package let mirrored: [Hub.Publication]
     /// The connection that is not to get it.
     package let except: SocketID?
     /// What its publisher wants to know of the channels (B12).
     package let info: ChannelAttributes
 
     /// - Throws: ``APIError``, 400 or 413, before anything is sent to anybody.
-    package init(_ body: UnsafeRawBufferPointer, limits: Limits) throws(APIError) {
+    package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
+        let limits = rules.limits
         let fields = try APIError.wrappingJSON { try Fields(body) }
         info = try ChannelAttributes(fields.info, allowed: [.userCount, .subscriptionCount])
         let (name, data) = try Self.nameAndData(fields, limits)
         let channels = try Self.channels(fields, limits)
         except = try Self.except(fields)
-        publications = channels.map {
-            Hub.Publication(channel: $0, frame: ServerMessage.event(name: name, channel: $0, data: data))
+        let publication = { (channel: ChannelName) in
+            Hub.Publication(channel: channel, frame: ServerMessage.event(name: name, channel: channel, data: data))
         }
+        publications = channels.map(publication)
+        let twins = rules.policy.map { policy in channels.compactMap { policy.twin(of: $0) } } ?? []
+        // A publisher who names both gets each once.
+        mirrored = twins.filter { !channels.contains($0) }.map(publication)
     }
 
     private static func nameAndData(

@@ -1,6 +1,7 @@
 /// A request as the API sees it: no socket, no header table.
 ///
-/// `body` is borrowed from whoever received it: it is read within the call and not kept.
+/// `body` and `field` are borrowed from whoever received it: they are read within the call and not kept. What has to wait
+/// is ``HeldRequest``.
 package struct HTTPRequest {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -12,30 +13,76 @@ package struct HTTPRequest {
         case options = "OPTIONS"
     }
 
+    /// The header fields that matter here. They are looked up when asked for: most requests need one or none.
+    package enum Field: CaseIterable, Sendable {
+        case authorization, contentType, cookie, host, idempotencyKey, ifMatch, origin
+        /// Whom a proxy in front speaks for: `X-Forwarded-For`, else `Forwarded`.
+        case forwarded
+    }
+
     package let method: Method
     /// Percent-decoded, without the query.
     package let path: String
     /// Percent-decoded, in the order written.
     package let query: [(name: String, value: String)]
-    /// The `Authorization` header.
-    package let authorization: String?
-    /// The `Origin` header: whose page a browser sends this for.
-    package let origin: String?
+    /// The value of a header field, if it is there.
+    package let field: (Field) -> String?
+    /// What ties it to all that comes of it: 1 to 128 printable ASCII characters.
+    package let correlationID: String
     /// Whether the peer is this machine.
     package let isLoopback: Bool
     package let body: UnsafeRawBufferPointer
+    /// Nil, or how many bytes a body may have when this one has more and was not read.
+    package let bodyBytesMax: Int?
 
     package init(
-        method: Method, path: String, query: [(name: String, value: String)] = [], authorization: String? = nil,
-        origin: String? = nil, isLoopback: Bool = false,
-        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+        method: Method, path: String, query: [(name: String, value: String)] = [],
+        field: @escaping (Field) -> String? = { _ in nil }, correlationID: String = "", isLoopback: Bool = false,
+        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), bodyBytesMax: Int? = nil
     ) {
         self.method = method
         self.path = path
         self.query = query
-        self.authorization = authorization
-        self.origin = origin
+        self.field = field
+        self.correlationID = correlationID
         self.isLoopback = isLoopback
         self.body = body
+        self.bodyBytesMax = bodyBytesMax
+    }
+
+    /// The `Authorization` header.
+    package var authorization: String? { field(.authorization) }
+    /// The `Origin` header: whose page a browser sends this for.
+    package var origin: String? { field(.origin) }
+
+    /// The first value of a query parameter.
+    func first(_ name: String) -> String? { query.first { $0.name == name }?.value }
+}
+
+/// A request that has to wait, with all it needs to be asked again.
+package struct HeldRequest {
+    private let request: HTTPRequest
+    private let body: [UInt8]
+
+    package init(_ request: HTTPRequest) {
+        let fields = Dictionary(
+            uniqueKeysWithValues: HTTPRequest.Field.allCases.compactMap { field in
+                request.field(field).map { (field, $0) }
+            })
+        body = Array(request.body)
+        self.request = HTTPRequest(
+            method: request.method, path: request.path, query: request.query, field: { fields[$0] },
+            correlationID: request.correlationID, isLoopback: request.isLoopback, bodyBytesMax: request.bodyBytesMax)
+    }
+
+    /// Lends the request out once more.
+    package func withRequest<Result>(_ use: (HTTPRequest) -> Result) -> Result {
+        body.withUnsafeBytes { bytes in
+            use(
+                HTTPRequest(
+                    method: request.method, path: request.path, query: request.query, field: request.field,
+                    correlationID: request.correlationID, isLoopback: request.isLoopback, body: bytes,
+                    bodyBytesMax: request.bodyBytesMax))
+        }
     }
 }

@@ -32,9 +32,10 @@ package struct HTTPResponse: Equatable, Sendable {
 
     /// Appends status line, headers and body to `bytes`.
     /// - Parameters:
+    ///   - correlationID: the request's, for `X-Correlation-ID`.
     ///   - withoutBody: for HEAD: the headers of the body, but not the body.
     ///   - closing: tells the client that the connection ends with this answer.
-    package func write(to bytes: inout [UInt8], withoutBody: Bool, closing: Bool) {
+    package func write(to bytes: inout [UInt8], correlationID: String, withoutBody: Bool, closing: Bool) {
         bytes.append(contentsOf: "HTTP/1.1 ".utf8)
         bytes.append(contentsOf: String(status).utf8)
         bytes.append(UInt8(ascii: " "))
@@ -48,6 +49,8 @@ package struct HTTPResponse: Equatable, Sendable {
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             bytes.append(contentsOf: "\r\n\(name): \(value)".utf8)
         }
+        bytes.append(contentsOf: "\r\nX-Correlation-ID: ".utf8)
+        bytes.append(contentsOf: correlationID.utf8)
         if closing { bytes.append(contentsOf: "\r\nConnection: close".utf8) }
         bytes.append(contentsOf: "\r\n\r\n".utf8)
         if !withoutBody { bytes.append(contentsOf: body) }
@@ -67,6 +70,7 @@ package struct HTTPResponse: Equatable, Sendable {
         case 413: "Content Too Large"
         case 426: "Upgrade Required"
         case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
         case 501: "Not Implemented"
         case 503: "Service Unavailable"
         default: "Unknown"

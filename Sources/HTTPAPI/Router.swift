@@ -1,4 +1,5 @@
 import FanOut
+import FleetRules
 import PusherProtocol
 import Signing
 
@@ -12,6 +13,16 @@ package enum Outcome {
     case ask(Question, app: AppIndex)
     /// Close the signed-in connections of a user, then answer 200 `{}` (J1).
     case terminate(userID: String, app: AppIndex)
+    /// Do something to the fleet, durably; the answer comes from the store.
+    case command(Command)
+    /// Look something up in the store; the answer comes from there.
+    case enquire(Enquiry)
+    /// Sign for a channel, if the hub agrees.
+    case authorize(ChannelAuthorization)
+    /// Ask again once this issuer's keys have been fetched.
+    case needsKeys(issuer: Int)
+    /// What the node does, for people who watch it.
+    case stats
     /// Whether this node takes clients.
     case readiness
     /// The counters.
@@ -23,12 +34,14 @@ package struct Router {
     private let apps: [Application]
     private let metricsToken: String
     private let signature = RequestSignature()
+    private let fleet: FleetRouter
 
     /// - Parameters:
     ///   - apps: all applications, in the configured order.
     ///   - metricsToken: the Bearer token of `/metrics`; empty: this machine only.
-    package init(apps: [Application], metricsToken: String) {
+    package init(apps: [Application], metricsToken: String, fleet: FleetRouter) {
         self.apps = apps
+        self.fleet = fleet
         self.metricsToken = metricsToken
     }
 
@@ -37,21 +50,31 @@ package struct Router {
         do throws(APIError) {
             return try route(request, now)
         } catch {
-            return .answer(.text(error.status, error.text))
+            if let envelope = envelope(of: request) {
+                return .answer(envelope.refusal(error.status, error.text, headers: error.headers))
+            }
+            return .answer(.text(error.status, error.text, headers: error.headers))
         }
     }
 
+    /// How answers to this request word errors; nil outside the fleet's API, where they are lines of text.
+    package func envelope(of request: HTTPRequest) -> Envelope? { Envelope(Self.split(request.path)) }
+
     /// The headers that let a web page read the answer; none unless its origin may (see ``CrossOrigin``).
     package func crossOriginHeaders(for request: HTTPRequest) -> [String: String] {
-        guard let origin = request.origin, let app = app(of: Self.split(request.path)), app.origins.allow(origin) else {
+        guard let origin = request.origin else { return [:] }
+        let path = Self.split(request.path)
+        guard let origins = Envelope(path) == nil ? app(of: path)?.origins : fleet.origins, origins.allow(origin) else {
             return [:]
         }
-        return CrossOrigin.headers(for: origin)
+        return CrossOrigin.headers(for: origin, isNamed: origins.name(origin))
     }
 
     private func route(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
         guard request.path.hasPrefix("/") else { throw Self.unknown(request) }
         let path = Self.split(request.path)
+        if Envelope(path) != nil { return try fleet.outcome(of: request, path, now: now) }
+        if let most = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(most) bytes)") }
         switch (path.count, path.first) {
         case (1, "healthz"): return refusalUnlessGet(request) ?? .answer(.text(200, "ok"))
         case (1, "readyz"): return refusalUnlessGet(request) ?? .readiness
@@ -78,10 +101,10 @@ package struct Router {
         guard app.isEnabled else { throw APIError(403, "Application \(app.id) is disabled") }
         switch route {
         case .events:
-            let order = PublishOrder(events: [try EventRequest(request.body, limits: app.limits)], isBatch: false)
+            let order = PublishOrder(events: [try EventRequest(request.body, rules: app.rules)], isBatch: false)
             return .publish(order, app: app.index)
         case .batchEvents:
-            let order = PublishOrder(events: try BatchRequest(request.body, limits: app.limits).events, isBatch: true)
+            let order = PublishOrder(events: try BatchRequest(request.body, rules: app.rules).events, isBatch: true)
             return .publish(order, app: app.index)
         case .channels: return .ask(try channelsQuestion(request), app: app.index)
         case .channel(let text): return .ask(try channelQuestion(text, request, app.limits), app: app.index)
@@ -166,7 +189,7 @@ package struct Router {
             let given = request.authorization ?? ""
             guard ConstantTime.equal(given, "Bearer " + metricsToken) else {
                 let text = "Expected Authorization: Bearer with the token of metrics.token"
-                return .answer(.text(401, text, headers: ["WWW-Authenticate": "Bearer"]))
+                throw APIError(401, text, headers: ["WWW-Authenticate": "Bearer"])
             }
         }
         return .metrics
@@ -186,9 +209,4 @@ package struct Router {
     private static func split(_ path: String) -> [Substring] {
         Array(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst())
     }
-}
-
-extension HTTPRequest {
-    /// The first value of a query parameter.
-    fileprivate func first(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }

@@ -37,6 +37,9 @@ package struct Log: Sendable {
         self.sink = sink
     }
 
+    /// Whether lines of this level are written at all.
+    package func writes(_ level: Level) -> Bool { level.rawValue >= self.level.rawValue }
+
     package func debug(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.debug, event, fields) }
     package func info(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.info, event, fields) }
     package func warning(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.warning, event, fields) }

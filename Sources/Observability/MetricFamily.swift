@@ -3,12 +3,20 @@ package struct MetricFamily: Sendable {
     package enum Kind: String, Sendable {
         case counter
         case gauge
+        case histogram
+    }
+
+    /// One value: its labels, what is added to the family's name for it, and the value.
+    private struct Sample {
+        var suffix = ""
+        let labels: [(name: String, value: String)]
+        let value: String
     }
 
     private let name: String
     private let help: String
     private let kind: Kind
-    private let samples: [(labels: [(name: String, value: String)], value: String)]
+    private let samples: [Sample]
 
     /// - Parameters:
     ///   - name: with its prefix: `fleetwire_connected`.
@@ -20,7 +28,25 @@ package struct MetricFamily: Sendable {
         self.name = name
         self.help = help
         self.kind = kind
-        self.samples = samples
+        self.samples = samples.map { Sample(labels: $0.labels, value: $0.value) }
+    }
+
+    /// How many observations fell into which bucket.
+    /// - Parameters:
+    ///   - buckets: upper bounds, ascending, and how many observations were at most so large: cumulative.
+    ///   - sum: of all observations.
+    package init(
+        _ name: String, help: String, buckets: [(bound: Double, count: Int)], sum: Double, count: Int
+    ) {
+        self.name = name
+        self.help = help
+        kind = .histogram
+        samples =
+            buckets.map { Sample(suffix: "_bucket", labels: [("le", String($0.bound))], value: String($0.count)) } + [
+                Sample(suffix: "_bucket", labels: [("le", "+Inf")], value: String(count)),
+                Sample(suffix: "_sum", labels: [], value: String(sum)),
+                Sample(suffix: "_count", labels: [], value: String(count)),
+            ]
     }
 
     /// A family of a single sample without labels.
@@ -37,7 +63,7 @@ package struct MetricFamily: Sendable {
         var text = "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
         for sample in samples {
             let labels = sample.labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
-            text += "\(name)\(labels.isEmpty ? "" : "{\(labels)}") \(sample.value)\n"
+            text += "\(name)\(sample.suffix)\(labels.isEmpty ? "" : "{\(labels)}") \(sample.value)\n"
         }
         return text
     }

@@ -30,6 +30,8 @@ package final class SignedInUser: Equatable, Sendable {
     package let watchlist: [String]
     /// Whether more were asked for (W3).
     package let isWatchlistCut: Bool
+    /// The references of the bookings he may follow, as Fleetwire's own sign-in endpoint says it.
+    package let bookings: [String]
     /// What was signed, to be said back.
     let userData: String
 
@@ -46,6 +48,7 @@ package final class SignedInUser: Equatable, Sendable {
         }
         self.id = id
         self.userData = userData
+        bookings = fields.bookings
         member = PresenceMember(id: id, info: fields.info)
         isWatchlistCut = fields.watchlist.count > Limits.watchlistLength
         var seen = Set<UserID>()
@@ -58,10 +61,11 @@ package final class SignedInUser: Equatable, Sendable {
         var id: String?
         var info: [UInt8]?
         var watchlist: [String] = []
+        var bookings: [String] = []
 
         init(_ userData: String) throws(ProtocolError) {
             var text = userData
-            var (id, info, watchlist): (String?, [UInt8]?, [String]) = (nil, nil, [])
+            var (id, info, watchlist, bookings): (String?, [UInt8]?, [String], [String]) = (nil, nil, [], [])
             do {
                 try text.withUTF8 { bytes in
                     try JSONReader.object(UnsafeRawBufferPointer(bytes)) { key, value in
@@ -75,13 +79,16 @@ package final class SignedInUser: Equatable, Sendable {
                                 guard let id = element.string else { throw ProtocolError("Expected watchlist to be strings") }
                                 watchlist.append(id)
                             }
+                        } else if key.equals("bookings"), value.kind == .array {
+                            bookings = []
+                            try JSONReader.array(value.raw) { if let reference = $0.string { bookings.append(reference) } }
                         }
                     }
                 }
             } catch {
                 throw ProtocolError("Invalid user_data: expected a JSON object, its watchlist an array of strings", code: 4009)
             }
-            (self.id, self.info, self.watchlist) = (id, info, watchlist)
+            (self.id, self.info, self.watchlist, self.bookings) = (id, info, watchlist, bookings)
         }
     }
 }

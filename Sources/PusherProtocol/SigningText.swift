@@ -17,10 +17,14 @@ package enum SigningText {
     }
 
     /// Of a subscription to a private or presence channel (S10), with what the subscriber says of himself (R7), byte for byte.
-    package static func subscription(_ socket: SocketID, _ channel: ChannelName, channelData: String? = nil) -> String {
+    package static func subscription(
+        _ socket: some CustomStringConvertible, _ channel: ChannelName, channelData: String? = nil
+    ) -> String {
         channelData.map { "\(socket):\(channel.text):\($0)" } ?? "\(socket):\(channel.text)"
     }
 
     /// Of a sign-in (U1).
-    package static func signin(_ socket: SocketID, userData: String) -> String { "\(socket)::user::\(userData)" }
+    package static func signin(_ socket: some CustomStringConvertible, userData: String) -> String {
+        "\(socket)::user::\(userData)"
+    }
 }

@@ -9,9 +9,13 @@ extension EventLoop {
             head = try RequestHead(wsi, bodyBytesMax: options.requestBodyBytesMax)
         } catch {
             tally.requests += 1
-            write(error.response, to: wsi, withoutBody: Header.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
+            write(
+                error.response, to: wsi, correlationID: correlationIDs.id(of: wsi),
+                withoutBody: Header.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
             return -1
         }
+        // Who may not do it anyway hears that first: the owner answers without the body.
+        guard head.bodyBytesMax == nil else { return answer(head, [], wsi) }
         // A POST with a Content-Length of 0 is completed by the library's own call.
         guard head.contentLength > 0 || head.method == .post else { return answer(head, [], wsi) }
         if head.expectsContinue, head.contentLength > 0 {
@@ -42,36 +46,76 @@ extension EventLoop {
 
     /// The connection has gone before its request was whole, or after its answer.
     func requestAbandoned(_ wsi: OpaquePointer) -> Int32 {
-        if case .request(let index) = Word(of: wsi).role {
-            _ = requests.remove(index)
-            Word(isLoopback: false, role: .none).store(in: wsi)
+        switch Word(of: wsi).role {
+        case .request(let index): _ = requests.remove(index)
+        case .exchange(let index): exchanges.remove(at: index)
+        case .none, .webSocket: return 0
         }
+        Word(isLoopback: false, role: .none).store(in: wsi)
         return 0
     }
 
     private func answer(_ head: RequestHead, _ body: [UInt8], _ wsi: OpaquePointer) -> Int32 {
         let query = Header.query(wsi)
-        let isLast = drain != nil || Self.asksToClose(Header.text(WSI_TOKEN_CONNECTION, wsi))
-        let authorization = Header.text(WSI_TOKEN_HTTP_AUTHORIZATION, wsi)
+        let correlationID = correlationIDs.id(of: wsi)
+        let isUnread = head.bodyBytesMax != nil
+        let exchange = ExchangeTable.Exchange(
+            wsi: wsi, withoutBody: head.method == .head,
+            isLast: isUnread || drain != nil || Self.asksToClose(Header.text(WSI_TOKEN_CONNECTION, wsi)),
+            correlationID: correlationID)
+        let id = exchanges.add(exchange)
         tally.requests += 1
         tally.requestBytes += body.count
+        let isLoopback = Word(of: wsi).isLoopback
         let response = body.withUnsafeBytes { bytes in
             owner.answer(
                 HTTPRequest(
-                    method: head.method, path: head.path, query: query, authorization: authorization,
-                    origin: Header.text(WSI_TOKEN_ORIGIN, wsi), isLoopback: Word(of: wsi).isLoopback, body: bytes))
+                    method: head.method, path: head.path, query: query, field: { Header.field($0, wsi) },
+                    correlationID: correlationID, isLoopback: isLoopback, body: bytes, bodyBytesMax: head.bodyBytesMax), id)
         }
-        guard write(response, to: wsi, withoutBody: head.method == .head, closing: isLast) else { return -1 }
+        guard let response else {
+            // Nothing is read meanwhile: the library would take a pipelined request for more of this one's body.
+            lws_rx_flow_control(wsi, 0)
+            Word(isLoopback: isLoopback, role: .exchange(id.index)).store(in: wsi)
+            return 0
+        }
+        exchanges.remove(at: id.index)
+        return write(response, in: exchange) ? 0 : -1
+    }
+
+    /// Answers a request that was to be answered later, at the end of the turn, when no callback of the library is on the
+    /// stack; ignored when its connection has gone by then.
+    package func respond(_ response: HTTPResponse, to id: ExchangeID) { answers.append((id, response)) }
+
+    func writeAnswers() {
+        let answers = answers
+        self.answers.removeAll(keepingCapacity: true)
+        for (id, response) in answers {
+            guard let exchange = exchanges.remove(id) else { continue }
+            Word(isLoopback: Word(of: exchange.wsi).isLoopback, role: .none).store(in: exchange.wsi)
+            lws_rx_flow_control(exchange.wsi, 1)
+            if !write(response, in: exchange) { clws_kill_now(exchange.wsi) }
+        }
+    }
+
+    /// False when the connection has to be closed now.
+    private func write(_ response: HTTPResponse, in exchange: ExchangeTable.Exchange) -> Bool {
+        let wsi = exchange.wsi
+        let isWritten = write(
+            response, to: wsi, correlationID: exchange.correlationID, withoutBody: exchange.withoutBody, closing: exchange.isLast)
+        guard isWritten else { return false }
         // What is still buffered has to go first; the library closes after it, or the peer does as it was told.
-        if isLast, lws_partial_buffered(wsi) == 0 { return -1 }
-        return lws_http_transaction_completed(wsi) == 0 ? 0 : -1
+        if exchange.isLast, lws_partial_buffered(wsi) == 0 { return false }
+        return lws_http_transaction_completed(wsi) == 0
     }
 
     /// One write for head and body: what it costs is the system call.
     @discardableResult
-    func write(_ response: HTTPResponse, to wsi: OpaquePointer, withoutBody: Bool, closing: Bool) -> Bool {
+    func write(
+        _ response: HTTPResponse, to wsi: OpaquePointer, correlationID: String, withoutBody: Bool, closing: Bool
+    ) -> Bool {
         responseBytes.removeAll(keepingCapacity: true)
-        response.write(to: &responseBytes, withoutBody: withoutBody, closing: closing)
+        response.write(to: &responseBytes, correlationID: correlationID, withoutBody: withoutBody, closing: closing)
         tally.responseBytes += responseBytes.count
         return clws_write_raw(wsi, responseBytes, responseBytes.count) >= 0
     }

@@ -44,7 +44,7 @@ extension EventLoop {
         if isWebSocket, isGet, Header.text(WSI_TOKEN_VERSION, wsi) == "13" { return 0 }
         let refusal = HTTPResponse.text(
             426, "Upgrade to websocket, version 13, by GET, or to nothing", headers: ["Sec-WebSocket-Version": "13"])
-        write(refusal, to: wsi, withoutBody: false, closing: true)
+        write(refusal, to: wsi, correlationID: correlationIDs.id(of: wsi), withoutBody: false, closing: true)
         return -1
     }
 

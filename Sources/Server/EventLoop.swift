@@ -33,6 +33,11 @@ package final class EventLoop {
     /// Messages that come in several chunks, until they are whole.
     var chunks: [Int: [UInt8]] = [:]
     var requests = RequestTable()
+    /// Requests whose answers come from other threads.
+    var exchanges = ExchangeTable()
+    /// Answers that have come in this turn.
+    var answers: [(id: ExchangeID, response: HTTPResponse)] = []
+    var correlationIDs = CorrelationIDs()
     var responseBytes: [UInt8] = []
     /// What has been counted since the owner last took it.
     package var tally = Tally()
@@ -184,7 +189,8 @@ package final class EventLoop {
     private func turnEnd() {
         owner.turnEnded()
         // Closing calls the owner back, which may note more to send and to close.
-        while !leaving.isEmpty || !drained.isEmpty {
+        while !leaving.isEmpty || !drained.isEmpty || !answers.isEmpty {
+            writeAnswers()
             sayGoodbyes()
             owner.turnEnded()
         }
@@ -195,7 +201,7 @@ package final class EventLoop {
     }
 
     /// Whether nobody is left to wait for.
-    private var isEmpty: Bool { connections.count == 0 && requests.count == 0 }
+    private var isEmpty: Bool { connections.count == 0 && requests.count == 0 && exchanges.count == 0 }
 
     private func sayGoodbyes() {
         let leaving = leaving

@@ -1,4 +1,5 @@
 import CLibwebsockets
+import HTTPAPI
 
 /// Reading the library's header table.
 enum Header {
@@ -24,6 +25,20 @@ enum Header {
         let length = Int(lws_hdr_custom_length(wsi, name, Int32(name.utf8.count)))
         guard length > 0 else { return nil }
         return read(length) { lws_hdr_custom_copy(wsi, $0, Int32($1), name, Int32(name.utf8.count)) }
+    }
+
+    /// A field as the API asks for it.
+    static func field(_ field: HTTPRequest.Field, _ wsi: OpaquePointer) -> String? {
+        switch field {
+        case .authorization: text(WSI_TOKEN_HTTP_AUTHORIZATION, wsi)
+        case .contentType: text(WSI_TOKEN_HTTP_CONTENT_TYPE, wsi)
+        case .cookie: text(WSI_TOKEN_HTTP_COOKIE, wsi)
+        case .forwarded: custom("x-forwarded-for:", wsi) ?? custom("forwarded:", wsi)
+        case .host: text(WSI_TOKEN_HOST, wsi)
+        case .idempotencyKey: custom("idempotency-key:", wsi)
+        case .ifMatch: text(WSI_TOKEN_HTTP_IF_MATCH, wsi)
+        case .origin: text(WSI_TOKEN_ORIGIN, wsi)
+        }
     }
 
     /// The path, decoded. The library splits it at `;`, which channel names may hold.

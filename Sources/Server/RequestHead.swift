@@ -14,6 +14,8 @@ struct RequestHead {
     /// The body's length as announced; 0 when there is none.
     let contentLength: Int
     let expectsContinue: Bool
+    /// What a body may have when the announced one has more.
+    let bodyBytesMax: Int?
 
     /// What to answer before closing.
     struct Refusal: Error {
@@ -36,9 +38,7 @@ struct RequestHead {
             throw Refusal(411, "Transfer-Encoding is not supported: send a Content-Length")
         }
         contentLength = try Self.contentLength(wsi, isRequired: method == .post || method == .put || method == .patch)
-        guard contentLength <= bodyBytesMax else {
-            throw Refusal(413, "The body exceeds the allowed maximum (\(bodyBytesMax) bytes)")
-        }
+        self.bodyBytesMax = contentLength > bodyBytesMax ? bodyBytesMax : nil
         expectsContinue = Header.text(WSI_TOKEN_HTTP_EXPECT, wsi)?.lowercased() == "100-continue"
     }
 

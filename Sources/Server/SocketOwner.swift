@@ -31,8 +31,8 @@ package protocol SocketOwner: AnyObject {
     func heard(from socket: SocketID)
     /// An admitted WebSocket has gone; the id is not used again until this returns.
     func closed(_ socket: SocketID)
-    /// A request is complete.
-    func answer(_ request: HTTPRequest) -> HTTPResponse
+    /// A request is complete. Nil: the answer comes later, by ``EventLoop/respond(_:to:)``.
+    func answer(_ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse?
     /// The listener has a new connection; somebody has to adopt it.
     func accepted(_ connection: Listener.Accepted)
     /// About a second has passed.

@@ -8,7 +8,7 @@ package struct StartError: Error, CustomStringConvertible {
     /// Whether the configuration is to blame.
     package let isConfiguration: Bool
 
-    init(_ description: String, isConfiguration: Bool = false) {
+    package init(_ description: String, isConfiguration: Bool = false) {
         self.description = description
         self.isConfiguration = isConfiguration
         isAddressInUse = false

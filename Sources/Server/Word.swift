@@ -10,6 +10,8 @@ struct Word {
         case request(Int)
         /// A WebSocket, by slot.
         case webSocket(Int)
+        /// A request that waits for its answer, by its place in ``ExchangeTable``.
+        case exchange(Int)
     }
 
     var isLoopback: Bool
@@ -27,6 +29,7 @@ struct Word {
         switch bits >> 1 & 3 {
         case 1: role = .request(Int(bits >> 3))
         case 2: role = .webSocket(Int(bits >> 3))
+        case 3: role = .exchange(Int(bits >> 3))
         default: role = .none
         }
     }
@@ -37,6 +40,7 @@ struct Word {
         case .none: roleBits = 0
         case .request(let index): roleBits = 1 | index << 2
         case .webSocket(let slot): roleBits = 2 | slot << 2
+        case .exchange(let index): roleBits = 3 | index << 2
         }
         clws_set_word(wsi, Int(isLoopback ? 1 : 0) | roleBits << 1)
     }

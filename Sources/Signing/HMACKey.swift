@@ -8,14 +8,16 @@ package final class HMACKey {
     private let context: OpaquePointer
 
     /// - Parameter secret: the shared secret; must not be empty.
-    package init(secret: String) {
+    package convenience init(secret: String) { self.init(secret: Array(secret.utf8)) }
+
+    /// - Parameter secret: the shared secret, which need not be text; must not be empty.
+    package init(secret: [UInt8]) {
         precondition(!secret.isEmpty, "an empty secret signs nothing")
         let algorithm = EVP_MAC_fetch(nil, "HMAC", nil)
         guard let context = EVP_MAC_CTX_new(algorithm) else { preconditionFailure("EVP_MAC_CTX_new: out of memory") }
         EVP_MAC_free(algorithm)  // the context holds its own reference
         self.context = context
-        let bytes = Array(secret.utf8)
-        let keyed = copenssl_hmac_sha256_key(context, bytes, bytes.count)
+        let keyed = copenssl_hmac_sha256_key(context, secret, secret.count)
         precondition(keyed == 1, "EVP_MAC_init: this OpenSSL has no HMAC-SHA256")
     }
 
@@ -31,15 +33,26 @@ package final class HMACKey {
         return given.withUTF8 { $0.count == expected.count && CRYPTO_memcmp($0.baseAddress, expected, expected.count) == 0 }
     }
 
+    /// The digest of `bytes` as it is: 32 bytes.
+    package func digest(of bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBufferPointer(digest) }
+
+    /// Whether `digest` is that of `bytes`, compared in constant time.
+    package func verifies(digest: [UInt8], of bytes: [UInt8]) -> Bool {
+        ConstantTime.equal(digest, self.digest(of: bytes))
+    }
+
     private func digest(_ text: String) -> [UInt8] {
         var text = text
-        return [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-            let done = text.withUTF8 { bytes in
+        return text.withUTF8(digest)
+    }
+
+    private func digest(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+            let done =
                 EVP_MAC_init(context, nil, 0, nil) == 1
-                    && EVP_MAC_update(context, bytes.baseAddress, bytes.count) == 1
-                    && EVP_MAC_final(context, buffer.baseAddress, &count, 32) == 1
-            }
-            precondition(done && count == 32, "EVP_MAC: HMAC of a text cannot fail")
+                && EVP_MAC_update(context, bytes.baseAddress, bytes.count) == 1
+                && EVP_MAC_final(context, buffer.baseAddress, &count, 32) == 1
+            precondition(done && count == 32, "EVP_MAC: HMAC of bytes cannot fail")
         }
     }
 }

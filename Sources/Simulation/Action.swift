@@ -53,6 +53,9 @@ extension Action: CustomStringConvertible {
             return "publish(\(channels)\(sender.map { ", except \($0)" } ?? "")) in app \(app)"
         case .terminate(let userID, let app): return "terminate(\(userID)) in app \(app)"
         case .closed(let socket): return "closed(\(socket))"
+        case .vouch(let socket, let identity): return "vouch(\(socket), \(identity.key))"
+        case .holding(let holding, let app):
+            return "holding(\(holding.code), \(holding.reference), \(holding.holder)) in app \(app)"
         case .tick(let now): return "tick(\(now))"
         }
     }

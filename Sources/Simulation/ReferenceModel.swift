@@ -62,6 +62,7 @@ struct ReferenceModel {
         case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
         case .closed(let socket): close(socket)
         case .tick(let time): tick(time)
+        case .vouch, .holding: break
         }
     }
 

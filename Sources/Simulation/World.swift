@@ -174,12 +174,12 @@ struct World {
     private mutating func check(after input: Hub.Input) throws(Discrepancy) {
         try checkers.check(hub, against: model)
         switch input {
-        case .opened, .signin, .terminate: break
+        case .opened, .signin, .terminate, .vouch: break
         case .subscribe(_, let grant): try check(grant.channel)
         case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
         case .publish(let publications, _, _):
             for publication in publications { try check(publication.channel) }
-        case .closed, .tick: try checkEverything()
+        case .closed, .tick, .holding: try checkEverything()
         }
         // Whatever was not concerned must not have changed: one channel after the other has its turn.
         round = (round + 1) % scenario.channels.count

@@ -1,4 +1,5 @@
 import Testing
+import Yams
 
 @testable import Configuration
 
@@ -6,9 +7,27 @@ import Testing
 @Suite struct CommittedFileTests {
     static let path = #filePath.replacing("Tests/ConfigurationTests/CommittedFileTests.swift", with: "config/fleetwire.yaml")
 
-    @Test("The committed file holds the defaults")
+    static let cataloguePath = path.replacing("fleetwire.yaml", with: "notifications.yaml")
+    static let secret = "development-secret-change-me-0123456789"
+
+    @Test("The committed file holds the defaults, and what development needs besides")
     func defaults() throws {
-        #expect(try Settings.load(file: Self.path, environment: [:]) == Settings())
+        var expected = Settings()
+        expected.fleet.app = "1001"
+        expected.auth.jwt[0].secret = Self.secret
+        expected.store.path = TextFile.directory(of: Self.path) + "var/fleetwire.db"
+        #expect(try Settings.load(file: Self.path, environment: [:]) == expected)
+    }
+
+    @Test("The committed catalogue says what is built in, and leaves nothing to it")
+    func catalogue() throws {
+        let text = try TextFile.content(of: Self.cataloguePath)
+        let substitution = Substitution(environment: [:], directory: "", content: UnreadableFile.always)
+        let reader = SettingsReader(file: Self.cataloguePath, substitution: substitution, isPart: true)
+        var catalogue = Settings.Catalogue([])
+        reader.read(text) { catalogue.read($0) }
+        #expect(reader.problems == [])
+        #expect(catalogue == .builtIn)
     }
 
     @Test("The committed file has every key, and no other")
@@ -18,17 +37,19 @@ import Testing
         let reader = SettingsReader(file: Self.path, substitution: substitution)
         var settings = Settings()
         reader.read(text) { settings.read($0) }
-        let written = text.split(separator: "\n").compactMap(Line.init)
-        #expect(paths(of: written) == Set(reader.keys.names))
+        let written = paths(in: try YAMLText(withAlternative(text)).root(), at: "")
+        #expect(written == Set(reader.keys.names.map(withoutIndex)))
     }
 
     @Test("What stands there as a comment may take the place of what it replaces")
     func alternative() throws {
         let text = try TextFile.content(of: Self.path)
-        let secrets = text.replacing(/\ +secret: [^\n]*\n/, with: "").replacing("    # secrets:", with: "    secrets:")
+        let yaml = withAlternative(text.replacing(/\ +secret: secret1[^\n]*\n/, with: ""))
         var expected = Settings()
         expected.apps[0].secrets = ["new", "old"]
-        #expect(try read(secrets).get() == expected)
+        expected.fleet.app = "1001"
+        expected.auth.jwt[0].secret = Self.secret
+        #expect(try read(yaml, files: ["notifications.yaml": ""]).get() == expected)
     }
 
     @Test("Every key with a value has a comment beside it")
@@ -41,29 +62,36 @@ import Testing
 
     /// A line `key:` or `key: value` of a file in block style, or such a line as a comment, which takes another's place.
     private struct Line {
-        let indentation: Int
-        let startsElement: Bool
-        let key: String
         let hasValue: Bool
 
         init?(_ line: Substring) {
             guard let match = line.wholeMatch(of: /( *)(- |# )?([a-z_]+):( +[^# ].*| *#.*|)/) else { return nil }
-            startsElement = match.2 == "- "
-            indentation = match.1.count + (startsElement ? 2 : 0)
-            key = String(match.3)
             hasValue = match.4.contains { $0 != " " } && match.4.first { $0 != " " } != "#"
         }
     }
 
-    private func paths(of lines: [Line]) -> Set<String> {
-        var open: [(indentation: Int, path: String)] = []
-        var paths: Set<String> = []
-        for line in lines {
-            open.removeAll { $0.indentation >= line.indentation }
-            let parent = open.last.map { $0.path == "apps" ? "apps[0]." : $0.path + "." } ?? ""
-            open.append((line.indentation, parent + line.key))
-            paths.insert(parent + line.key)
+    private func withAlternative(_ text: String) -> String {
+        text.replacing("    # secrets:", with: "    secrets:")
+    }
+
+    /// The paths of all keys; the elements of a list share theirs.
+    private func paths(in node: Node?, at path: String) -> Set<String> {
+        switch node {
+        case .mapping(let map):
+            var paths: Set<String> = []
+            for (key, value) in map {
+                let inside = (path.isEmpty ? "" : path + ".") + (key.text ?? "")
+                paths.formUnion(self.paths(in: value, at: inside).union([inside]))
+            }
+            return paths
+        case .sequence(let nodes):
+            return nodes.reduce(into: []) { $0.formUnion(paths(in: $1, at: path + "[]")) }
+        default:
+            return []
         }
-        return paths
+    }
+
+    private func withoutIndex(_ path: String) -> String {
+        path.replacing(/\[[0-9]+\]/, with: "[]")
     }
 }

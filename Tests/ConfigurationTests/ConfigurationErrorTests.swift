@@ -178,7 +178,7 @@ import Testing
                 "c.yaml:5: server.prot: unknown key; did you mean server.port?",
                 "c.yaml:6: server.loops: expected an integer from 0 to 64, found \"65\"",
                 "FLEETWIRE_SERVER_PORT: expected an integer from 0 to 65535, found \"x\"",
-                "FLEETWIRE_NOTHING: unknown variable; did you mean FLEETWIRE_LOG_LEVEL?",
+                "FLEETWIRE_NOTHING: unknown variable; did you mean FLEETWIRE_FLEET_APP?",
             ])
     }
 

@@ -10,10 +10,22 @@ import Testing
             "FLEETWIRE_SERVER_DRAIN_SECONDS": "300", "FLEETWIRE_SERVER_ACTIVITY_SECONDS": "30",
             "FLEETWIRE_SERVER_BEHIND_PROXY": "true", "FLEETWIRE_SERVER_TLS_CERTIFICATE": "a.pem",
             "FLEETWIRE_SERVER_TLS_KEY": "/b.pem", "FLEETWIRE_METRICS_PREFIX": "gate",
+            "FLEETWIRE_FLEET_APP": "1001", "FLEETWIRE_AUTH_JWT_ALGORITHM": "HS256", "FLEETWIRE_AUTH_JWT_SECRET": "s",
+            "FLEETWIRE_AUTH_JWT_PUBLIC_KEY": "", "FLEETWIRE_AUTH_JWT_JWKS_URL": "", "FLEETWIRE_AUTH_JWT_ISSUER": "i",
+            "FLEETWIRE_AUTH_JWT_AUDIENCE": "a", "FLEETWIRE_AUTH_JWT_COOKIE": "c",
+            "FLEETWIRE_AUTH_FIREBASE_PROJECT_ID": "p", "FLEETWIRE_AUTH_FIREBASE_CERTIFICATES_URL": "https://c",
+            "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_STORE_PATH": "/s.db", "FLEETWIRE_STORE_DURABILITY": "normal",
+            "FLEETWIRE_STORE_RETENTION_DAYS": "1", "FLEETWIRE_NOTIFICATIONS_FILE": "n.yaml",
             "FLEETWIRE_METRICS_TOKEN": "t", "FLEETWIRE_LOG_LEVEL": "debug", "FLEETWIRE_LOG_FORMAT": "text",
         ]
-        let yaml = "server: {port: 1, loops: 1, tls: {certificate: gone.pem}}\nlog: {level: error}"
-        let settings = try read(yaml, environment, files: ["a.pem": "", "/b.pem": ""]).get()
+        let yaml = """
+            server: {port: 1, loops: 1, tls: {certificate: gone.pem}}
+            fleet: {app: gone}
+            auth: {jwt: {algorithm: RS256, public_key: file:gone.pem, jwks_url: gone}}
+            log: {level: error}
+            """
+        let files = ["a.pem": "", "/b.pem": "", "n.yaml": "job-assigned: {title: N}"]
+        let settings = try read(yaml, environment, files: files).get()
         var expected = Settings()
         expected.server.host = "0.0.0.0"
         expected.server.port = 0
@@ -23,6 +35,18 @@ import Testing
         expected.server.behindProxy = true
         expected.server.tls.certificate = "a.pem"
         expected.server.tls.key = "/b.pem"
+        expected.fleet.app = "1001"
+        expected.auth.jwt[0].secret = "s"
+        expected.auth.jwt[0].issuer = "i"
+        expected.auth.jwt[0].audience = "a"
+        expected.auth.jwt[0].cookie = "c"
+        expected.auth.firebase.projectID = "p"
+        expected.auth.firebase.certificatesURL = "https://c"
+        expected.auth.firebase.role = .ops
+        expected.store.path = "/s.db"
+        expected.store.durability = .normal
+        expected.store.retentionDays = 1
+        expected.notifications.change("job-assigned") { $0.title = "N" }
         expected.metrics.prefix = "gate"
         expected.metrics.token = "t"
         expected.log.level = .debug

@@ -18,7 +18,7 @@ import Testing
 
     /// Whatever comes of it, every line of an error must say where.
     private func check(_ yaml: String, _ seed: UInt64) {
-        for line in problems(yaml, ["A": "${A}"], files: ["a": "b"]) {
+        for line in problems(yaml, ["A": "${A}"], files: ["a": "b", "notifications.yaml": ""]) {
             #expect(line.hasPrefix("c.yaml"), "seed \(seed): \(line)")
         }
     }
@@ -29,7 +29,8 @@ import Testing
             " ", "  ", "\n", "\n  ", ":", ": ", "- ", "{", "}", "[", "]", ",", "\"", "'", "#", "&a ", "*a", "!", "!!int ",
             "|", ">", "?", "%", "@", "`", "\t", "\0", "\r\n", "~", "${A}", "${", "$${", "file:a", "\u{FEFF}", "é", "\u{301}",
             "\u{1F69A}", "---", "...", "<<", "server", "port", "apps", "id", "secret", "limits", "log", "1", "0x1", "true",
-            "secrets", "allowed_origins", "tls", "key",
+            "secrets", "allowed_origins", "tls", "key", "fleet", "channels", "pattern", "access", "auth", "jwt", "issuer",
+            "store", "path", "notifications", "file",
         ]
         var dice = Dice(state: seed)
         for _ in 0..<400 {
@@ -50,6 +51,23 @@ import Testing
                 bytes.replaceSubrange(start..<end, with: [UInt8.random(in: 0...255, using: &dice)])
             }
             check(String(decoding: bytes, as: UTF8.self), seed)
+        }
+    }
+
+    @Test("The committed catalogue with random damage is read or refused", arguments: 0..<8 as Range<UInt64>)
+    func damagedCatalogue(seed: UInt64) throws {
+        let file = Array(try TextFile.content(of: CommittedFileTests.cataloguePath).utf8)
+        var dice = Dice(state: seed)
+        for _ in 0..<50 {
+            var bytes = file
+            for _ in 0..<Int.random(in: 1...8, using: &dice) {
+                let start = Int.random(in: 0..<bytes.count, using: &dice)
+                bytes[start] = (Array("{}|:\n\"$".utf8) + [0, 0x80]).randomElement(using: &dice) ?? 0
+            }
+            let content = String(decoding: bytes, as: UTF8.self)
+            for line in problems("notifications: {file: n.yaml}", files: ["n.yaml": content]) {
+                #expect(line.hasPrefix("n.yaml"), "seed \(seed): \(line)")
+            }
         }
     }
 

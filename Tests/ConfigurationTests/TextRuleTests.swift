@@ -35,8 +35,49 @@ import Testing
             name: "metricsPrefix", rule: .metricsPrefix, good: ["fleetwire", "_", "a1_b"],
             bad: ["", "1a", "A", "a-b", "a:b"]),
         Case(name: "token", rule: .token, good: ["", "abc", "~!a-Z0=="], bad: ["a b", "a\n", "é", "\u{7F}"]),
+        Case(
+            name: "channelPattern", rule: .channelPattern,
+            good: ["*", "a*", "driver-*", "admin-channel", "A_z-0=@,.;", "private", "cached-*", long + long + long + "12345678"],
+            bad: [
+                "", "**", "a*b", "*a", "a b", "a/b", "é", "#a", "private-a", "presence-*", "cache-a", "private-encrypted-*",
+                long + long + long + "123456789", "a\n", "*\u{301}",
+            ]),
+        Case(
+            name: "cookieName", rule: .cookieName, good: ["", "__Host-token", "a.b", "!#$%&'*+-.^_`|~"],
+            bad: ["a b", "a=b", "a;b", "\"a\"", "a\n", "é", "a[0]", "{a}", "a/b", "a\u{7F}"]),
+        Case(
+            name: "projectID", rule: .projectID, good: ["", "fleet-1", long], bad: ["Fleet", "a_b", "a.b", long + "x", "é"]),
+        Case(name: "app", rule: .app(among: ["a", "b"]), good: ["", "a", "b"], bad: ["c", "A", "a "]),
+        Case(
+            name: "keysURL", rule: .keysURL,
+            good: [
+                "https://a", "https://a.example:8443/keys?v=1&x=%20", "https://[::1]/k", "http://localhost:3000/k",
+                "http://LOCALHOST", "http://127.0.0.1", "http://127.255.0.9:65535/", "http://[::1]:80/k",
+            ],
+            bad: [
+                "", "a", "https://", "https:///k", "http://a", "http://127.0.0.1.example.com", "http://127.1",
+                "http://127.0.0.256", "http://127.0.0.01", "http://128.0.0.1", "http://localhost.example.com",
+                "http://[::2]", "http://localhost@a", "https://u:p@a/", "https://a:0", "https://a:65536", "https://a b",
+                "https://a/\n", "https://a#b", "ftp://localhost", "file:///k", "HTTPS://a", "https://é",
+                "https://a/" + String(repeating: "x", count: 2_000),
+            ]),
+        Case(name: "keysURLOrNone", rule: .keysURLOrNone, good: ["", "https://a"], bad: ["http://a"]),
+        Case(
+            name: "publicKey", rule: .publicKey,
+            good: [
+                "", pem("PUBLIC KEY"), pem("RSA PUBLIC KEY"), pem("CERTIFICATE").replacing("\n", with: "\r\n"),
+                pem("EC PRIVATE KEY") + "\n" + pem("PUBLIC KEY"), "Some words\n" + pem("PUBLIC KEY"),
+            ],
+            bad: [
+                "hunter2", "key.pem", pem("PRIVATE KEY"), "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END CERTIFICATE-----",
+                "-----BEGIN PUBLIC KEY-----\nAAAA", "-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----",
+            ]),
         Case(name: "nonEmpty", rule: .nonEmpty, good: ["a", " ", "é\n"], bad: [""]),
     ]
+
+    private static func pem(_ label: String) -> String {
+        "-----BEGIN \(label)-----\nQUJD+/0=\nAAAA\n-----END \(label)-----\n"
+    }
 
     @Test("A rule accepts what it says and nothing else", arguments: cases)
     func rule(_ example: Case) {

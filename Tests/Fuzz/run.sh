@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes the pure modules: Tests/Fuzz/run.sh [seconds per target, default 10].
+# Fuzzes what reads hostile bytes: Tests/Fuzz/run.sh [seconds per target, default 10].
 #
 # Each target starts from its committed corpus and from what earlier runs found (.build-fuzz/units). An input that
 # crashes is copied into the corpus, where it stays as a test after the mend.
@@ -8,10 +8,10 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-10}
 build=.build-fuzz
-modules=(PusherProtocol FanOut)
-targets=(FuzzJSON FuzzClientMessage FuzzHub)
+modules=(PusherProtocol FleetRules FanOut Signing Threads Tokens)
+targets=(FuzzJSON FuzzClientMessage FuzzHub FuzzTokens)
 flags=(-O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -package-name fleetwire
-    -sanitize=fuzzer,address -use-ld=lld -I "$build")
+    -sanitize=fuzzer,address -use-ld=lld -I "$build" -I "$PWD/Sources/COpenSSL" -I "$PWD/Sources/CLinux")
 
 mkdir -p "$build"
 objects=()

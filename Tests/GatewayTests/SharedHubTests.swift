@@ -60,7 +60,7 @@ import Testing
 
     private func publish(_ channel: String) throws -> Bool {
         let body = Array(#"{"name":"e","channel":"\#(channel)","data":"d"}"#.utf8)
-        let event = try body.withUnsafeBytes { try EventRequest($0, limits: Limits()) }
+        let event = try body.withUnsafeBytes { try EventRequest($0, rules: AppRules()) }
         if case .published = hub.publish(PublishOrder(events: [event], isBatch: false), app: 0, from: 0) { return true }
         return false
     }

@@ -1,7 +1,9 @@
 import FanOut
+import FleetRules
 import HTTPAPI
 import PusherProtocol
 import Signing
+import Tokens
 
 /// A request as a backend's library would make it, for a test to spoil before or after it is signed.
 struct Call {
@@ -58,7 +60,8 @@ struct Call {
         body.withUnsafeBytes { bytes in
             use(
                 HTTPRequest(
-                    method: method, path: path, query: query, authorization: authorization, isLoopback: isLoopback, body: bytes))
+                    method: method, path: path, query: query, field: { $0 == .authorization ? authorization : nil },
+                    correlationID: "c1", isLoopback: isLoopback, body: bytes))
         }
     }
 }
@@ -73,5 +76,24 @@ extension Application {
         return Application(
             index: index, id: id, key: key, secrets: secrets ?? [secret], isEnabled: isEnabled,
             origins: AllowedOrigins(origins), rules: rules)
+    }
+}
+
+extension AppRules {
+    init(_ limits: Limits) {
+        self.init()
+        self.limits = limits
+    }
+}
+
+extension Router {
+    /// A router whose fleet's API takes tokens of `issuers`.
+    static func example(_ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = []) -> Router {
+        let ring = KeyRing(issuers: issuers)
+        guard let verifier = try? TokenVerifier(issuers: issuers, ring: ring) else { preconditionFailure("a bad key in a test") }
+        let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)
+        let fleet = FleetRouter(
+            app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" })
+        return Router(apps: apps, metricsToken: metricsToken, fleet: fleet)
     }
 }

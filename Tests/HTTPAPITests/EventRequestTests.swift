@@ -1,3 +1,4 @@
+import FanOut
 import HTTPAPI
 import PusherProtocol
 import Testing
@@ -17,7 +18,7 @@ import Testing
     func decode(_ body: [UInt8], limits: Limits = Limits()) throws(APIError) -> Decoded {
         // The throw of `withUnsafeBytes` is not typed.
         let result = body.withUnsafeBytes { bytes in
-            Result { () throws(APIError) in try EventRequest(bytes, limits: limits) }
+            Result { () throws(APIError) in try EventRequest(bytes, rules: AppRules(limits)) }
         }
         let event = try result.get()
         return Decoded(

@@ -4,15 +4,16 @@ import PusherProtocol
 import Testing
 
 @Suite struct QuestionTests {
-    private let router = Router(
-        apps: [Application.example(secrets: ["new", "secret1"], origins: ["https://a.example", "https://*.b.example"])],
-        metricsToken: "")
+    private let router = Router.example([
+        Application.example(secrets: ["new", "secret1"], origins: ["https://a.example", "https://*.b.example"])
+    ])
 
     private func outcome(_ call: Call, origin: String? = nil) -> Outcome {
         call.signed().body.withUnsafeBytes { body in
             let call = call.signed()
             return router.outcome(
-                of: HTTPRequest(method: call.method, path: call.path, query: call.query, origin: origin, body: body),
+                of: HTTPRequest(
+                    method: call.method, path: call.path, query: call.query, field: { $0 == .origin ? origin : nil }, body: body),
                 now: Call.now)
         }
     }
@@ -63,7 +64,7 @@ import Testing
 
     @Test func givesTheCachedDataAsItWasPublished() throws {
         let body = Array(#"{"name":"e","channel":"cache-x","data":"{\"a\":\"\u00e9\"}"}"#.utf8)
-        let event = try body.withUnsafeBytes { try EventRequest($0, limits: Limits()) }
+        let event = try body.withUnsafeBytes { try EventRequest($0, rules: AppRules()) }
         let publication = event.publications[0]
         let found = Finding.channel(publication.channel, nil, (publication.frame, 17), .cache)
         #expect(text(found) == #"{"occupied":false,"cache":{"data":"{\"a\":\"\u00e9\"}","ttl":17}}"#)
@@ -78,7 +79,7 @@ import Testing
         var call = Call.get("/apps/1001/channels")
         call.method = .options
         #expect(answer(call, origin: origin)?.status == (allowed ? 204 : 403))
-        let request = HTTPRequest(method: .get, path: "/apps/1001/channels", origin: origin)
+        let request = HTTPRequest(method: .get, path: "/apps/1001/channels", field: { $0 == .origin ? origin : nil })
         #expect(router.crossOriginHeaders(for: request)["Access-Control-Allow-Origin"] == (allowed ? origin : nil))
     }
 

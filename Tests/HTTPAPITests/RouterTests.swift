@@ -12,6 +12,8 @@ import Testing
         case terminate(String, app: Int)
         case readiness
         case metrics
+        /// For the fleet's API, whose tests are elsewhere.
+        case fleet
     }
 
     private func reply(
@@ -22,7 +24,7 @@ import Testing
             Application.example(index: 1, id: "1002", key: "key2", secret: "secret2"),
             Application.example(index: 2, id: "1003", key: "key3", secret: "secret3", isEnabled: false),
         ]
-        let router = Router(apps: apps, metricsToken: metricsToken)
+        let router = Router.example(apps, metricsToken: metricsToken)
         return call.asRequest(authorization: authorization, isLoopback: isLoopback) { request in
             switch router.outcome(of: request, now: Call.now) {
             case .answer(let response): .answer(response)
@@ -36,6 +38,7 @@ import Testing
             case .terminate(let userID, let app): .terminate(userID, app: app)
             case .readiness: .readiness
             case .metrics: .metrics
+            case .command, .enquire, .authorize, .needsKeys, .stats: .fleet
             }
         }
     }

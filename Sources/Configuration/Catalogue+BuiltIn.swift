@@ -1,0 +1,109 @@
+extension Settings.Catalogue {
+    /// The catalogue of who names no file; config/notifications.yaml says the same.
+    package static let builtIn = Settings.Catalogue(forJobs + forRoutes + forCustomers + types)
+
+    /// Events of drivers' jobs.
+    private static let forJobs = [
+        entry("job-assigned", "New job", "{pickupAddress|Pickup} to {dropoffAddress|destination}") {
+            $0.thread = "jobs"
+            $0.collapse = .order
+        },
+        entry("job-removed", "Job removed", "{bookingReference|A job}: {reason|it is no longer yours}") {
+            $0.thread = "jobs"
+            $0.collapse = .order
+            $0.urgent = true
+        },
+        entry("order-removed", "Order removed", "{orderRef|An order}: {reason|it is no longer on your schedule}") {
+            $0.thread = "jobs"
+            $0.collapse = .order
+            $0.urgent = true
+        },
+        entry("job-cancelled", "Job cancelled", "{bookingReference|A job}: {reason|the booking was cancelled}") {
+            $0.thread = "jobs"
+            $0.collapse = .order
+            $0.urgent = true
+        },
+        entry("job-removed-from-list", "Job removed", "{bookingReference|A job} is no longer among your active jobs") {
+            $0.thread = "jobs"
+            $0.push = .off
+        },
+        entry("job-available-again", "Job available", "{bookingReference|A job} is available again") {
+            $0.thread = "jobs"
+            $0.push = .off
+        },
+        entry("schedule-updated", "Schedule updated", "Your schedule has changed") {
+            $0.thread = "jobs"
+            $0.push = .off
+        },
+    ]
+
+    /// Events of drivers' routes.
+    private static let forRoutes = [
+        entry("route-assigned", "New route", "{routeNumber|A route} has been assigned to you") {
+            $0.thread = "routes"
+            $0.collapse = .order
+        },
+        entry("route-unassigned", "Route removed", "{routeNumber|A route} is no longer assigned to you") {
+            $0.thread = "routes"
+            $0.collapse = .order
+            $0.urgent = true
+        },
+        entry("route-cancelled", "Route cancelled", "{routeNumber|Your route}: {reason|it will not take place}") {
+            $0.thread = "routes"
+            $0.collapse = .order
+            $0.urgent = true
+        },
+        entry("drop-removed", "Drop removed", "{routeNumber|Your route}: {reason|it has one drop less}") {
+            $0.thread = "routes"
+            $0.urgent = true
+        },
+    ]
+
+    /// Events that customers hear.
+    private static let forCustomers = [
+        entry("driver-arrival", "Your driver has arrived!", "{driverName|Your driver} is waiting for you") {
+            $0.category = "DRIVER_ARRIVAL"
+            $0.collapse = .order
+            $0.urgent = true
+        },
+        entry("driver-removed", "Your driver has changed", "Open the app for the latest on your booking") {
+            $0.collapse = .order
+        },
+        entry("tracking-stopped", "Tracking stopped", "{message|Your driver can no longer be followed on the map}") {
+            $0.push = .off
+        },
+    ]
+
+    /// What admins send by type.
+    private static let types = [
+        entry("NEW_BATCH_AVAILABLE", "New batch available", "{message|A batch of jobs is waiting for a driver}") {
+            $0.thread = "jobs"
+        },
+        entry("BATCH_REASSIGNED", "Batch reassigned", "{message|A batch of your jobs has gone to another driver}") {
+            $0.thread = "jobs"
+            $0.urgent = true
+        },
+        entry("ORDER_CANCELLED", "Order cancelled", "{message|One of your orders has been cancelled}") {
+            $0.thread = "jobs"
+            $0.collapse = .order
+            $0.urgent = true
+        },
+        entry("DRIVER_APPROVED", "You are approved", "{message|You can start taking jobs}"),
+        entry("DRIVER_REJECTED", "Application not approved", "{message|Open the app to see why}"),
+        entry("driver_arrival", "Your driver has arrived!", "{driverName|Your driver} is waiting for you") {
+            $0.category = "DRIVER_ARRIVAL"
+            $0.collapse = .order
+            $0.urgent = true
+        },
+    ]
+
+    private static func entry(
+        _ name: String, _ title: Template, _ body: Template, _ change: (inout Entry) -> Void = { _ in }
+    ) -> Entry {
+        var entry = Entry(name)
+        entry.title = title
+        entry.body = body
+        change(&entry)
+        return entry
+    }
+}

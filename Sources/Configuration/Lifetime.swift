@@ -1,0 +1,34 @@
+/// How long something stays worth delivering, as a configuration writes it: `30s`, `10m`, `1h` or `7d`.
+struct Lifetime {
+    /// What the configuration says.
+    let text: String
+    let seconds: Int
+
+    init?(_ text: String) {
+        guard let unit = text.utf8.last.flatMap(Self.seconds), let count = Int(text.dropLast()) else { return nil }
+        let (seconds, overflows) = count.multipliedReportingOverflow(by: unit)
+        guard count >= 0, !overflows, String(count) == text.dropLast() else { return nil }  // neither 010s nor +1s
+        self.text = text
+        self.seconds = seconds
+    }
+
+    private init(text: String, seconds: Int) {
+        self.text = text
+        self.seconds = seconds
+    }
+
+    private static func seconds(in unit: UInt8) -> Int? {
+        switch unit {
+        case UInt8(ascii: "s"): 1
+        case UInt8(ascii: "m"): 60
+        case UInt8(ascii: "h"): 3_600
+        case UInt8(ascii: "d"): 86_400
+        default: nil
+        }
+    }
+
+    /// The shortest that leaves time to deliver anything.
+    static let shortest = Lifetime(text: "1s", seconds: 1)
+    /// The longest that FCM keeps a message.
+    static let longest = Lifetime(text: "28d", seconds: 28 * 86_400)
+}

@@ -1,0 +1,70 @@
+// What the texts must look like that say who may do what: apps, channels, tokens.
+
+extension TextRule {
+    /// Of many, an error names the first ones.
+    static func app(among ids: [String]) -> TextRule {
+        let shown = ids.prefix(10)
+        let rest = ids.count > shown.count ? " or \(ids.count - shown.count) more" : ""
+        let known = Set(ids)
+        return TextRule("a configured app's id (\(shown.joined(separator: ", "))\(rest))") { $0.isEmpty || known.contains($0) }
+    }
+
+    /// A rule speaks of plain names: it holds for their private and presence twins too.
+    static let channelPattern = TextRule(
+        "1 to 200 letters, digits or _-=@,.; with * only at the end, and not private-, presence-, cache- or # in front"
+    ) { text in
+        let name = text.utf8.last == UInt8(ascii: "*") ? text.utf8.dropLast() : text.utf8[...]
+        return (1...200).contains(text.utf8.count)
+            && name.allSatisfy { $0.isNameByte || "=@,.;".utf8.contains($0) }
+            && !["private-", "presence-", "cache-"].contains { text.hasPrefix($0) }
+    }
+
+    static let catalogueName = TextRule("an event or a type: 1 to 64 letters, digits, _ or -", accepts: identifier.accepts)
+
+    static let issuer = TextRule("an issuer, which tells it from the others", accepts: nonEmpty.accepts)
+
+    static let projectID = TextRule("up to 64 lower-case letters, digits or -") {
+        $0.utf8.count <= 64 && $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
+    }
+
+    /// RFC 6265 leaves a cookie's name to HTTP's token: printable ASCII without separators.
+    static let cookieName = TextRule("a cookie's name, or \"\"") {
+        $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
+    }
+
+    /// Whether the key in it is any good is for the library to say that uses it; this stops what cannot be one.
+    static let publicKey = TextRule("a public key in PEM, usually as file:PATH, or \"\"") {
+        $0.isEmpty || hasPublicPEMBlock($0)
+    }
+
+    /// Who can change keys on the way can be anybody, so they come by TLS, or not from outside.
+    static let keysURL = TextRule("an https URL, or an http one on loopback", accepts: isKeysURL)
+
+    static let keysURLOrNone = TextRule("an https URL, or an http one on loopback, or \"\"") { $0.isEmpty || isKeysURL($0) }
+}
+
+extension TextRule {
+    private static func hasPublicPEMBlock(_ text: String) -> Bool {
+        let block = /-----BEGIN ([A-Z0-9 ]+)-----\s[A-Za-z0-9+\/=\s]+-----END ([A-Z0-9 ]+)-----/
+        return text.matches(of: block).contains { $0.1 == $0.2 && !$0.1.hasSuffix("PRIVATE KEY") }
+    }
+
+    @Sendable private static func isKeysURL(_ text: String) -> Bool {
+        let form =
+            #/
+            (https?):// ([A-Za-z0-9_.\-]+ | \[[0-9A-Fa-f:.]+\]) (?: : ([1-9][0-9]{0,4}) )?
+            (?: [/?] [!$%&'()*+,;=:@/?A-Za-z0-9_.~\-]* )?
+            /#
+        guard text.utf8.count <= 2_000, let match = text.wholeMatch(of: form),
+            match.3.flatMap({ Int($0) }) ?? 0 <= 65_535
+        else { return false }
+        return match.1 == "https" || isLoopback(match.2)
+    }
+
+    /// Only what cannot be a name that somebody else owns: 127.0.0.1.example.com is one.
+    private static func isLoopback(_ host: Substring) -> Bool {
+        if host == "[::1]" || host.lowercased() == "localhost" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0).map { "\($0)" } == String($0) }
+    }
+}

@@ -1,0 +1,112 @@
+import FleetRules
+import PusherProtocol
+
+/// Who may be on the fleet's channels, and for how long (`channels:` in the configuration).
+extension Hub {
+    /// Who holds an order, as the hub has to know it.
+    package struct Holding: Equatable, Sendable {
+        package let code: String
+        /// As in the names of its channels.
+        package let reference: String
+        package let holder: Holder
+
+        package enum Holder: Equatable, Sendable {
+            case driver(String)
+            case nobody
+            /// The order has come to its end: nobody newly gets in, nobody is sent away.
+            case ended
+        }
+
+        package init(code: String, reference: String, holder: Holder) {
+            self.code = code
+            self.reference = reference
+            self.holder = holder
+        }
+    }
+
+    /// Identities that one connection is remembered to have proved; the oldest goes when there are more.
+    static let identitiesMax = 4
+
+    /// Whether somebody may join a channel, as things stand.
+    package func mayJoin(_ identity: Identity, _ channel: ChannelName, app: AppIndex) -> Bool {
+        guard let policy = apps[app].rules.policy else { return false }
+        return switch policy.right(of: identity, to: channel) {
+        case .granted: true
+        case .refused: false
+        case .whileHolding(let reference): apps[app].jobs.holds(identity.id, reference: reference)
+        }
+    }
+
+    /// Whoever is at this connection has proved who he is to the authorization endpoint, and was given a signature. What it is
+    /// worth is looked at again when he brings it, and whenever a job changes hands: a signature never goes stale.
+    mutating func vouch(for socket: SocketID, _ identity: Identity) {
+        guard isOpen(socket), !self[socket].identities.contains(identity) else { return }
+        if self[socket].identities.count >= Self.identitiesMax { disown(self[socket].identities.removeFirst(), socket) }
+        self[socket].identities.append(identity)
+        apps[self[socket].app].vouched[identity.key, default: []].append(socket)
+    }
+
+    /// Forgets what a connection has proved.
+    mutating func disown(_ identity: Identity, _ socket: SocketID) {
+        let app = self[socket].app
+        apps[app].vouched[identity.key]?.removeAll { $0 == socket }
+        if apps[app].vouched[identity.key]?.isEmpty == true { apps[app].vouched[identity.key] = nil }
+    }
+
+    /// Why a connection may not join a channel that its signature, if it needs one, opens; nil when it may.
+    func objection(to socket: SocketID, joining channel: ChannelName) -> String? {
+        let app = self[socket].app
+        guard let policy = apps[app].rules.policy else { return nil }
+        switch channel.access {
+        case .user: return nil
+        case .open:
+            guard !policy.isOpen(channel) else { return nil }
+            guard let user = self[socket].user else {
+                return "Subscribing to \(channel.text) needs a signed-in user: sign in, or subscribe to private-\(channel.text)"
+            }
+            let mayJoin = Identity(user).map { self.mayJoin($0, channel, app: app) } ?? false
+            return mayJoin ? nil : "\(user.id.clipped) may not subscribe to \(channel.text)"
+        case .signed, .encrypted, .presence:
+            // A signature that a backend made by itself is its own affair; one of ours is worth what the right behind it is.
+            guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
+            return hasRight(socket, to: channel) ? nil : "The right to \(channel.text) has ended: the job went to another"
+        }
+    }
+
+    /// A job has changed hands: whoever had it leaves its channels, unless he may be there for another reason.
+    mutating func note(_ holding: Holding, _ app: AppIndex, _ effects: inout [Effect]) {
+        let driverID: String?
+        switch holding.holder {
+        case .ended: return apps[app].jobs.forget(holding.code)
+        case .driver(let id): driverID = id
+        case .nobody: driverID = nil
+        }
+        guard let lost = apps[app].jobs.set(holding.code, reference: holding.reference, driverID: driverID),
+            let policy = apps[app].rules.policy
+        else { return }
+        let key = Identity(role: .driver, id: lost.driverID).key
+        for socket in apps[app].users.connections(of: key) + (apps[app].vouched[key] ?? []) {
+            for membership in self[socket].memberships {
+                let channel = channels[membership.slot].name
+                guard policy.reference(of: channel) == lost.reference, !hasRight(socket, to: channel) else { continue }
+                self[socket].memberships.removeAll { $0.slot == membership.slot }
+                leave(membership, socket, &effects)
+                refuse(socket, "Your subscription to \(channel.text) has ended: the job went to another", &effects)
+            }
+        }
+    }
+
+    private func hasRight(_ socket: SocketID, to channel: ChannelName) -> Bool {
+        let app = self[socket].app
+        let user = self[socket].user.flatMap(Identity.init)
+        return (self[socket].identities + (user.map { [$0] } ?? [])).contains { mayJoin($0, channel, app: app) }
+    }
+}
+
+extension Identity {
+    /// Of a user who is signed in as `role:id`, as our own sign-in endpoint has it; nil for others.
+    init?(_ user: SignedInUser) {
+        guard let colon = user.id.firstIndex(of: ":"), let role = Role(rawValue: String(user.id[..<colon])) else { return nil }
+        self.init(role: role, id: String(user.id[colon...].dropFirst()), bookings: user.bookings)
+    }
+}

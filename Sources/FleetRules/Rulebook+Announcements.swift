@@ -1,0 +1,66 @@
+import PusherProtocol
+
+extension Rulebook {
+    /// Tells drivers, a customer or everybody what an admin worded.
+    package mutating func announce(_ announcement: Announcement, _ occasion: Occasion) throws(Refusal) -> Decision {
+        let members = try announcement.members()
+        let event = announcement.event
+        // A type that is an event's name is ruled as that event's; a catalogued one as itself.
+        let type = event == announcement.type ? NotificationRules.type(ofEvent: event) : announcement.type
+        let drafts = try announcement.channels().map { EventDraft($0, event, type: type, verbatim: members) }
+        let told = try notifications(drafts, of: .fleet, said: ["data"], occasion)
+        var decision = Decision(answer: Decision.answer("Notification sent", told, occasion.correlationID))
+        decision.notifications = told
+        decision.audit = occasion.audit("announce", .fleet, before: nil, after: nil, details: announcement.details)
+        return decision
+    }
+}
+
+extension Announcement {
+    /// The type in lower-case kebab: `NEW_BATCH_AVAILABLE` is told as `new-batch-available`.
+    fileprivate var event: String {
+        String(decoding: type.lowercased().utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }, as: UTF8.self)
+    }
+
+    /// A driver who is named twice is told once.
+    fileprivate func channels() throws(Refusal) -> [FleetChannel] {
+        switch audience {
+        case .customer(let id): return [.customer(id)]
+        case .everyDriver: return [.drivers]
+        case .drivers(let ids):
+            guard !ids.isEmpty else { throw Refusal(.invalid, "to.drivers names nobody") }
+            var named: Set<UserID> = []
+            return ids.filter { named.insert(UserID($0)).inserted }.map { .driver($0) }
+        }
+    }
+
+    /// The data's members as they were written, without the two that are ours to say.
+    fileprivate func members() throws(Refusal) -> [UInt8] {
+        var json = JSONWriter(capacity: data.count)
+        do {
+            try data.withUnsafeBytes { bytes in
+                try JSONReader.object(bytes) { key, value in
+                    guard !key.equals("notificationId"), !key.equals("correlationId") else { return }
+                    if !json.bytes.isEmpty { json.raw(",") }
+                    json.raw(key.raw)
+                    json.raw(":")
+                    json.raw(value.raw)
+                }
+            }
+        } catch {
+            throw Refusal(.invalid, "data must be a JSON object")
+        }
+        return json.bytes
+    }
+
+    /// What was sent to whom; the data itself is in the log.
+    fileprivate var details: EventFields {
+        let recipients: EventFields =
+            switch audience {
+            case .drivers(let ids): ["drivers": .texts(ids)]
+            case .customer(let id): ["customer": .text(id)]
+            case .everyDriver: ["channel": .text(FleetChannel.drivers.name)]
+            }
+        return ["type": .text(type)] + recipients
+    }
+}

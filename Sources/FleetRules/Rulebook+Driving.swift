@@ -1,0 +1,132 @@
+import PusherProtocol
+
+extension Rulebook {
+    /// A driver takes a job: his own, or one that nobody has. `id` is what he named it by: the code, else the bookingId.
+    package mutating func acceptJob(
+        _ id: String, on order: Order?, _ occasion: Occasion
+    ) throws(Refusal) -> Decision {
+        guard let order else { throw Refusal(.unknown, "Job not found") }
+        assert(id == order.code || id == order.bookingID, "the store found another order than was named")
+        let driver = occasion.actor
+        let bid = try Bid("job", order.noun, order.status, of: order.driverID, by: driver.id)
+        try occasion.checkVersion(order.version, of: order.noun)
+        guard bid != .repeated else {
+            return Decision(answer: Decision.answer("Job already accepted", [], occasion.correlationID, data: order.member))
+        }
+
+        var after = order
+        after.status = .accepted
+        after.version += 1
+        if bid == .claim { (after.driverID, after.driverName) = (driver.id, driver.name) }
+        let name = driver.name ?? after.driverName
+        let happening: OrderHappening =
+            bid == .claim ? .claimed(by: driver.id, name: name) : .accepted(by: driver.id, name: name)
+        let subject = AuditEntry.Subject.order(order.code)
+        let told = try notifications(
+            happening.events(of: after, at: occasion.now), of: subject, said: ["driverName"], occasion)
+        var decision = Decision(
+            answer: Decision.answer("Job accepted successfully", told, occasion.correlationID, data: after.member))
+        decision.order = after
+        decision.notifications = told
+        decision.audit = occasion.audit("accept", subject, before: order.standing, after: after.standing)
+        return decision
+    }
+
+    /// A driver takes a route: his own, or one that nobody has.
+    package mutating func acceptRoute(
+        _ id: String, on route: Route?, _ occasion: Occasion
+    ) throws(Refusal) -> Decision {
+        guard let route else { throw Refusal(.unknown, "Route not found") }
+        assert(id == route.id, "the store found another route than was named")
+        let driver = occasion.actor
+        let bid = try Bid("route", route.noun, route.status, of: route.driverID, by: driver.id)
+        try occasion.checkVersion(route.version, of: route.noun)
+        guard bid != .repeated else {
+            return Decision(answer: Decision.answer("Route already accepted", [], occasion.correlationID, data: route.member))
+        }
+
+        var after = route
+        after.status = .accepted
+        after.version += 1
+        if bid == .claim { (after.driverID, after.driverName) = (driver.id, driver.name) }
+        let name = driver.name ?? after.driverName
+        let happening: RouteHappening =
+            bid == .claim ? .claimed(by: driver.id, name: name) : .accepted(by: driver.id, name: name)
+        let subject = AuditEntry.Subject.route(route.id)
+        let told = try notifications(
+            happening.events(of: after, at: occasion.now), of: subject, said: ["driverName"], occasion)
+        var decision = Decision(
+            answer: Decision.answer("Route accepted successfully", told, occasion.correlationID, data: after.member))
+        decision.route = after
+        decision.notifications = told
+        decision.audit = occasion.audit("accept", subject, before: route.standing, after: after.standing)
+        return decision
+    }
+
+    /// A driver has come a step further. `id` is what he named the job by: the code, else the bookingId.
+    package mutating func progress(
+        _ report: ProgressReport, _ id: String, on order: Order?, _ occasion: Occasion
+    ) throws(Refusal) -> Decision {
+        try report.step.checkReportable()
+        guard let order else { throw Refusal(.unknown, "Job not found") }
+        assert(id == order.code || id == order.bookingID, "the store found another order than was named")
+        let driver = occasion.actor
+        guard order.driverID.isSame(as: driver.id) else { throw Refusal(.forbidden, "This job is not yours") }
+        try order.status.checkProgress(to: report.step)
+        try occasion.checkVersion(order.version, of: order.noun)
+
+        var after = order
+        after.status = report.step
+        after.version += 1
+        let subject = AuditEntry.Subject.order(order.code)
+        let happening = OrderHappening.progressed(to: report.step, by: driver.id, name: driver.name ?? order.driverName)
+        let told = try notifications(
+            happening.events(of: after, at: occasion.now), of: subject, said: ["driverName"], occasion)
+        var decision = Decision(
+            answer: Decision.answer("Progress updated", occasion.correlationID) { json in
+                json.members([
+                    "step": .text(report.step.rawValue),
+                    "timestamp": .text(Timestamp.iso8601(milliseconds: occasion.now)),
+                ])
+            })
+        decision.order = after
+        decision.notifications = told
+        decision.audit = occasion.audit(
+            "progress", subject, before: order.standing, after: after.standing, details: report.details)
+        return decision
+    }
+}
+
+/// What a driver's accepting amounts to.
+private enum Bid {
+    /// It is his already.
+    case repeated
+    /// It was assigned to him.
+    case agreement
+    /// Nobody had it.
+    case claim
+
+    init(
+        _ kind: String, _ noun: String, _ status: JobStatus, of owner: String?, by driver: String
+    ) throws(Refusal) {
+        try status.checkOpen(noun)
+        guard owner != nil else {
+            self = .claim
+            return
+        }
+        guard owner.isSame(as: driver) else {
+            throw Refusal(.conflict, "This \(kind) has already been accepted by another driver")
+        }
+        self = status.isAgreed ? .repeated : .agreement
+    }
+}
+
+extension ProgressReport {
+    /// What the driver said beside the step, as far as he said it.
+    fileprivate var details: EventFields {
+        let notes: EventFields = notes == nil ? [:] : ["notes": .text(notes)]
+        let latitude: EventFields = latitude == nil ? [:] : ["latitude": .number(latitude)]
+        let longitude: EventFields = longitude == nil ? [:] : ["longitude": .number(longitude)]
+        return notes + latitude + longitude
+    }
+}

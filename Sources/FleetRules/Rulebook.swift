@@ -1,0 +1,117 @@
+import PusherProtocol
+
+/// The rules of the house: what a deed makes of an order or a route, whom it tells, and what it answers. Nothing is done
+/// here: the decision says all, and whoever stores it does. A refused deed has changed nothing, because nothing came of it.
+///
+/// One chapter per kind of deed: `Rulebook+Orders`, `+Routes`, `+Driving`, `+Announcements`. What events say stands in
+/// ``OrderHappening`` and ``RouteHappening``.
+package struct Rulebook: Sendable {
+    private var ids: ULIDSource
+
+    package init(ids: ULIDSource = ULIDSource()) { self.ids = ids }
+
+    /// Gives each event its id, in the order of telling. `said` are the fields this request brought: an event that is too
+    /// large is the fault of one of them.
+    mutating func notifications(
+        _ drafts: [EventDraft], of subject: AuditEntry.Subject, said: [String], _ occasion: Occasion
+    ) throws(Refusal) -> [Notification] {
+        for draft in drafts {
+            try EventSize.check(draft, said: said, correlationID: occasion.correlationID, occasion.rules)
+        }
+        return drafts.map { notification($0, of: subject, occasion) }
+    }
+
+    private mutating func notification(
+        _ draft: EventDraft, of subject: AuditEntry.Subject, _ occasion: Occasion
+    ) -> Notification {
+        let id = ids.next(at: occasion.now)
+        let rule = occasion.rules.rule(of: draft)
+        return Notification(
+            id: id, channel: draft.channel, event: draft.event,
+            data: draft.data(id: id, correlationID: occasion.correlationID), createdAt: occasion.now,
+            expiresAt: occasion.now + Int64(rule.lifetimeSeconds) * 1000,
+            collapseKey: rule.collapsesByJob ? subject.collapseKey ?? id : id)
+    }
+}
+
+extension AuditEntry.Subject {
+    /// What the notifications of one order or route share; nil where there is neither.
+    fileprivate var collapseKey: String? {
+        switch self {
+        case .order(let code): "order:\(code)"
+        case .route(let id): "route:\(id)"
+        case .fleet: nil
+        }
+    }
+}
+
+// MARK: What all chapters ask and write
+
+extension Occasion {
+    /// Refuses when `If-Match` names another version; what is unknown has version 0.
+    func checkVersion(_ version: Int, of noun: String) throws(Refusal) {
+        guard let expectedVersion, expectedVersion != version else { return }
+        throw Refusal(.conflict, "\(noun) has version \(version), not \(expectedVersion)")
+    }
+
+    func audit(
+        _ action: String, _ subject: AuditEntry.Subject, before: AuditEntry.Standing?, after: AuditEntry.Standing?,
+        reason: String? = nil, details: EventFields = [:]
+    ) -> AuditEntry {
+        AuditEntry(
+            at: now, actor: actor.key, action: action, subject: subject, correlationID: correlationID, before: before,
+            after: after, reason: reason, details: details.members.isEmpty ? nil : details.object)
+    }
+}
+
+extension JobStatus {
+    /// Refuses whatever comes after the end.
+    func checkOpen(_ noun: String) throws(Refusal) {
+        if isFinal { throw Refusal(.conflict, "\(noun) is \(rawValue)") }
+    }
+}
+
+extension EventFields {
+    var object: [UInt8] {
+        var json = JSONWriter()
+        json.raw("{")
+        json.members(self)
+        json.raw("}")
+        return json.bytes
+    }
+}
+
+extension String? {
+    /// As bytes: Swift's == compares what Unicode holds equivalent, and of two drivers one may be called a Kelvin sign, one K.
+    func isSame(as other: String?) -> Bool {
+        guard let self, let other else { return self == nil && other == nil }
+        return self.utf8.elementsEqual(other.utf8)
+    }
+}
+
+extension Order {
+    var noun: String { "Order \(code)" }
+    var standing: AuditEntry.Standing { AuditEntry.Standing(status: status, driverID: driverID) }
+
+    /// Byte by byte, as ``isSame(as:)`` on texts: a name written in other code points is another name.
+    func isSame(as other: Order) -> Bool { self == other && written == other.written }
+
+    private var written: [UInt8] {
+        var json = JSONWriter()
+        write(to: &json)
+        return json.bytes
+    }
+}
+
+extension Route {
+    var noun: String { "Route \(id)" }
+    var standing: AuditEntry.Standing { AuditEntry.Standing(status: status, driverID: driverID) }
+
+    func isSame(as other: Route) -> Bool { self == other && written == other.written }
+
+    private var written: [UInt8] {
+        var json = JSONWriter()
+        write(to: &json)
+        return json.bytes
+    }
+}

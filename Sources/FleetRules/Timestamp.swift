@@ -1,0 +1,110 @@
+/// Times as text: ISO 8601, computed from integers alone, so that what is decided depends on no clock and no time zone.
+package enum Timestamp {
+    /// `2026-11-21T09:30:00.123Z` for milliseconds since 1970.
+    package static func iso8601(milliseconds: Int64) -> String {
+        "\(dateAndTime(milliseconds)).\(padded(milliseconds.flooredRemainder(1000), 3))Z"
+    }
+
+    /// `2026-11-21T09:30:00Z`: without the fraction, for those whose parsers know none.
+    package static func wholeSeconds(milliseconds: Int64) -> String { "\(dateAndTime(milliseconds))Z" }
+
+    private static func dateAndTime(_ milliseconds: Int64) -> String {
+        let seconds = milliseconds.flooredQuotient(1000)
+        let (year, month, day) = civilDate(daysSince1970: seconds.flooredQuotient(86_400))
+        let second = seconds.flooredRemainder(86_400)
+        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+            + "T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+    }
+
+    /// The Gregorian date of a day. Years are counted from March, so that a leap day is the last of its year, and in
+    /// cycles of 400 years, which all have 146,097 days.
+    private static func civilDate(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let days = daysSince1970 + 719_468  // since 0000-03-01
+        let cycle = days.flooredQuotient(146_097)
+        let dayOfCycle = days.flooredRemainder(146_097)
+        // Less the leap days before it, a day's year is the day by 365: one each 4 years, but not each 100, but each 400.
+        let yearOfCycle = (dayOfCycle - dayOfCycle / 1460 + dayOfCycle / 36_524 - dayOfCycle / 146_096) / 365
+        let dayOfYear = dayOfCycle - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
+        // From March, months run 31 30 31 30 31 each five: 153 days.
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        return (cycle * 400 + yearOfCycle + (month <= 2 ? 1 : 0), month, day)
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+extension Timestamp {
+    /// Whether `text` is a date (`2026-11-21`) or a date with a time (`2026-11-21T09:30:00.123Z`): ISO 8601's extended
+    /// form, of a day that exists. Seconds and their fraction may be left out, and so may the offset, `Z` or `±hh:mm`.
+    package static func isISO8601(_ text: String) -> Bool {
+        var rest = text.utf8[...]
+        guard let year = rest.number(digits: 4), rest.take("-"), let month = rest.number(digits: 2), rest.take("-"),
+            let day = rest.number(digits: 2), 1...12 ~= month, 1...daysInMonth(month, of: year) ~= day
+        else { return false }
+        return rest.isEmpty || (rest.take("T") && takeTime(&rest) && takeOffset(&rest) && rest.isEmpty)
+    }
+
+    private static func takeTime(_ rest: inout Substring.UTF8View) -> Bool {
+        guard let hour = rest.number(digits: 2), rest.take(":"), let minute = rest.number(digits: 2), hour < 24, minute < 60
+        else { return false }
+        guard rest.take(":") else { return true }
+        guard let second = rest.number(digits: 2), second < 60 else { return false }
+        return !rest.take(".") || 1...9 ~= rest.skipDigits()
+    }
+
+    private static func takeOffset(_ rest: inout Substring.UTF8View) -> Bool {
+        if rest.isEmpty || rest.take("Z") { return true }
+        guard rest.take("+") || rest.take("-"), let hour = rest.number(digits: 2), rest.take(":"),
+            let minute = rest.number(digits: 2)
+        else { return false }
+        return hour < 24 && minute < 60
+    }
+
+    private static func daysInMonth(_ month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension Substring.UTF8View {
+    fileprivate mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard first == UInt8(ascii: character) else { return false }
+        removeFirst()
+        return true
+    }
+
+    /// A number of exactly so many digits.
+    fileprivate mutating func number(digits: Int) -> Int? {
+        let text = prefix(digits)
+        guard text.count == digits, text.allSatisfy(Self.isDigit) else { return nil }
+        removeFirst(digits)
+        return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    /// Passes digits, and says how many they were.
+    fileprivate mutating func skipDigits() -> Int {
+        let digits = prefix(while: Self.isDigit)
+        removeFirst(digits.count)
+        return digits.count
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+}
+
+extension Int64 {
+    /// Rounded down, where `/` rounds toward zero: times before 1970 are negative.
+    fileprivate func flooredQuotient(_ divisor: Int64) -> Int64 { self / divisor - (self % divisor < 0 ? 1 : 0) }
+
+    fileprivate func flooredRemainder(_ divisor: Int64) -> Int64 {
+        let remainder = self % divisor
+        return remainder < 0 ? remainder + divisor : remainder
+    }
+}

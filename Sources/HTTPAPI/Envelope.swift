@@ -1,0 +1,35 @@
+import PusherProtocol
+
+/// How a group of paths words its errors: existing apps parse these shapes (DESIGN.md section 2, Surface).
+package enum Envelope: Sendable {
+    /// `{"success":false,"error":"…"}`: admins, drivers, customers, devices.
+    case success
+    /// `{"message":null,"data":null,"error":"…"}`: `/api/auth/*`, `/api/delivery/*`.
+    case message
+    /// `{"error":"…"}`: `/pusher/*`, `/api/ops/*`.
+    case error
+
+    /// Of a path that belongs to the fleet's API; nil for all others.
+    init?(_ path: [Substring]) {
+        switch (path.first, path.dropFirst().first) {
+        case ("api", "auth"), ("api", "delivery"): self = .message
+        case ("api", "ops"), ("pusher", _): self = .error
+        case ("api", _): self = .success
+        case (let first?, _) where first.hasPrefix("app-"): self = .success
+        default: return nil
+        }
+    }
+
+    /// The answer that refuses.
+    package func refusal(_ status: Int, _ text: String, headers: [String: String] = [:]) -> HTTPResponse {
+        var json = JSONWriter()
+        switch self {
+        case .success: json.raw(#"{"success":false,"error":"#)
+        case .message: json.raw(#"{"message":null,"data":null,"error":"#)
+        case .error: json.raw(#"{"error":"#)
+        }
+        json.string(text)
+        json.raw("}")
+        return .json(status, json.bytes).adding(headers)
+    }
+}

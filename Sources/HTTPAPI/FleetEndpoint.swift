@@ -1,0 +1,103 @@
+import FleetRules
+
+/// The fleet's endpoints, as their paths name them (DESIGN.md section 2, Surface).
+enum FleetEndpoint {
+    case channelAuth
+    case userAuth
+    case order(code: String)
+    case orderAction(code: String, OrderDeed.Action)
+    case route(id: String)
+    case routeAction(id: String, RouteDeed.Action)
+    case announce
+    case acceptJob(id: String)
+    case acceptRoute(id: String)
+    case progress(id: String)
+    case jobs
+    case notifications
+    case markRead
+    case telemetry
+    case stats
+    case lives
+    case life(id: String)
+
+    /// Nil for a path that leads nowhere.
+    init?(_ path: [Substring]) {
+        let rest = path.dropFirst(2).map(String.init)
+        switch (path.first, path.dropFirst().first) {
+        case ("pusher", "auth") where rest.isEmpty: self = .channelAuth
+        case ("pusher", "user-auth") where rest.isEmpty: self = .userAuth
+        case ("api", "admin"): self.init(admin: rest)
+        case ("api", "driver"): self.init(driver: rest)
+        case ("api", "ops"): self.init(ops: rest)
+        default: return nil
+        }
+    }
+
+    private init?(admin path: [String]) {
+        switch (path.count, path.first, path.last) {
+        case (1, "notifications", _): self = .announce
+        case (2, "orders", let code?): self = .order(code: code)
+        case (2, "routes", let id?): self = .route(id: id)
+        case (3, "orders", let word?):
+            guard let action = Self.orderActions[word] else { return nil }
+            self = .orderAction(code: path[1], action)
+        case (3, "routes", let word?):
+            guard let action = Self.routeActions[word] else { return nil }
+            self = .routeAction(id: path[1], action)
+        case (5, "routes", "remove") where path[2] == "drops": self = .routeAction(id: path[1], .removeDrop(path[3]))
+        default: return nil
+        }
+    }
+
+    private static let orderActions: [String: OrderDeed.Action] = [
+        "assign-driver": .assign, "unassign": .unassign, "cancel-enhanced": .cancel, "remove-driver": .removeDriver,
+    ]
+    private static let routeActions: [String: RouteDeed.Action] = [
+        "assign-driver": .assign, "unassign": .unassign, "cancel": .cancel,
+    ]
+
+    private init?(driver path: [String]) {
+        switch (path.count, path.first, path.last) {
+        case (1, "jobs", _): self = .jobs
+        case (3, "jobs", "accept"): self = .acceptJob(id: path[1])
+        case (3, "jobs", "progress"): self = .progress(id: path[1])
+        case (3, "routes", "accept"): self = .acceptRoute(id: path[1])
+        case (1, "notifications", _): self = .notifications
+        case (2, "notifications", "read"): self = .markRead
+        case (2, "notifications", "log"): self = .telemetry
+        default: return nil
+        }
+    }
+
+    private init?(ops path: [String]) {
+        switch (path.count, path.first, path.last) {
+        case (1, "stats", _): self = .stats
+        case (1, "notifications", _): self = .lives
+        case (2, "notifications", let id?): self = .life(id: id)
+        default: return nil
+        }
+    }
+
+    /// What may be done with it.
+    var methods: [HTTPRequest.Method] {
+        switch self {
+        case .order, .route: [.get, .put]
+        case .progress: [.put]
+        case .jobs, .notifications, .stats, .lives, .life: [.get]
+        case .channelAuth, .userAuth, .orderAction, .routeAction, .announce, .acceptJob, .acceptRoute, .markRead, .telemetry:
+            [.post]
+        }
+    }
+
+    /// Who may come near a group of paths, whether or not there is anything at this one; nil: everybody with a token.
+    static func roles(for path: [Substring]) -> [Role]? {
+        guard path.first == "api" else { return nil }
+        return switch path.dropFirst().first {
+        case "admin": [.admin]
+        case "driver": [.driver]
+        case "customer": [.customer]
+        case "ops": [.admin, .ops]
+        default: nil
+        }
+    }
+}

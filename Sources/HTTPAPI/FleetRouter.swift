@@ -1,0 +1,167 @@
+import FleetRules
+import PusherProtocol
+import Signing
+
+/// From a request to the fleet's API to what it asks, once it is known who sends it and that he may. One instance per thread.
+package struct FleetRouter {
+    private let app: Application
+    private let authenticator: Authenticator
+    private let metricsToken: String
+    private let isCatalogued: @Sendable (String) -> Bool
+
+    /// - Parameters:
+    ///   - app: the application that carries the fleet's channels.
+    ///   - metricsToken: opens `/api/ops/*`, too; empty: this machine may look.
+    ///   - isCatalogued: whether a type of notification is in the catalogue.
+    package init(
+        app: Application, authenticator: Authenticator, metricsToken: String,
+        isCatalogued: @escaping @Sendable (String) -> Bool
+    ) {
+        self.app = app
+        self.authenticator = authenticator
+        self.metricsToken = metricsToken
+        self.isCatalogued = isCatalogued
+    }
+
+    /// Which pages may call it.
+    var origins: AllowedOrigins { app.origins }
+
+    /// The checks in the contract's order: who, whether he may, whether the path is one, its method, the body's size, its content.
+    /// - Parameter now: seconds since 1970.
+    func outcome(of request: HTTPRequest, _ path: [Substring], now: Int64) throws(APIError) -> Outcome {
+        if request.method == .options, request.origin != nil {
+            guard origins.allow(request.origin) else {
+                throw APIError(403, "This origin may not call this application: see allowed_origins")
+            }
+            return .answer(CrossOrigin.preflight)
+        }
+        let identity: Identity?
+        if isOpsAllowed(request, path) {
+            identity = nil
+        } else {
+            switch try authenticator.verdict(on: request, now: now) {
+            case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
+            case .identity(let someone): identity = someone
+            }
+        }
+        if let identity, let roles = FleetEndpoint.roles(for: path), !roles.contains(identity.role) {
+            let allowed = roles.map(\.rawValue).joined(separator: " or ")
+            throw APIError(403, "Only \(allowed) may do this: the token's role is \(identity.role.rawValue)")
+        }
+        guard let endpoint = FleetEndpoint(path) else { throw APIError(404, "Unknown path: \(request.path.clipped)") }
+        try checkMethod(request, endpoint.methods)
+        if let most = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(most) bytes)") }
+        guard let identity else { return try opsOutcome(endpoint, request) }
+        return try outcome(of: endpoint, request, identity)
+    }
+
+    private func checkMethod(_ request: HTTPRequest, _ methods: [HTTPRequest.Method]) throws(APIError) {
+        guard !methods.contains(request.method), !(request.method == .head && methods.contains(.get)) else { return }
+        let allowed = methods.map(\.rawValue).joined(separator: ", ") + (methods.contains(.get) ? ", HEAD" : "")
+        throw APIError(405, "Method not allowed: use \(allowed)", headers: ["Allow": allowed])
+    }
+
+    // MARK: What is asked
+
+    private func outcome(of endpoint: FleetEndpoint, _ request: HTTPRequest, _ identity: Identity) throws(APIError) -> Outcome {
+        switch endpoint {
+        case .channelAuth: .authorize(try ChannelAuthorization(request, identity, app))
+        case .userAuth: .answer(try UserAuthentication(request, identity, app).response)
+        case .order(let code) where request.method != .put: .enquire(.order(try FleetBody.checkedName(code, field: "code")))
+        case .route(let id) where request.method != .put: .enquire(.route(try FleetBody.checkedName(id, field: "routeId")))
+        case .jobs: .enquire(.jobs(driverID: identity.id))
+        case .notifications:
+            .enquire(.notifications(driverID: identity.id, before: try before(request), limit: try limit(request)))
+        case .stats, .lives, .life: try opsOutcome(endpoint, request)
+        case .order, .orderAction, .route, .routeAction, .announce, .acceptJob, .acceptRoute, .progress, .telemetry, .markRead:
+            .command(try command(endpoint, request, identity))
+        }
+    }
+
+    private func opsOutcome(_ endpoint: FleetEndpoint, _ request: HTTPRequest) throws(APIError) -> Outcome {
+        switch endpoint {
+        case .stats: .stats
+        case .life(let id): .enquire(.life(notificationID: try FleetBody.checkedName(id, field: "notification id")))
+        case .lives:
+            .enquire(
+                .lives(channel: request.first("channel"), before: try before(request), limit: try limit(request)))
+        default: preconditionFailure("only ops' endpoints are open to the metrics token")
+        }
+    }
+
+    private static let limitRange = 1...200
+
+    private func limit(_ request: HTTPRequest) throws(APIError) -> Int {
+        guard let text = request.first("limit") else { return 50 }
+        guard let limit = Int(text), Self.limitRange.contains(limit) else {
+            throw APIError(400, "Expected limit to be from 1 to \(Self.limitRange.upperBound)")
+        }
+        return limit
+    }
+
+    private func before(_ request: HTTPRequest) throws(APIError) -> String? {
+        guard let text = request.first("before") else { return nil }
+        return try FleetBody.checkedName(text, field: "before")
+    }
+
+    // MARK: Commands
+
+    private func command(
+        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ identity: Identity
+    ) throws(APIError) -> Command {
+        let body = try FleetBody(request.body)
+        return Command(
+            actor: identity, deed: try deed(endpoint, body), correlationID: request.correlationID,
+            expectedVersion: try expectedVersion(request), repetition: try repetition(request, body))
+    }
+
+    private func deed(_ endpoint: FleetEndpoint, _ body: FleetBody) throws(APIError) -> Command.Deed {
+        switch endpoint {
+        case .order(let code): .order(try body.orderDeed(code, .update))
+        case .orderAction(let code, let action): .order(try body.orderDeed(code, action))
+        case .route(let id): .route(try body.routeDeed(id, .update))
+        case .routeAction(let id, let action): .route(try body.routeDeed(id, action))
+        case .announce: .announce(try body.announcement(isKnown: isCatalogued))
+        case .acceptJob(let id): .acceptJob(try FleetBody.checkedName(id, field: "id"))
+        case .acceptRoute(let id): .acceptRoute(try FleetBody.checkedName(id, field: "id"))
+        case .progress(let id): .progress(try FleetBody.checkedName(id, field: "id"), try body.progressReport())
+        case .telemetry: .telemetry(try body.telemetry(isKnown: isCatalogued))
+        case .markRead: .markRead(try body.readMarks())
+        case .channelAuth, .userAuth, .jobs, .notifications, .stats, .lives, .life:
+            preconditionFailure("what only asks is no command")
+        }
+    }
+
+    /// Of `If-Match` (RFC 9110 section 13.1.1): a version, quoted or not; `*` asks for nothing.
+    private func expectedVersion(_ request: HTTPRequest) throws(APIError) -> Int? {
+        guard let text = request.field(.ifMatch), text != "*" else { return nil }
+        let isQuoted = text.utf8.count > 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
+        guard let version = Int(isQuoted ? String(text.dropFirst().dropLast()) : text), version >= 0 else {
+            throw APIError(400, "Expected If-Match to be a version, such as \"3\", found \(text.clipped)")
+        }
+        return version
+    }
+
+    private func repetition(_ request: HTTPRequest, _ body: FleetBody) throws(APIError) -> Command.Repetition? {
+        let inBody = try body.text("idempotencyKey").value
+        guard let key = request.field(.idempotencyKey) ?? inBody else { return nil }
+        guard (1...255).contains(key.unicodeScalars.count) else {
+            throw APIError(400, "Expected Idempotency-Key to have 1 to 255 characters")
+        }
+        var text = Array("\(request.method.rawValue)\n\(request.path)\n".utf8)
+        if !request.body.isEmpty { text += try APIError.wrappingJSON { try CanonicalJSON.bytes(of: request.body) } }
+        return Command.Repetition(key: key, digest: SHA256.digest(of: text))
+    }
+
+    // MARK: Ops
+
+    /// Whether this is for `/api/ops/*` and the metrics token opens it; without one, this machine may look, unless a proxy in
+    /// front only makes it seem so.
+    private func isOpsAllowed(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
+        guard path.first == "api", path.dropFirst().first == "ops" else { return false }
+        if let authorization = request.authorization {
+            return !metricsToken.isEmpty && ConstantTime.equal(authorization, "Bearer " + metricsToken)
+        }
+        return metricsToken.isEmpty && request.isLoopback && request.field(.forwarded) == nil && request.field(.cookie) == nil
+    }
+}

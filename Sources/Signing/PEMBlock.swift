@@ -1,0 +1,32 @@
+import COpenSSL
+
+/// The first block of a PEM text (RFC 7468): what its BEGIN line says, and the bytes between.
+///
+/// Only taken apart, never decrypted: OpenSSL's readers of whole keys would ask the terminal for a password.
+struct PEMBlock {
+    let label: String
+    let bytes: [UInt8]
+
+    init(_ text: String) throws(PublicKeyError) {
+        var (name, header): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
+        var data: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        let source = Array(text.utf8)
+        let isRead = source.withUnsafeBytes { bytes in
+            guard bytes.count <= Int32.max, let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return false }
+            defer { BIO_free(bio) }
+            return PEM_read_bio(bio, &name, &header, &data, &count) == 1
+        }
+        defer {
+            copenssl_free(name)
+            copenssl_free(header)
+            copenssl_free(data)
+            ERR_clear_error()
+        }
+        guard isRead, let name, let data else {
+            throw PublicKeyError(description: "expected PEM, from -----BEGIN …----- to -----END …-----")
+        }
+        label = String(cString: name)
+        bytes = Array(UnsafeBufferPointer(start: data, count: count))
+    }
+}

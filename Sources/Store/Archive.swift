@@ -1,0 +1,147 @@
+import FleetRules
+import PusherProtocol
+import Threads
+
+/// Answers enquiries, from a connection that only reads.
+final class Archive {
+    private let database: Database
+    private let orders: OrderTable
+    private let routes: RouteTable
+    private let notifications: NotificationTable
+    private let steps: StepTable
+
+    init(_ database: Database) throws(SQLiteError) {
+        self.database = database
+        orders = try OrderTable(database)
+        routes = try RouteTable(database)
+        notifications = try NotificationTable(database)
+        steps = try StepTable(database)
+    }
+
+    /// The body of the answer, in the envelope of those who ask such things.
+    func answer(_ enquiry: Enquiry) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+        // One view of all tables: a commit in between must not show.
+        try database.transaction("BEGIN") { () throws(SQLiteError) in
+            switch enquiry {
+            case .order(let code): try order(code)
+            case .route(let id): try route(id)
+            case .jobs(let driverID): .success(try jobs(driverID))
+            case .notifications(let driverID, let before, let limit): try mailbox(driverID, before, limit)
+            case .life(let id): try life(id)
+            case .lives(let channel, let before, let limit): try lives(channel, before, limit)
+            }
+        }
+    }
+
+    // MARK: Jobs
+
+    private func order(_ code: String) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+        guard let order = try orders.order(code: code) else { return .failure(Refusal(.unknown, "Order \(code) not found")) }
+        var body = JSONWriter()
+        body.raw(#"{"success":true,"data":{"order":"#)
+        order.write(to: &body)
+        body.raw("}}")
+        return .success(body.bytes)
+    }
+
+    private func route(_ id: String) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+        guard let route = try routes.route(id: id) else { return .failure(Refusal(.unknown, "Route \(id) not found")) }
+        var body = JSONWriter()
+        body.raw(#"{"success":true,"data":{"route":"#)
+        route.write(to: &body)
+        body.raw("}}")
+        return .success(body.bytes)
+    }
+
+    private func jobs(_ driverID: String) throws(SQLiteError) -> [UInt8] {
+        var jobs: [(createdAt: Int64, json: [UInt8])] = []
+        for (order, createdAt) in try orders.open(driverID: driverID) {
+            var job = JSONWriter()
+            order.write(to: &job)
+            jobs.append((createdAt, Self.typed(#"{"type":"order","#, job.bytes)))
+        }
+        for (route, createdAt) in try routes.open(driverID: driverID) {
+            var job = JSONWriter()
+            route.write(to: &job)
+            jobs.append((createdAt, Self.typed(#"{"type":"route","#, job.bytes)))
+        }
+        jobs.sort { $0.createdAt < $1.createdAt }  // stable
+        var body = JSONWriter()
+        body.raw(#"{"success":true,"data":{"jobs":["#)
+        body.list(jobs) { $0.raw($1.json) }
+        body.raw("]}}")
+        return body.bytes
+    }
+
+    /// An object with one more member at its front.
+    private static func typed(_ opening: StaticString, _ object: [UInt8]) -> [UInt8] {
+        var writer = JSONWriter(capacity: object.count + 20)
+        writer.raw(opening)
+        writer.raw(object.dropFirst())
+        return writer.bytes
+    }
+
+    // MARK: Notifications
+
+    /// As many as anybody gets at once.
+    private static let limitMax = 200
+
+    private func mailbox(_ driverID: String, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+        let channel = Identity(role: .driver, id: driverID).channel
+        switch try page(channel, before, limit) {
+        case .failure(let refusal): return .failure(refusal)
+        case .success(let page):
+            var body = JSONWriter(capacity: 64 + 512 * page.count)
+            body.raw(#"{"success":true,"data":{"notifications":["#)
+            body.list(page) { $1.write(to: &$0) }
+            body.raw("]}}")
+            return .success(body.bytes)
+        }
+    }
+
+    private func lives(_ channel: String?, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+        switch try page(channel, before, limit) {
+        case .failure(let refusal): return .failure(refusal)
+        case .success(let page):
+            var body = JSONWriter(capacity: 64 + 512 * page.count)
+            body.raw(#"{"notifications":["#)
+            body.list(page) { $1.writeWhole(to: &$0) }
+            body.raw("]}")
+            return .success(body.bytes)
+        }
+    }
+
+    private func page(
+        _ channel: String?, _ before: String?, _ limit: Int
+    ) throws(SQLiteError) -> Result<[LoggedNotification], Refusal> {
+        var last: LoggedNotification?
+        if let before {
+            last = try notifications.notification(id: before)
+            guard let last, channel == nil || last.notification.channel == channel else {
+                return .failure(Refusal(.invalid, "before: no such notification"))
+            }
+        }
+        let limit = min(max(limit, 1), Self.limitMax)
+        if let channel {
+            return .success(try notifications.newest(channel: channel, before: last?.sequence, limit: limit))
+        }
+        return .success(try notifications.newest(before: last?.notification.id, limit: limit))
+    }
+
+    private func life(_ id: String) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+        guard let logged = try notifications.notification(id: id) else {
+            return .failure(Refusal(.unknown, "Notification \(id) not found"))
+        }
+        var steps = try steps.steps(of: id)
+        steps.insert(.ours("created", of: id, at: logged.notification.createdAt), at: 0)
+        if let readAt = logged.readAt { steps.append(.ours("read", of: id, at: readAt)) }
+        steps.sort { $0.at < $1.at }  // stable
+        var body = JSONWriter(capacity: 1024)
+        body.raw(#"{"notification":"#)
+        logged.writeWhole(to: &body)
+        body.raw(#","steps":["#)
+        body.list(steps) { $1.write(to: &$0) }
+        body.raw("]}")
+        return .success(body.bytes)
+    }
+}

@@ -1,0 +1,77 @@
+import FleetRules
+
+/// Whose answer it is: the loop, and the exchange there.
+package struct ReplyAddress: Equatable, Sendable {
+    package let loop: Int
+    package let exchange: Int
+
+    package init(loop: Int, exchange: Int) {
+        self.loop = loop
+        self.exchange = exchange
+    }
+}
+
+/// A command on its way to the writer.
+package struct Errand: Equatable, Sendable {
+    package let command: Command
+    package let sender: ReplyAddress
+
+    package init(_ command: Command, sender: ReplyAddress) {
+        self.command = command
+        self.sender = sender
+    }
+}
+
+/// An errand, and what became of it.
+package struct Settled: Equatable, Sendable {
+    package enum Outcome: Equatable, Sendable {
+        /// Committed, or refused.
+        case settled(Settlement)
+        /// 503: nothing was written; the same errand may succeed later.
+        case unavailable(String)
+        /// 500: nothing was written; the same errand would fail again.
+        case failed(String)
+    }
+
+    package let errand: Errand
+    package let outcome: Outcome
+}
+
+/// An enquiry on its way to the reader.
+package struct Query: Equatable, Sendable {
+    package let enquiry: Enquiry
+    package let sender: ReplyAddress
+
+    package init(_ enquiry: Enquiry, sender: ReplyAddress) {
+        self.enquiry = enquiry
+        self.sender = sender
+    }
+}
+
+/// An enquiry's answer.
+package struct Answer: Equatable, Sendable {
+    package enum Outcome: Equatable, Sendable {
+        /// The body.
+        case found([UInt8])
+        case refused(Refusal)
+        /// 503.
+        case unavailable(String)
+    }
+
+    package let query: Query
+    package let outcome: Outcome
+}
+
+/// What an operator should know of the store.
+package enum StoreEvent: Equatable, Sendable {
+    /// Errands are answered 503 from now on. Said once, however many there are.
+    case unavailable(SQLiteError)
+    /// They are taken again.
+    case recovered(refused: Int)
+    /// One errand failed alone.
+    case failed(SQLiteError, correlationID: String)
+    /// Old rows could not be removed; tried again later.
+    case retentionFailed(SQLiteError)
+    /// Everything is stored, but the log could not be moved into the file at the end; the next start does it.
+    case checkpointFailed(SQLiteError)
+}

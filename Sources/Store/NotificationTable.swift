@@ -1,0 +1,103 @@
+import FleetRules
+
+/// A notification in the log: what was decided, and where in its channel it stands.
+package struct LoggedNotification: Equatable, Sendable {
+    package let notification: Notification
+    /// 1, 2, 3… within its channel, in the order of the commits.
+    package let sequence: Int64
+    package let correlationID: String
+    /// ``Identity/key`` of whoever caused it.
+    package let actor: String
+    package let action: String
+    package let readAt: Int64?
+}
+
+/// The log of notifications: what confirmation, replay and push stand on.
+struct NotificationTable {
+    private static let columns = """
+        id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key, read_at
+        """
+    /// Every sequence is below it.
+    private static let end = Int64.max
+
+    private let database: Database
+    private let insert: Statement
+    private let selectID: Statement
+    private let selectChannel: Statement
+    private let selectAll: Statement
+    private let markOne: Statement
+    private let markAll: Statement
+    private let deleteOld: Statement
+    private let deleteSteps: Statement
+
+    init(_ database: Database) throws(SQLiteError) {
+        self.database = database
+        let select = "SELECT \(Self.columns) FROM notifications"
+        let mark = "UPDATE notifications SET read_at = ? WHERE channel = ? AND read_at IS NULL"
+        let old = "(SELECT id FROM notifications WHERE created_at < ? ORDER BY created_at, id LIMIT ?)"
+        insert = try Statement(
+            "INSERT INTO notifications (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", on: database)
+        selectID = try Statement("\(select) WHERE id = ?", on: database)
+        selectChannel = try Statement(
+            "\(select) WHERE channel = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?", on: database)
+        // By id: it begins with the time, and the tie between two of one millisecond is broken the same every time.
+        selectAll = try Statement("\(select) WHERE id < ? ORDER BY id DESC LIMIT ?", on: database)
+        markOne = try Statement("\(mark) AND id = ?", on: database)
+        markAll = try Statement(mark, on: database)
+        deleteSteps = try Statement("DELETE FROM notification_steps WHERE notification_id IN \(old)", on: database)
+        deleteOld = try Statement("DELETE FROM notifications WHERE id IN \(old)", on: database)
+    }
+
+    /// When the newest was made; 0 when there is none.
+    func newest() throws(SQLiteError) -> Int64 {
+        try Statement.value("SELECT COALESCE(MAX(created_at), 0) FROM notifications", on: database)
+    }
+
+    func append(_ logged: LoggedNotification) throws(SQLiteError) {
+        let notification = logged.notification
+        try insert.run(
+            .string(notification.id), .string(notification.channel), .integer(logged.sequence), .string(notification.event),
+            .utf8(notification.data), .string(logged.correlationID), .string(logged.actor), .string(logged.action),
+            .integer(notification.createdAt), .integer(notification.expiresAt), .string(notification.collapseKey))
+    }
+
+    func notification(id: String) throws(SQLiteError) -> LoggedNotification? {
+        try selectID.first(.string(id)) { row throws(SQLiteError) in Self.logged(row) }
+    }
+
+    /// The newest of a channel before `sequence`, newest first; nil: the newest of all.
+    func newest(channel: String, before sequence: Int64?, limit: Int) throws(SQLiteError) -> [LoggedNotification] {
+        try selectChannel.all(.string(channel), .integer(sequence ?? Self.end), .integer(limit)) { row throws(SQLiteError) in
+            Self.logged(row)
+        }
+    }
+
+    /// The newest of all before `id`, newest first; nil: the newest there are.
+    func newest(before id: String?, limit: Int) throws(SQLiteError) -> [LoggedNotification] {
+        // A ULID consists of digits and capitals, which all stand before a tilde.
+        try selectAll.all(.string(id ?? "~"), .integer(limit)) { row throws(SQLiteError) in Self.logged(row) }
+    }
+
+    /// Marks what of `ids` is in the channel and unread, nil: all of it; answers how many that were.
+    func markRead(_ ids: [String]?, channel: String, now: Int64) throws(SQLiteError) -> Int {
+        guard let ids else { return try markAll.change(.integer(now), .string(channel)) }
+        var count = 0
+        for id in ids { count += try markOne.change(.integer(now), .string(channel), .string(id)) }
+        return count
+    }
+
+    /// Forgets the oldest of those made before `cutoff` and what became of them; answers how many notifications.
+    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+        try deleteSteps.run(.integer(cutoff), .integer(most))
+        return try deleteOld.change(.integer(cutoff), .integer(most))
+    }
+
+    private static func logged(_ row: Row) -> LoggedNotification {
+        LoggedNotification(
+            notification: Notification(
+                id: row.string(0), channel: row.string(1), event: row.string(3), data: row.bytes(4),
+                createdAt: row.integer(8), expiresAt: row.integer(9), collapseKey: row.string(10)),
+            sequence: row.integer(2), correlationID: row.string(5), actor: row.string(6), action: row.string(7),
+            readAt: row.optionalInteger(11))
+    }
+}

@@ -1,0 +1,109 @@
+import FleetRules
+
+/// The orders, as they were last decided.
+struct OrderTable {
+    private static let columns = """
+        code, status, driver_id, driver_name, version, booking_id, booking_reference, customer_id, customer_name, \
+        pickup_address, dropoff_address, scheduled_at, total_gbp
+        """
+
+    private let selectCode: Statement
+    private let selectBooking: Statement
+    private let selectOpen: Statement
+    private let selectDriver: Statement
+    private let upsert: Statement
+    private let deleteFinal: Statement
+
+    init(_ database: Database) throws(SQLiteError) {
+        let select = "SELECT \(Self.columns), created_at FROM orders"
+        selectCode = try Statement("\(select) WHERE code = ?", on: database)
+        // Several orders may claim one booking: what is open comes first, then what is newest.
+        selectBooking = try Statement(
+            """
+            \(select) WHERE booking_id = ? ORDER BY CASE WHEN status IN ('completed', 'cancelled') THEN 1 ELSE 0 END, \
+            created_at DESC, code DESC LIMIT 1
+            """, on: database)
+        let open = "status NOT IN ('completed', 'cancelled') ORDER BY created_at, code"
+        selectOpen = try Statement("\(select) WHERE \(open)", on: database)
+        selectDriver = try Statement("\(select) WHERE driver_id = ? AND \(open)", on: database)
+        upsert = try Statement(Self.upsert, on: database)
+        deleteFinal = try Statement(
+            """
+            DELETE FROM orders WHERE code IN (SELECT code FROM orders WHERE status IN ('completed', 'cancelled') \
+            AND updated_at < ? ORDER BY updated_at LIMIT ?)
+            """, on: database)
+    }
+
+    private static let upsert = """
+        INSERT INTO orders (\(columns), created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+        ON CONFLICT (code) DO UPDATE SET status = excluded.status, driver_id = excluded.driver_id, \
+        driver_name = excluded.driver_name, version = excluded.version, booking_id = excluded.booking_id, \
+        booking_reference = excluded.booking_reference, customer_id = excluded.customer_id, \
+        customer_name = excluded.customer_name, pickup_address = excluded.pickup_address, \
+        dropoff_address = excluded.dropoff_address, scheduled_at = excluded.scheduled_at, \
+        total_gbp = excluded.total_gbp, updated_at = excluded.updated_at
+        """
+
+    func order(code: String) throws(SQLiteError) -> Order? {
+        try selectCode.first(.string(code)) { row throws(SQLiteError) in try Self.order(row) }
+    }
+
+    /// A driver's app knows a job by its order's code or by its booking; a code wins.
+    func order(job id: String) throws(SQLiteError) -> Order? {
+        if let order = try order(code: id) { return order }
+        return try selectBooking.first(.string(id)) { row throws(SQLiteError) in try Self.order(row) }
+    }
+
+    /// Those that may still change, oldest first.
+    func eachOpen(_ each: (Order) -> Void) throws(SQLiteError) {
+        try selectOpen.each { row throws(SQLiteError) in each(try Self.order(row)) }
+    }
+
+    /// A driver's open ones with the time they became known, oldest first.
+    func open(driverID: String) throws(SQLiteError) -> [(order: Order, createdAt: Int64)] {
+        try selectDriver.all(.string(driverID)) { row throws(SQLiteError) in (try Self.order(row), row.integer(13)) }
+    }
+
+    func store(_ order: Order, now: Int64) throws(SQLiteError) {
+        try upsert.run(
+            .string(order.code), .string(order.status.rawValue), .string(order.driverID), .string(order.driverName),
+            .integer(order.version), .string(order.bookingID), .string(order.bookingReference), .string(order.customerID),
+            .string(order.customerName), .string(order.pickupAddress), .string(order.dropoffAddress),
+            .string(order.scheduledAt), .string(order.totalGBP?.text), .integer(now), .integer(now))
+    }
+
+    /// Forgets those that are over and untouched since `cutoff`; answers how many.
+    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+        try deleteFinal.change(.integer(cutoff), .integer(most))
+    }
+
+    private static func order(_ row: Row) throws(SQLiteError) -> Order {
+        var order = Order(code: row.string(0))
+        order.status = try row.status(1)
+        order.driverID = row.optionalString(2)
+        order.driverName = row.optionalString(3)
+        order.version = Int(row.integer(4))
+        order.bookingID = row.optionalString(5)
+        order.bookingReference = row.optionalString(6)
+        order.customerID = row.optionalString(7)
+        order.customerName = row.optionalString(8)
+        order.pickupAddress = row.optionalString(9)
+        order.dropoffAddress = row.optionalString(10)
+        order.scheduledAt = row.optionalString(11)
+        order.totalGBP = row.number(12)
+        return order
+    }
+}
+
+extension Row {
+    func status(_ column: Int32) throws(SQLiteError) -> JobStatus {
+        guard let status = JobStatus(rawValue: string(column)) else {
+            throw .misread("the status '\(string(column))'", doing: sql)
+        }
+        return status
+    }
+
+    func optionalStatus(_ column: Int32) throws(SQLiteError) -> JobStatus? { isNull(column) ? nil : try status(column) }
+
+    func number(_ column: Int32) -> JSONNumber? { optionalString(column).map(JSONNumber.init) }
+}

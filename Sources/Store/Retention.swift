@@ -1,0 +1,40 @@
+/// When the next old rows go: a few at a time, so that no errand waits long, and again and again until none is left.
+struct Retention {
+    private static let rowsMax = 500
+    /// Between two rounds that found nothing.
+    private static let pause: Int64 = 60_000
+    private static let pauseAfterFailure: Int64 = 5_000
+
+    private let lifetime: Int64
+    private var kinds: ArraySlice<Ledger.Forgettable> = []
+    private var restsUntil = Int64.min
+    private var isClean = true
+
+    init(days: Int) { lifetime = Int64(days) * 86_400_000 }
+
+    /// Whether a step may find something. A clock set back must not keep it away for long.
+    func isDue(_ now: Int64) -> Bool { now >= restsUntil || restsUntil - now > Self.pause }
+
+    /// Forgets some rows of one kind; answers how many.
+    mutating func step(_ ledger: Ledger, _ now: Int64) throws(SQLiteError) -> Int {
+        if kinds.isEmpty {
+            kinds = Ledger.Forgettable.allCases[...]
+            isClean = true
+        }
+        guard let kind = kinds.first else { return 0 }
+        let count: Int
+        do throws(SQLiteError) {
+            let lifetime = lifetime
+            count = try ledger.transaction { () throws(SQLiteError) in
+                try ledger.forget(kind, now: now, lifetime: lifetime, most: Self.rowsMax)
+            }
+        } catch {
+            restsUntil = now + Self.pauseAfterFailure
+            throw error
+        }
+        if count > 0 { isClean = false }
+        if count < Self.rowsMax { kinds.removeFirst() }
+        if kinds.isEmpty, isClean { restsUntil = now + Self.pause }
+        return count
+    }
+}

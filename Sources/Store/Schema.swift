@@ -1,0 +1,76 @@
+/// The tables, as the steps that lead to them. A step that was released never changes: the next one does.
+///
+/// Plain enough for PostgreSQL: TEXT, BIGINT and one BLOB (there BYTEA), no key that the database makes, no trigger.
+/// Times are milliseconds since 1970. JSON is TEXT, written and read whole.
+enum Schema {
+    static let migrations = [Migration(version: 1, statements: bookkeeping + jobs + notifications + audit)]
+
+    private static let bookkeeping = [
+        "CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)",
+        // The stored answers to requests that may come again.
+        """
+        CREATE TABLE idempotency (
+            subject TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, status BIGINT NOT NULL, body TEXT NOT NULL,
+            created_at BIGINT NOT NULL, PRIMARY KEY (subject, key))
+        """,
+        "CREATE INDEX idempotency_by_age ON idempotency (created_at)",
+    ]
+
+    private static let jobs = [
+        """
+        CREATE TABLE orders (
+            code TEXT NOT NULL PRIMARY KEY, status TEXT NOT NULL, driver_id TEXT, driver_name TEXT, version BIGINT NOT NULL,
+            booking_id TEXT, booking_reference TEXT, customer_id TEXT, customer_name TEXT, pickup_address TEXT,
+            dropoff_address TEXT, scheduled_at TEXT, total_gbp TEXT, created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)
+        """,
+        """
+        CREATE TABLE routes (
+            id TEXT NOT NULL PRIMARY KEY, status TEXT NOT NULL, driver_id TEXT, driver_name TEXT, version BIGINT NOT NULL,
+            route_number TEXT, bookings_count TEXT, drops_count TEXT, earnings_adjustment TEXT,
+            created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)
+        """,
+        "CREATE INDEX orders_by_booking ON orders (booking_id) WHERE booking_id IS NOT NULL",
+        // A driver's finished jobs outnumber his open ones a hundred to one, so each kind has an index without the other.
+        "CREATE INDEX orders_open ON orders (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
+        "CREATE INDEX routes_open ON routes (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
+        "CREATE INDEX orders_final ON orders (updated_at) WHERE status IN ('completed', 'cancelled')",
+        "CREATE INDEX routes_final ON routes (updated_at) WHERE status IN ('completed', 'cancelled')",
+    ]
+
+    private static let notifications = [
+        """
+        CREATE TABLE notifications (
+            id TEXT NOT NULL PRIMARY KEY, channel TEXT NOT NULL, sequence BIGINT NOT NULL, event TEXT NOT NULL,
+            data TEXT NOT NULL, correlation_id TEXT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
+            created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL, collapse_key TEXT NOT NULL, read_at BIGINT,
+            UNIQUE (channel, sequence))
+        """,
+        "CREATE INDEX notifications_by_age ON notifications (created_at)",
+        // The last number given out outlives the notifications, so that none is given twice. Channels of one booking
+        // (`passing` 1) are many and die with it: their rows go in the end.
+        """
+        CREATE TABLE channel_sequences (
+            channel TEXT NOT NULL PRIMARY KEY, last BIGINT NOT NULL, passing BIGINT NOT NULL, used_at BIGINT NOT NULL)
+        """,
+        "CREATE INDEX channel_sequences_passing ON channel_sequences (used_at) WHERE passing = 1",
+        // What became of a notification, by whose word. No reference to its row: phones also speak of unknown ones.
+        """
+        CREATE TABLE notification_steps (
+            notification_id TEXT NOT NULL, step TEXT NOT NULL, subject TEXT NOT NULL, at BIGINT NOT NULL, told_at TEXT,
+            detail TEXT, PRIMARY KEY (notification_id, step, subject))
+        """,
+        "CREATE INDEX notification_steps_by_age ON notification_steps (at)",
+    ]
+
+    private static let audit = [
+        """
+        CREATE TABLE audit (
+            id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, order_code TEXT,
+            route_id TEXT, correlation_id TEXT NOT NULL, status_before TEXT, driver_before TEXT, status_after TEXT,
+            driver_after TEXT, reason TEXT, details TEXT)
+        """,
+        "CREATE INDEX audit_by_order ON audit (order_code, id) WHERE order_code IS NOT NULL",
+        "CREATE INDEX audit_by_route ON audit (route_id, id) WHERE route_id IS NOT NULL",
+        "CREATE INDEX audit_by_age ON audit (at)",
+    ]
+}

@@ -1,0 +1,34 @@
+/// The last number that each channel's notifications got.
+struct SequenceTable {
+    private let advance: Statement
+    private let deleteOld: Statement
+
+    init(_ database: Database) throws(SQLiteError) {
+        advance = try Statement(
+            """
+            INSERT INTO channel_sequences (channel, last, passing, used_at) VALUES (?, 1, ?, ?) \
+            ON CONFLICT (channel) DO UPDATE SET last = channel_sequences.last + 1, used_at = excluded.used_at RETURNING last
+            """, on: database)
+        deleteOld = try Statement(
+            """
+            DELETE FROM channel_sequences WHERE channel IN (SELECT channel FROM channel_sequences WHERE passing = 1 \
+            AND used_at < ? ORDER BY used_at LIMIT ?)
+            """, on: database)
+    }
+
+    /// The channel's next number: 1 for the first.
+    func next(channel: String, now: Int64) throws(SQLiteError) -> Int64 {
+        let passing = channel.hasPrefix("booking-") || channel.hasPrefix("tracking-")
+        let last = try advance.first(.string(channel), .integer(passing ? 1 : 0), .integer(now)) { row throws(SQLiteError) in
+            row.integer(0)
+        }
+        guard let last else { throw .misread("the number just given", doing: advance.sql) }
+        return last
+    }
+
+    /// Forgets channels of bookings not used since `cutoff`. It must lie well before that of the notifications: a
+    /// channel that is used again then begins at 1, and no row may be left that had the number.
+    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+        try deleteOld.change(.integer(cutoff), .integer(most))
+    }
+}

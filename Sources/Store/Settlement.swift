@@ -1,0 +1,75 @@
+import FleetRules
+
+/// What a command came to: the answer, and what has to be told once it is committed.
+package struct Settlement: Equatable, Sendable {
+    /// The command's kind, for counters: `assign`, `route_cancel`, `telemetry`.
+    package let deed: String
+    /// 200, 400, 403, 404 or 409.
+    package let status: Int
+    /// The answer's JSON; of a refusal only its text: the envelope depends on who asked where.
+    package let body: [UInt8]
+    package let refusal: Refusal?
+    /// The stored answer to the same request.
+    package let isReplay: Bool
+    /// In the order of telling.
+    package let notifications: [Notification]
+    /// The order's new state; nil when none changed.
+    package let order: Order?
+
+    static func done(
+        _ deed: Command.Deed, body: [UInt8], notifications: [Notification] = [], order: Order? = nil
+    ) -> Settlement {
+        Settlement(
+            deed: deed.name, status: 200, body: body, refusal: nil, isReplay: false, notifications: notifications, order: order)
+    }
+
+    static func refused(_ deed: Command.Deed, _ refusal: Refusal) -> Settlement {
+        Settlement(
+            deed: deed.name, status: refusal.status, body: Array(refusal.text.utf8), refusal: refusal, isReplay: false,
+            notifications: [], order: nil)
+    }
+
+    static func repeated(_ deed: Command.Deed, status: Int, body: [UInt8]) -> Settlement {
+        Settlement(deed: deed.name, status: status, body: body, refusal: nil, isReplay: true, notifications: [], order: nil)
+    }
+}
+
+extension Refusal {
+    /// The HTTP status that says it.
+    package var status: Int {
+        switch kind {
+        case .invalid: 400
+        case .forbidden: 403
+        case .unknown: 404
+        case .conflict: 409
+        }
+    }
+}
+
+extension Command.Deed {
+    /// For counters, and for the log where nothing better names it.
+    package var name: String {
+        switch self {
+        case .order(let deed): deed.action.rawValue
+        case .route(let deed): deed.action.name
+        case .acceptJob: "accept"
+        case .acceptRoute: "route_accept"
+        case .progress: "progress"
+        case .announce: "announce"
+        case .telemetry: "telemetry"
+        case .markRead: "read"
+        }
+    }
+}
+
+extension RouteDeed.Action {
+    fileprivate var name: String {
+        switch self {
+        case .assign: "route_assign"
+        case .unassign: "route_unassign"
+        case .cancel: "route_cancel"
+        case .removeDrop: "remove_drop"
+        case .update: "route_update"
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// Something that became of a notification, and by whose word.
+package struct NotificationStep: Equatable, Sendable {
+    package let notificationID: String
+    /// `received`, `action_accept`…
+    package let step: String
+    /// Who says so, ``Identity/key``: not always the one it was sent to.
+    package let subject: String
+    /// When we heard of it: milliseconds since 1970.
+    package let at: Int64
+    /// When it happened, by the clock of whoever says so, as sent.
+    package let toldAt: String?
+    /// Whatever else was said, as a JSON object.
+    package let detail: [UInt8]?
+}
+
+/// The steps of the notifications' lives.
+struct StepTable {
+    private let insert: Statement
+    private let select: Statement
+    private let deleteOld: Statement
+
+    init(_ database: Database) throws(SQLiteError) {
+        insert = try Statement(
+            """
+            INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail) VALUES (?, ?, ?, ?, ?, ?) \
+            ON CONFLICT (notification_id, step, subject) DO NOTHING
+            """, on: database)
+        select = try Statement(
+            """
+            SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
+            ORDER BY at, step, subject
+            """, on: database)
+        deleteOld = try Statement(
+            """
+            DELETE FROM notification_steps WHERE (notification_id, step, subject) IN (SELECT notification_id, step, subject \
+            FROM notification_steps WHERE at < ? ORDER BY at LIMIT ?)
+            """, on: database)
+    }
+
+    /// The first word of each subject on each step holds; false when it is not the first.
+    func record(_ step: NotificationStep) throws(SQLiteError) -> Bool {
+        try insert.change(
+            .string(step.notificationID), .string(step.step), .string(step.subject), .integer(step.at),
+            .string(step.toldAt), .utf8(step.detail)) > 0
+    }
+
+    /// Oldest first.
+    func steps(of id: String) throws(SQLiteError) -> [NotificationStep] {
+        try select.all(.string(id)) { row throws(SQLiteError) in
+            NotificationStep(
+                notificationID: row.string(0), step: row.string(1), subject: row.string(2), at: row.integer(3),
+                toldAt: row.optionalString(4), detail: row.optionalBytes(5))
+        }
+    }
+
+    /// Forgets those heard before `cutoff`: by then their notifications are forgotten, or never were.
+    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+        try deleteOld.change(.integer(cutoff), .integer(most))
+    }
+}

@@ -1,0 +1,55 @@
+import CSQLite
+
+/// Why the store cannot be used, for whoever has to do something about it.
+package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// A newer Fleetwire wrote it.
+    case newer(path: String, schema: Int, known: Int)
+    /// An older Fleetwire wrote it, and it was opened only to read.
+    case older(path: String, schema: Int, known: Int)
+    /// Another gateway has it, or another process holds SQLite's own lock.
+    case inUse(path: String, by: String?)
+    /// Not an SQLite file, or a damaged one.
+    case damaged(path: String, detail: String)
+    /// An SQLite file of something else.
+    case foreign(path: String)
+    /// Neither found nor created, or not permitted.
+    case unreachable(path: String, detail: String)
+    case full(path: String)
+    /// Anything else.
+    case failed(path: String, SQLiteError)
+
+    package init(_ error: SQLiteError, path: String) {
+        self =
+            switch error.code {
+            case SQLITE_NOTADB, SQLITE_CORRUPT: .damaged(path: path, detail: error.message)
+            case SQLITE_BUSY, SQLITE_LOCKED: .inUse(path: path, by: nil)
+            case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY: .unreachable(path: path, detail: error.message)
+            case SQLITE_FULL: .full(path: path)
+            default: .failed(path: path, error)
+            }
+    }
+
+    package var description: String {
+        switch self {
+        case .newer(let path, let schema, let known):
+            "\(path) was written by a newer Fleetwire (schema \(schema), this one knows \(known)): "
+                + "run that version, or set store.path to another file"
+        case .older(let path, let schema, let known):
+            "\(path) was written by an older Fleetwire (schema \(schema), this one reads \(known)): "
+                + "`fleetwire serve` brings it up to date"
+        case .inUse(let path, let holder):
+            "\(path) is in use by \(holder ?? "another process"): stop it, or set store.path to another file"
+        case .damaged(let path, let detail):
+            "\(path) is not a database or is damaged (\(detail)): restore it from a backup, "
+                + "or move it and the files \(path)-wal and \(path)-shm away to start with an empty one"
+        case .foreign(let path):
+            "\(path) is a database of another program: set store.path to another file"
+        case .unreachable(let path, let detail):
+            "\(path) cannot be opened (\(detail)): see that the directory exists and that this user may write to it"
+        case .full(let path):
+            "the disk of \(path) is full: make room, then try again"
+        case .failed(let path, let error):
+            "\(path): \(error)"
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// What the store's writer has done.
+package struct StoreStatistics: Equatable, Sendable {
+    /// Upper bounds of ``commitBuckets``, in seconds; beyond the last there is one more.
+    package static let commitBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+
+    package internal(set) var commits = 0
+    /// Errands in those commits: divided by them, the size of a batch.
+    package internal(set) var errands = 0
+    /// How many commits took no longer than each bound, and no less than the one before: not cumulative.
+    package internal(set) var commitBuckets = [Int](repeating: 0, count: commitBounds.count + 1)
+    package internal(set) var commitNanoseconds: UInt64 = 0
+    /// Errands answered 503: the disk was full, for instance.
+    package internal(set) var unavailable = 0
+    /// Errands that failed alone.
+    package internal(set) var failed = 0
+    /// Rows that retention removed.
+    package internal(set) var forgotten = 0
+    /// Errands waiting.
+    package internal(set) var queueDepth = 0
+
+    /// - Parameter nanoseconds: from the beginning of the transaction to its end on the disk.
+    mutating func countCommit(errands count: Int, nanoseconds: UInt64) {
+        commits += 1
+        errands += count
+        commitNanoseconds += nanoseconds
+        let seconds = Double(nanoseconds) / 1e9
+        commitBuckets[Self.commitBounds.firstIndex { seconds <= $0 } ?? Self.commitBounds.count] += 1
+    }
+}

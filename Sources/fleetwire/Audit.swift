@@ -1,0 +1,63 @@
+import ArgumentParser
+import Configuration
+import FleetRules
+import Glibc
+import Store
+import Threads
+
+/// `fleetwire audit`: who did what to an order or a route, and when; beside a running gateway or without one.
+struct Audit: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print who did what to an order or a route, and when, oldest first.")
+
+    @OptionGroup var configuration: ConfigurationOption
+
+    @Option(help: "The order's code.")
+    var order: String?
+
+    @Option(help: "The route's id.")
+    var route: String?
+
+    func validate() throws {
+        guard (order == nil) != (route == nil) else { throw ValidationError("Expected either --order CODE or --route ID") }
+    }
+
+    func run() throws {
+        let settings = try configuration.load()
+        let subject: AuditEntry.Subject = order.map { .order($0) } ?? .route(route ?? "")
+        do throws(StoreError) {
+            var count = 0
+            try AuditTrail(path: settings.store.path).entries(of: subject) { entry in
+                count += 1
+                print(Self.line(entry))
+            }
+            if count == 0 { StandardError.print("fleetwire: nothing is recorded of \(order ?? route ?? "")") }
+        } catch {
+            StandardError.print("fleetwire: cannot \(error)")
+            throw ExitCode.failure
+        }
+    }
+
+    /// Time, who, what, from where to where, why, and what ties it to the request. What people wrote is quoted: it may hold
+    /// anything, and a terminal would believe it.
+    private static func line(_ entry: AuditEntry) -> String {
+        var parts = [Clock.iso8601(milliseconds: entry.at), quoted(entry.actor), entry.action]
+        if let after = entry.after {
+            parts.append("\(entry.before.map(text) ?? "new") -> \(text(after))")
+        }
+        if let reason = entry.reason { parts.append("reason \(reason.debugDescription)") }
+        if let details = entry.details { parts.append(quoted(String(decoding: details, as: UTF8.self))) }
+        parts.append("(\(entry.correlationID))")
+        return parts.joined(separator: "  ")
+    }
+
+    private static func text(_ standing: AuditEntry.Standing) -> String {
+        standing.driverID.map { "\(standing.status.rawValue) by \($0)" } ?? standing.status.rawValue
+    }
+
+    /// As it is when it is plain, else with escapes.
+    private static func quoted(_ text: String) -> String {
+        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control && $0.properties.generalCategory != .format }
+            ? text : text.debugDescription
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import Configuration
+import FleetRules
+import Glibc
+import Tokens
+
+/// `fleetwire token`: a token for development, signed with the configured secret.
+struct MintToken: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token", abstract: "Print a token for development, signed with auth.jwt.secret (HS256).",
+        discussion: "For example: curl -H \"Authorization: Bearer $(fleetwire token --role admin --subject ann)\" …")
+
+    @OptionGroup var configuration: ConfigurationOption
+
+    @Option(help: "driver, admin, customer or ops.")
+    var role: String
+
+    @Option(help: "Whose token it is: a driver's or customer's id, an admin's name.")
+    var subject: String
+
+    @Option(help: "How long it is good for: a number with s, m, h or d.")
+    var ttl = "1h"
+
+    @Option(help: "A name to show to others.")
+    var name: String?
+
+    @Option(help: "Of a customer: the reference of a booking he may follow; may be given several times.")
+    var booking: [String] = []
+
+    func run() throws {
+        let settings = try configuration.load()
+        guard let role = Role(anyCase: role) else {
+            throw ValidationError("Expected --role to be driver, admin, customer or ops, found \(role)")
+        }
+        guard role.accepts(id: subject) else {
+            throw ValidationError("Expected --subject to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found \(subject)")
+        }
+        guard let seconds = Self.seconds(ttl) else {
+            throw ValidationError("Expected --ttl such as 90s, 15m, 1h or 7d, found \(ttl)")
+        }
+        guard let issuer = settings.auth.jwt.first(where: { !$0.secret.isEmpty }) else {
+            StandardError.print(
+                "fleetwire: \(self.configuration.file) has no auth.jwt.secret to sign with: tokens are made elsewhere")
+            throw ExitCode.failure
+        }
+        print(
+            TokenMint.token(
+                for: Identity(role: role, id: subject, name: name, bookings: booking), secret: issuer.secret,
+                issuer: issuer.issuer, audience: issuer.audience, issuedAt: Int64(time(nil)), lifetimeSeconds: seconds))
+    }
+
+    /// Seconds in `90s`, `15m`, `1h`, `7d`; nil for anything else.
+    private static func seconds(_ text: String) -> Int64? {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), (1...100_000).contains(count)
+        else {
+            return nil
+        }
+        return count * unit
+    }
+}

@@ -1,0 +1,59 @@
+import FleetRules
+import Testing
+
+@Suite struct NotificationRuleTests {
+    private static func rules(_ rules: [String: NotificationRules.Rule]) -> NotificationRules { NotificationRules(rules: rules) }
+    private static let hour = NotificationRules.Rule(lifetimeSeconds: 3600, collapsesByJob: false)
+    private static let minute = NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: true)
+
+    private func assigned(_ rules: [String: NotificationRules.Rule]) throws -> [Notification] {
+        var rulebook = Scene.rulebook()
+        let occasion = Scene.occasion(rules: Self.rules(rules))
+        return try rulebook.decide(Scene.orderDeed(.assign, driver: "42"), on: Scene.order(), occasion).notifications
+    }
+
+    @Test func whatHasNoRuleLivesADayAndSupersedesNothing() throws {
+        for told in try assigned([:]) {
+            #expect(told.createdAt == Scene.now && told.expiresAt == Scene.now + 86_400_000)
+            #expect(told.collapseKey == told.id)
+        }
+    }
+
+    @Test func theEventsRuleGoesBeforeItsTypes() throws {
+        let byType = try assigned(["new_job": Self.hour])
+        #expect(byType.map { $0.expiresAt - Scene.now } == [3_600_000, 3_600_000, 86_400_000])
+        let byEvent = try assigned(["new_job": Self.hour, "job-assigned": Self.minute, "job_update": Self.hour])
+        #expect(byEvent.map { $0.expiresAt - Scene.now } == [60_000, 60_000, 3_600_000])
+        #expect(byEvent.map(\.collapseKey) == ["order:ORD-1", "order:ORD-1", byEvent[2].id])
+    }
+
+    @Test func routesCollapseByRoute() throws {
+        var rulebook = Scene.rulebook()
+        let occasion = Scene.occasion(rules: Self.rules(["route_update": Self.minute]))
+        let told = try rulebook.decide(Scene.routeDeed(.cancel), on: Scene.route(), occasion).notifications
+        #expect(told.map(\.collapseKey) == ["route:R-1"])
+    }
+
+    @Test func cataloguedTypesAreRuledAsThemselves() throws {
+        var rulebook = Scene.rulebook()
+        func lifetime(_ type: String, _ rules: [String: NotificationRules.Rule]) throws -> Int64 {
+            let announcement = Announcement(type: type, audience: .everyDriver, data: Array("{}".utf8))
+            let told = try rulebook.announce(announcement, Scene.occasion(rules: Self.rules(rules))).notifications[0]
+            #expect(told.collapseKey == told.id)
+            return told.expiresAt - Scene.now
+        }
+        #expect(try lifetime("NEW_BATCH_AVAILABLE", ["NEW_BATCH_AVAILABLE": Self.hour]) == 3_600_000)
+        #expect(try lifetime("NEW_BATCH_AVAILABLE", ["job_update": Self.hour]) == 86_400_000)
+        #expect(try lifetime("driver_arrival", ["driver-arrival": Self.minute, "driver_arrival": Self.hour]) == 60_000)
+        #expect(try lifetime("job-assigned", ["new_job": Self.hour]) == 3_600_000)
+    }
+
+    @Test(arguments: [
+        ("job-assigned", "new_job"), ("route-assigned", "new_route"), ("route-cancelled", "route_update"),
+        ("drop-removed", "route_update"), ("route-unassigned", "route_update"), ("job-removed", "job_update"),
+        ("schedule-updated", "job_update"), ("driver-removed", "job_update"), ("driver-arrival", "driver_arrival"),
+    ])
+    func phonesKnowEventsByType(_ event: String, _ type: String) {
+        #expect(NotificationRules.type(ofEvent: event) == type)
+    }
+}

@@ -1,0 +1,24 @@
+/// What issuers publish: JWK sets and single keys, true or hostile.
+enum KeyDocuments {
+    static func set(_ keys: String...) -> [UInt8] { Array(("{\"keys\":[" + keys.joined(separator: ",") + "]}").utf8) }
+
+    static func rsa(
+        _ keyID: String?, modulus: String = TestKeys.rsaModulus, exponent: String = "AQAB", _ more: String = ""
+    ) -> String {
+        "{\"kty\":\"RSA\",\(kid(keyID))\"n\":\"\(modulus)\",\"e\":\"\(exponent)\"\(more)}"
+    }
+
+    static func p256(
+        _ keyID: String?, curve: String = "P-256", x: String = TestKeys.p256X, y: String = TestKeys.p256Y, _ more: String = ""
+    ) -> String {
+        "{\"kty\":\"EC\",\(kid(keyID))\"crv\":\"\(curve)\",\"x\":\"\(x)\",\"y\":\"\(y)\"\(more)}"
+    }
+
+    /// Firebase's form: PEM certificates by name.
+    static func certificates(_ pems: [(String, String)]) -> [UInt8] {
+        let members = pems.map { "\"\($0.0)\":\"\($0.1.split(separator: "\n").joined(separator: #"\n"#))\"" }
+        return Array(("{" + members.joined(separator: ",") + "}").utf8)
+    }
+
+    private static func kid(_ keyID: String?) -> String { keyID.map { "\"kid\":\"\($0)\"," } ?? "" }
+}
