@@ -7,11 +7,12 @@ PYTHON_READY := .build/python/.ready
 # Load generator and reference server for `make bench`: a folder with wsload.c and floor.c.
 BENCH_TOOLS ?= ../shared/bench
 SECONDS_PER_FUZZER ?= 10
+ROUNDS ?= 200
 SEEDS ?= 10000
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench sim fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench sim crash fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -44,6 +45,9 @@ bench: build ## Print the speed table; ARCHITECTURE.md has the last one.
 
 sim: build ## Many seeds of the simulation.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
+
+crash: build $(PYTHON_READY) ## Kill the gateway at random instants under load; nothing it answered may be lost.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS)
 
 conformance: ## Which points of the protocol have no test.
 	@dev/conformance

@@ -39,17 +39,25 @@ extension Hub {
 
     /// Whoever is at this connection has proved who he is to the authorization endpoint, and was given a signature. What it is
     /// worth is looked at again when he brings it, and whenever a job changes hands: a signature never goes stale.
-    mutating func vouch(for socket: SocketID, _ identity: Identity) {
+    mutating func vouch(for socket: SocketID, _ identity: Identity, _ effects: inout [Effect]) {
         guard isOpen(socket), !self[socket].identities.contains(identity) else { return }
-        if self[socket].identities.count >= Self.identitiesMax { disown(self[socket].identities.removeFirst(), socket) }
         self[socket].identities.append(identity)
         apps[self[socket].app].vouched[identity.key, default: []].append(socket)
+        guard self[socket].identities.count > Self.identitiesMax else { return }
+        let oldest = self[socket].identities.removeFirst()
+        disown(oldest, socket)
+        // A driver who is forgotten could not be sent away any more when he loses his job, so he goes now.
+        guard oldest.role == .driver else { return }
+        let jobs = apps[self[socket].app].jobs
+        let reason = "too many others were authorized on this connection since"
+        endSubscriptions(of: socket, because: reason, &effects) { jobs.holds(oldest.id, reference: $0) }
     }
 
-    /// Forgets what a connection has proved.
+    /// Forgets one of the times that somebody was vouched for: there may be others, with other names or bookings.
     mutating func disown(_ identity: Identity, _ socket: SocketID) {
         let app = self[socket].app
-        apps[app].vouched[identity.key]?.removeAll { $0 == socket }
+        guard let index = apps[app].vouched[identity.key]?.firstIndex(of: socket) else { return }
+        apps[app].vouched[identity.key]?.remove(at: index)
         if apps[app].vouched[identity.key]?.isEmpty == true { apps[app].vouched[identity.key] = nil }
     }
 
@@ -81,18 +89,26 @@ extension Hub {
         case .driver(let id): driverID = id
         case .nobody: driverID = nil
         }
-        guard let lost = apps[app].jobs.set(holding.code, reference: holding.reference, driverID: driverID),
-            let policy = apps[app].rules.policy
-        else { return }
+        guard let lost = apps[app].jobs.set(holding.code, reference: holding.reference, driverID: driverID) else { return }
         let key = Identity(role: .driver, id: lost.driverID).key
         for socket in apps[app].users.connections(of: key) + (apps[app].vouched[key] ?? []) {
-            for membership in self[socket].memberships {
-                let channel = channels[membership.slot].name
-                guard policy.reference(of: channel) == lost.reference, !hasRight(socket, to: channel) else { continue }
-                self[socket].memberships.removeAll { $0.slot == membership.slot }
-                leave(membership, socket, &effects)
-                refuse(socket, "Your subscription to \(channel.text) has ended: the job went to another", &effects)
+            endSubscriptions(of: socket, because: "the job went to another", &effects) { $0 == lost.reference }
+        }
+    }
+
+    /// Ends a connection's subscriptions to channels of jobs that are lost, unless somebody at it still has a right to them.
+    private mutating func endSubscriptions(
+        of socket: SocketID, because reason: String, _ effects: inout [Effect], where isLost: (_ reference: String) -> Bool
+    ) {
+        guard let policy = apps[self[socket].app].rules.policy else { return }
+        for membership in self[socket].memberships {
+            let channel = channels[membership.slot].name
+            guard let reference = policy.reference(of: channel), isLost(reference), !hasRight(socket, to: channel) else {
+                continue
             }
+            self[socket].memberships.removeAll { $0.slot == membership.slot }
+            leave(membership, socket, &effects)
+            refuse(socket, "Your subscription to \(channel.text) has ended: \(reason)", &effects)
         }
     }
 
@@ -104,9 +120,12 @@ extension Hub {
 }
 
 extension Identity {
-    /// Of a user who is signed in as `role:id`, as our own sign-in endpoint has it; nil for others.
+    /// Of a user who is signed in as `role:id`, as our own sign-in endpoint has it; nil for others, and for what only looks
+    /// like an id: `driver:` with a Kelvin sign is not the driver K.
     init?(_ user: SignedInUser) {
-        guard let colon = user.id.firstIndex(of: ":"), let role = Role(rawValue: String(user.id[..<colon])) else { return nil }
-        self.init(role: role, id: String(user.id[colon...].dropFirst()), bookings: user.bookings)
+        guard let colon = user.id.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let id = String(user.id[colon...].dropFirst())
+        guard let role = Role(rawValue: String(user.id[..<colon])), role.accepts(id: id) else { return nil }
+        self.init(role: role, id: id, bookings: user.bookings)
     }
 }

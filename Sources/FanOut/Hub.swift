@@ -76,7 +76,7 @@ package struct Hub {
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender, &effects) }
         case .terminate(let userID, let app): terminate(userID, app, &effects)
-        case .vouch(let socket, let identity): vouch(for: socket, identity)
+        case .vouch(let socket, let identity): vouch(for: socket, identity, &effects)
         case .holding(let holding, let app): note(holding, app, &effects)
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)

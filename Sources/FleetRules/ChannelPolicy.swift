@@ -89,12 +89,17 @@ package struct ChannelPolicy: Equatable, Sendable {
     /// reaches the subscribers of both, each under its own name. Nil for channels that no pattern names, and for forms that
     /// cannot be mirrored: what is encrypted is meant for nobody else, and presence channels are about who is on them.
     package func twin(of channel: ChannelName) -> ChannelName? {
+        guard match(channel) != nil else { return nil }
         switch channel.access {
-        case .open where match(channel) != nil: ChannelName("private-" + channel.text, lengthMax: Self.twinLengthMax)
-        case .signed where match(channel) != nil:
-            ChannelName(String(channel.text.dropFirst("private-".count)), lengthMax: Self.twinLengthMax)
-        default: nil
+        case .open: return Self.name("private-" + channel.text, .signed)
+        case .signed: return Self.name(String(channel.text.dropFirst("private-".count)), .open)
+        case .encrypted, .presence, .user: return nil
         }
+    }
+
+    /// The name, if it is one of its kind: `private-` makes an encrypted channel of `encrypted-x`.
+    private static func name(_ text: String, _ access: ChannelName.Access) -> ChannelName? {
+        ChannelName(text, lengthMax: twinLengthMax).flatMap { $0.access == access ? $0 : nil }
     }
 
     /// Longer than any name that can be subscribed to: a name at its limit simply has nobody on its twin.

@@ -1,6 +1,6 @@
 /// What happens to a route, with all that its events say of it.
 enum RouteHappening: Equatable {
-    case assigned(to: String, name: String?, insteadOf: String?)
+    case assigned(to: String, name: String?, insteadOf: String?, reason: String?)
     case unassigned(from: String, reason: String?)
     case cancelled(driver: String?, reason: String?)
     case dropRemoved(String, driver: String?, reason: String?)
@@ -15,12 +15,12 @@ extension RouteHappening {
         let ids: EventFields = ["routeId": .text(route.id), "routeNumber": .text(route.routeNumber)]
         let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))
         switch self {
-        case .assigned(let driver, let name, let former):
+        case .assigned(let driver, let name, let former, let reason):
             return (former.map { [unassigned($0, route, ids)] } ?? []) + [
                 EventDraft(
                     .driver(driver), "route-assigned",
                     ids + route.counts + ["message": "New route assigned to you"]),
-                assigned(driver, name, ids),
+                assigned(driver, name, reason, ids),
             ]
 
         case .unassigned(let driver, let reason):
@@ -47,7 +47,7 @@ extension RouteHappening {
             ]
 
         case .claimed(let driver, let name):
-            return [assigned(driver, name, ids)] + Self.accepted(by: driver, name: name).events(of: route, at: milliseconds)
+            return [assigned(driver, name, nil, ids)] + Self.accepted(by: driver, name: name).events(of: route, at: milliseconds)
 
         case .accepted(let driver, let name):
             return [
@@ -59,8 +59,10 @@ extension RouteHappening {
         }
     }
 
-    private func assigned(_ driver: String, _ name: String?, _ ids: EventFields) -> EventDraft {
-        EventDraft(.admin, "route-assigned", ids + ["driverId": .text(driver), "driverName": .text(name)])
+    private func assigned(_ driver: String, _ name: String?, _ reason: String?, _ ids: EventFields) -> EventDraft {
+        EventDraft(
+            .admin, "route-assigned",
+            ids + ["driverId": .text(driver), "driverName": .text(name), "reason": .text(reason)])
     }
 
     private func unassigned(_ driver: String, _ route: Route, _ ids: EventFields) -> EventDraft {

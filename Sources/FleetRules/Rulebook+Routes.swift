@@ -51,7 +51,7 @@ extension RouteDeed {
             route.status = .assigned
             return (
                 former == nil ? "Driver assigned" : "Driver reassigned",
-                .assigned(to: new, name: driverName, insteadOf: former)
+                .assigned(to: new, name: driverName, insteadOf: former, reason: reason)
             )
 
         case .unassign:

@@ -50,6 +50,7 @@ package struct Service {
         }
         self.blueprint = blueprint
         blueprint.board.setReady(true)
+        settings.warn(in: log)
         log.info(
             "listening",
             ["host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count)])

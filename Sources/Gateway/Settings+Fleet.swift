@@ -1,5 +1,6 @@
 import Configuration
 import FleetRules
+import Observability
 import Tokens
 
 /// From what the operator wrote to what the modules understand.
@@ -13,6 +14,33 @@ extension Settings.Auth {
                     projectID: firebase.projectID, certificatesURL: firebase.certificatesURL, role: Role(firebase.role)))
         }
         return issuers
+    }
+}
+
+extension Settings {
+    /// Why an issuer's key cannot be used, which reading the configuration alone does not show; nil when all can.
+    package var keyProblem: String? {
+        do throws(TokenIssuerError) {
+            _ = try TokenVerifier(issuers: auth.issuers, ring: KeyRing(issuers: auth.issuers))
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+}
+
+extension Settings {
+    /// Says what works and had better not stay so.
+    func warn(in log: Observability.Log) {
+        for rule in channels where rule.access == .open {
+            log.warning(
+                "open_fleet_channel",
+                ["pattern": .text(rule.pattern), "meaning": "anybody may subscribe to it: choose another access once all apps sign"])
+        }
+        for issuer in auth.jwt where issuer.isEnabled && !issuer.secret.isEmpty && issuer.secret.utf8.count < 32 {
+            log.warning(
+                "short_token_secret", ["issuer": .text(issuer.issuer), "meaning": "a secret below 32 bytes can be guessed"])
+        }
     }
 }
 

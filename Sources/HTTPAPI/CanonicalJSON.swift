@@ -13,12 +13,13 @@ enum CanonicalJSON {
     private static func write(_ value: JSONSlice, to json: inout JSONWriter) throws {
         switch value.kind {
         case .object:
-            var members: [String: JSONSlice] = [:]
-            try JSONReader.object(value.raw) { key, member in members[key.string ?? ""] = member }
+            // By bytes: Swift's == on texts takes a Kelvin sign for a K, and so one member for another.
+            var members: [[UInt8]: JSONSlice] = [:]
+            try JSONReader.object(value.raw) { key, member in members[Array((key.string ?? "").utf8)] = member }
             json.raw("{")
-            for (index, member) in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }).enumerated() {
+            for (index, member) in members.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }).enumerated() {
                 if index > 0 { json.raw(",") }
-                json.string(member.key)
+                json.string(utf8: member.key)
                 json.raw(":")
                 try write(member.value, to: &json)
             }
@@ -42,21 +43,19 @@ enum CanonicalJSON {
     private static func number(_ text: UnsafeRawBufferPointer) -> [UInt8] {
         let isNegative = text.first == UInt8(ascii: "-")
         let mantissa = text.dropFirst(isNegative ? 1 : 0).prefix { $0 | 0x20 != UInt8(ascii: "e") }
-        let written = text.dropFirst((isNegative ? 1 : 0) + mantissa.count + 1)
-        // An exponent beyond all bounds is left as it is: it is some value, and nobody's size of one.
-        guard var exponent = written.isEmpty ? 0 : Int(String(decoding: written, as: UTF8.self)), exponent.magnitude < 1 << 40
-        else {
-            return Array(text)
-        }
-        let point = mantissa.firstIndex(of: UInt8(ascii: "."))
-        exponent -= point.map { mantissa.endIndex - $0 - 1 } ?? 0
         var digits = mantissa.filter { $0 != UInt8(ascii: ".") }
+        var zeros = 0
         while digits.last == UInt8(ascii: "0") {
             digits.removeLast()
-            exponent += 1
+            zeros += 1
         }
         digits = Array(digits.drop { $0 == UInt8(ascii: "0") })
         guard !digits.isEmpty else { return Array("0".utf8) }
-        return (isNegative ? Array("-".utf8) : []) + digits + Array("e\(exponent)".utf8)
+        let written = text.dropFirst((isNegative ? 1 : 0) + mantissa.count + 1)
+        // An exponent beyond all bounds is left as it is: it is some value, and nobody's size of one.
+        guard let exponent = written.isEmpty ? 0 : Int(String(decoding: written, as: UTF8.self)), exponent.magnitude < 1 << 62
+        else { return Array(text) }
+        let decimals = mantissa.firstIndex(of: UInt8(ascii: ".")).map { mantissa.endIndex - $0 - 1 } ?? 0
+        return (isNegative ? Array("-".utf8) : []) + digits + Array("e\(exponent - decimals + zeros)".utf8)
     }
 }

@@ -24,6 +24,8 @@ struct FleetBody {
     func text(_ name: String) throws(APIError) -> Change<String> {
         try change(name) { value throws(APIError) in
             guard let text = value.string else { throw APIError(400, "Expected \(name) to be a string") }
+            // PostgreSQL has no such texts, and no honest client sends one.
+            guard !text.utf8.contains(0) else { throw APIError(400, "Expected \(name) to hold no NUL") }
             return text
         }
     }

@@ -89,6 +89,9 @@ enum FleetEndpoint {
         }
     }
 
+    /// Who may see what the node does.
+    static let opsRoles: [Role] = [.admin, .ops]
+
     /// Who may come near a group of paths, whether or not there is anything at this one; nil: everybody with a token.
     static func roles(for path: [Substring]) -> [Role]? {
         guard path.first == "api" else { return nil }
@@ -96,7 +99,7 @@ enum FleetEndpoint {
         case "admin": [.admin]
         case "driver": [.driver]
         case "customer": [.customer]
-        case "ops": [.admin, .ops]
+        case "ops": opsRoles
         default: nil
         }
     }

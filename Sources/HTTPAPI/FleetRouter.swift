@@ -144,24 +144,41 @@ package struct FleetRouter {
 
     private func repetition(_ request: HTTPRequest, _ body: FleetBody) throws(APIError) -> Command.Repetition? {
         let inBody = try body.text("idempotencyKey").value
-        guard let key = request.field(.idempotencyKey) ?? inBody else { return nil }
+        let inHead = request.field(.idempotencyKey)
+        guard let key = inHead ?? inBody else { return nil }
         guard (1...255).contains(key.unicodeScalars.count) else {
-            throw APIError(400, "Expected Idempotency-Key to have 1 to 255 characters")
+            throw APIError(400, "Expected \(inHead == nil ? "idempotencyKey" : "Idempotency-Key") to have 1 to 255 characters")
         }
         var text = Array("\(request.method.rawValue)\n\(request.path)\n".utf8)
-        if !request.body.isEmpty { text += try APIError.wrappingJSON { try CanonicalJSON.bytes(of: request.body) } }
+        if request.body.isEmpty {
+            text += "{}".utf8  // which an absent body is
+        } else {
+            text += try APIError.wrappingJSON { try CanonicalJSON.bytes(of: request.body) }
+        }
         return Command.Repetition(key: key, digest: SHA256.digest(of: text))
     }
 
     // MARK: Ops
 
-    /// Whether this is for `/api/ops/*` and the metrics token opens it; without one, this machine may look, unless a proxy in
-    /// front only makes it seem so.
+    /// Lets the metrics be seen by whoever may see `/api/ops/*` by his token; nil when it is none.
+    func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> Outcome? {
+        guard let verdict = try? authenticator.verdict(on: request, now: now) else { return nil }
+        switch verdict {
+        case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
+        case .identity(let identity):
+            guard FleetEndpoint.opsRoles.contains(identity.role) else {
+                throw APIError(403, "Only admin or ops may see this: the token's role is \(identity.role.rawValue)")
+            }
+            return .metrics
+        }
+    }
+
+    /// Whether this is for `/api/ops/*` and the metrics token opens it; without one, this machine may look.
     private func isOpsAllowed(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
         guard path.first == "api", path.dropFirst().first == "ops" else { return false }
         if let authorization = request.authorization {
             return !metricsToken.isEmpty && ConstantTime.equal(authorization, "Bearer " + metricsToken)
         }
-        return metricsToken.isEmpty && request.isLoopback && request.field(.forwarded) == nil && request.field(.cookie) == nil
+        return metricsToken.isEmpty && request.isLoopback && request.field(.cookie) == nil
     }
 }

@@ -16,8 +16,6 @@ package struct HTTPRequest {
     /// The header fields that matter here. They are looked up when asked for: most requests need one or none.
     package enum Field: CaseIterable, Sendable {
         case authorization, contentType, cookie, host, idempotencyKey, ifMatch, origin
-        /// Whom a proxy in front speaks for: `X-Forwarded-For`, else `Forwarded`.
-        case forwarded
     }
 
     package let method: Method
@@ -29,16 +27,19 @@ package struct HTTPRequest {
     package let field: (Field) -> String?
     /// What ties it to all that comes of it: 1 to 128 printable ASCII characters.
     package let correlationID: String
-    /// Whether the peer is this machine.
+    /// Whether the peer is this machine, and no proxy that speaks for others.
     package let isLoopback: Bool
     package let body: UnsafeRawBufferPointer
+    /// Whether nothing was said of a body's length where one may be expected: there is none.
+    package let isLengthMissing: Bool
     /// Nil, or how many bytes a body may have when this one has more and was not read.
     package let bodyBytesMax: Int?
 
     package init(
         method: Method, path: String, query: [(name: String, value: String)] = [],
         field: @escaping (Field) -> String? = { _ in nil }, correlationID: String = "", isLoopback: Bool = false,
-        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), bodyBytesMax: Int? = nil
+        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isLengthMissing: Bool = false,
+        bodyBytesMax: Int? = nil
     ) {
         self.method = method
         self.path = path
@@ -47,6 +48,7 @@ package struct HTTPRequest {
         self.correlationID = correlationID
         self.isLoopback = isLoopback
         self.body = body
+        self.isLengthMissing = isLengthMissing
         self.bodyBytesMax = bodyBytesMax
     }
 

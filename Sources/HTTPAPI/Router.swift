@@ -74,13 +74,14 @@ package struct Router {
         guard request.path.hasPrefix("/") else { throw Self.unknown(request) }
         let path = Self.split(request.path)
         if Envelope(path) != nil { return try fleet.outcome(of: request, path, now: now) }
+        if request.isLengthMissing { throw APIError(411, "Content-Length is required") }
         if let most = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(most) bytes)") }
         switch (path.count, path.first) {
         case (1, "healthz"): return refusalUnlessGet(request) ?? .answer(.text(200, "ok"))
         case (1, "readyz"): return refusalUnlessGet(request) ?? .readiness
         case (1, "metrics"):
             if let refusal = refusalUnlessGet(request) { return refusal }
-            return try metrics(request)
+            return try metrics(request, now)
         case (2, "app"):
             return .answer(
                 .text(426, "This is a WebSocket endpoint", headers: ["Upgrade": "websocket", "Connection": "Upgrade"]))
@@ -182,17 +183,17 @@ package struct Router {
 
     // MARK: The rest
 
-    private func metrics(_ request: HTTPRequest) throws(APIError) -> Outcome {
-        if metricsToken.isEmpty {
-            guard request.isLoopback else { throw APIError(403, "Metrics are served to this machine only: set metrics.token") }
-        } else {
-            let given = request.authorization ?? ""
-            guard ConstantTime.equal(given, "Bearer " + metricsToken) else {
-                let text = "Expected Authorization: Bearer with the token of metrics.token"
-                throw APIError(401, text, headers: ["WWW-Authenticate": "Bearer"])
-            }
+    /// For whoever has the metrics token, or a token of his own as admin or ops; without a metrics token, for this machine, too.
+    private func metrics(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
+        if metricsToken.isEmpty, request.isLoopback { return .metrics }
+        if let authorization = request.authorization {
+            if !metricsToken.isEmpty, ConstantTime.equal(authorization, "Bearer " + metricsToken) { return .metrics }
+            if let outcome = try fleet.metrics(request, now: now) { return outcome }
         }
-        return .metrics
+        guard !metricsToken.isEmpty else { throw APIError(403, "Metrics are served to this machine only: set metrics.token") }
+        throw APIError(
+            401, "Expected Authorization: Bearer with the token of metrics.token, or an admin's or ops' JWT",
+            headers: ["WWW-Authenticate": "Bearer"])
     }
 
     /// The refusal of anything but GET and HEAD; nil for these.

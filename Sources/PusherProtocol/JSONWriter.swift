@@ -7,32 +7,54 @@ package struct JSONWriter {
     /// JSON that is right as it stands: punctuation, literals, a value another writer made.
     package mutating func raw(_ json: StaticString) { json.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
-    package mutating func raw(_ json: some Sequence<UInt8>) { bytes.append(contentsOf: json) }
+    package mutating func raw(_ json: [UInt8]) { bytes.append(contentsOf: json) }
+
+    package mutating func raw(_ json: UnsafeRawBufferPointer) { bytes.append(contentsOf: json) }
+
+    package mutating func raw(_ json: String.UTF8View) { bytes.append(contentsOf: json) }
 
     package mutating func integer(_ value: some BinaryInteger) { bytes.append(contentsOf: String(value).utf8) }
 
     /// A string with its quotes, escaped as RFC 8259 section 7 demands and no further.
-    package mutating func string(_ text: some StringProtocol) { string(utf8: text.utf8) }
+    package mutating func string(_ text: String) {
+        var text = text
+        text.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
+    }
 
     /// The same for text that is at hand as UTF-8.
-    package mutating func string(utf8 text: some Sequence<UInt8>) {
+    package mutating func string(utf8 text: [UInt8]) { text.withUnsafeBytes { string(utf8: $0) } }
+
+    // Not generic over sequences: callers are in other modules, where nothing would be specialised.
+    package mutating func string(utf8 text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0x0A: raw(#"\n"#)
-            case 0x0D: raw(#"\r"#)
-            case 0x09: raw(#"\t"#)
-            case 0..<0x20:
-                raw(#"\u00"#)
-                bytes.append(Self.hexDigits[Int(byte >> 4)])
-                bytes.append(Self.hexDigits[Int(byte & 15)])
-            default: bytes.append(byte)
-            }
+        var start = 0
+        // What needs no escape is copied in one go, and nearly everything is that.
+        for index in text.indices where Self.needsEscape(text[index]) {
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[start..<index]))
+            escape(text[index])
+            start = index + 1
         }
+        bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[start...]))
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        case 0x0A: raw(#"\n"#)
+        case 0x0D: raw(#"\r"#)
+        case 0x09: raw(#"\t"#)
+        default:
+            raw(#"\u00"#)
+            bytes.append(Self.hexDigits[Int(byte >> 4)])
+            bytes.append(Self.hexDigits[Int(byte & 15)])
+        }
     }
 
     private static let hexDigits = Array("0123456789abcdef".utf8)

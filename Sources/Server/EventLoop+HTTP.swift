@@ -15,7 +15,7 @@ extension EventLoop {
             return -1
         }
         // Who may not do it anyway hears that first: the owner answers without the body.
-        guard head.bodyBytesMax == nil else { return answer(head, [], wsi) }
+        guard head.bodyBytesMax == nil, !head.isLengthMissing else { return answer(head, [], wsi) }
         // A POST with a Content-Length of 0 is completed by the library's own call.
         guard head.contentLength > 0 || head.method == .post else { return answer(head, [], wsi) }
         if head.expectsContinue, head.contentLength > 0 {
@@ -58,7 +58,8 @@ extension EventLoop {
     private func answer(_ head: RequestHead, _ body: [UInt8], _ wsi: OpaquePointer) -> Int32 {
         let query = Header.query(wsi)
         let correlationID = correlationIDs.id(of: wsi)
-        let isUnread = head.bodyBytesMax != nil
+        // The library would wait for a body that nobody announced, for ever.
+        let isUnread = head.bodyBytesMax != nil || head.isLengthMissing
         let exchange = ExchangeTable.Exchange(
             wsi: wsi, withoutBody: head.method == .head,
             isLast: isUnread || drain != nil || Self.asksToClose(Header.text(WSI_TOKEN_CONNECTION, wsi)),
@@ -67,11 +68,14 @@ extension EventLoop {
         tally.requests += 1
         tally.requestBytes += body.count
         let isLoopback = Word(of: wsi).isLoopback
+        // A proxy in front makes everybody seem to be on this machine.
+        let isFromThisMachine = isLoopback && !options.isBehindProxy && Header.length(WSI_TOKEN_X_FORWARDED_FOR, wsi) == 0
         let response = body.withUnsafeBytes { bytes in
             owner.answer(
                 HTTPRequest(
                     method: head.method, path: head.path, query: query, field: { Header.field($0, wsi) },
-                    correlationID: correlationID, isLoopback: isLoopback, body: bytes, bodyBytesMax: head.bodyBytesMax), id)
+                    correlationID: correlationID, isLoopback: isFromThisMachine, body: bytes, isLengthMissing: head.isLengthMissing,
+                    bodyBytesMax: head.bodyBytesMax), id)
         }
         guard let response else {
             // Nothing is read meanwhile: the library would take a pipelined request for more of this one's body.

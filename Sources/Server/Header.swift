@@ -33,7 +33,6 @@ enum Header {
         case .authorization: text(WSI_TOKEN_HTTP_AUTHORIZATION, wsi)
         case .contentType: text(WSI_TOKEN_HTTP_CONTENT_TYPE, wsi)
         case .cookie: text(WSI_TOKEN_HTTP_COOKIE, wsi)
-        case .forwarded: custom("x-forwarded-for:", wsi) ?? custom("forwarded:", wsi)
         case .host: text(WSI_TOKEN_HOST, wsi)
         case .idempotencyKey: custom("idempotency-key:", wsi)
         case .ifMatch: text(WSI_TOKEN_HTTP_IF_MATCH, wsi)

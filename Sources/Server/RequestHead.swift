@@ -14,6 +14,8 @@ struct RequestHead {
     /// The body's length as announced; 0 when there is none.
     let contentLength: Int
     let expectsContinue: Bool
+    /// Whether a method that has a body does not say how long it is: there can be none, and the connection ends with the answer.
+    let isLengthMissing: Bool
     /// What a body may have when the announced one has more.
     let bodyBytesMax: Int?
 
@@ -37,16 +39,15 @@ struct RequestHead {
         guard Header.length(WSI_TOKEN_HTTP_TRANSFER_ENCODING, wsi) == 0 else {
             throw Refusal(411, "Transfer-Encoding is not supported: send a Content-Length")
         }
-        contentLength = try Self.contentLength(wsi, isRequired: method == .post || method == .put || method == .patch)
+        let announced = try Self.contentLength(wsi)
+        contentLength = announced ?? 0
+        isLengthMissing = announced == nil && (method == .post || method == .put || method == .patch)
         self.bodyBytesMax = contentLength > bodyBytesMax ? bodyBytesMax : nil
         expectsContinue = Header.text(WSI_TOKEN_HTTP_EXPECT, wsi)?.lowercased() == "100-continue"
     }
 
-    private static func contentLength(_ wsi: OpaquePointer, isRequired: Bool) throws(Refusal) -> Int {
-        guard let text = Header.text(WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) else {
-            if isRequired { throw Refusal(411, "Content-Length is required") }
-            return 0
-        }
+    private static func contentLength(_ wsi: OpaquePointer) throws(Refusal) -> Int? {
+        guard let text = Header.text(WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) else { return nil }
         guard Header.fragment(1, of: WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) == nil,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let length = Int(text)
         else { throw Refusal(400, "Invalid Content-Length: expected it once, in digits") }

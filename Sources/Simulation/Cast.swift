@@ -12,10 +12,11 @@ struct Cast {
     ]
     private static let numbers: Set = ["1", "10", "-7", "1.0", "12345678901234567890"]
 
-    init(using dice: inout Dice) {
+    /// - Parameter others: users besides those that are known.
+    init(with others: [String], using dice: inout Dice) {
         let count = dice.within(1...6)
         let first = dice.below(Self.known.count)
-        users = (0..<count).map { Self.known[(first + $0) % Self.known.count] }
+        users = others + (0..<count).map { Self.known[(first + $0) % Self.known.count] }
     }
 
     /// A connection's subscription to a channel, on presence channels as one of the users; nil when it may not have it.
@@ -29,13 +30,15 @@ struct Cast {
     }
 
     /// One of the users, as a connection signs in.
-    func user(on socket: SocketID, using dice: inout Dice) -> SignedInUser? {
-        guard let id = dice.pick(users) else { return nil }
+    /// - Parameter id: which of them; nil: any.
+    func user(_ id: String? = nil, on socket: SocketID, using dice: inout Dice) -> SignedInUser? {
+        guard let id = id ?? dice.pick(users) else { return nil }
         var json = JSONWriter()
         json.raw(#"{"id":"#)
         json.string(id)
         writeInfo(to: &json, using: &dice)
         writeWatchlist(to: &json, using: &dice)
+        if id.contains(":") { writeBookings(to: &json, using: &dice) }
         json.raw("}")
         let request = SigninRequest(auth: "key:signature", userData: String(decoding: json.bytes, as: UTF8.self))
         return try? request.user(on: socket, key: "key", limits: Limits()) { _, _ in true }
@@ -57,6 +60,16 @@ struct Cast {
         json.raw(#","user_info":{"n":"#)
         json.integer(dice.below(1_000))
         json.raw(#","text":"\"\u00e9\\" }"#)
+    }
+
+    /// Of people of the fleet; only customers' count.
+    private func writeBookings(to json: inout JSONWriter, using dice: inout Dice) {
+        json.raw(#","bookings":["#)
+        for (index, reference) in Fleet.references.filter({ _ in dice.chance(percent: 40) }).enumerated() {
+            if index > 0 { json.raw(",") }
+            json.string(reference)
+        }
+        json.raw("]")
     }
 
     /// Some watch nobody, some themselves, some somebody twice, a few too many.

@@ -19,6 +19,7 @@ struct Checkers {
 
     private var receipts: [SocketID: Receipt] = [:]
     private var batch = 0
+    var custody = Custody()
 
     mutating func opened(_ socket: SocketID) { receipts[socket] = Receipt() }
 

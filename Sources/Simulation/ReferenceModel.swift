@@ -1,4 +1,5 @@
 import FanOut
+import FleetRules
 import PusherProtocol
 
 /// What the hub and the loops together must do, written so that it is plainly right: no loops, no slots, no batches.
@@ -27,6 +28,8 @@ struct ReferenceModel {
     }
 
     let rules: [AppRules]
+    /// By application: what its policy is made of, if it has one.
+    let fleetRules: [[ChannelPolicy.Rule]?]
     /// Open connections only. Its order must not reach anything.
     private(set) var connections: [SocketID: Connection] = [:]
     /// All that each connection, open or closed, must receive, in order.
@@ -42,9 +45,18 @@ struct ReferenceModel {
     /// Large channels that have not heard yet how many they are.
     private var uncounted: [Place] = []
     private var nextCounting: Int64 = 0
+    /// Open orders that somebody has.
+    var jobs: [Job] = []
+    /// Who was vouched for at which open connection, the oldest first, and at most four at one.
+    var vouchings: [(socket: SocketID, identity: Identity)] = []
+    /// Open connections that are signed in, in the order of signing in.
+    private(set) var signins: [SocketID] = []
+    /// Subscriptions that were ended because a job was lost.
+    var endings = 0
 
-    init(_ rules: [AppRules]) {
+    init(_ rules: [AppRules], fleetRules: [[ChannelPolicy.Rule]?]) {
         self.rules = rules
+        self.fleetRules = fleetRules
         kept = rules.map { KeptEvents(bytesMax: $0.limits.cacheBytes) }
     }
 
@@ -62,7 +74,8 @@ struct ReferenceModel {
         case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
         case .closed(let socket): close(socket)
         case .tick(let time): tick(time)
-        case .vouch, .holding: break
+        case .vouch(let socket, let identity): vouch(socket, identity)
+        case .holding(let holding, let app): hold(holding, app)
         }
     }
 
@@ -73,6 +86,7 @@ struct ReferenceModel {
         let place = Place(app: connection.app, channel: grant.channel)
         let isKnown = members[place, default: []].contains { $0.id == grant.member?.id }
         let limits = rules[place.app].limits
+        if let objection = objection(to: socket, place) { return refuse(socket, objection, code: 4009) }
         if connection.subscriptions.contains(where: { $0.channel == grant.channel }) {
             return refuse(socket, "Existing subscription to channel \(grant.channel.text)")
         }
@@ -108,7 +122,7 @@ struct ReferenceModel {
         }
     }
 
-    private mutating func leave(_ socket: SocketID, _ channel: ChannelName) {
+    mutating func leave(_ socket: SocketID, _ channel: ChannelName) {
         guard let connection = connections[socket] else { return }
         let place = Place(app: connection.app, channel: channel)
         let left = connection.subscriptions.first { $0.channel == channel }
@@ -124,6 +138,8 @@ struct ReferenceModel {
         guard let connection = connections[socket] else { return }
         for subscription in connection.subscriptions { leave(socket, subscription.channel) }
         connections[socket] = nil
+        vouchings.removeAll { $0.socket == socket }
+        signins.removeAll { $0 == socket }
         if let id = connection.user?.id, signedIn(as: id, connection.app).isEmpty {
             for watcher in watchers(of: id, connection.app) {
                 tell(watcher, ServerMessage.watchlistEvents(online: [], offline: [id]))
@@ -145,7 +161,12 @@ struct ReferenceModel {
             return refuse(socket, text)
         }
         let frame = ServerMessage.clientEvent(event, channel: channel, userID: own.member?.id)
-        tellAll(Place(app: connection.app, channel: channel), except: socket, frame)
+        let place = Place(app: connection.app, channel: channel)
+        tellAll(place, except: socket, frame)
+        if let twin = twin(of: place) {
+            let mirrored = ServerMessage.clientEvent(event, channel: twin, userID: nil)
+            tellAll(Place(app: connection.app, channel: twin), except: socket, mirrored)
+        }
     }
 
     // MARK: Users
@@ -157,6 +178,7 @@ struct ReferenceModel {
         }
         let wasOnline = !signedIn(as: user.id, connection.app).isEmpty
         connections[socket]?.user = user
+        signins.append(socket)
         tell(socket, ServerMessage.signinSuccess(user))
         if user.isWatchlistCut {
             refuse(socket, "The watchlist exceeds the allowed maximum: its first 100 users are watched", code: 4302)
@@ -212,7 +234,7 @@ struct ReferenceModel {
         for socket in subscribers(of: place) where socket != sender { tell(socket, frame) }
     }
 
-    private mutating func refuse(_ socket: SocketID, _ text: String, code: Int? = nil) {
+    mutating func refuse(_ socket: SocketID, _ text: String, code: Int? = nil) {
         tell(socket, ServerMessage.error(ProtocolError(text, code: code)))
     }
 

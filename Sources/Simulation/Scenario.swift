@@ -1,4 +1,5 @@
 import FanOut
+import FleetRules
 import PusherProtocol
 
 /// What a seed decides before the first step: the size of its world, and which actions it likes.
@@ -11,6 +12,7 @@ struct Scenario {
         case clientEvent, clientEventFromOutside
         case signin, signinAgain, terminate
         case tick, tickFar
+        case vouch, claim, hand, end, publishToTwins
         case speakAfterClose
         case drain, drainPartly, flush, settle
     }
@@ -22,6 +24,8 @@ struct Scenario {
     let highWater: Int
     let channels: [ChannelName]
     let cast: Cast
+    /// Most seeds have one.
+    let fleet: Fleet?
     /// How often each kind comes up, against the others; one that never does is missing.
     let weights: [(kind: Kind, weight: Int)]
 
@@ -29,13 +33,19 @@ struct Scenario {
         // Large channels hear their counts late: a few seeds have one.
         let isCrowded = dice.chance(percent: 4)
         loopCount = dice.within(1...4)
-        apps = (0..<(isCrowded ? 1 : dice.within(1...2))).map { _ in Self.rules(isCrowded: isCrowded, using: &dice) }
+        var apps = (0..<(isCrowded ? 1 : dice.within(1...2))).map { _ in Self.rules(isCrowded: isCrowded, using: &dice) }
         connectionsMax = isCrowded ? dice.within(105...125) : dice.within(2...40)
         highWater = dice.within(1...32)
-        cast = Cast(using: &dice)
-        channels = Self.channels(of: cast, isCrowded: isCrowded, using: &dice)
+        let fleet = !isCrowded && dice.chance(percent: 60) ? Fleet(appCount: apps.count, using: &dice) : nil
+        for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].policy = rules.map { ChannelPolicy($0) } }
+        self.apps = apps
+        self.fleet = fleet
+        cast = Cast(with: fleet == nil ? [] : Fleet.users(using: &dice), using: &dice)
+        let others = Self.channels(of: cast, isCrowded: isCrowded, using: &dice)
+        channels = dice.chance(percent: 70) ? (fleet?.channels ?? []) + others : others + (fleet?.channels ?? [])
         var weights: [(Kind, Int)] = []
         for kind in Kind.allCases {
+            if fleet == nil, kind.isOfFleet { continue }
             let weight = isCrowded ? Self.crowdedWeight(of: kind) : Self.weight(of: kind, using: &dice)
             if weight > 0 { weights.append((kind, weight)) }
         }
@@ -49,6 +59,16 @@ struct Scenario {
             rest -= weight
         }
         return .flush
+    }
+}
+
+extension Scenario.Kind {
+    /// Whether it takes a fleet.
+    var isOfFleet: Bool {
+        switch self {
+        case .vouch, .claim, .hand, .end, .publishToTwins: true
+        default: false
+        }
     }
 }
 
@@ -89,6 +109,10 @@ extension Scenario {
         case .subscribe: return drawn + 32
         case .close, .replace, .drain, .flush, .tick: return drawn / 2
         case .terminate, .tickFar: return drawn / 8
+        case .vouch: return drawn + 8
+        case .claim: return drawn + 16
+        case .hand: return drawn / 2 + 4
+        case .end: return drawn / 8
         case .settle: return min(drawn, 1)
         default: return drawn
         }

@@ -17,6 +17,8 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package internal(set) var turnedAway = 0
     /// Connections that were closed with their user's.
     package internal(set) var terminated = 0
+    /// Subscriptions that were ended because a job was lost.
+    package internal(set) var endings = 0
     /// Instructions that went through the mailboxes.
     package internal(set) var instructions = 0
     /// Writes to open connections.
@@ -33,7 +35,7 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
         let hexadecimal = String(digest, radix: 16)
         return "seed \(seed): \(steps) steps, \(loopCount) loops, \(connections) connections, \(instructions) instructions, "
             + "\(frames) frames in \(writes) writes, \(refusals) refusals, \(turnedAway) turned away, "
-            + "\(terminated) terminated, digest \(hexadecimal)"
+            + "\(terminated) terminated, \(endings) endings, digest \(hexadecimal)"
     }
 }
 

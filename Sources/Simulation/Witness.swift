@@ -10,6 +10,7 @@ struct Witness {
     private var members: [String: Set<String>] = [:]
     /// Whether those on the watchlist are online.
     private var watched: [String: Bool] = [:]
+    private var endings = Endings()
 
     /// Takes all messages of a write.
     mutating func read(_ write: Frame) throws(Discrepancy) {
@@ -17,6 +18,7 @@ struct Witness {
         while offset < write.bytes.count {
             let text = WireText(write, at: offset)
             offset = text.end
+            try endings.read(text)
             guard text.concernsOthers else { continue }
             guard let message = Message(text.bytes) else { throw Discrepancy("received what it cannot read: \(text)") }
             try read(message)
@@ -79,6 +81,15 @@ struct WireText: CustomStringConvertible {
     }
 
     var description: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The channel it says it is on, if any.
+    var channel: String? {
+        var channel: String?
+        try? bytes.withUnsafeBytes { bytes in
+            try JSONReader.object(bytes) { key, value in if key.equals("channel") { channel = value.string } }
+        }
+        return channel
+    }
 
     private static let beginning = Array(#"{"event":"pusher_internal:"#.utf8)
     private static let presenceEnd = Array(#"}}"}"#.utf8)

@@ -1,4 +1,5 @@
 import FanOut
+import FleetRules
 import PusherProtocol
 
 /// Chooses one action after the other, as the scenario weighs them.
@@ -38,6 +39,7 @@ struct Workload {
             }
         case .tick: return tick(dice.within(1...6_000), in: world)
         case .tickFar: return tick(dice.within(10...31) * 60_000, in: world)
+        case .vouch, .claim, .hand, .end, .publishToTwins: return fleetAction(of: kind, in: world, using: &dice)
         case .speakAfterClose: return speakAfterClose(in: world, using: &dice)
         case .drain: return .drain(loop: loop(using: &dice), most: .max)
         case .drainPartly: return .drain(loop: loop(using: &dice), most: dice.within(1...4))
@@ -50,9 +52,9 @@ struct Workload {
 // MARK: Drawing
 
 extension Workload {
-    private func loop(using dice: inout Dice) -> Int { dice.below(scenario.loopCount) }
+    func loop(using dice: inout Dice) -> Int { dice.below(scenario.loopCount) }
 
-    private func app(using dice: inout Dice) -> AppIndex { dice.below(scenario.apps.count) }
+    func app(using dice: inout Dice) -> AppIndex { dice.below(scenario.apps.count) }
 
     private func channel(using dice: inout Dice) -> ChannelName {
         // The lower of two: some channels are crowded, others come and go.
@@ -93,7 +95,7 @@ extension Workload {
         return .arrive(socket, app: app(using: &dice), grant)
     }
 
-    private func subscribe(_ socket: SocketID, _ channel: ChannelName, in world: World, using dice: inout Dice) -> Action? {
+    func subscribe(_ socket: SocketID, _ channel: ChannelName, in world: World, using dice: inout Dice) -> Action? {
         scenario.cast.grant(channel, to: socket, signedInAs: world.model.user(of: socket), using: &dice)
             .map { .input(.subscribe(socket, $0), on: socket.loop) }
     }
@@ -117,7 +119,7 @@ extension Workload {
         return publish(to: channels, app: app(using: &dice), except: sender, on: loop(using: &dice))
     }
 
-    private mutating func publish(
+    mutating func publish(
         to channels: [ChannelName], app: AppIndex, except sender: SocketID?, on loop: Int
     ) -> Action {
         let publications = channels.map { Hub.Publication(channel: $0, frame: event(on: $0)) }
@@ -146,11 +148,12 @@ extension Workload {
     private mutating func speakAfterClose(in world: World, using dice: inout Dice) -> Action? {
         guard let socket = dice.pick(world.gone) else { return nil }
         let channel = channel(using: &dice)
-        switch dice.below(5) {
+        switch dice.below(6) {
         case 0: return subscribe(socket, channel, in: world, using: &dice)
         case 1: return unsubscribe(socket, from: channel)
         case 2: return speak(socket, on: channel)
         case 3: return signin(socket, using: &dice)
+        case 4: return .input(.vouch(socket, Fleet.identity(using: &dice)), on: socket.loop)
         default: return .input(.closed(socket), on: socket.loop)
         }
     }

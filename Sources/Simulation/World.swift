@@ -34,7 +34,7 @@ struct World {
         self.scenario = scenario
         self.fault = fault
         hub = Hub(loopCount: scenario.loopCount, apps: scenario.apps)
-        model = ReferenceModel(scenario.apps)
+        model = ReferenceModel(scenario.apps, fleetRules: scenario.fleet?.rules ?? scenario.apps.map { _ in nil })
         loops = Array(repeating: Loop(), count: scenario.loopCount)
         summary = Summary(seed: seed, steps: steps, loopCount: scenario.loopCount)
     }
@@ -103,7 +103,9 @@ struct World {
         }
         summary.instructions += effects.count
         model.apply(input)
+        summary.endings = model.endings
         for effect in effects { try checkers.check(effect, against: model) }
+        try checkers.check(custodyAfter: input, effects, against: model)
         try check(after: input)
         try drain(loop, most: .max)
     }
@@ -196,6 +198,7 @@ struct World {
         for channel in scenario.channels { try check(channel) }
         for app in scenario.apps.indices {
             for prefix in ["", "presence-"] { try checkers.check(hub, channelsOf: app, prefix: prefix, against: model) }
+            try checkers.check(hub, rightsIn: app, to: scenario.channels, against: model)
         }
     }
 }

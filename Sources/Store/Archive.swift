@@ -77,7 +77,7 @@ final class Archive {
     private static func typed(_ opening: StaticString, _ object: [UInt8]) -> [UInt8] {
         var writer = JSONWriter(capacity: object.count + 20)
         writer.raw(opening)
-        writer.raw(object.dropFirst())
+        writer.raw(Array(object.dropFirst()))
         return writer.bytes
     }
 

@@ -23,9 +23,9 @@ struct AuditTable {
             "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at LIMIT ?)", on: database)
     }
 
-    /// When the newest was written; 0 when there is none.
-    func newest() throws(SQLiteError) -> Int64 {
-        try Statement.value("SELECT COALESCE(MAX(at), 0) FROM audit", on: database)
+    /// The greatest there is; nil when there is none.
+    func lastID() throws(SQLiteError) -> String? {
+        try Statement("SELECT MAX(id) FROM audit", on: database).first { row throws(SQLiteError) in row.string(0) }
     }
 
     /// - Parameter id: greater than all before it: it is what the entries are sorted by.

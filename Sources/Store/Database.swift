@@ -14,6 +14,7 @@ package final class Database {
 
     let handle: OpaquePointer
     package let path: String
+    private var isInTransaction = false
     /// Let go after the connection: nobody else may write before that.
     private let file: StoreFile?
 
@@ -64,7 +65,11 @@ package final class Database {
     func transaction<Result>(
         _ sql: StaticString = "BEGIN IMMEDIATE", _ body: () throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
+        precondition(!isInTransaction, "a transaction within a transaction")
+        rollBack()  // what an earlier rollback could not: otherwise nothing could ever begin again
         try run(sql.description)
+        isInTransaction = true
+        defer { isInTransaction = false }
         do throws(SQLiteError) {
             let result = try body()
             try run("COMMIT")

@@ -70,7 +70,7 @@ package enum StoreEvent: Equatable, Sendable {
     case recovered(refused: Int)
     /// One errand failed alone.
     case failed(SQLiteError, correlationID: String)
-    /// Old rows could not be removed; tried again later.
+    /// Old rows could not be removed. Tried again every few seconds, and said once until it works.
     case retentionFailed(SQLiteError)
     /// Everything is stored, but the log could not be moved into the file at the end; the next start does it.
     case checkpointFailed(SQLiteError)

@@ -30,10 +30,8 @@ package final class Ledger {
         audit = try AuditTable(database)
         repetitions = try RepetitionTable(database)
         // Ids go on increasing although the clock was set back while nobody was here: the log is read in their order.
-        var ids = ids
-        _ = ids.next(at: try max(notifications.newest(), audit.newest()) + 1)
-        rulebook = Rulebook(ids: ids)
-        auditIDs = ids
+        rulebook = Rulebook(ids: ids.continued(after: try notifications.lastID()))
+        auditIDs = ids.continued(after: try audit.lastID())
     }
 
     /// All that `body` does, or nothing of it.

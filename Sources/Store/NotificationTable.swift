@@ -48,9 +48,9 @@ struct NotificationTable {
         deleteOld = try Statement("DELETE FROM notifications WHERE id IN \(old)", on: database)
     }
 
-    /// When the newest was made; 0 when there is none.
-    func newest() throws(SQLiteError) -> Int64 {
-        try Statement.value("SELECT COALESCE(MAX(created_at), 0) FROM notifications", on: database)
+    /// The greatest there is; nil when there is none.
+    func lastID() throws(SQLiteError) -> String? {
+        try Statement("SELECT MAX(id) FROM notifications", on: database).first { row throws(SQLiteError) in row.string(0) }
     }
 
     func append(_ logged: LoggedNotification) throws(SQLiteError) {

@@ -25,10 +25,11 @@ struct StepTable {
             INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail) VALUES (?, ?, ?, ?, ?, ?) \
             ON CONFLICT (notification_id, step, subject) DO NOTHING
             """, on: database)
+        // What was heard in one millisecond stands in the order in which it can have happened.
         select = try Statement(
             """
             SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
-            ORDER BY at, step, subject
+            ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject
             """, on: database)
         deleteOld = try Statement(
             """

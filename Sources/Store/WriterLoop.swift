@@ -15,6 +15,7 @@ struct WriterLoop {
     private var retention: Retention
     /// How many errands were answered 503 since the store could last be written; nil when it can be.
     private var refusedInBurst: Int?
+    private var isRetentionFailing = false
 
     init(
         _ ledger: Ledger, _ settings: StoreWriter.Settings, _ surroundings: StoreWriter.Surroundings,
@@ -99,9 +100,11 @@ struct WriterLoop {
     private mutating func forgetSome() {
         do throws(SQLiteError) {
             let count = try retention.step(ledger, surroundings.now())
+            isRetentionFailing = false
             if count > 0 { counts.withLock { $0.forgotten += count } }
         } catch {
-            surroundings.report(.retentionFailed(error))
+            if !isRetentionFailing { surroundings.report(.retentionFailed(error)) }
+            isRetentionFailing = true
         }
     }
 

@@ -52,7 +52,7 @@ struct Audit: ParsableCommand {
     }
 
     private static func text(_ standing: AuditEntry.Standing) -> String {
-        standing.driverID.map { "\(standing.status.rawValue) by \($0)" } ?? standing.status.rawValue
+        standing.driverID.map { "\(standing.status.rawValue), driver \($0)" } ?? standing.status.rawValue
     }
 
     /// As it is when it is plain, else with escapes.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Gateway
 import Glibc
 
 /// `--config FILE`, for every command that reads the configuration.
@@ -14,7 +15,11 @@ struct ConfigurationOption: ParsableArguments {
     /// (EX_CONFIG) and a line per problem.
     func load() throws -> Settings {
         do throws(ConfigurationErrors) {
-            return try Settings.load(file: file, environment: Environment.all)
+            let settings = try Settings.load(file: file, environment: Environment.all)
+            if let problem = settings.keyProblem {
+                throw ConfigurationErrors([ConfigurationError(file: file, key: "auth.jwt.public_key", problem: problem)])
+            }
+            return settings
         } catch {
             StandardError.print(error.description)
             throw ExitCode(EX_CONFIG)

@@ -12,6 +12,7 @@ pytest.register_assert_rewrite("harness")
 from harness.api import Api  # noqa: E402
 from harness.apps import FIRST  # noqa: E402
 from harness.client import Client  # noqa: E402
+from harness.fleet import Fleet  # noqa: E402
 from harness.gateway import BINARY, Gateway  # noqa: E402
 from harness.wire import Wire  # noqa: E402
 
@@ -64,8 +65,9 @@ def start_gateway(tmp_path):
     with contextlib.ExitStack() as stack:
         numbers = itertools.count()
 
-        def start(**settings) -> Gateway:
-            gateway = Gateway(tmp_path / f"gateway{next(numbers)}", **settings)
+        def start(folder: str | None = None, **settings) -> Gateway:
+            """In a `folder` of its own, unless one is named: a restart is to find what was there before."""
+            gateway = Gateway(tmp_path / (folder or f"gateway{next(numbers)}"), **settings)
             stack.callback(gateway.stop)
             return gateway
 
@@ -128,6 +130,12 @@ def api(api_of):
 def channel():
     """A channel name nobody else uses: gateways are shared within a module."""
     return f"channel-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def fleet(gateway, closing):
+    """The people of a fleet, with ids nobody else uses, and what they do: see `harness.fleet`."""
+    return Fleet(gateway, closing)
 
 
 class Bystander:

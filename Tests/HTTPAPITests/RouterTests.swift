@@ -176,7 +176,7 @@ import Testing
         for isLoopback in [true, false] {
             let served = reply(
                 Call.get("/metrics"), authorization: authorization, isLoopback: isLoopback, metricsToken: "t0ken")
-            let text = "Expected Authorization: Bearer with the token of metrics.token"
+            let text = "Expected Authorization: Bearer with the token of metrics.token, or an admin's or ops' JWT"
             #expect(served == .answer(.text(401, text, headers: ["WWW-Authenticate": "Bearer"])))
         }
     }

@@ -129,21 +129,21 @@ extension Breakage {
         return fault
     }
 
-    private static func missed(_ isMissed: @escaping (Hub.Input) -> Bool) -> Fault {
+    static func missed(_ isMissed: @escaping (Hub.Input) -> Bool) -> Fault {
         var fault = Fault()
         fault.input = { isMissed($0) ? nil : $0 }
         return fault
     }
 
     /// All messages of a kind come twice.
-    private static func doubled(_ word: String) -> Fault {
+    static func doubled(_ word: String) -> Fault {
         var fault = Fault()
         fault.mailbox = { _, mailbox in mailbox = mailbox.flatMap { $0.says(word) ? [$0, $0] : [$0] } }
         return fault
     }
 
     /// All messages of a kind are lost.
-    private static func lost(_ word: String) -> Fault {
+    static func lost(_ word: String) -> Fault {
         var fault = Fault()
         fault.mailbox = { _, mailbox in mailbox.removeAll { $0.says(word) } }
         return fault
@@ -165,5 +165,5 @@ extension Instruction {
 }
 
 extension Frame {
-    fileprivate func says(_ word: String) -> Bool { String(decoding: bytes, as: UTF8.self).contains(word) }
+    func says(_ word: String) -> Bool { String(decoding: bytes, as: UTF8.self).contains(word) }
 }

@@ -10,6 +10,7 @@ import Testing
         #expect(summaries.reduce(0) { $0 + $1.refusals } > 20)
         #expect(summaries.reduce(0) { $0 + $1.turnedAway } > 200)
         #expect(summaries.reduce(0) { $0 + $1.terminated } > 50)
+        #expect(summaries.reduce(0) { $0 + $1.endings } > 40)
     }
 
     /// Two sets with the same elements iterate differently even within a process, so a leak of their order shows here.
@@ -34,6 +35,6 @@ import Testing
         #expect(
             summary.description
                 == "seed 9: 0 steps, \(summary.loopCount) loops, 0 connections, 0 instructions, 0 frames in 0 writes, "
-                + "0 refusals, 0 turned away, 0 terminated, digest cbf29ce484222325")
+                + "0 refusals, 0 turned away, 0 terminated, 0 endings, digest cbf29ce484222325")
     }
 }

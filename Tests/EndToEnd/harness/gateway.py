@@ -44,26 +44,33 @@ def write_config(path: Path, **sections) -> Path:
 
 
 class Gateway:
-    """A running gateway. `limits` and `first` go to the first application, `server` to that section; `apps` are further ones."""
+    """A running gateway. `limits` and `first` go to the first application, `server` to that section; `apps` are further ones.
+
+    `sections` are further sections of the configuration; `under` is a command that runs the program, such as strace. In a
+    `directory` that another used before, it finds the other's database.
+    """
 
     def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None, server: dict | None = None,
-                 descriptors: int | None = None, first: dict | None = None, apps: list[dict] | None = None):
+                 descriptors: int | None = None, first: dict | None = None, apps: list[dict] | None = None,
+                 sections: dict | None = None, under: list | None = None):
         directory.mkdir(parents=True, exist_ok=True)
         self.loops = loops
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
         self.config = write_config(
             directory / "fleetwire.yaml",
             server={"host": "127.0.0.1", "port": 0, "loops": loops, "drain_seconds": 1} | (server or {}),
-            apps=[first, SECOND.entry(), DISABLED.entry(), *(apps or [])])
+            apps=[first, SECOND.entry(), DISABLED.entry(), *(apps or [])], **(sections or {}))
         self.log_path = directory / "stderr.log"
 
         def limit() -> None:
+            # A write beyond RLIMIT_FSIZE is to fail like one to a full disk; Popen would restore that it kills.
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             if descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                [BINARY, "serve", "--config", self.config], env=environment(), cwd=directory,
+                [*(under or []), BINARY, "serve", "--config", self.config], env=environment(), cwd=directory,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, preexec_fn=limit)
         self.host = "127.0.0.1"
         certificate = (server or {}).get("tls", {}).get("certificate")
@@ -120,6 +127,13 @@ class Gateway:
 
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """The end without a word: SIGKILL."""
+        self.stopped = True
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
 
     def wait(self) -> None:
         """Waits for the end, which must be orderly: exit code 0, and nothing but JSON on stderr."""

@@ -1,0 +1,150 @@
+"""Fleet actions against a running gateway: how many a second, and how long until their events arrive.
+
+Usage: actions.py PORT PID TOKEN. Prints one JSON object:
+- `per_second`: actions answered by 64 admins who each wait for their answer, over four seconds; `cpu_us`: the gateway's CPU
+  time for each;
+- `p50_ms`, `p99_ms`: from sending a request to its event at a dashboard, at 500 actions a second.
+"""
+
+import base64
+import json
+import os
+import re
+import selectors
+import socket
+import statistics
+import sys
+import time
+
+PORT, PID, TOKEN = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+ADMINS, SECONDS = 64, 4.0
+RATE, RATE_SECONDS = 500, 6.0
+
+
+def connect():
+    connection = socket.create_connection(("127.0.0.1", PORT))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def request(path, body, correlation_id, kind="application/json"):
+    body = body.encode()
+    return (f"POST {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {kind}\r\n"
+            f"X-Correlation-ID: {correlation_id}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body
+
+
+def assignment(number):
+    body = {"driverId": str(number % 1000), "driverName": "Dana Driver", "customerName": "Chris Customer",
+            "pickupAddress": "1 High Street, London", "dropoffAddress": "2 Low Road, Leeds", "totalGBP": 42.5}
+    return request(f"/api/admin/orders/order-{number}/assign-driver", json.dumps(body), f"bench-{number}")
+
+
+class Admin:
+    """A connection with at most one request on its way."""
+
+    def __init__(self):
+        self.socket, self.buffer = connect(), b""
+
+    def send(self, number):
+        self.socket.sendall(assignment(number))
+
+    def take_answer(self):
+        """True when the answer to the last request is whole; it has to be 200."""
+        self.buffer += self.socket.recv(65536)
+        head, found, rest = self.buffer.partition(b"\r\n\r\n")
+        if not found or len(rest) < int(re.search(rb"Content-Length: (\d+)", head)[1]):
+            return False
+        assert head.startswith(b"HTTP/1.1 200"), self.buffer
+        self.buffer = b""
+        return True
+
+
+class Dashboard:
+    """A WebSocket on private-admin-channel that notes when each action's event comes."""
+
+    def __init__(self):
+        self.socket, self.buffer, self.arrivals = connect(), b"", {}
+        key = base64.b64encode(os.urandom(16)).decode()
+        self.socket.sendall((f"GET /app/key1?protocol=7 HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                             f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n").encode())
+        greeting = self.read_until(b"socket_id")
+        socket_id = re.search(rb'socket_id\\":\\"([\d.]+)', greeting)[1].decode()
+        with connect() as other:
+            form = f"socket_id={socket_id}&channel_name=private-admin-channel"
+            other.sendall(request("/pusher/auth", form, "bench", "application/x-www-form-urlencoded"))
+            auth = json.loads(other.recv(65536).partition(b"\r\n\r\n")[2])["auth"]
+        data = {"channel": "private-admin-channel", "auth": auth}
+        self.send(json.dumps({"event": "pusher:subscribe", "data": data}).encode())
+        self.read_until(b"subscription_succeeded")
+        self.buffer = b""
+
+    def send(self, text):
+        mask, size = os.urandom(4), len(text)
+        head = bytes([0x81, 0x80 | size]) if size < 126 else bytes([0x81, 0xFE]) + size.to_bytes(2, "big")
+        self.socket.sendall(head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(text)))
+
+    def read_until(self, wanted):
+        while wanted not in self.buffer:
+            self.buffer += self.socket.recv(65536)
+        return self.buffer
+
+    def take_events(self):
+        """Of an action's events the first that comes counts."""
+        self.buffer += self.socket.recv(1 << 20)
+        now = time.perf_counter()
+        for number in re.findall(rb'correlationId\\":\\"bench-(\d+)\\"', self.buffer):
+            self.arrivals.setdefault(int(number), now)
+        self.buffer = self.buffer[-64:]  # an id may be cut in two; one counted twice does no harm
+
+
+def cpu_seconds():
+    fields = open(f"/proc/{PID}/stat").read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def throughput(first):
+    admins, selector = [Admin() for _ in range(ADMINS)], selectors.DefaultSelector()
+    number, answered = first, 0
+    for admin in admins:
+        selector.register(admin.socket, selectors.EVENT_READ, admin)
+        admin.send(number)
+        number += 1
+    cpu, start = cpu_seconds(), time.perf_counter()
+    while time.perf_counter() - start < SECONDS:
+        for key, _ in selector.select(1):
+            if key.data.take_answer():
+                answered += 1
+                key.data.send(number)
+                number += 1
+    elapsed, cpu = time.perf_counter() - start, cpu_seconds() - cpu
+    for admin in admins:
+        while not admin.take_answer():
+            pass
+    return number, {"per_second": answered / elapsed, "cpu_us": cpu / answered * 1e6}
+
+
+def latency(first):
+    dashboard, idle, selector = Dashboard(), [Admin() for _ in range(ADMINS)], selectors.DefaultSelector()
+    selector.register(dashboard.socket, selectors.EVENT_READ, dashboard)
+    for admin in idle:
+        selector.register(admin.socket, selectors.EVENT_READ, admin)
+    count, sent, start = int(RATE * RATE_SECONDS), {}, time.perf_counter()
+    while len(dashboard.arrivals) < count:
+        # On time by the clock, not by the answers: whoever waits for a slow one is late, and that counts.
+        due = min(count, int((time.perf_counter() - start) * RATE))
+        while len(sent) < due and idle:
+            number = first + len(sent)
+            sent[number] = start + len(sent) / RATE
+            idle.pop().send(number)
+        for key, _ in selector.select(0.0005):
+            if key.data is dashboard:
+                dashboard.take_events()
+            elif key.data.take_answer():
+                idle.append(key.data)
+        assert time.perf_counter() - start < RATE_SECONDS + 30, "events are missing"
+    times = sorted((dashboard.arrivals[number] - moment) * 1000 for number, moment in sent.items())
+    return {"p50_ms": statistics.median(times), "p99_ms": times[int(len(times) * 0.99)]}
+
+
+number, result = throughput(0)
+print(json.dumps(result | latency(number)))

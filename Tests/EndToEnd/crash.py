@@ -1,0 +1,252 @@
+"""Kills the gateway at random instants under a load of actions, and looks for what is lost or half done: `make crash`.
+
+Each round works on the database that the rounds before it left. Four dispatchers act on orders of their own, every action with
+an Idempotency-Key and a correlation id; somewhere in it the process gets SIGKILL. Afterwards a new one must know every action that was answered 200,
+whole, and what was not answered either whole or not at all.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+
+from harness.fleet import SETTINGS, Caller
+from harness.gateway import Gateway
+
+WORKERS = 4
+# What is done to each order in turn: the deed, whether it names a driver, how many notifications it makes.
+DEEDS = [("assign-driver", "a", 3), ("assign-driver", "b", 4), ("unassign", None, 4), ("assign-driver", "a", 3), ("cancel-enhanced", None, 5)]
+
+
+class Violation(Exception):
+    """Something was lost, doubled or half done."""
+
+
+@dataclass
+class Action:
+    round: int
+    worker: int
+    number: int
+    # None: the process was killed before it answered.
+    answer: dict | None = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The idempotency key, and the correlation id."""
+        return f"r{self.round}-{self.worker}-{self.number}"
+
+    @property
+    def code(self) -> str:
+        return f"R{self.round}-{self.worker}-{self.number // len(DEEDS)}"
+
+    @property
+    def place(self) -> int:
+        """Which of the order's deeds it is; the order's version is one more."""
+        return self.number % len(DEEDS)
+
+    def perform(self, caller: Caller):
+        deed, driver, _ = DEEDS[self.place]
+        body = {"customerName": self.name} | ({"driverId": f"{driver}-{self.round}-{self.worker}"} if driver else {"reason": "crash"})
+        return caller.post(f"/api/admin/orders/{self.code}/{deed}", body, key=self.name, headers={"X-Correlation-ID": self.name})
+
+    def check(self, holds: bool, what: str, *more) -> None:
+        if not holds:
+            raise Violation(f"{self.name} on {self.code}: {what} {' '.join(map(repr, more))}")
+
+
+def act(gateway: Gateway, round_: int, worker: int, actions: list[Action], most: int) -> None:
+    """Until the process is gone."""
+    with contextlib.suppress(HTTPException, OSError):
+        with contextlib.closing(Caller(gateway, "admin", f"w{worker}")) as caller:
+            for number in range(most):
+                action = Action(round_, worker, number)
+                actions.append(action)
+                answer = action.perform(caller)
+                action.check(answer.status == 200, "was refused:", answer)
+                action.answer = answer.json()
+
+
+def load_and_kill(gateway: Gateway, round_: int, dice: random.Random, most: int) -> list[list[Action]]:
+    actions: list[list[Action]] = [[] for _ in range(WORKERS)]
+    failures: list[BaseException] = []
+
+    def run(worker: int) -> None:
+        try:
+            act(gateway, round_, worker, actions[worker], most)
+        except BaseException as failure:
+            failures.append(failure)
+
+    workers = [threading.Thread(target=run, args=[worker]) for worker in range(WORKERS)]
+    for worker in workers:
+        worker.start()
+    # The instant is what is drawn; nobody waits for anything here.
+    time.sleep(dice.uniform(0.005, 0.25))
+    gateway.kill()
+    for worker in workers:
+        worker.join()
+    if failures:
+        raise failures[0]
+    return actions
+
+
+def rows(database: sqlite3.Connection, sql: str, *values) -> list[tuple]:
+    return database.execute(sql, values).fetchall()
+
+
+class Stored:
+    """What the store has of the round that began at this time, by the name of the action."""
+
+    def __init__(self, database: sqlite3.Connection, began: int):
+        self.database = database
+        self.audit, self.told = defaultdict(list), defaultdict(list)
+        for name, *entry in rows(database, "SELECT correlation_id, order_code, actor FROM audit WHERE at >= ?", began):
+            self.audit[name].append(tuple(entry))
+        for name, each in rows(database, "SELECT correlation_id, id FROM notifications WHERE created_at >= ? ORDER BY id", began):
+            self.told[name].append(each)
+
+
+def check_stored(store: Stored, action: Action) -> bool:
+    """Whole, or not at all; answers which."""
+    audit, told, actor = store.audit[action.name], store.told[action.name], f"admin:w{action.worker}"
+    kept = rows(store.database, "SELECT status, body FROM idempotency WHERE subject = ? AND key = ?", actor, action.name)
+    if not audit:
+        action.check(not told and not kept, "is not in the audit, but left", told, kept)
+        action.check(action.answer is None, "was answered 200 and is lost")
+        return False
+    action.check(audit == [(action.code, actor)], "has a wrong audit line:", audit)
+    action.check(len(told) == DEEDS[action.place][2], "has not all its notifications:", told)
+    action.check(len(kept) == 1 and kept[0][0] == 200, "has no stored answer:", kept)
+    stored = json.loads(kept[0][1])
+    action.check(sorted(stored["data"]["notificationIds"]) == told, "answers other notifications than it stored:", stored, told)
+    action.check(action.answer in (None, stored), "was answered otherwise:", action.answer, stored)
+    return True
+
+
+def check_orders(database: sqlite3.Connection, worker: list[Action], stored: list[Action]) -> None:
+    """Each order is where its last stored action left it, and nothing is stored behind a gap."""
+    if worker and stored != worker[:len(stored)]:
+        raise Violation(f"of {worker[0].name} and on, these are stored: {[action.name for action in stored]}")
+    for last in [action for action in stored if action.place == len(DEEDS) - 1 or action is stored[-1]]:
+        order = rows(database, "SELECT version, customer_name FROM orders WHERE code = ?", last.code)
+        last.check(order == [(last.place + 1, last.name)], "left the order at", order)
+
+
+def check_sequences(database: sqlite3.Connection) -> None:
+    """Dense per channel, and the counters know the last."""
+    for channel, count, first, last, counter in rows(
+            database, "SELECT n.channel, COUNT(*), MIN(n.sequence), MAX(n.sequence), s.last FROM notifications n "
+            "LEFT JOIN channel_sequences s ON s.channel = n.channel GROUP BY n.channel"):
+        if (first, last, counter) != (1, count, count):
+            raise Violation(f"{channel} has {count} notifications, numbered {first} to {last}; its counter says {counter}")
+
+
+def check_over_HTTP(gateway: Gateway, worker: list[Action]) -> None:
+    """What was answered is found by those who ask, and every action may be sent again."""
+    if not worker:
+        return
+    with contextlib.closing(Caller(gateway, "admin", f"w{worker[0].worker}")) as caller:
+        for action in worker:
+            if action.answer is not None:
+                order = caller.seen(action.code)
+                action.check(order["version"] >= action.place + 1, "is not in the order:", order)
+                for each in action.answer["data"]["notificationIds"]:
+                    said = caller.done("GET", f"/api/ops/notifications/{each}")["notification"]
+                    action.check(said["correlationId"] == action.name, "has a notification of another:", said)
+            again = action.perform(caller)
+            action.check(again.status == 200, "cannot be repeated:", again)
+            if action.answer is not None:
+                action.check(again.headers.get("idempotency-replayed") == "true", "was done again")
+                action.check(again.json() == action.answer, "is answered otherwise now:", again, action.answer)
+
+
+def in_parallel(work, lists: list) -> None:
+    failures: list[BaseException] = []
+
+    def run(each) -> None:
+        try:
+            work(each)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=[each]) for each in lists]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def run_round(folder: Path, gateway: Gateway, round_: int, dice: random.Random, most: int) -> tuple[Gateway, dict[str, int]]:
+    """Answers the gateway that runs afterwards; when it raises, none does."""
+    began = int(time.time() * 1000)
+    actions = load_and_kill(gateway, round_, dice, most)
+    gateway = Gateway(folder, loops=2, **SETTINGS)
+    try:
+        stored = check_round(folder, gateway, actions, began)
+    except BaseException:
+        gateway.kill()
+        raise
+    everything = [action for worker in actions for action in worker]
+    answered = sum(action.answer is not None for action in everything)
+    return gateway, {"answered": answered, "stored": stored, "in flight": len(everything) - answered}
+
+
+def check_round(folder: Path, gateway: Gateway, actions: list[list[Action]], began: int) -> int:
+    """Answers how many actions are stored."""
+    with contextlib.closing(sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True)) as database:
+        store, stored = Stored(database, began), 0
+        for worker in actions:
+            kept = [action for action in worker if check_stored(store, action)]
+            check_orders(database, worker, kept)
+            stored += len(kept)
+        check_sequences(database)
+    in_parallel(lambda worker: check_over_HTTP(gateway, worker), actions)
+    return stored
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--most", type=int, default=100, help="actions of one dispatcher in a round")
+    options = parser.parse_args()
+    dice, totals, began, longest = random.Random(options.seed), dict.fromkeys(["answered", "stored", "in flight"], 0), time.monotonic(), 0.0
+    with tempfile.TemporaryDirectory(prefix="fleetwire-crash-") as name:
+        folder = Path(name)
+        gateway = Gateway(folder, loops=2, **SETTINGS)
+        try:
+            for round_ in range(options.rounds):
+                start = time.monotonic()
+                gateway, counts = run_round(folder, gateway, round_, dice, options.most)
+                longest = max(longest, time.monotonic() - start)
+                totals = {each: totals[each] + counts[each] for each in totals}
+            gateway.stop()
+        except BaseException as failure:
+            print(f"crash: round {round_} of seed {options.seed}: {failure}", file=sys.stderr)
+            print(f"The gateway's last words:\n{gateway.log()[-2000:]}", file=sys.stderr)
+            if not isinstance(failure, (Violation, AssertionError)):
+                raise
+            return 1
+        finally:
+            if not gateway.stopped:
+                gateway.kill()
+        size = os.path.getsize(folder / "var/fleetwire.db")
+    unanswered = totals["stored"] - totals["answered"]
+    print(f"crash: {options.rounds} rounds, {totals['answered']} actions answered 200 and all there; of {totals['in flight']} in flight {unanswered} were stored, "
+          f"whole; nothing lost or half done. {time.monotonic() - began:.0f} s, the longest round {longest:.1f} s, {size // 1024} KB, seed {options.seed}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

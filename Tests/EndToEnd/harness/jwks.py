@@ -1,0 +1,64 @@
+"""Where an issuer publishes its keys: a small HTTP server whose answers a test decides."""
+
+import json
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class KeyServer:
+    """`documents` are by path; what is not there is 404. `requests` counts what was asked for."""
+
+    def __init__(self, **documents: dict):
+        self.documents: dict[str, object] = {f"/{name}": document for name, document in documents.items()}
+        self.requests: Counter = Counter()
+        self.headers = {"Cache-Control": "public, max-age=3600"}
+        self.status = 200
+        # Cleared, every answer waits until it is set again.
+        self.open = threading.Event()
+        self.open.set()
+        self.asked = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                outer.requests[path] += 1
+                outer.asked.set()
+                outer.open.wait(30)
+                document = outer.documents.get(path)
+                body = document if isinstance(document, bytes) else json.dumps(document).encode()
+                self.send_response(404 if document is None else outer.status)
+                for name, value in outer.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                # Each request comes over a connection of its own, so that an outage is one at once.
+                self.send_header("Connection", "close")
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
+        self.thread.start()
+        self.running = True
+
+    def close(self) -> None:
+        """The outage: nobody listens any more."""
+        if self.running:
+            self.running = False
+            self.open.set()
+            self.server.shutdown()
+            self.thread.join()
+            self.server.server_close()
+
+
+def key_set(*keys: dict) -> dict:
+    return {"keys": list(keys)}

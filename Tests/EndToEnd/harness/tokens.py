@@ -1,0 +1,124 @@
+"""JSON Web Tokens, made by hand so that they can also be made wrong."""
+
+import base64
+import datetime
+import hashlib
+import hmac
+import json
+import time
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+SECRET = "a secret that only tests use, and long enough"
+
+
+def base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def claims(role: str = "driver", subject: str = "42", ttl: float = 3600, **more) -> dict:
+    """What a token says; None takes a claim away."""
+    said = {"sub": subject, "role": role, "exp": int(time.time() + ttl)} | more
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def encode(part: dict | str) -> str:
+    """Text is taken as it is: for members that come twice."""
+    return base64url((part if isinstance(part, str) else json.dumps(part)).encode())
+
+
+class Signer:
+    """Whoever holds a key. `header` replaces members of the header, or with None takes them away."""
+
+    algorithm: str
+
+    def sign(self, text: bytes) -> bytes:
+        raise NotImplementedError
+
+    def token(self, said: dict | str, kid: str | None = None, header: dict | str | None = None) -> str:
+        if not isinstance(header, str):
+            whole = {"alg": self.algorithm, "typ": "JWT", "kid": kid} | (header or {})
+            header = {name: value for name, value in whole.items() if value is not None}
+        text = f"{encode(header)}.{encode(said)}"
+        return f"{text}.{base64url(self.sign(text.encode()))}"
+
+
+class HS256(Signer):
+    algorithm = "HS256"
+
+    def __init__(self, secret: str | bytes = SECRET):
+        self.secret = secret.encode() if isinstance(secret, str) else secret
+
+    def sign(self, text: bytes) -> bytes:
+        return hmac.new(self.secret, text, hashlib.sha256).digest()
+
+
+class Nobody(Signer):
+    """Signs nothing: `alg: none`."""
+
+    algorithm = "none"
+
+    def sign(self, text: bytes) -> bytes:
+        return b""
+
+
+def number(value: int, length: int | None = None) -> str:
+    return base64url(value.to_bytes(length or (value.bit_length() + 7) // 8, "big"))
+
+
+class KeyPair(Signer):
+    @property
+    def pem(self) -> str:
+        return self.key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+class RS256(KeyPair):
+    algorithm = "RS256"
+
+    def __init__(self, bits: int = 2048):
+        self.key = rsa.generate_private_key(65537, bits)
+
+    def sign(self, text: bytes) -> bytes:
+        return self.key.sign(text, padding.PKCS1v15(), hashes.SHA256())
+
+    def jwk(self, kid: str) -> dict:
+        numbers = self.key.public_key().public_numbers()
+        return {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": kid, "n": number(numbers.n), "e": number(numbers.e)}
+
+    def certificate(self) -> str:
+        """Signed by itself, as Firebase publishes its keys."""
+        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "securetoken.system.gserviceaccount.com")])
+        now = datetime.datetime.now(datetime.timezone.utc)
+        builder = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(self.key.public_key()).serial_number(1)
+                   .not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1)))
+        return builder.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
+class ES256(KeyPair):
+    algorithm = "ES256"
+
+    def __init__(self):
+        self.key = ec.generate_private_key(ec.SECP256R1())
+
+    def sign(self, text: bytes) -> bytes:
+        """Two numbers of 32 bytes, as RFC 7515 has it; see `der` for what OpenSSL says by itself."""
+        first, second = decode_dss_signature(self.der(text))
+        return first.to_bytes(32, "big") + second.to_bytes(32, "big")
+
+    def der(self, text: bytes) -> bytes:
+        return self.key.sign(text, ec.ECDSA(hashes.SHA256()))
+
+    def jwk(self, kid: str) -> dict:
+        numbers = self.key.public_key().public_numbers()
+        return {"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": kid, "x": number(numbers.x, 32), "y": number(numbers.y, 32)}
+
+
+def firebase_claims(project: str, subject: str = "uid-1", **more) -> dict:
+    """An ID token as Firebase makes them; None takes a claim away."""
+    now = int(time.time())
+    said = {"iss": f"https://securetoken.google.com/{project}", "aud": project, "auth_time": now - 10, "user_id": subject, "sub": subject,
+            "iat": now - 10, "exp": now + 3600, "firebase": {"identities": {}, "sign_in_provider": "phone"}} | more
+    return {name: value for name, value in said.items() if value is not None}

@@ -1,0 +1,20 @@
+import CSQLite
+
+@testable import Store
+
+extension Database {
+    /// The rows of any statement, each as its columns' texts.
+    func dump(_ sql: String) throws -> [String] {
+        var handle: OpaquePointer?
+        try check(sqlite3_prepare_v2(self.handle, sql, -1, &handle, nil), doing: sql)
+        defer { sqlite3_finalize(handle) }
+        var rows: [String] = []
+        while sqlite3_step(handle) == SQLITE_ROW {
+            let columns = (0..<sqlite3_column_count(handle)).map { column in
+                sqlite3_column_text(handle, column).map { String(cString: $0) } ?? "-"
+            }
+            rows.append(columns.joined(separator: "|"))
+        }
+        return rows
+    }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import Testing
+
+@testable import Store
+
+@Suite struct DatabaseTests {
+    private let room = Storeroom()
+
+    private func open() throws(StoreError) -> Database {
+        try Database.open(path: room.path, durability: .full, now: noon)
+    }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+    }
+
+    @Test func isNobodyElsesToRead() throws {
+        let database = try open()
+        try database.run("INSERT INTO schema_migrations VALUES (0, 0)")
+        #expect(mode(room.directory + "/var") == 0o700)
+        for name in ["", "-wal", "-shm", ".lock"] { #expect(mode(room.path + name) == 0o600, "\(name)") }
+    }
+
+    @Test func makesEveryMissingDirectory() throws {
+        let path = room.directory + "/var/a/b/store.db"
+        do { _ = try Database.open(path: path, durability: .normal, now: noon) }
+        #expect(mode(path) == 0o600)
+        for name in ["", ".lock", "-wal", "-shm"] { unlink(path + name) }
+        rmdir(room.directory + "/var/a/b")
+        rmdir(room.directory + "/var/a")
+    }
+
+    @Test func keepsItsPromisesToTheDisk() throws {
+        for durability in Durability.allCases {
+            let database = try Database.open(path: room.path, durability: durability, now: noon)
+            #expect(try database.dump("PRAGMA synchronous") == [durability == .full ? "2" : "1"])
+            #expect(try database.dump("PRAGMA journal_mode") == ["wal"])
+            #expect(try database.dump("PRAGMA trusted_schema") == ["0"])
+        }
+    }
+
+    @Test func refusesASecondGateway() throws {
+        do {
+            let first = try open()
+            let error = #expect(throws: StoreError.self) { try open() }
+            #expect(error == .inUse(path: room.path, by: "process \(getpid())"))
+            try first.run("DELETE FROM orders")  // and the first is none the worse
+        }
+        _ = try open()
+    }
+
+    @Test func readsBesideTheWriterAndAfterIt() throws {
+        do {
+            let writer = try open()
+            try writer.run("INSERT INTO schema_migrations VALUES (0, 0)")
+            #expect(try Database.open(readingFrom: room.path).dump("SELECT COUNT(*) FROM schema_migrations") == ["2"])
+        }
+        let reader = try Database.open(readingFrom: room.path)
+        #expect(try reader.dump("SELECT COUNT(*) FROM schema_migrations") == ["2"])
+        #expect(throws: SQLiteError.self) { try reader.run("DELETE FROM orders") }
+        _ = try open()  // a reader keeps no gateway out
+    }
+
+    @Test func saysWhenAnotherProgramHoldsIt() throws {
+        do { _ = try open() }
+        let other = try Database(path: room.path, .writing)
+        try other.run("PRAGMA locking_mode = EXCLUSIVE")
+        try other.run("BEGIN EXCLUSIVE")
+        let error = #expect(throws: StoreError.self) { try open() }
+        #expect(error == .inUse(path: room.path, by: nil))
+        #expect(error?.description.hasPrefix("\(room.path) is in use by another process: ") == true)
+    }
+
+    @Test func saysWhenItIsNoDatabase() throws {
+        let text = Array(String(repeating: "This is a letter, not a database. ", count: 100).utf8)
+        room.write(text)
+        let error = #expect(throws: StoreError.self) { try open() }
+        #expect(error == .damaged(path: room.path, detail: "file is not a database"))
+        #expect(room.bytes() == text)
+        #expect(throws: StoreError.damaged(path: room.path, detail: "file is not a database")) {
+            try Database.open(readingFrom: room.path)
+        }
+    }
+
+    @Test func saysWhenItIsDamaged() throws {
+        do { try open().checkpoint() }
+        var bytes = room.bytes()
+        for index in 100..<min(4096, bytes.count) { bytes[index] = 0xFF }  // the schema's page, behind the file's header
+        room.write(bytes)
+        let error = #expect(throws: StoreError.self) { try open() }
+        #expect(error == .damaged(path: room.path, detail: "database disk image is malformed"))
+        #expect(error?.description.contains("restore it from a backup") == true)
+        #expect(room.bytes() == bytes)
+    }
+
+    @Test func saysWhereItCannotBe() throws {
+        let below = "/proc/fleetwire/store.db"
+        let error = #expect(throws: StoreError.self) { try Database.open(path: below, durability: .full, now: noon) }
+        #expect(error == .unreachable(path: below, detail: "/proc/fleetwire/: No such file or directory"))
+        let file = room.directory + "/file"
+        close(Glibc.open(file, O_CREAT | O_WRONLY, 0o600))
+        defer { unlink(file) }
+        #expect(throws: StoreError.self) { try Database.open(path: file + "/store.db", durability: .full, now: noon) }
+        #expect(throws: StoreError.unreachable(path: room.path, detail: "unable to open database file")) {
+            try Database.open(readingFrom: room.path)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "root may write anywhere")) func saysWhenItMayNotWrite() throws {
+        mkdir(room.directory + "/var", 0o500)
+        let error = #expect(throws: StoreError.self) { try open() }
+        #expect(error == .unreachable(path: room.path, detail: "\(room.path).lock: Permission denied"))
+    }
+
+    @Test func saysWhenTheDiskIsFull() throws {
+        let error = StoreError(SQLiteError(extendedCode: 13, message: "database or disk is full", doing: "it"), path: "x.db")
+        #expect(error.description == "the disk of x.db is full: make room, then try again")
+    }
+}

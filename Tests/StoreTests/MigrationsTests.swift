@@ -1,0 +1,103 @@
+import Testing
+
+@testable import Store
+
+@Suite struct MigrationsTests {
+    private let room = Storeroom()
+
+    private func open(_ migrations: Migrations = Migrations()) throws(StoreError) -> Database {
+        try Database.open(path: room.path, durability: .normal, now: noon, migrations: migrations)
+    }
+
+    private static let tables = [
+        "audit", "channel_sequences", "idempotency", "notification_steps", "notifications", "orders", "routes",
+        "schema_migrations",
+    ]
+
+    private func tables(_ database: Database) throws -> [String] {
+        try database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    }
+
+    @Test func beginsWithNothing() throws {
+        let database = try open()
+        #expect(try tables(database) == Self.tables)
+        #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)"])
+    }
+
+    @Test func beginsWithAnEmptyFile() throws {
+        room.write([])
+        #expect(try tables(open()) == Self.tables)
+    }
+
+    @Test func doesNothingTwice() throws {
+        do {
+            try open().run(
+                "INSERT INTO orders VALUES ('A', 'available', NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 1)"
+            )
+        }
+        for _ in 0..<2 {
+            let database = try open()
+            #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)"])
+            #expect(try database.dump("SELECT code FROM orders") == ["A"])
+        }
+    }
+
+    @Test func takesOnlyTheMissingSteps() throws {
+        _ = try open()
+        let second = Migration(
+            version: 2, statements: ["ALTER TABLE orders ADD COLUMN colour TEXT", "CREATE TABLE more (id TEXT)"])
+        let database = try open(Migrations(Schema.migrations + [second]))
+        #expect(try database.dump("SELECT version FROM schema_migrations ORDER BY version") == ["1", "2"])
+        #expect(try tables(database) == (Self.tables + ["more"]).sorted())
+    }
+
+    @Test func takesAStepWholeOrNotAtAll() throws {
+        _ = try open()
+        let bad = Migration(version: 2, statements: ["CREATE TABLE more (id TEXT)", "CREATE TABLE more (id TEXT)"])
+        let error = #expect(throws: StoreError.self) { try open(Migrations(Schema.migrations + [bad])) }
+        #expect(error?.description.contains("table more already exists") == true)
+        let database = try open()
+        #expect(try tables(database) == Self.tables)
+        #expect(try database.dump("SELECT version FROM schema_migrations") == ["1"])
+    }
+
+    @Test func refusesWhatANewerOneWroteAndLeavesItAlone() throws {
+        do {
+            let database = try open()
+            try database.run("INSERT INTO schema_migrations VALUES (7, 1)")
+            try database.checkpoint()
+        }
+        let before = room.bytes()
+        let error = #expect(throws: StoreError.self) { try open() }
+        #expect(error == .newer(path: room.path, schema: 7, known: 1))
+        #expect(
+            error?.description
+                == "\(room.path) was written by a newer Fleetwire (schema 7, this one knows 1): "
+                + "run that version, or set store.path to another file")
+        #expect(room.bytes() == before)
+        #expect(throws: StoreError.newer(path: room.path, schema: 7, known: 1)) { try Database.open(readingFrom: room.path) }
+    }
+
+    @Test func refusesAnotherProgramsDatabaseAndLeavesItAlone() throws {
+        room.write([])
+        try Database(path: room.path, .writing).run("CREATE TABLE recipes (name TEXT)")
+        let before = room.bytes()
+        #expect(throws: StoreError.foreign(path: room.path)) { try open() }
+        #expect(room.bytes() == before)
+    }
+
+    @Test func readsOnlyWhatIsUpToDate() throws {
+        room.write([])
+        #expect(throws: StoreError.older(path: room.path, schema: 0, known: 1)) { try Database.open(readingFrom: room.path) }
+    }
+
+    /// What PostgreSQL would not take, or would take to mean something else.
+    @Test func speaksPlainSQL() {
+        for sql in Schema.migrations.flatMap(\.statements) {
+            for word in ["PRAGMA", "AUTOINCREMENT", "WITHOUT ROWID", "STRICT", "INTEGER", "DATETIME", "IF NOT EXISTS", "REPLACE"]
+            {
+                #expect(!sql.contains(word), "\(word) in \(sql)")
+            }
+        }
+    }
+}

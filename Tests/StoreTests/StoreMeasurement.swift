@@ -1,0 +1,68 @@
+import FleetRules
+import Glibc
+import Testing
+import Threads
+
+@testable import Store
+
+/// A number to look at, not a promise: `FLEETWIRE_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter StoreMeasurement`.
+@Suite(.serialized, .enabled(if: getenv("FLEETWIRE_MEASURE") != nil)) struct StoreMeasurement {
+    private static let count = 40_000
+
+    /// Announcements to five drivers, and assignments with three events, each with a stored answer.
+    @Test(arguments: Durability.allCases) func actionsPerSecond(_ durability: Durability) throws {
+        for name in ["five notifications", "assign"] {
+            let room = Storeroom()
+            var settings = StoreWriter.Settings(path: room.path)
+            settings.durability = durability
+            settings.queueMax = Self.count
+            let settled = WorkQueue<Int>(capacity: Self.count)
+            let cpu = Lock<(start: UInt64, end: UInt64)>((0, 0))
+            let writer = try StoreWriter(
+                settings,
+                StoreWriter.Surroundings(
+                    now: { Clock.unixMilliseconds() },
+                    opened: { (_: Ledger) throws(SQLiteError) in cpu.withLock { $0.start = Self.threadNanoseconds() } },
+                    settled: { batch in
+                        for one in batch { #expect(one.outcome.settlement?.status == 200) }
+                        cpu.withLock { $0.end = Self.threadNanoseconds() }
+                        _ = settled.post(batch.count)
+                    }, report: { Issue.record("\($0)") }))
+            let commands = (0..<Self.count).map { name == "assign" ? Self.assignment($0) : Self.announcement($0) }
+            let start = Clock.monotonicNanoseconds()
+            for (index, command) in commands.enumerated() {
+                #expect(writer.post(Errand(command, sender: ReplyAddress(loop: 0, exchange: index))))
+            }
+            var done = 0
+            var batch: [Int] = []
+            while done < Self.count, settled.take(into: &batch, most: 1000) == .items { done += batch.reduce(0, +) }
+            let seconds = Double(Clock.monotonicNanoseconds() - start) / 1e9
+            let busy = cpu.withLock { Double($0.end - $0.start) / 1e9 }
+            writer.stop()
+            print(
+                "\(durability.rawValue), \(name): \(Int(Double(Self.count) / seconds)) actions/s,",
+                "\(Int(busy / Double(Self.count) * 1e6)) µs of CPU each, \(writer.statistics.commits) commits,",
+                "\(writer.statistics.commitNanoseconds / UInt64(writer.statistics.commits) / 1000) µs each")
+        }
+    }
+
+    private static func assignment(_ number: Int) -> Command {
+        var changes = OrderChanges()
+        changes.bookingID = .set("booking-\(number)")
+        changes.pickupAddress = .set("\(number) Example Street, London")
+        return assign("ORD-\(number)", to: "\(number % 500)", key: "key-\(number)", changes: changes)
+    }
+
+    private static func announcement(_ number: Int) -> Command {
+        let drivers = (0..<5).map { "\((number * 5 + $0) % 2000)" }
+        let data = Array(#"{"title":"New batch","text":"\#(String(repeating: "x", count: 200))"}"#.utf8)
+        let announcement = Announcement(type: "NEW_BATCH_AVAILABLE", audience: .drivers(drivers), data: data)
+        return command(.announce(announcement), key: "key-\(number)")
+    }
+
+    private static func threadNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,45 @@
+import FleetRules
+import Testing
+
+@testable import Store
+
+@Suite struct TelemetryTests {
+    private let room = Storeroom()
+
+    @Test func keepsTheFirstWordOfEachOnEachStep() throws {
+        let ledger = try room.ledger()
+        let id = try ledger.settle(assign("A", to: "42")).notifications[0].id
+        let answer = try ledger.settle(telemetry(id, by: driver("42")))
+        #expect(answer.text == #"{"success":true,"correlationId":"c-1"}"# && answer.deed == "telemetry")
+        for _ in 0..<2 { _ = try ledger.settle(telemetry(id, by: driver("42")), at: noon + 5) }
+        _ = try ledger.settle(telemetry(id, .accepted, by: driver("42")), at: noon + 6)
+        // Another driver's word, and a word about nothing known, are kept as what they are.
+        _ = try ledger.settle(telemetry(id, by: driver("43")), at: noon + 7)
+        _ = try ledger.settle(telemetry("unknown", by: driver("42")), at: noon + 8)
+        let told = #"2026-11-21T11:59:59Z|{"type":"new_job","entityId":"B-1","metadata":{"title":"New job"}}"#
+        #expect(
+            try ledger.database.dump("SELECT * FROM notification_steps ORDER BY at").map { $0.replacing(id, with: "ID") } == [
+                "ID|received|driver:42|\(noon)|\(told)", "ID|action_accept|driver:42|\(noon + 6)|\(told)",
+                "ID|received|driver:43|\(noon + 7)|\(told)", "unknown|received|driver:42|\(noon + 8)|\(told)",
+            ])
+    }
+
+    @Test func marksReadOnlyHisOwnAndOnlyOnce() throws {
+        let ledger = try room.ledger()
+        let ids = try ["A", "B", "C"].map { try ledger.settle(assign($0, to: "42")).notifications[0].id }
+        let others = try ledger.settle(assign("D", to: "43")).notifications.map(\.id)
+        let read = { (ids: [String]?, now: Int64) in
+            try ledger.settle(command(.markRead(ids), by: driver("42")), at: now).text
+        }
+        #expect(
+            try read([ids[0], "unknown", ids[0]] + others, noon + 1)
+                == #"{"success":true,"data":{"read":1},"correlationId":"c-1"}"#)
+        #expect(try read([ids[0]], noon + 2).contains(#""read":0"#))
+        #expect(try read([], noon + 3).contains(#""read":0"#))
+        #expect(try read(nil, noon + 4).contains(#""read":2"#))
+        #expect(try read(nil, noon + 5).contains(#""read":0"#))
+        #expect(
+            try ledger.database.dump("SELECT channel, read_at FROM notifications WHERE read_at IS NOT NULL ORDER BY id")
+                == ["driver-42|\(noon + 1)", "driver-42|\(noon + 4)", "driver-42|\(noon + 4)"])
+    }
+}

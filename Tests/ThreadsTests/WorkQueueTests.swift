@@ -1,0 +1,92 @@
+import Testing
+import Threads
+
+@Suite struct WorkQueueTests {
+    @Test func givesItemsBackInTheirOrderAFewAtATime() {
+        let queue = WorkQueue<Int>(capacity: 10)
+        var batch: [Int] = []
+        var taken: [Int] = []
+        for round in 0..<50 {
+            for number in 0..<7 { #expect(queue.post(round * 7 + number)) }
+            while queue.depth > 0 {
+                #expect(queue.take(into: &batch, most: 3) == .items)
+                #expect(batch.count <= 3 && !batch.isEmpty)
+                taken += batch
+            }
+        }
+        #expect(taken == Array(0..<350))
+    }
+
+    @Test func saysNoWhenFullAndYesAgainWhenThereIsRoom() {
+        let queue = WorkQueue<Int>(capacity: 3)
+        var batch: [Int] = []
+        for _ in 0..<5 {
+            #expect((0..<5).map { queue.post($0) } == [true, true, true, false, false])
+            #expect(queue.depth == 3)
+            _ = queue.take(into: &batch, most: 1)
+            #expect(batch == [0] && queue.depth == 2)
+            #expect(queue.post(9) && !queue.post(9))
+            _ = queue.take(into: &batch, most: 9)
+            #expect(batch == [1, 2, 9] && queue.depth == 0)
+        }
+        #expect(!WorkQueue<Int>(capacity: 0).post(1))
+    }
+
+    @Test func waitsNoLongerThanItIsTold() {
+        let queue = WorkQueue<Int>(capacity: 3)
+        var batch = [7]
+        #expect(queue.take(into: &batch, most: 1, waiting: 0) == .nothing)
+        #expect(batch.isEmpty)
+        let start = Clock.monotonicNanoseconds()
+        #expect(queue.take(into: &batch, most: 1, waiting: 20) == .nothing)
+        #expect(Clock.monotonicNanoseconds() - start >= 20_000_000)
+        #expect(queue.post(1))
+        #expect(queue.take(into: &batch, most: 1, waiting: 1_000_000) == .items)
+    }
+
+    @Test func givesOutWhatWaitsBeforeItSaysThatItIsClosed() {
+        let queue = WorkQueue<Int>(capacity: 3)
+        #expect(queue.post(1) && queue.post(2))
+        queue.close()
+        #expect(!queue.post(3))
+        var batch: [Int] = []
+        #expect(queue.take(into: &batch, most: 1) == .items && batch == [1])
+        #expect(queue.take(into: &batch, most: 1) == .items && batch == [2])
+        for _ in 0..<2 { #expect(queue.take(into: &batch, most: 1) == .closed && batch.isEmpty) }
+    }
+
+    @Test func closingWakesWhoeverWaits() {
+        let queue = WorkQueue<Int>(capacity: 1)
+        let gate = Gate(1)
+        let waiter = Thread(name: "waiter") {
+            var batch: [Int] = []
+            gate.arriveAndWait()
+            #expect(queue.take(into: &batch, most: 1) == .closed)
+        }
+        gate.waitForArrival()
+        gate.open()
+        queue.close()
+        waiter.join()
+    }
+
+    /// Each sender's items stay in its order, none is lost and none comes twice, while the taker falls asleep now and then.
+    @Test func losesNothingBetweenThreads() {
+        let queue = WorkQueue<(sender: Int, number: Int)>(capacity: 64)
+        let senders = (0..<4).map { sender in
+            Thread(name: "sender-\(sender)") {
+                for number in 0..<5000 { while !queue.post((sender, number)) {} }
+            }
+        }
+        var next = [0, 0, 0, 0]
+        var batch: [(sender: Int, number: Int)] = []
+        while next != [5000, 5000, 5000, 5000], queue.take(into: &batch, most: 17, waiting: 10_000) == .items {
+            for item in batch {
+                #expect(item.number == next[item.sender])
+                next[item.sender] += 1
+            }
+        }
+        for sender in senders { sender.join() }
+        #expect(next == [5000, 5000, 5000, 5000])
+        #expect(queue.depth == 0)
+    }
+}
