@@ -23,7 +23,8 @@ enum EventSize {
     /// The same for a route.
     static func check(_ route: Route, driverName: String?, said: [String], _ rules: NotificationRules) throws(Refusal) {
         let all: [RouteHappening] = [
-            .assigned(to: longestID, name: driverName, insteadOf: longestID, reason: nil), .unassigned(from: longestID, reason: nil),
+            .assigned(to: longestID, name: driverName, insteadOf: longestID, reason: nil),
+            .unassigned(from: longestID, reason: nil),
             .cancelled(driver: longestID, reason: nil), .dropRemoved(longestID, driver: longestID, reason: nil),
             .claimed(by: longestID, name: driverName),
         ]

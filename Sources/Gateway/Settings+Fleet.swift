@@ -35,7 +35,10 @@ extension Settings {
         for rule in channels where rule.access == .open {
             log.warning(
                 "open_fleet_channel",
-                ["pattern": .text(rule.pattern), "meaning": "anybody may subscribe to it: choose another access once all apps sign"])
+                [
+                    "pattern": .text(rule.pattern),
+                    "meaning": "anybody may subscribe to it: choose another access once all apps sign",
+                ])
         }
         for issuer in auth.jwt where issuer.isEnabled && !issuer.secret.isEmpty && issuer.secret.utf8.count < 32 {
             log.warning(

@@ -74,7 +74,8 @@ extension EventLoop {
             owner.answer(
                 HTTPRequest(
                     method: head.method, path: head.path, query: query, field: { Header.field($0, wsi) },
-                    correlationID: correlationID, isLoopback: isFromThisMachine, body: bytes, isLengthMissing: head.isLengthMissing,
+                    correlationID: correlationID, isLoopback: isFromThisMachine, body: bytes,
+                    isLengthMissing: head.isLengthMissing,
                     bodyBytesMax: head.bodyBytesMax), id)
         }
         guard let response else {
