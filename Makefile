@@ -17,6 +17,8 @@ RELEASE := swift build -c release --static-swift-stdlib
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
 	@echo "  $(BINARY) send --channel my-channel --event my-event --data '{\"hello\":\"world\"}'"
+	@echo "  curl http://127.0.0.1:6001/api/admin/orders/A-17/assign-driver -d '{\"driverId\":\"42\"}' \\"
+	@echo "    -H \"Authorization: Bearer \$$($(BINARY) token --role admin --subject ann)\""
 	@echo "  curl http://127.0.0.1:6001/metrics"
 	@echo "and connect a Pusher client to ws://127.0.0.1:6001/app/key1 (README.md shows one). Ctrl-C stops it."
 	@exec $(BINARY) serve --config $(CONFIG)
