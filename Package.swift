@@ -74,7 +74,7 @@ let package = Package(
         tests("HTTPClient"),
         tests("HTTPAPI", ["FanOut", "FleetRules", "PusherProtocol", "Signing", "Tokens"]),
         tests("Server", ["PusherProtocol", "HTTPAPI"]),
-        tests("Gateway", ["FanOut", "HTTPAPI", "PusherProtocol", "Server"]),
+        tests("Gateway", ["FanOut", "FleetRules", "HTTPAPI", "Observability", "PusherProtocol", "Server", "Store", "Threads"]),
         tests("Simulation", ["FanOut", "PusherProtocol"]),
     ],
     swiftLanguageModes: [.v6]

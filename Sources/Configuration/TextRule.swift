@@ -18,11 +18,12 @@ struct TextRule: Sendable {
 extension TextRule {
     static let any = TextRule("a text") { _ in true }
 
-    /// 32 bytes take 43 characters and one of padding.
+    /// 32 bytes take 43 characters, of which the last has two bits to spare, and one of padding.
     static let masterKey = TextRule("32 bytes in base64") {
         $0.isEmpty
             || $0.utf8.count == 44 && $0.utf8.last == UInt8(ascii: "=")
                 && $0.utf8.dropLast().allSatisfy { $0.isLetterOrDigit || "+/".utf8.contains($0) }
+                && "AEIMQUYcgkosw048".utf8.contains($0.utf8.dropLast().last ?? 0)
     }
 
     static let nonEmpty = TextRule("a text that is not empty") { !$0.isEmpty }

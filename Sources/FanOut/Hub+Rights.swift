@@ -8,19 +8,13 @@ extension Hub {
         package let code: String
         /// As in the names of its channels.
         package let reference: String
-        package let holder: Holder
+        /// Nil when nobody has it, and when it has come to its end: its channels may soon be another's.
+        package let driverID: String?
 
-        package enum Holder: Equatable, Sendable {
-            case driver(String)
-            case nobody
-            /// The order has come to its end: nobody newly gets in, nobody is sent away.
-            case ended
-        }
-
-        package init(code: String, reference: String, holder: Holder) {
+        package init(code: String, reference: String, driverID: String?) {
             self.code = code
             self.reference = reference
-            self.holder = holder
+            self.driverID = driverID
         }
     }
 
@@ -77,22 +71,21 @@ extension Hub {
         case .signed, .encrypted, .presence:
             // A signature that a backend made by itself is its own affair; one of ours is worth what the right behind it is.
             guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
-            return hasRight(socket, to: channel) ? nil : "The right to \(channel.text) has ended: the job went to another"
+            return hasRight(socket, to: channel) ? nil : "The right to \(channel.text) has ended: \(Self.jobLost)"
         }
     }
 
-    /// A job has changed hands: whoever had it leaves its channels, unless he may be there for another reason.
+    /// Why a driver has to leave a job's channels: it went to another, or to nobody, or has another reference, or has ended.
+    static let jobLost = "the job is no longer yours"
+
+    /// A job has changed hands, or has ended: whoever had it leaves its channels, unless he may be there for another reason.
     mutating func note(_ holding: Holding, _ app: AppIndex, _ effects: inout [Effect]) {
-        let driverID: String?
-        switch holding.holder {
-        case .ended: return apps[app].jobs.forget(holding.code)
-        case .driver(let id): driverID = id
-        case .nobody: driverID = nil
+        guard let lost = apps[app].jobs.set(holding.code, reference: holding.reference, driverID: holding.driverID) else {
+            return
         }
-        guard let lost = apps[app].jobs.set(holding.code, reference: holding.reference, driverID: driverID) else { return }
         let key = Identity(role: .driver, id: lost.driverID).key
         for socket in apps[app].users.connections(of: key) + (apps[app].vouched[key] ?? []) {
-            endSubscriptions(of: socket, because: "the job went to another", &effects) { $0 == lost.reference }
+            endSubscriptions(of: socket, because: Self.jobLost, &effects) { $0 == lost.reference }
         }
     }
 

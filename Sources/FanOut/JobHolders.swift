@@ -24,11 +24,6 @@ struct JobHolders {
         return (before.driverID, before.reference)
     }
 
-    /// Forgets an order without taking anything from anybody: it has ended.
-    mutating func forget(_ code: String) {
-        if let job = jobs.removeValue(forKey: code) { remove(job) }
-    }
-
     private mutating func remove(_ job: Job) {
         guard let index = drivers[job.reference]?.firstIndex(of: job.driverID) else { return }
         drivers[job.reference]?.remove(at: index)

@@ -105,9 +105,6 @@ package struct ChannelPolicy: Equatable, Sendable {
     /// Longer than any name that can be subscribed to: a name at its limit simply has nobody on its twin.
     private static let twinLengthMax = 256
 
-    /// Whether any channel of the fleet is open to everybody.
-    package var hasOpenChannels: Bool { rules.contains { $0.access == .open } }
-
     private func match(_ channel: ChannelName) -> (access: Access, rest: Substring)? {
         let plain = Self.plain(channel)
         for rule in rules {

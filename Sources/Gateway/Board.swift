@@ -65,7 +65,7 @@ final class Board: Sendable {
             perLoop("slow_consumer_total", .counter, "Connections dropped because their outbox was full.") {
                 $0.slowConsumers.value
             },
-            perLoop("publish_refused_total", .counter, "Publishes refused because a mailbox was full.") {
+            perLoop("publish_refused_total", .counter, "Publishes and commands refused because a queue was full.") {
                 $0.refusedPublishes.value
             },
             perLoop("client_events_limited_total", .counter, "Client events dropped by their rate limit.") {

@@ -33,7 +33,7 @@ final class FleetCounters: Sendable {
     /// Progress that the state machine did not allow.
     func countFailedTransition() { counts.withLock { $0.failedTransitions += 1 } }
 
-    /// A request that was refused before it came to the store: 401, 403, 400…
+    /// A request that was refused, by whomever: 401, 403, 400…
     func countRefusedRequest(_ status: Int) { counts.withLock { $0.refusedRequests[status, default: 0] += 1 } }
 
     func families(prefix: String) -> [MetricFamily] {
@@ -54,7 +54,8 @@ final class FleetCounters: Sendable {
                 "\(prefix)_failed_transitions_total", .counter, help: "Progress of jobs that their state did not allow.",
                 value: counts.failedTransitions),
             MetricFamily(
-                "\(prefix)_fleet_refused_total", .counter, help: "Requests refused before they came to the store, by status.",
+                "\(prefix)_fleet_refused_total", .counter,
+                help: "Requests to the fleet's API that were refused or failed, by status.",
                 samples: counts.refusedRequests.sorted { $0.key < $1.key }.map {
                     ([("status", String($0.key))], String($0.value))
                 }),

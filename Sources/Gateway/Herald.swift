@@ -104,8 +104,7 @@ final class Herald: Sendable {
 
 extension Hub.Holding {
     init(_ order: Order) {
-        let holder: Holder = order.status.isFinal ? .ended : order.driverID.map(Holder.driver) ?? .nobody
-        self.init(code: order.code, reference: order.reference, holder: holder)
+        self.init(code: order.code, reference: order.reference, driverID: order.status.isFinal ? nil : order.driverID)
     }
 }
 

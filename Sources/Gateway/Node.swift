@@ -10,24 +10,28 @@ import Threads
 ///
 /// It is built inside that thread and is not Sendable: others reach it through its mailbox.
 final class Node: SocketOwner {
-    private let index: Int
-    private let shared: SharedHub
-    private let board: Board
+    let index: Int
+    let shared: SharedHub
+    let board: Board
     private let appsByKey: [String: Application]
-    private let router: Router
+    let router: Router
     private let patience: Patience
-    private let log: Log
-    private let fleet: Fleet
-    private let appIDs: [String]
+    let log: Log
+    let fleet: Fleet
+    let appIDs: [String]
 
-    private var loop: EventLoop?
+    private(set) var loop: EventLoop?
     private var fanOut = LoopFanOut()
     /// Admitted connections, by slot.
     private var clients: [Client?] = []
     private var mail: [Mail] = []
     private var nextLoop = 0
     /// Requests that other threads are to answer.
-    private var waiting: [ExchangeID: Waiting] = [:]
+    var waiting: [ExchangeID: Waiting] = [:]
+    /// Those of them whose senders' keys have come.
+    private var askedAgain: [ExchangeID] = []
+    /// What was refused since the last tick, by the bound that was met.
+    private var refusals: [Bound: Int] = [:]
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
@@ -135,134 +139,11 @@ final class Node: SocketOwner {
             return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
         }
         guard shared.hasRoom else {
-            noteRefusal()
+            noteRefusal(.mailbox)
             let text = "Overloaded: the client event was not passed on, try again"
             return perform(.send(ServerMessage.error(ProtocolError(text)), to: socket))
         }
         apply(input)
-    }
-
-    // MARK: Requests
-
-    /// What is to be remembered of a request that waits.
-    private struct Waiting {
-        let envelope: Envelope
-        /// For the page that reads the answer.
-        let crossOrigin: [String: String]
-        /// To be asked again, when it is its sender's keys that it waits for.
-        var held: HeldRequest?
-    }
-
-    func answer(_ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
-        let response = perform(outcome(of: request), request, exchange)
-        if log.writes(.debug) { noteRequest(request, response) }
-        guard let response else { return nil }
-        if response.status >= 400, router.envelope(of: request) != nil {
-            fleet.counters.countRefusedRequest(response.status)
-        }
-        return response.adding(router.crossOriginHeaders(for: request))
-    }
-
-    private func outcome(of request: HTTPRequest) -> Outcome {
-        router.outcome(of: request, now: Clock.unixMilliseconds() / 1000)
-    }
-
-    /// Nil when the answer comes from another thread.
-    private func perform(_ outcome: Outcome, _ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
-        switch outcome {
-        case .answer(let response): return response
-        case .publish(let order, let app):
-            guard case .published(let occupancies) = shared.publish(order, app: app, from: index) else {
-                return refusedForWantOfRoom()
-            }
-            drainMailbox()
-            return order.response(occupancies: occupancies)
-        case .ask(let question, let app): return shared.read { question.lookUp(in: $0, app: app) }.response
-        case .terminate(let userID, let app):
-            apply(.terminate(userID: userID, app: app))
-            return .emptyObject
-        case .command, .enquire, .needsKeys: return hold(outcome, request, exchange)
-        case .authorize(let authorization): return authorize(authorization)
-        case .stats:
-            publishTally()
-            return .json(200, OpsReport(board: board, hub: shared, fleet: fleet, apps: appIDs).json)
-        case .readiness:
-            return board.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
-        case .metrics:
-            publishTally()
-            let text = MetricFamily.text(board.families(hub: shared) + fleet.families(prefix: board.prefix))
-            return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
-        }
-    }
-
-    /// Hands a request to the thread that can answer it, or says that too many wait there.
-    private func hold(_ outcome: Outcome, _ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
-        let envelope = router.envelope(of: request) ?? .error
-        let address = ReplyAddress(loop: index, exchange: exchange.rawValue)
-        var held: HeldRequest?
-        let isTaken: Bool
-        switch outcome {
-        // What is committed is told, come what may: so whether there is room is asked before.
-        case .command(let command): isTaken = shared.hasRoom && fleet.post(Errand(command, sender: address))
-        case .enquire(let enquiry): isTaken = fleet.post(Query(enquiry, sender: address))
-        case .needsKeys(let issuer):
-            held = HeldRequest(request)
-            isTaken = fleet.fetchKeys(of: issuer, for: exchange, on: index)
-        default: preconditionFailure("only what other threads answer is held")
-        }
-        guard isTaken else {
-            noteRefusal()
-            return envelope.refusal(503, "Overloaded: nothing was done, try again", headers: ["Retry-After": "1"])
-        }
-        waiting[exchange] = Waiting(envelope: envelope, crossOrigin: router.crossOriginHeaders(for: request), held: held)
-        return nil
-    }
-
-    /// What the store says. Its sender may have gone: what was done stays done.
-    private func answer(_ exchange: ExchangeID, with answer: StoreAnswer) {
-        guard let request = waiting.removeValue(forKey: exchange) else { return }
-        loop?.respond(answer.response(in: request.envelope).adding(request.crossOrigin), to: exchange)
-    }
-
-    /// Asks a request again, now that its sender's keys are there; if they still are not, nobody has them.
-    private func askAgain(_ exchange: ExchangeID) {
-        guard let request = waiting.removeValue(forKey: exchange), let held = request.held else { return }
-        let response = held.withRequest { request -> HTTPResponse? in
-            let outcome = outcome(of: request)
-            if case .needsKeys = outcome {
-                return router.envelope(of: request)?.refusal(
-                    401, "The token's key is none of its issuer's", headers: ["WWW-Authenticate": "Bearer"])
-            }
-            return perform(outcome, request, exchange)
-        }
-        if let response { loop?.respond(response.adding(request.crossOrigin), to: exchange) }
-    }
-
-    /// The hub says whether he may, and remembers who he is: what he was signed for he may lose again.
-    private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
-        let mayJoin = shared.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
-        guard mayJoin else { return authorization.refused }
-        if let socket = authorization.socket { apply(.vouch(socket, authorization.identity)) }
-        return authorization.granted
-    }
-
-    private func noteRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
-        log.debug(
-            "request",
-            [
-                "method": .text(request.method.rawValue), "path": .text(request.path), "status": .number(response?.status ?? 0),
-                "correlation_id": .text(request.correlationID),
-            ])
-    }
-
-    private func refusedForWantOfRoom() -> HTTPResponse {
-        noteRefusal()
-        return .text(503, "Overloaded: nothing was published, try again", headers: ["Retry-After": "1"])
-    }
-
-    private func noteRefusal() {
-        board.counters[index].refusedPublishes.add()
-        log.warning("publish_refused", ["loop": .number(index), "reason": "a loop's mailbox is above its high-water mark"])
     }
 
     // MARK: The loop
@@ -290,6 +171,10 @@ final class Node: SocketOwner {
         now = Int(nanoseconds / 1_000_000_000)
         if index == 0 { apply(.tick(Int64(nanoseconds / 1_000_000))) }
         for slot in clients.indices { checkLife(slot) }
+        for (bound, count) in refusals {
+            log.warning("refused", ["loop": .number(index), "count": .number(count), "full": .text(bound.rawValue)])
+        }
+        refusals.removeAll()
     }
 
     func turnEnded() {
@@ -314,24 +199,26 @@ final class Node: SocketOwner {
     // MARK: Inputs and instructions
 
     /// The order rule: into the mailboxes under the lock, then one's own at once.
-    private func apply(_ input: Hub.Input) {
+    func apply(_ input: Hub.Input) {
         shared.apply(input, from: index)
         drainMailbox()
     }
 
-    private func drainMailbox() {
+    func drainMailbox() {
         shared.mailboxes[index].drain(into: &mail)
         for message in mail {
             switch message {
             case .instruction(let instruction): perform(instruction)
             case .adopt(let connection): loop?.adopt(connection)
             case .answer(let answer, let exchange): self.answer(exchange, with: answer)
-            case .keysFetched(let exchange): askAgain(exchange)
+            case .keysFetched(let exchange): askedAgain.append(exchange)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
             }
         }
         mail.removeAll(keepingCapacity: true)
+        // Only now: what they ask may drain the mailbox again, and would overtake what this round still had to do.
+        while let exchange = askedAgain.popLast() { askAgain(exchange) }
     }
 
     private func perform(_ instruction: Instruction) {
@@ -344,7 +231,13 @@ final class Node: SocketOwner {
 
     // MARK: Counting
 
-    private func publishTally() {
+    /// Something was not taken: a queue is full. It is logged with the next tick, once a second however much it is.
+    func noteRefusal(_ bound: Bound) {
+        board.counters[index].refusedPublishes.add()
+        refusals[bound, default: 0] += 1
+    }
+
+    func publishTally() {
         guard let loop else { return }
         let tally = loop.tally
         loop.tally = Tally()

@@ -34,11 +34,11 @@ package struct Authenticator {
 
     private func token(in request: HTTPRequest) throws(APIError) -> String {
         if let authorization = request.authorization {
-            let parts = authorization.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            guard parts.count == 2, parts[0].count == 6, Substring(parts[0]).lowercased() == "bearer" else {
                 throw Self.unauthorized("Expected Authorization: Bearer and a JWT")
             }
-            return String(parts[1])
+            return String(Substring(parts[1]))
         }
         guard let token = cookie(in: request) else { throw Self.unauthorized("Authorization is required: a JWT as Bearer") }
         guard isSameSite(request) else {
@@ -47,13 +47,16 @@ package struct Authenticator {
         return token
     }
 
-    /// RFC 6265 section 5.4: `name=value` pairs separated by `; `.
+    /// RFC 6265 section 4: `name=value` pairs separated by `; `, where the value may stand in quotes.
     private func cookie(in request: HTTPRequest) -> String? {
         guard !cookies.isEmpty, let header = request.field(.cookie) else { return nil }
-        for pair in header.split(separator: ";") {
-            let parts = pair.split(separator: "=", maxSplits: 1)
+        for pair in header.utf8.split(separator: UInt8(ascii: ";")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1)
             guard parts.count == 2 else { continue }
-            if cookies.contains(String(parts[0].drop { $0 == " " })) { return String(parts[1]) }
+            let (name, value) = (parts[0].drop { $0 == UInt8(ascii: " ") }, parts[1])
+            guard cookies.contains(where: { $0.utf8.elementsEqual(name) }) else { continue }
+            let isQuoted = value.count > 1 && value.first == UInt8(ascii: "\"") && value.last == UInt8(ascii: "\"")
+            return String(Substring(isQuoted ? value.dropFirst().dropLast() : value))
         }
         return nil
     }

@@ -70,6 +70,9 @@ struct UserAuthentication {
 
     init(_ request: HTTPRequest, _ identity: Identity, _ app: Application) throws(APIError) {
         let form = try AuthorizationForm(request)
+        guard identity.key.unicodeScalars.count <= Limits.userIDLength else {
+            throw APIError(403, "An id of more than \(Limits.userIDLength) characters, role included, cannot sign in")
+        }
         var user = JSONWriter()
         user.raw(#"{"id":"#)
         user.string(identity.key)

@@ -9,6 +9,9 @@ package enum Envelope: Sendable {
     /// `{"error":"…"}`: `/pusher/*`, `/api/ops/*`.
     case error
 
+    /// Of a path as it came; nil outside the fleet's API.
+    package init?(path: String) { self.init(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }) }
+
     /// Of a path that belongs to the fleet's API; nil for all others.
     init?(_ path: [Substring]) {
         switch (path.first, path.dropFirst().first) {

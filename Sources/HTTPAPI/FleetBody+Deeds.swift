@@ -49,7 +49,7 @@ extension FleetBody {
 
     func progressReport() throws(APIError) -> ProgressReport {
         let text = try requiredText("step")
-        guard let step = JobStatus(rawValue: text) else {
+        guard text.isASCII, let step = JobStatus(rawValue: text) else {
             throw APIError(
                 400,
                 "Expected step to be one of \(JobStatus.allCases.map(\.rawValue).joined(separator: ", ")), found \(text.clipped)")
@@ -72,7 +72,7 @@ extension FleetBody {
     /// - Parameter isKnown: whether the catalogue has a type.
     func announcement(isKnown: (String) -> Bool) throws(APIError) -> Announcement {
         let type = try requiredText("type")
-        guard isKnown(type) else {
+        guard type.isASCII, isKnown(type) else {
             throw APIError(400, "Unknown type \(type.clipped): it is not in the catalogue of notifications")
         }
         guard let to = try object("to") else {
@@ -115,12 +115,12 @@ extension FleetBody {
     private func telemetryEvent(_ isKnown: (String) -> Bool) throws(APIError) -> TelemetryEvent {
         let id = try Self.checkedName(try requiredText("notificationId"), field: "notificationId")
         let type = try requiredText("type")
-        guard Self.telemetryTypes.contains(type) || isKnown(type) else {
+        guard type.isASCII, Self.telemetryTypes.contains(type) || isKnown(type) else {
             throw APIError(400, "Expected type to be \(Self.telemetryTypes.joined(separator: ", ")) or a catalogued one")
         }
         let entity = try Self.checkedName(try requiredText("entityId"), field: "entityId")
         let word = try requiredText("event")
-        guard let kind = TelemetryEvent.Kind(rawValue: word) else {
+        guard word.isASCII, let kind = TelemetryEvent.Kind(rawValue: word) else {
             throw APIError(400, "Expected event to be \(TelemetryEvent.Kind.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return TelemetryEvent(

@@ -7,12 +7,16 @@ import PusherProtocol
 /// Its slices point into the request's bytes: it lives as long as the call.
 struct FleetBody {
     private var members: [String: JSONSlice] = [:]
+    /// Bytes of a member's name: none of ours has more, and longer ones are not hashed, which can take long.
+    private static let nameBytesMax = 32
 
     init(_ bytes: UnsafeRawBufferPointer) throws(APIError) {
         guard !bytes.isEmpty else { return }
         members = try APIError.wrappingJSON {
             var members: [String: JSONSlice] = [:]
-            try JSONReader.object(bytes) { key, value in members[key.string ?? ""] = value }
+            try JSONReader.object(bytes) { key, value in
+                if let name = key.string, name.utf8.count <= Self.nameBytesMax { members[name] = value }
+            }
             return members
         }
     }
@@ -40,7 +44,10 @@ struct FleetBody {
 
     func number(_ name: String) throws(APIError) -> Change<JSONNumber> {
         try change(name) { value throws(APIError) in
-            guard value.kind == .number else { throw APIError(400, "Expected \(name) to be a number") }
+            // A number that no double holds would cost other people's decoders the whole event.
+            guard value.kind == .number, Double(String(decoding: value.raw, as: UTF8.self))?.isFinite == true else {
+                throw APIError(400, "Expected \(name) to be a number")
+            }
             return JSONNumber(text: String(decoding: value.raw, as: UTF8.self))
         }
     }

@@ -173,12 +173,14 @@ package struct FleetRouter {
         }
     }
 
-    /// Whether this is for `/api/ops/*` and the metrics token opens it; without one, this machine may look.
+    /// Whether this is for `/api/ops/*` and the metrics token opens it. Without one this machine may look at the counts, but no
+    /// page that a browser on it shows; what was said to whom is for those who say who they are.
     private func isOpsAllowed(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
         guard path.first == "api", path.dropFirst().first == "ops" else { return false }
         if let authorization = request.authorization {
             return !metricsToken.isEmpty && ConstantTime.equal(authorization, "Bearer " + metricsToken)
         }
-        return metricsToken.isEmpty && request.isLoopback && request.field(.cookie) == nil
+        return metricsToken.isEmpty && request.isLoopback && request.field(.cookie) == nil && request.origin == nil
+            && path.dropFirst(2).first == "stats"
     }
 }

@@ -2,21 +2,23 @@ import PusherProtocol
 
 /// The fields of an `application/x-www-form-urlencoded` body (the URL standard, section 5.1).
 struct FormFields {
-    private var fields: [String: String] = [:]
+    private var fields: [[UInt8]: String] = [:]
 
     /// - Throws: ``APIError`` when an escape is malformed, or a name comes twice: which of them would count?
     init(_ body: UnsafeRawBufferPointer) throws(APIError) {
         for pair in body.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let name = try Self.decode(parts[0])
-            guard fields[name] == nil else { throw APIError(400, "Expected \(name.clipped) once") }
-            fields[name] = parts.count > 1 ? try Self.decode(parts[1]) : ""
+            guard fields[name] == nil else { throw APIError(400, "Expected \(Self.text(name).clipped) once") }
+            fields[name] = Self.text(parts.count > 1 ? try Self.decode(parts[1]) : [])
         }
     }
 
-    subscript(name: String) -> String? { fields[name] }
+    subscript(name: String) -> String? { fields[Array(name.utf8)] }
 
-    private static func decode(_ bytes: Slice<UnsafeRawBufferPointer>) throws(APIError) -> String {
+    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    private static func decode(_ bytes: Slice<UnsafeRawBufferPointer>) throws(APIError) -> [UInt8] {
         var decoded: [UInt8] = []
         var rest = bytes
         while let byte = rest.popFirst() {
@@ -30,7 +32,7 @@ struct FormFields {
             default: decoded.append(byte)
             }
         }
-        return String(decoding: decoded, as: UTF8.self)
+        return decoded
     }
 
     private static func digit(_ byte: UInt8) -> UInt8? {

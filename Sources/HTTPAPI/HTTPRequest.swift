@@ -74,7 +74,8 @@ package struct HeldRequest {
         body = Array(request.body)
         self.request = HTTPRequest(
             method: request.method, path: request.path, query: request.query, field: { fields[$0] },
-            correlationID: request.correlationID, isLoopback: request.isLoopback, bodyBytesMax: request.bodyBytesMax)
+            correlationID: request.correlationID, isLoopback: request.isLoopback, isLengthMissing: request.isLengthMissing,
+            bodyBytesMax: request.bodyBytesMax)
     }
 
     /// Lends the request out once more.
@@ -84,7 +85,7 @@ package struct HeldRequest {
                 HTTPRequest(
                     method: request.method, path: request.path, query: request.query, field: request.field,
                     correlationID: request.correlationID, isLoopback: request.isLoopback, body: bytes,
-                    bodyBytesMax: request.bodyBytesMax))
+                    isLengthMissing: request.isLengthMissing, bodyBytesMax: request.bodyBytesMax))
         }
     }
 }

@@ -24,7 +24,8 @@ package struct HTTPResponse: Equatable, Sendable {
 
     /// The same answer with more headers.
     package func adding(_ headers: [String: String]) -> HTTPResponse {
-        HTTPResponse(status, contentType: contentType, body: body, headers: self.headers.merging(headers) { $1 })
+        guard !headers.isEmpty else { return self }
+        return HTTPResponse(status, contentType: contentType, body: body, headers: self.headers.merging(headers) { $1 })
     }
 
     /// 200 `{}`: what a publish answers.

@@ -207,7 +207,13 @@ package struct Router {
 
     private static func unknown(_ request: HTTPRequest) -> APIError { APIError(404, "Unknown path: \(request.path.clipped)") }
 
+    /// Bytes of what stands between two slashes, when it is not ASCII: the longest id of a user.
+    private static let segmentBytesMax = Limits.userIDLength * 4
+
+    /// What is too long to be anything becomes something that is nothing: comparing it could take long.
     private static func split(_ path: String) -> [Substring] {
-        Array(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst())
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst().map { segment in
+            segment.count <= segmentBytesMax || segment.allSatisfy { $0 < 0x80 } ? Substring(segment) : "\u{FFFD}"
+        }
     }
 }

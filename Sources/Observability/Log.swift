@@ -67,14 +67,17 @@ package struct Log: Sendable {
         }
     }
 
-    /// A JSON string; control characters become escapes, so that a record is always one line.
+    /// A JSON string; whatever a terminal would obey becomes escapes, so that a record is always one line, and shown as it is.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.value < 0x20:
-                quoted += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+            case _ where scalar.isObeyed:
+                for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
+                    let digits = String(unit, radix: 16)
+                    quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
             default: quoted.unicodeScalars.append(scalar)
             }
         }

@@ -18,7 +18,7 @@ package enum ClientMessage: Equatable, Sendable {
         } catch {
             throw error as? ProtocolError ?? ProtocolError("Invalid message")
         }
-        switch envelope.event {
+        switch envelope.event.isASCII ? envelope.event : "" {
         case "pusher:ping": self = .ping
         case "pusher:pong": self = .pong
         case "pusher:subscribe":
@@ -31,12 +31,13 @@ package enum ClientMessage: Equatable, Sendable {
         case "pusher:signin":
             self = .signin(
                 SigninRequest(auth: try envelope.text("auth", code: 4009), userData: try envelope.text("user_data", code: 4009)))
-        case let event where event.hasPrefix("client-"):
+        case _ where envelope.event.utf8.starts(with: "client-".utf8):
+            let event = envelope.event
             guard let channel = envelope.channel else { throw ProtocolError("\(event.clipped): expected channel to be a string") }
             self = .clientEvent(ClientEvent(name: event, channel: channel, data: envelope.data))
-        case let event:
+        default:
             throw ProtocolError(
-                "Unknown event \(event.clipped): expected pusher:subscribe, pusher:unsubscribe, pusher:signin, pusher:ping or client-…"
+                "Unknown event \(envelope.event.clipped): expected pusher:subscribe, pusher:unsubscribe, pusher:signin, pusher:ping or client-…"
             )
         }
     }
@@ -91,7 +92,7 @@ private struct Envelope {
 
     func optionalText(_ name: String, code: Int? = nil) throws(ProtocolError) -> String? {
         guard isObject else { throw ProtocolError("\(event): expected data to be an object", code: code) }
-        switch members.last(where: { $0.name == name })?.value {
+        switch members.last(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value {
         case .text(let text): return text
         case .null, nil: return nil
         case .other: throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
@@ -109,6 +110,10 @@ private struct Envelope {
 }
 
 extension String {
+    /// Whether it can be one of our words. Ask first: Swift compares and hashes other texts as Unicode does, to which a Kelvin
+    /// sign is a K, and in time that grows with the square of the marks on one character.
+    package var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }
+
     /// The text, short enough to be quoted back in an error: cut by scalars, for one character may be as long as a text.
     package var clipped: String { utf8.count <= 200 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(100))) + "…" }
 }

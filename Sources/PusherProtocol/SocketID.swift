@@ -21,10 +21,9 @@ package struct SocketID: Hashable, Sendable {
 
     /// Reads a `socket_id`. Nil unless both numbers are what this server could have given out.
     package init?(_ text: some StringProtocol) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, Self.isNumber(parts[0]), Self.isNumber(parts[1]),
-            let salt = UInt32(parts[0]), let place = UInt32(parts[1])
-        else { return nil }
+        guard Self.isWellFormed(text) else { return nil }
+        let parts = text.split(separator: ".")
+        guard let salt = UInt32(parts[0]), let place = UInt32(parts[1]) else { return nil }
         self.salt = salt
         self.place = place
         // One connection, one name: neither leading zeros nor a salt that is never drawn.
@@ -33,12 +32,9 @@ package struct SocketID: Hashable, Sendable {
 
     /// Whether `text` has the form of a socket_id, ours or not: `\A\d+\.\d+\z`.
     package static func isWellFormed(_ text: some StringProtocol) -> Bool {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { isNumber($0) }
-    }
-
-    private static func isNumber(_ text: some StringProtocol) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count == 2
+            && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
     }
 }
 

@@ -10,7 +10,7 @@ extension EventLoop {
         } catch {
             tally.requests += 1
             write(
-                error.response, to: wsi, correlationID: correlationIDs.id(of: wsi),
+                owner.refusal(error.status, error.text, path: error.path), to: wsi, correlationID: correlationIDs.id(of: wsi),
                 withoutBody: Header.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
             return -1
         }

@@ -23,7 +23,7 @@ enum Header {
     /// A header the library has no token for, named in lower case with its colon.
     static func custom(_ name: String, _ wsi: OpaquePointer) -> String? {
         let length = Int(lws_hdr_custom_length(wsi, name, Int32(name.utf8.count)))
-        guard length > 0 else { return nil }
+        guard length >= 0 else { return nil }
         return read(length) { lws_hdr_custom_copy(wsi, $0, Int32($1), name, Int32(name.utf8.count)) }
     }
 

@@ -21,9 +21,16 @@ struct RequestHead {
 
     /// What to answer before closing.
     struct Refusal: Error {
-        let response: HTTPResponse
+        let status: Int
+        let text: String
+        /// What was asked for, as far as it could be read.
+        var path = ""
 
-        init(_ status: Int, _ text: String) { response = .text(status, text) }
+        init(_ status: Int, _ text: String, path: String = "") {
+            self.status = status
+            self.text = text
+            self.path = path
+        }
     }
 
     /// - Throws: the refusal, after which the connection has to be closed: its framing cannot be trusted.
@@ -34,23 +41,23 @@ struct RequestHead {
         self.method = method
         path = Header.path(token, wsi)
         guard Self.headBytes(wsi) <= Self.bytesMax else {
-            throw Refusal(431, "Request line and headers exceed \(Self.bytesMax) bytes")
+            throw Refusal(431, "Request line and headers exceed \(Self.bytesMax) bytes", path: path)
         }
         guard Header.length(WSI_TOKEN_HTTP_TRANSFER_ENCODING, wsi) == 0 else {
-            throw Refusal(411, "Transfer-Encoding is not supported: send a Content-Length")
+            throw Refusal(411, "Transfer-Encoding is not supported: send a Content-Length", path: path)
         }
-        let announced = try Self.contentLength(wsi)
+        let announced = try Self.contentLength(wsi, path)
         contentLength = announced ?? 0
         isLengthMissing = announced == nil && (method == .post || method == .put || method == .patch)
         self.bodyBytesMax = contentLength > bodyBytesMax ? bodyBytesMax : nil
         expectsContinue = Header.text(WSI_TOKEN_HTTP_EXPECT, wsi)?.lowercased() == "100-continue"
     }
 
-    private static func contentLength(_ wsi: OpaquePointer) throws(Refusal) -> Int? {
+    private static func contentLength(_ wsi: OpaquePointer, _ path: String) throws(Refusal) -> Int? {
         guard let text = Header.text(WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) else { return nil }
         guard Header.fragment(1, of: WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) == nil,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let length = Int(text)
-        else { throw Refusal(400, "Invalid Content-Length: expected it once, in digits") }
+        else { throw Refusal(400, "Invalid Content-Length: expected it once, in digits", path: path) }
         return length
     }
 

@@ -33,6 +33,8 @@ package protocol SocketOwner: AnyObject {
     func closed(_ socket: SocketID)
     /// A request is complete. Nil: the answer comes later, by ``EventLoop/respond(_:to:)``.
     func answer(_ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse?
+    /// A request cannot be read; the connection ends with this answer.
+    func refusal(_ status: Int, _ text: String, path: String) -> HTTPResponse
     /// The listener has a new connection; somebody has to adopt it.
     func accepted(_ connection: Listener.Accepted)
     /// About a second has passed.

@@ -8,13 +8,15 @@ package enum Base64 {
         return String(decoding: encoded[..<Int(count)], as: UTF8.self)
     }
 
-    /// Nil unless `text` is base64 with its padding.
+    /// Nil unless `text` is the base64 of some bytes, with its padding and nothing else.
     package static func bytes(of text: String) -> [UInt8]? {
         let encoded = Array(text.utf8)
-        guard !encoded.isEmpty, encoded.count % 4 == 0 else { return encoded.isEmpty ? [] : nil }
+        guard encoded.count % 4 == 0 else { return nil }
         var decoded = [UInt8](repeating: 0, count: encoded.count / 4 * 3)
-        guard EVP_DecodeBlock(&decoded, encoded, Int32(encoded.count)) >= 0 else { return nil }
+        guard encoded.isEmpty || EVP_DecodeBlock(&decoded, encoded, Int32(encoded.count)) >= 0 else { return nil }
         // "EVP_DecodeBlock … the output will be padded with 0 bits if necessary": the padding says how much is too much.
-        return Array(decoded.dropLast(encoded.suffix(2).count { $0 == UInt8(ascii: "=") }))
+        decoded.removeLast(encoded.suffix(2).count { $0 == UInt8(ascii: "=") })
+        // It takes more than there is: "any leading whitespace will be trimmed", padding anywhere, bits beyond the last byte.
+        return Self.text(decoded).utf8.elementsEqual(encoded) ? decoded : nil
     }
 }

@@ -55,7 +55,7 @@ extension Action: CustomStringConvertible {
         case .closed(let socket): return "closed(\(socket))"
         case .vouch(let socket, let identity): return "vouch(\(socket), \(identity.key))"
         case .holding(let holding, let app):
-            return "holding(\(holding.code), \(holding.reference), \(holding.holder)) in app \(app)"
+            return "holding(\(holding.code), \(holding.reference), \(holding.driverID ?? "nobody")) in app \(app)"
         case .tick(let now): return "tick(\(now))"
         }
     }

@@ -44,12 +44,12 @@ struct Custody {
     /// Returns what a driver has lost by it.
     private mutating func note(_ holding: Hub.Holding, _ app: AppIndex) -> Loss? {
         let before = holders.removeValue(forKey: Order(app: app, code: holding.code))
-        if case .driver(let id) = holding.holder {
+        if let id = holding.driverID {
             let held = Loss(app: app, driverID: id, reference: holding.reference)
             holders[Order(app: app, code: holding.code)] = held
             losses.remove(held)
         }
-        guard let before, holding.holder != .ended, !holders.values.contains(before) else { return nil }
+        guard let before, !holders.values.contains(before) else { return nil }
         losses.insert(before)
         return before
     }

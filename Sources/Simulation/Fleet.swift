@@ -80,7 +80,7 @@ struct Fleet {
         let code = dice.pick(codes) ?? ""
         let known = jobs.first { $0.code == code }?.reference
         let reference = known.flatMap { dice.chance(percent: 80) ? $0 : nil } ?? dice.pick(references) ?? ""
-        let holder: Hub.Holding.Holder = dice.chance(percent: 80) ? .driver(dice.pick(driverIDs) ?? "") : .nobody
-        return Hub.Holding(code: code, reference: reference, holder: holder)
+        let driverID = dice.chance(percent: 80) ? dice.pick(driverIDs) : nil
+        return Hub.Holding(code: code, reference: reference, driverID: driverID)
     }
 }

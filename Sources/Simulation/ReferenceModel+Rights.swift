@@ -90,7 +90,7 @@ extension ReferenceModel {
         guard fleetRules[place.app] != nil, !text.hasPrefix("#") else { return nil }
         if text.hasPrefix("private-") || text.hasPrefix("presence-") {
             guard isJobs(place), vouchings.contains(where: { $0.socket == socket }), !hasRight(socket, place) else { return nil }
-            return "The right to \(text) has ended: the job went to another"
+            return "The right to \(text) has ended: the job is no longer yours"
         }
         guard let (rule, _) = rule(for: place), rule.access != .open else { return nil }
         guard let user = user(of: socket) else {
@@ -122,10 +122,10 @@ extension ReferenceModel {
     mutating func hold(_ holding: Hub.Holding, _ app: AppIndex) {
         let before = jobs.first { $0.app == app && $0.code == holding.code }
         jobs.removeAll { $0 == before }
-        if case .driver(let id) = holding.holder {
+        if let id = holding.driverID {
             jobs.append(Job(app: app, code: holding.code, reference: holding.reference, driverID: id))
         }
-        guard let before, holding.holder != .ended, !references(of: before.driverID, app).contains(before.reference) else {
+        guard let before, !references(of: before.driverID, app).contains(before.reference) else {
             return
         }
         let key = "driver:\(before.driverID)"
@@ -134,7 +134,7 @@ extension ReferenceModel {
             for channel in channels(of: socket) {
                 let place = Place(app: app, channel: channel)
                 guard isJobs(place, reference: before.reference), !hasRight(socket, place) else { continue }
-                end(socket, channel, "the job went to another")
+                end(socket, channel, "the job is no longer yours")
             }
         }
     }

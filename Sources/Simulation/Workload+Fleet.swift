@@ -17,7 +17,7 @@ extension Workload {
             return .input(.holding(holding, app: app), on: loop(using: &dice))
         case .end:
             return dice.pick(Fleet.codes).map { code in
-                let holding = Hub.Holding(code: code, reference: dice.pick(Fleet.references) ?? "", holder: .ended)
+                let holding = Hub.Holding(code: code, reference: dice.pick(Fleet.references) ?? "", driverID: nil)
                 return .input(.holding(holding, app: app(using: &dice)), on: loop(using: &dice))
             }
         case .publishToTwins: return publishToTwins(in: world, using: &dice)

@@ -79,13 +79,13 @@ package final class Ledger {
             let route = try routes.route(id: deed.id)
             return try settle(command, occasion) { book throws(Refusal) in try book.decide(deed, on: route, occasion) }
         case .acceptJob(let id):
-            let order = try orders.order(job: id)
+            let order = try orders.order(job: id, driverID: command.actor.id)
             return try settle(command, occasion) { book throws(Refusal) in try book.acceptJob(id, on: order, occasion) }
         case .acceptRoute(let id):
             let route = try routes.route(id: id)
             return try settle(command, occasion) { book throws(Refusal) in try book.acceptRoute(id, on: route, occasion) }
         case .progress(let id, let report):
-            let order = try orders.order(job: id)
+            let order = try orders.order(job: id, driverID: command.actor.id)
             return try settle(command, occasion) { book throws(Refusal) in
                 try book.progress(report, id, on: order, occasion)
             }

@@ -50,7 +50,8 @@ struct NotificationTable {
 
     /// The greatest there is; nil when there is none.
     func lastID() throws(SQLiteError) -> String? {
-        try Statement("SELECT MAX(id) FROM notifications", on: database).first { row throws(SQLiteError) in row.string(0) }
+        try Statement("SELECT MAX(id) AS last FROM notifications", on: database)
+            .first { row throws(SQLiteError) in row.optionalString(0) }.flatMap { $0 }
     }
 
     func append(_ logged: LoggedNotification) throws(SQLiteError) {

@@ -17,10 +17,11 @@ struct OrderTable {
     init(_ database: Database) throws(SQLiteError) {
         let select = "SELECT \(Self.columns), created_at FROM orders"
         selectCode = try Statement("\(select) WHERE code = ?", on: database)
-        // Several orders may claim one booking: what is open comes first, then what is newest.
+        // Several orders may be of one booking: his own comes first, then what is open, then what is newest.
         selectBooking = try Statement(
             """
-            \(select) WHERE booking_id = ? ORDER BY CASE WHEN status IN ('completed', 'cancelled') THEN 1 ELSE 0 END, \
+            \(select) WHERE booking_id = ? ORDER BY CASE WHEN driver_id = ? THEN 0 ELSE 1 END, \
+            CASE WHEN status IN ('completed', 'cancelled') THEN 1 ELSE 0 END, \
             created_at DESC, code DESC LIMIT 1
             """, on: database)
         let open = "status NOT IN ('completed', 'cancelled') ORDER BY created_at, code"
@@ -49,9 +50,9 @@ struct OrderTable {
     }
 
     /// A driver's app knows a job by its order's code or by its booking; a code wins.
-    func order(job id: String) throws(SQLiteError) -> Order? {
+    func order(job id: String, driverID: String) throws(SQLiteError) -> Order? {
         if let order = try order(code: id) { return order }
-        return try selectBooking.first(.string(id)) { row throws(SQLiteError) in try Self.order(row) }
+        return try selectBooking.first(.string(id), .string(driverID)) { row throws(SQLiteError) in try Self.order(row) }
     }
 
     /// Those that may still change, oldest first.

@@ -1,3 +1,4 @@
+import FleetRules
 import Threads
 
 /// What the writer's thread does, and owns.
@@ -41,7 +42,7 @@ struct WriterLoop {
             case .nothing:
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
-                surroundings.settled(settle(batch))
+                for part in Self.transactions(of: batch) { surroundings.settled(settle(part)) }
                 batchesSinceRetention += 1
             }
             if isDue, batchesSinceRetention >= Self.batchesPerRetention {
@@ -52,6 +53,25 @@ struct WriterLoop {
     }
 
     // MARK: Errands
+
+    /// Notifications in one transaction, about: an announcement may have a thousand, and nobody should wait behind hundreds of those.
+    private static let notificationsMax = 2_000
+
+    /// The errands as they share transactions, in their order.
+    private static func transactions(of batch: [Errand]) -> [[Errand]] {
+        var parts: [[Errand]] = [[]]
+        var weight = 0
+        for errand in batch {
+            let own = errand.command.deed.weight
+            if weight + own > notificationsMax, weight > 0 {
+                parts.append([])
+                weight = 0
+            }
+            parts[parts.count - 1].append(errand)
+            weight += own
+        }
+        return parts
+    }
 
     private mutating func settle(_ batch: [Errand]) -> [Settled] {
         do throws(SQLiteError) {
@@ -110,5 +130,17 @@ struct WriterLoop {
 
     private func close() {
         do throws(SQLiteError) { try ledger.database.checkpoint() } catch { surroundings.report(.checkpointFailed(error)) }
+    }
+}
+
+extension Command.Deed {
+    /// About how many rows it writes.
+    fileprivate var weight: Int {
+        switch self {
+        case .announce(let announcement):
+            if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
+        case .telemetry(let events): events.count
+        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead: 5
+        }
     }
 }

@@ -45,6 +45,11 @@ package final class KeyRing: Sendable {
         }
     }
 
+    /// Whether none of an issuer's keys were ever fetched: then nobody can tell whether a token is good.
+    package func isEmpty(issuer: Int) -> Bool {
+        shelves.withLock { $0[issuer].named.isEmpty && $0[issuer].nameless.isEmpty }
+    }
+
     /// Replaces all keys of an issuer by those in `document`, which was fetched from its URL.
     /// - Throws: when nothing in it is usable; the keys there were stay.
     package func store(_ document: [UInt8], for issuer: Int) throws(TokenIssuerError) {

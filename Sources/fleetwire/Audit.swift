@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import FleetRules
 import Glibc
+import Observability
 import Store
 import Threads
 
@@ -38,26 +39,19 @@ struct Audit: ParsableCommand {
         }
     }
 
-    /// Time, who, what, from where to where, why, and what ties it to the request. What people wrote is quoted: it may hold
-    /// anything, and a terminal would believe it.
+    /// Time, who, what, from where to where, why, and what ties it to the request.
     private static func line(_ entry: AuditEntry) -> String {
-        var parts = [Clock.iso8601(milliseconds: entry.at), quoted(entry.actor), entry.action]
+        var parts = [Clock.iso8601(milliseconds: entry.at), entry.actor.legible, entry.action]
         if let after = entry.after {
             parts.append("\(entry.before.map(text) ?? "new") -> \(text(after))")
         }
-        if let reason = entry.reason { parts.append("reason \(reason.debugDescription)") }
-        if let details = entry.details { parts.append(quoted(String(decoding: details, as: UTF8.self))) }
+        if let reason = entry.reason { parts.append("reason \"\(reason.legible)\"") }
+        if let details = entry.details { parts.append(String(decoding: details, as: UTF8.self).legible) }
         parts.append("(\(entry.correlationID))")
         return parts.joined(separator: "  ")
     }
 
     private static func text(_ standing: AuditEntry.Standing) -> String {
         standing.driverID.map { "\(standing.status.rawValue), driver \($0)" } ?? standing.status.rawValue
-    }
-
-    /// As it is when it is plain, else with escapes.
-    private static func quoted(_ text: String) -> String {
-        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control && $0.properties.generalCategory != .format }
-            ? text : text.debugDescription
     }
 }

@@ -236,6 +236,25 @@ def test_who_loses_the_job_loses_its_channels(scene, connect, api):
     hear_nothing(api, heir, customer)
 
 
+@pytest.mark.parametrize("end", ["cancelled", "completed"])
+def test_what_has_ended_is_nobodys(scene, connect, api, end):
+    """The booking's next order may be another driver's."""
+    client, channel = connect(), f"private-booking-{scene.reference}"
+    join(client, scene.mine, channel)
+    if end == "cancelled":
+        scene.admin.order(scene.job, "cancel-enhanced")
+    else:
+        scene.mine.accept(scene.job)
+        for step in ("en_route", "arrived", "loading", "in_transit", "unloading", "completed"):
+            scene.mine.progress(scene.job, step)
+    while client.receive()["event"] != "pusher:error":
+        pass
+    next_order = fresh("J")
+    scene.admin.assign(next_order, scene.other.subject, bookingReference=scene.reference)
+    scene.other.accept(next_order)
+    hear_nothing(api, client)
+
+
 @pytest.mark.parametrize("end", ["reassigned", "unassigned", "removed", "cancelled", "completed", "renamed"])
 def test_an_old_signature_opens_nothing_once_the_right_has_ended(scene, connect, end):
     client, channel = connect(), f"private-tracking-{scene.reference}"

@@ -1,5 +1,6 @@
 """Whose tokens are taken, and that nothing else is."""
 
+import contextlib
 import json
 import threading
 import time
@@ -126,6 +127,27 @@ def test_keys_outlive_an_outage(start_gateway, keys):
     server.close()
     assert status(gateway, RSA.token(claims(), kid="unknown")) in (401, 503)
     assert status(gateway, RSA.token(claims(), kid="k1")) == 200
+
+
+def test_an_issuer_out_of_reach_is_not_taken_for_a_bad_token(start_gateway, keys):
+    """Apps take 401 for being logged out."""
+    server = keys(jwks=key_set(RSA.jwk("k1")))
+    server.status, server.documents["/jwks"] = 500, b"no"
+    gateway = start_gateway(**configured({"algorithm": "RS256", "jwks_url": f"{server.url}/jwks"}))
+    for _ in range(3):
+        assert status(gateway, RSA.token(claims(), kid="k1")) == 503
+
+
+def test_every_request_with_an_unknown_key_is_answered(start_gateway, keys):
+    server = keys(jwks=key_set(RSA.jwk("k1")))
+    sections = configured({"algorithm": "RS256", "jwks_url": f"{server.url}/jwks"})["sections"]
+    gateway = start_gateway(sections=sections | {"metrics": {"token": "scrape"}})
+    stranger = RSA.token(claims("ops", "o"), kid="unknown")
+    for path in ("/metrics", "/api/ops/stats", "/api/driver/jobs", "/pusher/auth"):
+        with contextlib.closing(Caller(gateway, bearer=stranger)) as caller:
+            assert caller.ask("GET", path).status in (401, 503), path
+    with contextlib.closing(Caller(gateway, bearer=RSA.token(claims("ops", "o"), kid="k1"))) as caller:
+        assert caller.ask("GET", "/metrics").status == 200
 
 
 @pytest.mark.parametrize("answer", [(500, b"no"), (200, b"no JSON"), (200, b"{}"), (200, b'{"keys":{}}'), (200, b'{"keys":[]}'), (200, b"x" * 5_000_000),

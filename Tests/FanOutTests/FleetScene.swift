@@ -38,22 +38,22 @@ func user(_ id: String, bookings: [String]) -> SignedInUser {
 }
 
 /// What the loser of a job is told.
-func ended(_ channel: String) -> Frame { error("Your subscription to \(channel) has ended: the job went to another") }
+func ended(_ channel: String) -> Frame { error("Your subscription to \(channel) has ended: the job is no longer yours") }
 
 extension Hub.Input {
-    static func holding(_ code: String, _ reference: String, _ holder: Hub.Holding.Holder, app: AppIndex = 0) -> Hub.Input {
-        .holding(Hub.Holding(code: code, reference: reference, holder: holder), app: app)
+    static func holding(_ code: String, _ reference: String, _ driverID: String?, app: AppIndex = 0) -> Hub.Input {
+        .holding(Hub.Holding(code: code, reference: reference, driverID: driverID), app: app)
     }
 
     /// The order has come to its end.
-    static func end(_ code: String, _ reference: String) -> Hub.Input { .holding(code, reference, .ended) }
+    static func end(_ code: String, _ reference: String) -> Hub.Input { .holding(code, reference, nil) }
 }
 
 extension Hub {
     /// An order goes to a driver, or back to nobody.
     @discardableResult
     mutating func assign(_ code: String, _ reference: String, to driverID: String?, app: AppIndex = 0) -> [Mail] {
-        mail(.holding(code, reference, driverID.map(Holding.Holder.driver) ?? .nobody, app: app))
+        mail(.holding(code, reference, driverID, app: app))
     }
 
     enum Outcome { case joined, refused }

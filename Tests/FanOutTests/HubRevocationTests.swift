@@ -110,12 +110,12 @@ import Testing
         #expect(hub.assign("A", "R1", to: "7").count == 2, "and is no second holding")
     }
 
-    @Test mutating func whatHasEndedTakesNothing() {
+    @Test mutating func whatHasEndedIsNobodys() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
-        #expect(hub.mail(.end("A", "R1"), .end("A", "R1"), .end("unheard of", "R1")) == [])
-        #expect(hub.subscriptionCount == 1)
-        _ = hub.mail(.unsubscribe(x, name("private-tracking-R1")))
+        let gone = [Mail(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
+        #expect(hub.mail(.end("A", "R1"), .end("A", "R1"), .end("unheard of", "R1")) == gone)
+        #expect(hub.subscriptionCount == 0)
         #expect(hub.join(x, "private-tracking-R1") == .refused, "nobody newly gets in")
         #expect(hub.assign("A", "R1", to: nil) == [])
     }

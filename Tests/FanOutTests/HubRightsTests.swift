@@ -87,7 +87,7 @@ import Testing
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .vouch(x, driver("42")))
         #expect(hub.assign("A", "R1", to: "7") == [])
-        let ended = error("The right to \(channel) has ended: the job went to another", code: 4009)
+        let ended = error("The right to \(channel) has ended: the job is no longer yours", code: 4009)
         #expect(hub.mail(.subscribe(x, grant(channel))) == [.send(ended, to: x)])
         #expect(hub.subscriptionCount == 0)
         hub.assign("A", "R1", to: "42")

@@ -19,19 +19,11 @@ extension Breakage {
         },
         Breakage("an end is not told", problem: " expected ") { lost(" has ended: the job") },
         Breakage("a loser hears on", problem: " after the end of its subscription", heardOn),
-        Breakage("an order ends instead of changing hands", problem: " subscriptions, expected: ") {
+        Breakage("an order stays with whoever had it", problem: " subscriptions, expected: ") {
             var fault = Fault()
             fault.input = { input in
-                guard case .holding(let holding, let app) = input, holding.holder == .nobody else { return input }
-                return .holding(.init(code: holding.code, reference: holding.reference, holder: .ended), app: app)
-            }
-            return fault
-        },
-        Breakage("an order that ends is taken away", problem: " subscriptions, expected: ") {
-            var fault = Fault()
-            fault.input = { input in
-                guard case .holding(let holding, let app) = input, holding.holder == .ended else { return input }
-                return .holding(.init(code: holding.code, reference: holding.reference, holder: .nobody), app: app)
+                guard case .holding(let holding, let app) = input, holding.driverID == nil else { return input }
+                return .holding(.init(code: holding.code + "-", reference: holding.reference, driverID: nil), app: app)
             }
             return fault
         },

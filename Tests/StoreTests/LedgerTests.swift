@@ -63,6 +63,22 @@ import Testing
         #expect(try ledger.settle(command(.acceptJob("C"), by: driver("42"))).text == "Order done is cancelled")
     }
 
+    @Test func ofABookingsOrdersFindsHisOwn() throws {
+        let ledger = try room.ledger()
+        var changes = OrderChanges()
+        changes.bookingID = .set("B")
+        _ = try ledger.settle(assign("his", to: "42", changes: changes), at: noon)
+        _ = try ledger.settle(assign("another's", to: "7", changes: changes), at: noon + 1)
+        var free = OrderDeed(code: "free", action: .update)
+        free.changes = changes
+        _ = try ledger.settle(command(.order(free)), at: noon + 2)
+        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).order?.code == "his")
+        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("7"))).order?.code == "another's")
+        let progress = Command.Deed.progress("B", ProgressReport(step: .enRoute))
+        #expect(try ledger.settle(command(progress, by: driver("42"))).order?.code == "his")
+        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("9"))).order?.code == "free")
+    }
+
     @Test func keepsARouteApartFromAnOrderOfTheSameName() throws {
         let ledger = try room.ledger()
         var deed = RouteDeed(id: "A", action: .assign)

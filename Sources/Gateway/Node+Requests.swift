@@ -1,0 +1,158 @@
+import FanOut
+import HTTPAPI
+import Observability
+import PusherProtocol
+import Server
+import Store
+import Threads
+
+/// Requests: answered here, or handed to the thread that can answer them.
+extension Node {
+    /// What is to be remembered of a request that waits.
+    struct Waiting {
+        /// Nil outside the fleet's API.
+        let envelope: Envelope?
+        /// For the page that reads the answer.
+        let crossOrigin: [String: String]
+        /// To be asked again, when it is its sender's keys that it waits for.
+        var held: HeldRequest?
+    }
+
+    func answer(_ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
+        let response = perform(outcome(of: request), request, exchange)
+        if log.writes(.debug) { noteRequest(request, response) }
+        guard let response else { return nil }
+        count(response, router.envelope(of: request))
+        return response.adding(router.crossOriginHeaders(for: request))
+    }
+
+    /// What was wrong before there was a request: its framing, or its size.
+    func refusal(_ status: Int, _ text: String, path: String) -> HTTPResponse {
+        let envelope = Envelope(path: path)
+        let response = envelope?.refusal(status, text) ?? .text(status, text)
+        count(response, envelope)
+        return response
+    }
+
+    private func count(_ response: HTTPResponse, _ envelope: Envelope?) {
+        if response.status >= 400, envelope != nil { fleet.counters.countRefusedRequest(response.status) }
+    }
+
+    private func outcome(of request: HTTPRequest) -> Outcome {
+        router.outcome(of: request, now: Clock.unixMilliseconds() / 1000)
+    }
+
+    /// Nil when the answer comes from another thread.
+    private func perform(_ outcome: Outcome, _ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
+        switch outcome {
+        case .answer(let response): return response
+        case .publish(let order, let app):
+            guard case .published(let occupancies) = shared.publish(order, app: app, from: index) else {
+                return refusedForWantOfRoom()
+            }
+            drainMailbox()
+            return order.response(occupancies: occupancies)
+        case .ask(let question, let app): return shared.read { question.lookUp(in: $0, app: app) }.response
+        case .terminate(let userID, let app):
+            apply(.terminate(userID: userID, app: app))
+            return .emptyObject
+        case .command, .enquire, .needsKeys: return hold(outcome, request, exchange)
+        case .authorize(let authorization): return authorize(authorization)
+        case .stats:
+            publishTally()
+            return .json(200, OpsReport(board: board, hub: shared, fleet: fleet, apps: appIDs).json)
+        case .readiness:
+            return board.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
+        case .metrics:
+            publishTally()
+            let text = MetricFamily.text(board.families(hub: shared) + fleet.families(prefix: board.prefix))
+            return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
+        }
+    }
+
+    /// Hands a request to the thread that can answer it, or says that too many wait there.
+    private func hold(_ outcome: Outcome, _ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse? {
+        let envelope = router.envelope(of: request)
+        let address = ReplyAddress(loop: index, exchange: exchange.rawValue)
+        var held: HeldRequest?
+        let full: Bound?
+        switch outcome {
+        // What is committed is told, come what may: so whether there is room is asked before.
+        case .command where !shared.hasRoom: full = .mailbox
+        case .command(let command): full = fleet.post(Errand(command, sender: address)) ? nil : .storeWriter
+        case .enquire(let enquiry): full = fleet.post(Query(enquiry, sender: address)) ? nil : .storeReader
+        case .needsKeys(let issuer):
+            held = HeldRequest(request)
+            full = fleet.fetchKeys(of: issuer, for: exchange, on: index) ? nil : .tokenKeys
+        default: preconditionFailure("only what other threads answer is held")
+        }
+        if let full {
+            noteRefusal(full)
+            return unavailable(envelope, "Overloaded: nothing was done, try again", retryAfterSeconds: 1)
+        }
+        waiting[exchange] = Waiting(envelope: envelope, crossOrigin: router.crossOriginHeaders(for: request), held: held)
+        return nil
+    }
+
+    /// What the store says. Its sender may have gone: what was done stays done.
+    func answer(_ exchange: ExchangeID, with answer: StoreAnswer) {
+        guard let request = waiting.removeValue(forKey: exchange) else { return }
+        respond(answer.response(in: request.envelope ?? .error), to: exchange, request)
+    }
+
+    private func respond(_ response: HTTPResponse, to exchange: ExchangeID, _ request: Waiting) {
+        count(response, request.envelope)
+        loop?.respond(response.adding(request.crossOrigin), to: exchange)
+    }
+
+    /// Asks a request again, now that its sender's keys are there. If they still are not, the token is a stranger's; but if
+    /// there never were any, its issuer could not be reached, and no app should take that for its being logged out.
+    func askAgain(_ exchange: ExchangeID) {
+        guard let request = waiting.removeValue(forKey: exchange), let held = request.held else { return }
+        let response = held.withRequest { request -> HTTPResponse? in
+            let outcome = outcome(of: request)
+            guard case .needsKeys(let issuer) = outcome else { return perform(outcome, request, exchange) }
+            let envelope = router.envelope(of: request)
+            guard !fleet.ring.isEmpty(issuer: issuer) else {
+                return unavailable(envelope, "The keys of the token's issuer cannot be fetched: try again", retryAfterSeconds: 30)
+            }
+            return (envelope ?? .error).refusal(
+                401, "The token's key is none of its issuer's", headers: ["WWW-Authenticate": "Bearer"])
+        }
+        if let response { respond(response, to: exchange, request) }
+    }
+
+    private func unavailable(_ envelope: Envelope?, _ text: String, retryAfterSeconds: Int) -> HTTPResponse {
+        (envelope ?? .error).refusal(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
+    }
+
+    /// The hub says whether he may, and remembers who he is: what he was signed for he may lose again.
+    private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
+        let mayJoin = shared.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
+        guard mayJoin else { return authorization.refused }
+        if let socket = authorization.socket { apply(.vouch(socket, authorization.identity)) }
+        return authorization.granted
+    }
+
+    private func noteRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
+        log.debug(
+            "request",
+            [
+                "method": .text(request.method.rawValue), "path": .text(request.path), "status": .number(response?.status ?? 0),
+                "correlation_id": .text(request.correlationID),
+            ])
+    }
+
+    private func refusedForWantOfRoom() -> HTTPResponse {
+        noteRefusal(.mailbox)
+        return .text(503, "Overloaded: nothing was published, try again", headers: ["Retry-After": "1"])
+    }
+}
+
+/// The queues that can be full.
+enum Bound: String {
+    case mailbox = "a loop's mailbox"
+    case storeWriter = "the store's queue of commands"
+    case storeReader = "the store's queue of questions"
+    case tokenKeys = "the queue for token keys"
+}

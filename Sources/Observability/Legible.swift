@@ -1,0 +1,26 @@
+extension String {
+    /// The text with escapes for whatever a terminal would obey instead of showing: control and format characters (bidirectional
+    /// marks are among them), line and paragraph separators. `\\u{9b}`, as Swift writes it.
+    package var legible: String {
+        guard unicodeScalars.contains(where: \.isObeyed) else { return self }
+        var legible = ""
+        for scalar in unicodeScalars {
+            if scalar.isObeyed {
+                legible += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                legible.unicodeScalars.append(scalar)
+            }
+        }
+        return legible
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal does something with it instead of showing it.
+    var isObeyed: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import FleetRules
+import PusherProtocol
+import Tokens
+
+@testable import HTTPAPI
+
+/// Any bytes as bodies of the fleet's API, as forms, and as JSON to be summed up: nothing crashes, what is taken keeps the
+/// rules, and what is canonical stays as it is.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = UnsafeRawBufferPointer(start: start, count: count)
+    checkCanonical(bytes)
+    checkForm(bytes)
+    checkBodies(bytes)
+    checkRequests(bytes)
+    return 0
+}
+
+// MARK: Values
+
+private func canonical(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    do {
+        return try CanonicalJSON.bytes(of: bytes)
+    } catch let error as JSONError {
+        promise((0...bytes.count).contains(error.offset), "an error is at a place in the text")
+        return nil
+    } catch {
+        fatalError("\(error)")
+    }
+}
+
+private func checkCanonical(_ bytes: UnsafeRawBufferPointer) {
+    guard let once = canonical(bytes) else { return }
+    once.withUnsafeBytes { once in
+        promise(String(validating: once, as: UTF8.self) != nil, "what is canonical is UTF-8")
+        promise(canonical(once).map { $0.elementsEqual(once) } ?? false, "what is canonical stays as it is")
+    }
+    // However it is spaced, it is the same value.
+    let spaced = [0x20, 0x0A] + Array(bytes) + [0x09, 0x0D]
+    promise(spaced.withUnsafeBytes(canonical) == once, "space does not matter")
+}
+
+private func checkForm(_ bytes: UnsafeRawBufferPointer) {
+    do throws(APIError) {
+        let fields = try FormFields(bytes)
+        promise((fields["socket_id"]?.utf8.count ?? 0) <= 3 * bytes.count, "a field is a part of its form")
+    } catch {
+        promise(error.status == 400, "a bad form is a bad request")
+        checkWords(error)
+    }
+}
+
+// MARK: Bodies
+
+private let orderActions: [OrderDeed.Action] = [.assign, .unassign, .cancel, .removeDriver, .update]
+private let routeActions: [RouteDeed.Action] = [.assign, .unassign, .cancel, .removeDrop("D1"), .update]
+
+private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
+    guard let body = read({ () throws(APIError) in try FleetBody(bytes) }) else { return }
+    for action in orderActions {
+        guard let deed = read({ () throws(APIError) in try body.orderDeed("A1", action) }) else { continue }
+        let names = [deed.changes.bookingID.value, deed.changes.bookingReference.value, deed.changes.customerID.value]
+        for name in names + [deed.driverID] { checkName(name) }
+        promise(action != .assign || deed.driverID != nil, "an order is assigned to somebody")
+        promise(deed.changes.scheduledAt.value.map(Timestamp.isISO8601) ?? true, "a time is one")
+        checkNumber(deed.changes.totalGBP)
+    }
+    for action in routeActions {
+        guard let deed = read({ () throws(APIError) in try body.routeDeed("R1", action) }) else { continue }
+        checkName(deed.driverID)
+        for number in [deed.changes.bookingsCount, deed.changes.dropsCount, deed.changes.earningsAdjustment] {
+            checkNumber(number)
+        }
+    }
+    if let report = read({ () throws(APIError) in try body.progressReport() }) {
+        promise(report.latitude.flatMap { Double($0.text) }.map { abs($0) <= 90 } ?? true, "a latitude is on the earth")
+        promise(report.longitude.flatMap { Double($0.text) }.map { abs($0) <= 180 } ?? true, "a longitude is on the earth")
+    }
+    if let announcement = read({ () throws(APIError) in try body.announcement { $0 == "T" } }) { check(announcement) }
+    if let events = read({ () throws(APIError) in try body.telemetry { $0 == "T" } }) { check(events) }
+    if let marks = read({ () throws(APIError) in try body.readMarks() }) { for mark in marks ?? [] { checkName(mark) } }
+}
+
+private func check(_ announcement: Announcement) {
+    promise(announcement.type == "T", "what is announced is in the catalogue")
+    promise(announcement.data.first == UInt8(ascii: "{") && isJSON(announcement.data), "data is an object")
+    switch announcement.audience {
+    case .drivers(let ids):
+        promise((1...1_000).contains(ids.count), "somebody hears of it")
+        for id in ids { checkName(id) }
+    case .customer(let id): checkName(id)
+    case .everyDriver: break
+    }
+}
+
+private func check(_ events: [TelemetryEvent]) {
+    promise((1...100).contains(events.count), "a report has 1 to 100 events")
+    for event in events {
+        checkName(event.notificationID)
+        checkName(event.entityID)
+        promise(Timestamp.isISO8601(event.timestamp), "an event has a time")
+        promise(event.metadata.map(isJSON) ?? true, "metadata is JSON")
+    }
+}
+
+private func read<Value>(_ reading: () throws(APIError) -> Value) -> Value? {
+    do throws(APIError) {
+        return try reading()
+    } catch {
+        promise(error.status == 400, "a bad body is a bad request")
+        checkWords(error)
+        return nil
+    }
+}
+
+private func checkWords(_ error: APIError) {
+    promise(!error.text.isEmpty && error.text.utf8.count < 1_000, "a refusal is a few words")
+}
+
+private func checkName(_ name: String?) {
+    promise(name.map(Identity.isReference) ?? true, "a name can stand in a channel's")
+}
+
+private func checkNumber(_ number: Change<JSONNumber>) {
+    promise(number.value.map { isJSON(Array($0.text.utf8)) } ?? true, "a number goes out as JSON")
+}
+
+private func isJSON(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { (try? JSONReader.value($0)) != nil } }
+
+// MARK: Whole requests
+
+private let secret = "known to nobody but this fuzzer !"
+private let now: Int64 = 1_800_000_000
+private let roles: [Role] = [.admin, .driver, .customer, .ops]
+
+private let authorizations = roles.map { role in
+    "Bearer " + TokenMint.token(for: Identity(role: role, id: "1"), secret: secret, issuedAt: now, lifetimeSeconds: 3_600)
+}
+
+nonisolated(unsafe) private let router: Router = {
+    let issuers = [TokenIssuer(algorithm: .hs256, keys: .secret(secret))]
+    do {
+        let verifier = try TokenVerifier(issuers: issuers, ring: KeyRing(issuers: issuers))
+        let app = Application(
+            index: 0, id: "1", key: "k", secrets: [secret], encryptionMasterKey: [UInt8](repeating: 7, count: 32))
+        let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: app.origins)
+        let fleet = FleetRouter(app: app, authenticator: authenticator, metricsToken: "t", isCatalogued: { $0 == "T" })
+        return Router(apps: [app], metricsToken: "t", fleet: fleet)
+    } catch {
+        fatalError("\(error)")
+    }
+}()
+
+private let methods: [HTTPRequest.Method] = [.post, .put, .get, .head, .patch, .delete, .options]
+
+/// The first byte picks who asks how, the first line is the path, the second a header field, and the rest the body.
+private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
+    guard let choice = bytes.first else { return }
+    let lines = bytes.dropFirst().split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
+    guard lines.count == 3 else { return }
+    let value = String(decoding: lines[1], as: UTF8.self)
+    let authorization = choice & 0x80 == 0 ? authorizations[Int(choice) % roles.count] : nil
+    let request = HTTPRequest(
+        method: methods[Int(choice >> 2) % methods.count], path: "/" + String(decoding: lines[0], as: UTF8.self),
+        query: [("limit", value), ("before", value)],
+        field: { $0 == .authorization ? authorization : value }, correlationID: "c1", isLoopback: true,
+        body: UnsafeRawBufferPointer(rebasing: lines[2]))
+    guard case .command(let command) = router.outcome(of: request, now: now) else { return }
+    promise(authorization != nil, "nobody does anything unless he says who he is")
+    promise(command.actor.role == .admin || command.actor.role == .driver, "only admins and drivers do anything")
+    promise(command.repetition.map { $0.digest.count == 32 && $0.key == value } ?? false, "a repeated request is known")
+}

@@ -1,0 +1,140 @@
+import FleetRules
+import HTTPAPI
+import Testing
+import Tokens
+
+/// Whose request it is: a JWT as Bearer, else in a cookie; and what cookies are worth to pages elsewhere.
+@Suite struct AuthenticatorTests {
+    private let token = FleetCall.token(for: FleetCall.identity(.driver))
+
+    private func call(_ fields: [HTTPRequest.Field: String]) -> FleetCall {
+        var call = FleetCall(.get, "/api/driver/jobs", as: nil)
+        call.fields = fields
+        return call
+    }
+
+    private func refusal(authorization: String) -> String? { call([.authorization: authorization]).refusal }
+
+    // MARK: Bearer
+
+    @Test func takesABearer() {
+        for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
+            #expect(call([.authorization: "\(scheme) \(token)"]).enquiry == .jobs(driverID: "42"))
+        }
+    }
+
+    @Test(arguments: ["", " ", "Bearer", "Bearer ", "Basic dTpw", "Bearertoken", "bearer\ttoken", "token", "Digest x y"])
+    func takesNothingElseForOne(authorization: String) {
+        #expect(refusal(authorization: authorization) == "401 Expected Authorization: Bearer and a JWT")
+        // Whoever says who he is is not taken for somebody else.
+        #expect(call([.authorization: authorization, .cookie: "session=" + token]).status() == 401)
+    }
+
+    @Test func believesNoTokenThatIsNotGenuine() throws {
+        for wrong in ["x", "a.b.c", token + "x", " " + token, token + " ", token + ", Bearer " + token, String(token.dropLast())]
+        {
+            let response = try #require(call([.authorization: "Bearer " + wrong]).response())
+            #expect(response.status == 401 && response.headers["WWW-Authenticate"] == "Bearer", "\(wrong)")
+        }
+        let late = TokenMint.token(
+            for: FleetCall.identity(.driver), secret: "0123456789abcdef0123456789abcdef", issuedAt: Call.now - 200,
+            lifetimeSeconds: 100)
+        #expect(refusal(authorization: "Bearer " + late)?.hasPrefix("401 The token expired at ") == true)
+    }
+
+    @Test func saysThatSomebodyHasToAsk() {
+        #expect(call([:]).refusal == "401 Authorization is required: a JWT as Bearer")
+    }
+
+    @Test func asksForKeysItDoesNotHave() {
+        let issuer = TokenIssuer(algorithm: .rs256, keys: .remote(url: "https://x.example", .jwks), issuer: "remote")
+        let router = Router.example([.example()], issuers: [FleetCall.issuer, issuer])
+        let header = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ"  // {"alg":"RS256","kid":"1"}
+        let payload = "eyJpc3MiOiJyZW1vdGUifQ"  // {"iss":"remote"}
+        let call = call([.authorization: "Bearer \(header).\(payload).AAAA"])
+        guard case .needsKeys(let index) = call.outcome(router) else {
+            Issue.record("\(call.outcome(router))")
+            return
+        }
+        #expect(index == 1)
+    }
+
+    // MARK: Cookies
+
+    @Test func findsTheCookieAmongOthers() {
+        for cookies in [
+            "session=\(token)", "a=b; session=\(token)", "session=\(token); a=b", "a=b;session=\(token)", ";; session=\(token);",
+            "sessions=x; session=\(token)", "=x; a; session=\(token)", "session=; session=\(token)", #"session="\#(token)""#,
+            #"a="b"; session="\#(token)"; c=d"#,
+        ] {
+            #expect(call([.cookie: cookies]).enquiry == .jobs(driverID: "42"), "\(cookies)")
+        }
+    }
+
+    @Test(arguments: ["", ";", "=", "session", "session=", "Session=x", "xsession=x", "session2=x", "a=session=x", "a=b; c=d"])
+    func takesNoOtherCookieForIt(cookies: String) {
+        #expect(call([.cookie: cookies]).refusal == "401 Authorization is required: a JWT as Bearer")
+    }
+
+    @Test(arguments: ["session=x", #"session="""#, #"session=""#, "session=a.b.c; session=x", "session= "])
+    func believesNoCookieThatHoldsNoToken(cookies: String) {
+        #expect(call([.cookie: cookies]).status() == 401)
+    }
+
+    @Test func readsNoCookieThatIsNotConfigured() throws {
+        let verifier = try TokenVerifier(issuers: [FleetCall.issuer], ring: KeyRing(issuers: [FleetCall.issuer]))
+        for (names, status) in [([], 401), (["a", "b"], nil), (["b"], nil), ([""], 401)] as [([String], Int?)] {
+            let app = Application.example()
+            let fleet = FleetRouter(
+                app: app, authenticator: Authenticator(verifier: verifier, cookies: names, origins: app.origins),
+                metricsToken: "", isCatalogued: { _ in false })
+            let router = Router(apps: [app], metricsToken: "", fleet: fleet)
+            #expect(call([.cookie: "session=x; b=\(token)"]).status(router) == status, "\(names)")
+        }
+    }
+
+    // MARK: Pages elsewhere
+
+    private func status(origin: String, host: String? = nil, _ origins: [String]) -> Int? {
+        var fields: [HTTPRequest.Field: String] = [.cookie: "session=" + token, .origin: origin]
+        fields[.host] = host
+        return call(fields).status(FleetCall.router(origins: origins))
+    }
+
+    @Test func takesCookiesOfPagesOfThisHost() {
+        for (origin, host) in [
+            ("https://gw.example", "gw.example"), ("http://gw.example:6001", "gw.example:6001"),
+            ("HTTPS://GW.example", "gw.EXAMPLE"),
+        ] {
+            #expect(status(origin: origin, host: host, []) == nil, "\(origin)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("https://evil.example", "gw.example"), ("https://xgw.example", "gw.example"), ("https://gw.example:1", "gw.example"),
+            ("https://gw.example", "gw.example:6001"), ("null", "null"), ("null", "gw.example"),
+            ("https://gw.example.evil", "gw.example"),
+            ("gw.example", "gw.example"), ("", "gw.example"), ("https://gw.example", nil), ("https://", "gw.example"),
+        ] as [(String, String?)])
+    func takesNoCookiesOfOtherPages(origin: String, host: String?) {
+        for origins in [[], ["*"], ["https://other.example"]] { #expect(status(origin: origin, host: host, origins) == 401) }
+        let call = call([.cookie: "session=" + token, .origin: origin])
+        let text = "401 A cookie is not enough from this origin: name it in allowed_origins, or send Authorization"
+        #expect(call.refusal == text)
+        // But whoever brings the token himself is no page that borrows a cookie.
+        #expect(call.with(.authorization, "Bearer " + token).status() == nil)
+    }
+
+    @Test func takesCookiesOfPagesThatAreNamed() {
+        for (origin, pattern) in [
+            ("https://app.example", "https://app.example"), ("https://a.app.example", "https://*.app.example"),
+            ("HTTPS://App.Example", "https://app.example"),
+        ] {
+            #expect(status(origin: origin, host: "gw.example", ["*", pattern]) == nil, "\(origin)")
+        }
+        for origin in ["https://app.example", "https://xapp.example", "http://a.app.example", "https://a.app.example:1"] {
+            #expect(status(origin: origin, host: "gw.example", ["https://*.app.example"]) == 401, "\(origin)")
+        }
+    }
+}

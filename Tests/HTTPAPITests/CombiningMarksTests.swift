@@ -1,0 +1,51 @@
+import FleetRules
+import HTTPAPI
+import PusherProtocol
+import Testing
+
+/// Swift compares and hashes texts as Unicode does, which for a character of many marks takes time that grows with the square
+/// of their number. Of as many as a body holds, each of these would take minutes.
+@Suite(.timeLimit(.minutes(1))) struct CombiningMarksTests {
+    private static func marks(_ count: Int = 150_000) -> String { String(repeating: "\u{301}\u{316}", count: count / 2) }
+
+    @Test func areIgnoredInNamesOfMembers() {
+        let body = #"{"\#(Self.marks())":1,"a\#(Self.marks())":{"driverId\#(Self.marks())":1},"driverId":"42"}"#
+        #expect(FleetCall(.post, "/api/admin/orders/A1/assign-driver", body).with(.idempotencyKey, "k").status() == nil)
+    }
+
+    @Test func areNoWord() {
+        let driver = { FleetCall(.post, "/api/driver/notifications/log", $0, as: .driver) }
+        for head in ["", "a", "n", "r", "D"] {
+            let text = "\"\(head)\(Self.marks())\""
+            #expect(FleetCall(.put, "/api/driver/jobs/A1/progress", #"{"step":\#(text)}"#, as: .driver).status() == 400)
+            #expect(driver(FleetTelemetryTests.event(["type": text])).status() == 400)
+            #expect(driver(FleetTelemetryTests.event(["event": text])).status() == 400)
+            #expect(FleetCall(.post, "/api/admin/notifications", #"{"type":\#(text),"to":{"all":true}}"#).status() == 400)
+        }
+    }
+
+    @Test func areNoSocketAndNoChannel() {
+        for head in ["", "1", "1.2", ".", "#", "p", "private-", "#server-to-user-"] {
+            for body in [
+                #"{"socket_id":"\#(head)\#(Self.marks())"}"#,
+                #"{"socket_id":"1.2","channel_name":"\#(head)\#(Self.marks())"}"#,
+                "socket_id=1.2&channel_name=\(head)\(Self.marks())", "socket_id=1.2&\(head)\(Self.marks())=1",
+                "socket_id=1.2&a\(Self.marks())&a\(Self.marks())&b=2",
+            ] { #expect(FleetCall(.post, "/pusher/auth", body).status() == 400) }
+        }
+    }
+
+    @Test func leadNowhere() {
+        for path in ["/a", "/api/a", "/api/admin/o", "/api/admin/orders/1/a", "/apps/1", "/apps/1/c", "/", "/app-", "/pusher/a"] {
+            #expect(FleetCall(.get, path + Self.marks()).status() != nil)
+        }
+    }
+
+    @Test func areNobody() {
+        for field in [HTTPRequest.Field.authorization, .cookie] {
+            for head in ["", "B", "Bearer ", "session", "session=", "a=b;", " "] {
+                #expect(FleetCall(.get, "/api/x", as: nil).with(field, head + Self.marks()).status() == 401)
+            }
+        }
+    }
+}

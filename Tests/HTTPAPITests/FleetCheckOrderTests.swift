@@ -1,0 +1,96 @@
+import FleetRules
+import HTTPAPI
+import Testing
+
+/// 401, 403, 404 for a path, 405, 413, 400: of several things that are wrong, the first is told (DESIGN.md section 2, Requests).
+@Suite struct FleetCheckOrderTests {
+    /// Everything is wrong with it.
+    private var worst: FleetCall {
+        var call = FleetCall(.delete, "/api/admin/orders/no code/cancel", "{", as: nil)
+        call.bodyBytesMax = 10
+        return call
+    }
+
+    private func token(_ role: Role) -> String { "Bearer " + FleetCall.token(for: FleetCall.identity(role)) }
+
+    @Test func tellsOneThingAfterTheOther() {
+        var call = worst
+        #expect(call.status() == 401)
+        call.fields[.authorization] = token(.driver)
+        #expect(call.status() == 403)
+        call.fields[.authorization] = token(.admin)
+        #expect(call.status() == 404)
+        call.path = "/api/admin/orders/no code/cancel-enhanced"
+        #expect(call.status() == 405)
+        call.method = .post
+        #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)")
+        call.bodyBytesMax = nil
+        #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
+        call.body = []
+        #expect(call.refusal?.hasPrefix("400 Expected code to be 1 to 150 of") == true)
+        call.path = "/api/admin/orders/A1/cancel-enhanced"
+        #expect(call.status() == nil)
+    }
+
+    @Test func wouldRatherKnowWhoAsksThanWhatItCannotRead() {
+        for path in ["/pusher/auth", "/pusher/user-auth", "/api/driver/notifications/log", "/app-register-device"] {
+            var call = FleetCall(.post, path, "{", as: nil)
+            call.bodyBytesMax = 1
+            #expect(call.status() == 401)
+            #expect(call.response()?.headers["WWW-Authenticate"] == "Bearer")
+        }
+    }
+
+    @Test func readsNoBodyWhereNoneIsAskedFor() {
+        #expect(FleetCall(.get, "/api/admin/orders/A1", "{").enquiry == .order("A1"))
+        #expect(FleetCall(.get, "/api/driver/jobs", "\u{0}", as: .driver).enquiry == .jobs(driverID: "42"))
+    }
+
+    /// A preflight carries no credentials (the Fetch standard), so it comes before all else.
+    @Test func answersABrowserBeforeAnythingElse() {
+        var call = worst.with(.origin, "https://a.example")
+        call.method = .options
+        #expect(call.status() == 204)
+        #expect(call.status(FleetCall.router(origins: ["https://b.example"])) == 403)
+        #expect(call.with(.origin, nil).status() == 401)
+        #expect(FleetCall(.options, "/api/driver/jobs", as: .driver).status() == 405)
+    }
+
+    // MARK: Of a body
+
+    static let bodies = ["{", "[]", "\"\"", "1", "null", "{} {}", "{\"a\":}", "\u{FEFF}{}", "{'a':1}", "a=1", " ", "{\"a\":1,}"]
+
+    @Test(arguments: bodies) func takesOnlyAnObject(body: String) {
+        for (method, path) in [
+            (HTTPRequest.Method.post, "/api/admin/orders/A1/unassign"), (.put, "/api/admin/orders/A1"),
+            (.put, "/api/admin/routes/A1"), (.post, "/api/admin/notifications"),
+        ] {
+            #expect(FleetCall(method, path, body).refusal?.hasPrefix("400 The body is not JSON: ") == true, "\(path)")
+        }
+        for path in ["jobs/A1/accept", "routes/A1/accept", "notifications/read", "notifications/log"] {
+            #expect(FleetCall(.post, "/api/driver/" + path, body, as: .driver).status() == 400, "\(path)")
+        }
+    }
+
+    @Test func refusesBytesThatAreNoText() {
+        var call = FleetCall(.post, "/api/admin/orders/A1/unassign")
+        call.body = Array(#"{"reason":""#.utf8) + [0xFF] + Array(#""}"#.utf8)
+        #expect(call.refusal == "400 The body is not JSON: invalid UTF-8 at byte 11")
+    }
+
+    @Test func refusesWhatIsNestedTooDeep() {
+        func nested(_ depth: Int) -> FleetCall {
+            let value = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            return FleetCall(.post, "/api/admin/orders/A1/unassign", #"{"x":\#(value)}"#).with(.idempotencyKey, "k")
+        }
+        #expect(nested(63).status() == nil)
+        #expect(nested(64).status() == 400)
+        #expect(nested(100_000).status() == 400)
+    }
+
+    @Test(arguments: ["", "{}", " {\n} ", #"{"unknown":[{"driverId":1}],"":null,"DRIVERID":1}"#])
+    func takesAnAbsentBodyForAnEmptyObjectAndIgnoresWhatItDoesNotKnow(body: String) {
+        #expect(
+            FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", body).deed == .order(OrderDeed(code: "A1", action: .cancel)))
+    }
+}

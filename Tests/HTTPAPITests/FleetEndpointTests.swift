@@ -1,0 +1,185 @@
+import FleetRules
+import HTTPAPI
+import PusherProtocol
+import Testing
+
+/// Every endpoint, by every method, for everybody.
+@Suite struct FleetEndpointTests {
+    struct Endpoint: CustomTestStringConvertible {
+        let path: String
+        /// With a body that will do.
+        let methods: [HTTPRequest.Method: String]
+        let allow: String
+        let roles: [Role]
+
+        var testDescription: String { path }
+    }
+
+    private static let everybody: [Role] = [.admin, .driver, .customer, .ops]
+    private static let channel = #"{"socket_id":"1.2","channel_name":"private-x"}"#
+
+    static let endpoints: [Endpoint] =
+        [
+            Endpoint(path: "/pusher/auth", methods: [.post: channel], allow: "POST", roles: everybody),
+            Endpoint(path: "/pusher/user-auth", methods: [.post: channel], allow: "POST", roles: everybody),
+            Endpoint(path: "/api/admin/orders/A1", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
+            Endpoint(path: "/api/admin/routes/R1", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
+            Endpoint(
+                path: "/api/admin/notifications", methods: [.post: #"{"type":"DRIVER_APPROVED","to":{"driver":"1"}}"#],
+                allow: "POST", roles: [.admin]),
+            Endpoint(path: "/api/driver/jobs", methods: read(), allow: "GET, HEAD", roles: [.driver]),
+            Endpoint(path: "/api/driver/jobs/A1/accept", methods: [.post: ""], allow: "POST", roles: [.driver]),
+            Endpoint(path: "/api/driver/routes/R1/accept", methods: [.post: ""], allow: "POST", roles: [.driver]),
+            Endpoint(
+                path: "/api/driver/jobs/A1/progress", methods: [.put: #"{"step":"arrived"}"#], allow: "PUT", roles: [.driver]),
+            Endpoint(path: "/api/driver/notifications", methods: read(), allow: "GET, HEAD", roles: [.driver]),
+            Endpoint(
+                path: "/api/driver/notifications/read", methods: [.post: #"{"all":true}"#], allow: "POST", roles: [.driver]),
+            Endpoint(
+                path: "/api/driver/notifications/log", methods: [.post: FleetTelemetryTests.event()], allow: "POST",
+                roles: [.driver]),
+            Endpoint(path: "/api/ops/stats", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
+            Endpoint(path: "/api/ops/notifications", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
+            Endpoint(path: "/api/ops/notifications/N1", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
+        ]
+        + ["assign-driver", "unassign", "cancel-enhanced", "remove-driver"].map {
+            action("/api/admin/orders/A1/\($0)")
+        }
+        + ["assign-driver", "unassign", "cancel", "drops/D1/remove"].map { action("/api/admin/routes/R1/\($0)") }
+
+    private static func read(_ others: [HTTPRequest.Method: String] = [:]) -> [HTTPRequest.Method: String] {
+        others.merging([.get: "", .head: ""]) { $1 }
+    }
+
+    private static func action(_ path: String) -> Endpoint {
+        Endpoint(path: path, methods: [.post: #"{"driverId":"42"}"#], allow: "POST", roles: [.admin])
+    }
+
+    private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
+
+    @Test(arguments: endpoints) func isForItsRolesAndMethodsAlone(endpoint: Endpoint) {
+        for method in Self.methods {
+            for role in Self.everybody {
+                let answer = FleetCall(method, endpoint.path, endpoint.methods[method] ?? "", as: role).response()
+                if !endpoint.roles.contains(role) {
+                    #expect(answer?.status == 403, "\(method) \(role)")
+                } else if endpoint.methods[method] == nil {
+                    #expect(answer?.status == 405 && answer?.headers["Allow"] == endpoint.allow, "\(method) \(role)")
+                } else {
+                    #expect(answer == nil || answer?.status == 200, "\(method) \(role): \(answer?.text ?? "")")
+                }
+            }
+            #expect(FleetCall(method, endpoint.path, as: nil).status() == 401, "\(method)")
+        }
+    }
+
+    @Test func saysInItsWordsWhoMay() {
+        let text = "403 Only admin or ops may do this: the token's role is driver"
+        #expect(FleetCall(.get, "/api/ops/stats", as: .driver).refusal == text)
+        #expect(
+            FleetCall(.get, "/api/driver/jobs", as: .admin).refusal
+                == "403 Only driver may do this: the token's role is admin")
+        #expect(FleetCall(.get, "/api/customer/x", as: .customer).refusal == "404 Unknown path: /api/customer/x")
+        #expect(FleetCall(.get, "/api/customer/x", as: .driver).status() == 403)
+    }
+
+    // MARK: What each asks
+
+    private static let assigned: [(String, OrderDeed.Action)] = [
+        ("assign-driver", .assign), ("unassign", .unassign), ("cancel-enhanced", .cancel), ("remove-driver", .removeDriver),
+    ]
+
+    @Test(arguments: assigned) func takesAnOrdersActions(word: String, action: OrderDeed.Action) {
+        var deed = OrderDeed(code: "A-1=;", action: action)
+        deed.driverID = "42"
+        let call = FleetCall(.post, "/api/admin/orders/A-1=;/\(word)", #"{"driverId":"42"}"#)
+        #expect(call.deed == .order(deed))
+        #expect(call.command?.actor == FleetCall.identity(.admin) && call.command?.correlationID == "c1")
+        #expect(call.command?.expectedVersion == nil && call.command?.repetition == nil)
+    }
+
+    private static let routed: [(String, RouteDeed.Action)] = [
+        ("assign-driver", .assign), ("unassign", .unassign), ("cancel", .cancel), ("drops/D.2/remove", .removeDrop("D.2")),
+        ("drops/drops/remove", .removeDrop("drops")), ("drops/remove/remove", .removeDrop("remove")),
+    ]
+
+    @Test(arguments: routed) func takesARoutesActions(word: String, action: RouteDeed.Action) {
+        var deed = RouteDeed(id: "R1", action: action)
+        deed.driverID = "42"
+        #expect(FleetCall(.post, "/api/admin/routes/R1/\(word)", #"{"driverId":"42"}"#).deed == .route(deed))
+    }
+
+    @Test func takesWhatIsToBeStored() {
+        #expect(FleetCall(.put, "/api/admin/orders/A1").deed == .order(OrderDeed(code: "A1", action: .update)))
+        #expect(FleetCall(.put, "/api/admin/routes/R1").deed == .route(RouteDeed(id: "R1", action: .update)))
+    }
+
+    @Test func takesWhatADriverDoes() {
+        #expect(FleetCall(.post, "/api/driver/jobs/A1/accept", as: .driver).deed == .acceptJob("A1"))
+        #expect(FleetCall(.post, "/api/driver/routes/R1/accept", as: .driver).deed == .acceptRoute("R1"))
+        #expect(FleetCall(.post, "/api/driver/jobs/A1/accept", as: .driver).command?.actor == FleetCall.identity(.driver))
+    }
+
+    @Test func looksUpForWhomeverAsks() {
+        #expect(FleetCall(.get, "/api/admin/orders/A1").enquiry == .order("A1"))
+        #expect(FleetCall(.head, "/api/admin/routes/R1").enquiry == .route("R1"))
+        #expect(FleetCall(.get, "/api/driver/jobs", as: .driver).enquiry == .jobs(driverID: "42"))
+        #expect(
+            FleetCall(.get, "/api/driver/notifications", as: .driver).enquiry
+                == .notifications(driverID: "42", before: nil, limit: 50))
+        #expect(FleetCall(.get, "/api/ops/notifications/N1", as: .ops).enquiry == .life(notificationID: "N1"))
+        #expect(FleetCall(.get, "/api/ops/notifications", as: .ops).enquiry == .lives(channel: nil, before: nil, limit: 50))
+    }
+
+    // MARK: Nothing else
+
+    static let unknown = [
+        "/pusher", "/pusher/", "/pusher/auth/", "/pusher/auth/x", "/pusher/Auth", "/pusher/user_auth", "/pusher//auth", "/api",
+        "/api/", "/api/x", "/api/admin", "/api/admin/", "/api/admin/orders", "/api/admin/orders/A1/",
+        "/api/admin/orders/A1/cancel",
+        "/api/admin/orders/A1/assign", "/api/admin/orders/A1/assign-driver/", "/api/admin/orders/A1/assign-driver/x",
+        "/api/admin/order/A1", "/api/admin/routes", "/api/admin/routes/R1/cancel-enhanced", "/api/admin/routes/R1/remove-driver",
+        "/api/admin/routes/R1/drops/D1", "/api/admin/routes/R1/drops//remove/", "/api/admin/routes/R1/drop/D1/remove",
+        "/api/admin/routes/R1/drops/D1/removed", "/api/admin/orders/A1/drops/D1/remove", "/api/admin/notifications/",
+        "/api/admin/notifications/1", "/api/ops", "/api/ops/", "/api/ops/stats/", "/api/ops/stats/x",
+        "/api/ops/notifications/a/b",
+        "/api/ops/metrics", "/api/auth/fcm-token", "/api/auth/login", "/api/delivery/x", "/app-register-device", "/app-x",
+        "/app-",
+    ]
+
+    @Test(arguments: unknown) func doesNotKnowOtherPaths(path: String) {
+        for method in Self.methods { #expect(FleetCall(method, path).refusal == "404 Unknown path: \(path)", "\(method)") }
+        #expect(FleetCall(.post, path, as: nil).status() == 401, "whoever is nobody does not learn which paths there are")
+    }
+
+    @Test(arguments: [
+        "/api/driver", "/api/driver/job", "/api/driver/jobs/", "/api/driver/jobs/A1", "/api/driver/jobs/A1/accept/",
+        "/api/driver/jobs/A1/Accept", "/api/driver/routes", "/api/driver/routes/R1/progress", "/api/driver/notifications/",
+        "/api/driver/notifications/x", "/api/driver/notifications/read/1", "/api/driver/devices",
+    ]) func doesNotKnowOtherPathsOfDrivers(path: String) {
+        #expect(FleetCall(.get, path, as: .driver).refusal == "404 Unknown path: \(path)")
+        #expect(FleetCall(.get, path).status() == 403, "whose group it is comes first")
+    }
+
+    // MARK: Envelopes
+
+    private static let wrapped: [(String, String)] = [
+        ("/api/x", #"{"success":false,"error":"Unknown path: /api/x"}"#),
+        ("/app-x", #"{"success":false,"error":"Unknown path: /app-x"}"#),
+        ("/api/auth/x", #"{"message":null,"data":null,"error":"Unknown path: /api/auth/x"}"#),
+        ("/api/delivery/x", #"{"message":null,"data":null,"error":"Unknown path: /api/delivery/x"}"#),
+        ("/api/ops/x", #"{"error":"Unknown path: /api/ops/x"}"#),
+        ("/pusher/x", #"{"error":"Unknown path: /pusher/x"}"#),
+        ("/api/authx", #"{"success":false,"error":"Unknown path: /api/authx"}"#),
+        (#"/api/"\"#, #"{"success":false,"error":"Unknown path: /api/\"\\"}"#),
+    ]
+
+    @Test(arguments: wrapped) func refusesInTheWordsOfItsGroup(path: String, body: String) {
+        #expect(FleetCall(.get, path).response() == .json(404, body.utf8))
+    }
+
+    @Test(arguments: ["/x", "/", "", "api/ops/stats", "pusher/auth", "/apps/1/x", "/App-x", "/pushers/auth", "/API/ops/stats"])
+    func leavesOtherPathsToOthers(path: String) {
+        #expect(FleetCall(.get, path).response() == .text(404, "Unknown path: \(path)"))
+    }
+}

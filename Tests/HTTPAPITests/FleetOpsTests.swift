@@ -1,0 +1,141 @@
+import FleetRules
+import HTTPAPI
+import Testing
+
+/// Who may look at `/api/ops/*` without being anybody: whoever has the metrics token; without one, this machine.
+@Suite struct FleetOpsTests {
+    private func call(_ path: String = "/api/ops/stats", _ fields: [HTTPRequest.Field: String] = [:], isLoopback: Bool = true)
+        -> FleetCall
+    {
+        var call = FleetCall(.get, path, as: nil)
+        call.fields = fields
+        call.isLoopback = isLoopback
+        return call
+    }
+
+    private func operations(_ path: String) -> FleetCall { FleetCall(.get, path, as: .ops) }
+
+    private func isStats(_ call: FleetCall, metricsToken: String) -> Bool {
+        if case .stats = call.outcome(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
+    }
+
+    @Test func showsWhoeverHasTheTokenWhereverHeIs() {
+        for isLoopback in [true, false] {
+            for others in [[:], [.cookie: "a=b"], [.origin: "https://a.example"]]
+                as [[HTTPRequest.Field: String]]
+            {
+                let fields = others.merging([.authorization: "Bearer t0ken"]) { $1 }
+                #expect(isStats(call("/api/ops/stats", fields, isLoopback: isLoopback), metricsToken: "t0ken"))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        nil, "", "Bearer", "Bearer ", "bearer t0ken", "Bearer t0ke", "Bearer t0kenx", "Bearer  t0ken", "t0ken", "Basic t0ken",
+    ])
+    func asksOthersForATokenOfTheirOwn(authorization: String?) {
+        for isLoopback in [true, false] {
+            var call = call(isLoopback: isLoopback)
+            call.fields[.authorization] = authorization
+            #expect(call.status(FleetCall.router(metricsToken: "t0ken")) == 401)
+        }
+    }
+
+    @Test func showsThisMachineWhereThereIsNoToken() {
+        #expect(isStats(call(), metricsToken: ""))
+        #expect(call(isLoopback: false).status() == 401)
+        #expect(call(isLoopback: false).status() == 401)
+        for path in ["/api/ops/notifications", "/api/ops/notifications/N1", "/api/ops/x"] {
+            #expect(call(path).status() == 401, "what was said to whom is for those who say who they are")
+        }
+    }
+
+    /// It only seems to be this machine: a browser on it speaks for the page of somebody.
+    @Test(
+        arguments: [
+            (.cookie, "session=x"), (.cookie, "a=b"), (.authorization, "Bearer "),
+            (.authorization, "Bearer x"), (.origin, "https://evil.example"), (.origin, "null"),
+        ] as [(HTTPRequest.Field, String)])
+    func asksWhoeverComesThroughThisMachine(field: HTTPRequest.Field, value: String) {
+        #expect(call("/api/ops/stats", [field: value]).status() == 401)
+        #expect(call("/api/ops/notifications", [field: value]).status() == 401)
+    }
+
+    /// The token opens `/api/ops/*` and nothing else, and nor does being on this machine.
+    @Test(arguments: [
+        "/api/admin/orders/A1", "/api/driver/jobs", "/pusher/auth", "/api/opsx/stats", "/api//ops/stats", "/api/x", "/app-x",
+        "/api/auth/x", "/api/Ops/stats",
+    ]) func opensNothingElse(path: String) {
+        for method in [HTTPRequest.Method.get, .head, .post, .put, .delete] {
+            var call = call(path)
+            call.method = method
+            #expect(call.status() == 401)
+            #expect(call.with(.authorization, "Bearer t0ken").status(FleetCall.router(metricsToken: "t0ken")) == 401)
+        }
+    }
+
+    @Test func checksTheRestAsForAnybody() {
+        for method in [HTTPRequest.Method.post, .put, .patch, .delete, .options] {
+            var call = operations("/api/ops/notifications/N1")
+            call.method = method
+            #expect(call.response()?.headers["Allow"] == "GET, HEAD")
+        }
+        var long = call()
+        long.bodyBytesMax = 5
+        #expect(long.status() == 413)
+    }
+
+    @Test func looksNotificationsUp() {
+        #expect(operations("/api/ops/notifications/N1").enquiry == .life(notificationID: "N1"))
+        #expect(operations("/api/ops/notifications/a b").refusal?.hasPrefix("400 Expected notification id to be") == true)
+        let call = operations("/api/ops/notifications").asking("channel", "driver-1").asking("before", "N1").asking("limit", "7")
+        #expect(call.enquiry == .lives(channel: "driver-1", before: "N1", limit: 7))
+        #expect(call.asking("limit", "8").enquiry == call.enquiry, "the first counts")
+    }
+
+    // MARK: Pages of notifications, for drivers, too
+
+    private static let limits: [(String, Int?)] = [
+        ("1", 1), ("50", 50), ("200", 200), ("0", nil), ("201", nil), ("-1", nil), ("", nil), ("x", nil), ("1.0", nil),
+        (" 1", nil),
+        ("99999999999999999999", nil), ("٣", nil), ("1e2", nil),
+    ]
+
+    @Test(arguments: limits) func givesOneToTwoHundredAtOnce(text: String, limit: Int?) {
+        let driver = FleetCall(.get, "/api/driver/notifications", as: .driver).asking("limit", text)
+        let ops = operations("/api/ops/notifications").asking("limit", text)
+        if let limit {
+            #expect(driver.enquiry == .notifications(driverID: "42", before: nil, limit: limit))
+            #expect(ops.enquiry == .lives(channel: nil, before: nil, limit: limit))
+        } else {
+            for call in [driver, ops] { #expect(call.refusal == "400 Expected limit to be from 1 to 200") }
+        }
+    }
+
+    @Test func beginsBehindANotification() {
+        let driver = FleetCall(.get, "/api/driver/notifications", as: .driver)
+        #expect(driver.asking("before", "N1").enquiry == .notifications(driverID: "42", before: "N1", limit: 50))
+        for before in ["", "a b", "é", String(repeating: "x", count: 151)] {
+            for call in [driver, operations("/api/ops/notifications")] {
+                #expect(call.asking("before", before).refusal?.hasPrefix("400 Expected before to be 1 to 150 of") == true)
+            }
+        }
+    }
+
+    // MARK: Metrics
+
+    private func isMetrics(_ call: FleetCall, metricsToken: String) -> Bool {
+        if case .metrics = call.outcome(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
+    }
+
+    @Test(arguments: ["", "t0ken"]) func showsMetricsToAdminsAndOpsByTheirTokens(metricsToken: String) {
+        for role in [Role.admin, .ops] {
+            #expect(isMetrics(FleetCall(.get, "/metrics", as: role), metricsToken: metricsToken))
+            #expect(isMetrics(FleetCall(.head, "/metrics", as: role), metricsToken: metricsToken))
+        }
+        for role in [Role.driver, .customer] {
+            let call = FleetCall(.get, "/metrics", as: role)
+            #expect(call.status(FleetCall.router(metricsToken: metricsToken)) == 403)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Observability
+import Testing
+
+/// How histograms are written down (the Prometheus text exposition format, version 0.0.4).
+@Suite struct HistogramTests {
+    @Test func writesBucketsSumAndCount() {
+        let family = MetricFamily(
+            "commit_seconds", help: "How long commits took.", buckets: [(0.001, 2), (0.005, 2), (1, 7)], sum: 3.25, count: 9)
+        #expect(
+            MetricFamily.text([family]) == """
+                # HELP commit_seconds How long commits took.
+                # TYPE commit_seconds histogram
+                commit_seconds_bucket{le="0.001"} 2
+                commit_seconds_bucket{le="0.005"} 2
+                commit_seconds_bucket{le="1.0"} 7
+                commit_seconds_bucket{le="+Inf"} 9
+                commit_seconds_sum 3.25
+                commit_seconds_count 9
+
+                """)
+    }
+
+    @Test func writesOneThatHasSeenNothing() {
+        let family = MetricFamily("m", help: "h", buckets: [(0.5, 0)], sum: 0, count: 0)
+        #expect(
+            MetricFamily.text([family]).hasSuffix("m_bucket{le=\"0.5\"} 0\nm_bucket{le=\"+Inf\"} 0\nm_sum 0.0\nm_count 0\n"))
+    }
+
+    @Test func writesOneWithoutBounds() {
+        let text = MetricFamily.text([MetricFamily("m", help: "h", buckets: [], sum: 1e-9, count: 1)])
+        #expect(text.hasSuffix("# TYPE m histogram\nm_bucket{le=\"+Inf\"} 1\nm_sum 1e-09\nm_count 1\n"))
+    }
+
+    @Test func stopsWhereTheNextFamilyBegins() {
+        let histogram = MetricFamily("a", help: "h", buckets: [(1, 1)], sum: 1, count: 1)
+        let gauge = MetricFamily("b", .gauge, help: "h", value: 1)
+        #expect(MetricFamily.text([histogram, gauge]) == MetricFamily.text([histogram]) + MetricFamily.text([gauge]))
+    }
+}
