@@ -52,6 +52,7 @@ extension Hub {
         package let users: Int
     }
 
+    /// Counts what an application has; takes time in proportion to its channels.
     package func census(app: AppIndex) -> Census {
         Census(
             connections: apps[app].connectionCount, channels: apps[app].slots.count,

@@ -18,6 +18,7 @@ package struct ChannelPolicy: Equatable, Sendable {
         case ownCustomer
     }
 
+    /// One line of the policy.
     package struct Rule: Equatable, Sendable {
         /// A plain name, or the beginning of one followed by `*`.
         package let pattern: String

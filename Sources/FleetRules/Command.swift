@@ -1,5 +1,6 @@
 /// What a request asks the store to do, with all that decides it but the state and the time.
 package struct Command: Equatable, Sendable {
+    /// What is to be done, to whom it may concern.
     package enum Deed: Equatable, Sendable {
         case order(OrderDeed)
         case route(RouteDeed)

@@ -29,6 +29,7 @@ package struct Notification: Equatable, Sendable {
 
 /// Who did what to what, and what came of it.
 package struct AuditEntry: Equatable, Sendable {
+    /// What it was done to.
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
@@ -50,6 +51,7 @@ package struct AuditEntry: Equatable, Sendable {
     /// Whatever else belongs to it, as a JSON object; nil for nothing: a progress report's notes and position.
     package let details: [UInt8]?
 
+    /// How far something had come, and with whom.
     package struct Standing: Equatable, Sendable {
         package let status: JobStatus
         package let driverID: String?
@@ -93,6 +95,7 @@ package struct Decision: Equatable, Sendable {
 
 /// Why a deed is not done.
 package struct Refusal: Error, Equatable, Sendable {
+    /// What kind of mistake it is: each has its HTTP status.
     package enum Kind: Sendable {
         /// 400: what was asked makes no sense.
         case invalid

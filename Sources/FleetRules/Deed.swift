@@ -1,5 +1,6 @@
 /// What somebody does to an order.
 package struct OrderDeed: Equatable, Sendable {
+    /// The raw values are what audit and counters call them.
     package enum Action: String, CaseIterable, Sendable {
         case assign, unassign, cancel
         case removeDriver = "remove_driver"
@@ -57,6 +58,7 @@ package struct ProgressReport: Equatable, Sendable {
 
 /// A notification that an admin words: any type of the catalogue.
 package struct Announcement: Equatable, Sendable {
+    /// Whom it is for.
     package enum Audience: Equatable, Sendable {
         /// Each on a channel of his own.
         case drivers([String])

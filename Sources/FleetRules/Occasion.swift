@@ -21,6 +21,7 @@ package struct Occasion: Sendable {
 
 /// What the catalogue of notifications decides of each event, as far as it matters before anything is pushed.
 package struct NotificationRules: Equatable, Sendable {
+    /// What is decided of one event.
     package struct Rule: Equatable, Sendable {
         package let lifetimeSeconds: Int
         /// Whether a newer notification of the same order or route supersedes it.

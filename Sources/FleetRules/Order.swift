@@ -12,6 +12,7 @@ package enum Change<Value: Equatable & Sendable>: Equatable, Sendable {
     case clear
     case set(Value)
 
+    /// Makes the change.
     package func applied(to value: inout Value?) {
         switch self {
         case .keep: break
@@ -61,6 +62,7 @@ package struct OrderChanges: Equatable, Sendable {
 
     package init() {}
 
+    /// Makes the changes.
     package func apply(to order: inout Order) {
         bookingID.applied(to: &order.bookingID)
         bookingReference.applied(to: &order.bookingReference)

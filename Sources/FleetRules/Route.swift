@@ -24,6 +24,7 @@ package struct RouteChanges: Equatable, Sendable {
 
     package init() {}
 
+    /// Makes the changes.
     package func apply(to route: inout Route) {
         routeNumber.applied(to: &route.routeNumber)
         bookingsCount.applied(to: &route.bookingsCount)

@@ -4,6 +4,7 @@ import CCurl
 package struct Get {
     package typealias Failure = TransferFailure
 
+    /// What came back.
     package struct Answer {
         package let status: Int
         package let body: [UInt8]

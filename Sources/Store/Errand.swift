@@ -24,6 +24,7 @@ package struct Errand: Equatable, Sendable {
 
 /// An errand, and what became of it.
 package struct Settled: Equatable, Sendable {
+    /// Whether it was decided, and if not, whether it is worth trying again.
     package enum Outcome: Equatable, Sendable {
         /// Committed, or refused.
         case settled(Settlement)
@@ -50,6 +51,7 @@ package struct Query: Equatable, Sendable {
 
 /// An enquiry's answer.
 package struct Answer: Equatable, Sendable {
+    /// What there is to say.
     package enum Outcome: Equatable, Sendable {
         /// The body.
         case found([UInt8])
