@@ -102,7 +102,7 @@ private struct Message {
         checkName(channel)
         promise(channel.text == event.channel, "an event goes where it was sent")
         promise(channel.access == .signed || channel.access == .presence, "public channels are not for clients to speak on")
-        promise(event.name.hasPrefix("client-"), "clients send client events")
+        promise(event.name.utf8.starts(with: "client-".utf8), "clients send client events")
         promise(event.name.unicodeScalars.count <= Limits().nameLength, "an event's name is within its limit")
         let frame = ServerMessage.clientEvent(event, channel: channel, userID: "1")
         let members = frame.members
