@@ -57,7 +57,7 @@ package struct Service {
     }
 
     /// Serves until SIGTERM or SIGINT, then drains: not ready, no new connections, clients told to come back, exit.
-    /// A second signal ends the drain at once.
+    /// A second signal ends the drain at once; a third does not even wait for the store.
     package func runUntilSignalled() {
         let first = signals.wait()
         blueprint.board.setReady(false)
@@ -67,12 +67,22 @@ package struct Service {
             blueprint.hub.post(.drain(seconds: blueprint.settings.server.drainSeconds), to: loop)
         }
         let (blueprint, signals) = (blueprint, signals)
+        let isDone = Lock(false)
         let impatience = Thread(name: "second-signal") {
             _ = signals.wait()
             blueprint.stopAll()
+            if !isDone.withLock({ $0 }) {
+                // Only a disk that does not answer keeps it now. What was answered is on it; what is not may be.
+                _ = signals.wait()
+                if !isDone.withLock({ $0 }) {
+                    blueprint.log.error("stopped_by_force", ["reason": "the store did not finish"])
+                    _exit(EXIT_FAILURE)
+                }
+            }
         }
         for thread in threads { thread.join() }
         blueprint.fleet.stop()
+        isDone.withLock { $0 = true }
         kill(getpid(), SIGTERM)  // ends the wait for a second signal, if none has
         impatience.join()
         blueprint.log.info("stopped")

@@ -64,7 +64,8 @@ package struct Authenticator {
     /// A browser sends a cookie along for any page that asks it to; only pages of this host, or those that the
     /// configuration names (not by `*`), are taken to act for its owner.
     private func isSameSite(_ request: HTTPRequest) -> Bool {
-        guard let origin = request.origin else { return true }
+        // A page that merely links here, or shows us in a frame, sends no Origin; the browser says that it is another's.
+        guard let origin = request.origin else { return request.field(.secFetchSite)?.lowercased() != "cross-site" }
         if let host = request.field(.host), origin.lowercased().hasSuffix("://" + host.lowercased()) { return true }
         return origins.name(origin)
     }

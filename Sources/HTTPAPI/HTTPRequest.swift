@@ -15,7 +15,7 @@ package struct HTTPRequest {
 
     /// The header fields that matter here. They are looked up when asked for: most requests need one or none.
     package enum Field: CaseIterable, Sendable {
-        case authorization, contentType, cookie, host, idempotencyKey, ifMatch, origin
+        case authorization, contentType, cookie, host, idempotencyKey, ifMatch, origin, secFetchSite
     }
 
     package let method: Method

@@ -37,6 +37,7 @@ enum Header {
         case .idempotencyKey: custom("idempotency-key:", wsi)
         case .ifMatch: text(WSI_TOKEN_HTTP_IF_MATCH, wsi)
         case .origin: text(WSI_TOKEN_ORIGIN, wsi)
+        case .secFetchSite: custom("sec-fetch-site:", wsi)
         }
     }
 

@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import threading
@@ -15,7 +16,7 @@ import pytest
 from harness.api import Api
 from harness.client import Client
 from harness.fleet import MOMENT, SETTINGS as FLEET, Caller, Fleet, error_of, eventually, fresh, hear_nothing
-from harness.gateway import run, write_config
+from harness.gateway import check_log, run, write_config
 
 INFINITE = resource.RLIM_INFINITY
 
@@ -324,6 +325,43 @@ def test_the_log_is_on_the_disk_before_the_answer(start_gateway, closing, strace
             assert synced, f"answered before the log was synced: {line}"
             number, asked = number + 1, False
     assert number == 10, f"only {number} of 10 requests are in the trace"
+
+
+def test_a_disk_that_does_not_answer_cannot_keep_it(start_gateway, closing, strace, tmp_path):
+    """Loops serve on while the store waits, and a third signal ends what waits for the store."""
+    gateway = start_gateway(loops=1, **FLEET)
+    pid, trace = gateway.process.pid, tmp_path / "stuck"
+    slow = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=60000000"]
+    tracer = subprocess.Popen([strace[0], "-f", "-p", str(pid), "-o", str(trace), *slow], stderr=subprocess.PIPE, text=True)
+    try:
+        assert "attached" in tracer.stderr.readline()
+        caller = closing(Caller(gateway, "admin", "ada"))
+
+        def act() -> None:
+            with contextlib.suppress(HTTPException, OSError):
+                caller.post("/api/admin/orders/Stuck/assign-driver", {"driverId": "d1"})
+
+        acting = threading.Thread(target=act)
+        acting.start()
+        eventually(lambda: trace.exists() and "sync(" in trace.read_text(), "the store waits for the disk")
+        with contextlib.closing(Api(gateway)) as other:
+            assert other.get("/healthz").status == 200
+        gateway.terminate()
+
+        def has_given_up() -> bool:
+            gateway.process.send_signal(signal.SIGTERM)
+            return "stopped_by_force" in gateway.log()
+
+        eventually(has_given_up, "the signals have ended it")
+        tracer.kill()  # which holds on to the thread that it has stopped
+        gateway.process.wait(10)
+        acting.join()
+        gateway.stopped = True
+        gateway.process.stdout.close()
+        assert gateway.process.returncode == 1 and check_log(gateway.log())[-1]["event"] == "stopped_by_force"
+    finally:
+        tracer.kill()
+        tracer.communicate()
 
 
 def test_nothing_is_answered_that_a_drain_forgets(start_gateway, closing):

@@ -126,6 +126,13 @@ import Tokens
         #expect(call.with(.authorization, "Bearer " + token).status() == nil)
     }
 
+    @Test(arguments: [
+        ("cross-site", 401), ("Cross-Site", 401), ("same-origin", nil), ("same-site", nil), ("none", nil), ("", nil),
+    ])
+    func believesTheBrowserWhereThereIsNoOrigin(site: String, status: Int?) {
+        #expect(call([.cookie: "session=" + token, .secFetchSite: site]).status() == status)
+    }
+
     @Test func takesCookiesOfPagesThatAreNamed() {
         for (origin, pattern) in [
             ("https://app.example", "https://app.example"), ("https://a.app.example", "https://*.app.example"),
