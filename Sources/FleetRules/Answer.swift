@@ -55,15 +55,18 @@ extension Decision {
         }
     }
 
-    /// The same with the whole of `data` as the caller writes it.
-    static func answer(_ message: String, _ correlationID: String, _ data: (inout JSONWriter) -> Void) -> [UInt8] {
+    /// The same with the whole of `data` as the caller writes it, and without a correlation id where the contract has none.
+    static func answer(_ message: String, _ correlationID: String? = nil, _ data: (inout JSONWriter) -> Void) -> [UInt8] {
         var json = JSONWriter(capacity: 512)
         json.raw(#"{"success":true,"message":"#)
         json.string(message)
         json.raw(#","data":{"#)
         data(&json)
-        json.raw(#"},"correlationId":"#)
-        json.string(correlationID)
+        json.raw("}")
+        if let correlationID {
+            json.raw(#","correlationId":"#)
+            json.string(correlationID)
+        }
         json.raw("}")
         return json.bytes
     }

@@ -83,7 +83,7 @@ extension Rulebook {
         let told = try notifications(
             happening.events(of: after, at: occasion.now), of: subject, said: ["driverName"], occasion)
         var decision = Decision(
-            answer: Decision.answer("Progress updated", occasion.correlationID) { json in
+            answer: Decision.answer("Progress updated") { json in
                 json.members([
                     "step": .text(report.step.rawValue),
                     "timestamp": .text(Timestamp.iso8601(milliseconds: occasion.now)),

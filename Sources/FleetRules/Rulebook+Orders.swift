@@ -32,8 +32,8 @@ extension Rulebook {
 extension OrderDeed {
     /// Changes state and driver as the deed wants, and says what happened: nothing, where fields are all that is stored.
     fileprivate func carryOut(on order: inout Order) throws(Refusal) -> (message: String, happening: OrderHappening?) {
-        if action == .update { return ("Order updated", nil) }
-        try order.status.checkOpen(order.noun)
+        // What is only stored may come after the end.
+        if action != .update { try order.status.checkOpen(order.noun) }
         let driver = order.driverID ?? driverID
         switch action {
         case .update:

@@ -23,7 +23,7 @@ extension Rulebook {
         decision.route = after
         decision.notifications = told
         decision.audit = occasion.audit(
-            deed.action.name, subject, before: route?.standing, after: after.standing, reason: deed.reason,
+            deed.action.auditName, subject, before: route?.standing, after: after.standing, reason: deed.reason,
             details: deed.details(route))
         return decision
     }
@@ -32,8 +32,8 @@ extension Rulebook {
 extension RouteDeed {
     /// Changes state and driver as the deed wants, and says what happened: nothing, where fields are all that is stored.
     fileprivate func carryOut(on route: inout Route) throws(Refusal) -> (message: String, happening: RouteHappening?) {
-        if action == .update { return ("Route updated", nil) }
-        try route.status.checkOpen(route.noun)
+        // What is only stored may come after the end.
+        if action != .update { try route.status.checkOpen(route.noun) }
         let driver = route.driverID ?? driverID
         switch action {
         case .update:
@@ -101,7 +101,7 @@ extension RouteDeed {
 }
 
 extension RouteDeed.Action {
-    fileprivate var name: String {
+    fileprivate var auditName: String {
         switch self {
         case .assign: "assign"
         case .unassign: "unassign"
