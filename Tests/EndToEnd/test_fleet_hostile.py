@@ -1,13 +1,16 @@
 """What nobody should send: refused in the right words and order, and noticed by nobody else."""
 
+import contextlib
 import json
 import random
 import threading
+from http.client import HTTPConnection
 
 import pytest
 
 from harness.api import Answer
-from harness.fleet import SETTINGS as FLEET, Caller, error_of, fresh
+from harness.apps import PATIENCE
+from harness.fleet import SETTINGS as FLEET, Caller, error_of, fresh, token
 from harness.wire import Wire, request
 
 SETTINGS = {"sections": FLEET["sections"] | {"metrics": {"token": "metrics-token"}}}
@@ -264,3 +267,34 @@ def test_bodies_of_other_types_are_read_as_JSON_or_refused(fleet, bystander, con
 
 def test_a_query_is_no_body(fleet):
     assert "driverId" in fleet.admin().refused(400, "POST", f"/api/admin/orders/{fresh('O')}/assign-driver?driverId=d1", {})
+
+
+# Framing
+
+
+def sent(gateway, *headers: tuple[str, str], body: bytes = b"") -> tuple[int, dict]:
+    """A POST with these headers and no others, and its answer."""
+    with contextlib.closing(HTTPConnection(gateway.host, gateway.port, timeout=PATIENCE)) as connection:
+        connection.putrequest("POST", "/api/admin/orders/NoSuch/unassign", skip_accept_encoding=True)
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        assert answer.getheader("Connection") == "close" and answer.getheader("X-Correlation-ID")
+        return answer.status, json.loads(answer.read())
+
+
+def test_an_absent_body_is_an_empty_object(gateway):
+    """curl -X POST sends no Content-Length."""
+    bearer = ("Authorization", "Bearer " + token("admin", "ada"))
+    assert sent(gateway, bearer) == (409, {"success": False, "error": "Order NoSuch has no driver"})
+    assert sent(gateway)[0] == 401
+
+
+def test_what_cannot_be_read_is_refused_in_the_envelope_too(gateway):
+    status, answer = sent(gateway, ("Transfer-Encoding", "chunked"), body=b"0\r\n\r\n")
+    assert status == 411 and answer.keys() == {"success", "error"}
+    status, answer = sent(gateway, ("Content-Length", "nine"))
+    assert status == 400 and "Content-Length" in answer["error"]
+    status, answer = sent(gateway, ("Authorization", "Bearer " + "x" * 9_000), ("Content-Length", "0"))
+    assert status == 431 and answer["success"] is False
