@@ -23,10 +23,7 @@ extension FleetBody {
         changes.totalGBP = try number("totalGBP")
         deed.changes = changes
         guard action != .update else { return deed }
-        deed.driverID = try name("driverId").value
-        deed.driverName = try text("driverName").value
-        deed.reason = try text("reason").value
-        if action == .assign, deed.driverID == nil { throw APIError(400, "Expected driverId: a string is required") }
+        (deed.driverID, deed.driverName, deed.reason) = try driverAndReason(isRequired: action == .assign)
         return deed
     }
 
@@ -40,11 +37,19 @@ extension FleetBody {
         changes.earningsAdjustment = try number("earningsAdjustment")
         deed.changes = changes
         guard action != .update else { return deed }
-        deed.driverID = try name("driverId").value
-        deed.driverName = try text("driverName").value
-        deed.reason = try text("reason").value
-        if action == .assign, deed.driverID == nil { throw APIError(400, "Expected driverId: a string is required") }
+        (deed.driverID, deed.driverName, deed.reason) = try driverAndReason(isRequired: action == .assign)
         return deed
+    }
+
+    /// Whom a deed is about, and why it is done.
+    /// - Parameter isRequired: whether it makes no sense without a driver.
+    private func driverAndReason(
+        isRequired: Bool
+    ) throws(APIError) -> (driverID: String?, driverName: String?, reason: String?) {
+        let driverID = try name("driverId").value
+        let rest = (try text("driverName").value, try text("reason").value)
+        if isRequired, driverID == nil { throw APIError(400, "Expected driverId: a string is required") }
+        return (driverID, rest.0, rest.1)
     }
 
     func progressReport() throws(APIError) -> ProgressReport {

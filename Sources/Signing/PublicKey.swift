@@ -11,8 +11,8 @@ package struct PublicKeyError: Error, Equatable, CustomStringConvertible {
 /// SHA-256) for RSA, ES256 (ECDSA with SHA-256) for P-256.
 ///
 /// OpenSSL lets threads share an EVP_PKEY that nobody changes (openssl-threads(7)), and here nobody does: each
-/// verification has a context of its own. Hence `@unchecked Sendable`.
-package final class PublicKey: @unchecked Sendable {
+/// verification has a context of its own.
+package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY never changes, and OpenSSL lets threads share one
     package enum Kind: Equatable, Sendable { case rsa, p256 }
 
     package let kind: Kind

@@ -24,9 +24,7 @@ struct AuditTable {
     }
 
     /// The greatest there is; nil when there is none.
-    func lastID() throws(SQLiteError) -> String? {
-        try Statement("SELECT MAX(id) FROM audit", on: database).first { row throws(SQLiteError) in row.string(0) }
-    }
+    func lastID() throws(SQLiteError) -> String? { try Statement.lastID(of: "audit", on: database) }
 
     /// - Parameter id: greater than all before it: it is what the entries are sorted by.
     func append(_ entry: AuditEntry, id: String) throws(SQLiteError) {

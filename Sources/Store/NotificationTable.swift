@@ -49,10 +49,7 @@ struct NotificationTable {
     }
 
     /// The greatest there is; nil when there is none.
-    func lastID() throws(SQLiteError) -> String? {
-        try Statement("SELECT MAX(id) AS last FROM notifications", on: database)
-            .first { row throws(SQLiteError) in row.optionalString(0) }.flatMap { $0 }
-    }
+    func lastID() throws(SQLiteError) -> String? { try Statement.lastID(of: "notifications", on: database) }
 
     func append(_ logged: LoggedNotification) throws(SQLiteError) {
         let notification = logged.notification

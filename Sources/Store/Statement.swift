@@ -37,6 +37,13 @@ final class Statement {
         try Statement(sql, on: database).first { row throws(SQLiteError) in row.integer(0) } ?? 0
     }
 
+    /// The greatest id in a table; nil when it is empty.
+    static func lastID(of table: StaticString, on database: Database) throws(SQLiteError) -> String? {
+        // An aggregate answers a row even then, which holds NULL.
+        try Statement("SELECT MAX(id) FROM \(table)", on: database)
+            .first { row throws(SQLiteError) in row.optionalString(0) }.flatMap { $0 }
+    }
+
     /// Runs it to its end, whatever rows it has.
     func run(_ values: SQLValue...) throws(SQLiteError) {
         try rows(values) { _ throws(SQLiteError) in }
