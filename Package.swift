@@ -31,18 +31,19 @@ let package = Package(
 
         // Pure: values in, values out.
         module("PusherProtocol"),
-        module("FleetRules", ["PusherProtocol"]),
+        module("Timestamps"),
+        module("FleetRules", ["PusherProtocol", "Timestamps"]),
         module("FanOut", ["PusherProtocol", "FleetRules"]),
 
         // Adapters, each to one thing outside.
         module("Signing", ["COpenSSL"]),
         module("Threads", ["CLinux"]),
-        module("Observability", ["Threads"]),
-        module("Tokens", ["PusherProtocol", "FleetRules", "Signing", "Threads"]),
+        module("Observability", ["Threads", "Timestamps"]),
+        module("Tokens", ["PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads"]),
         module("Configuration", ["PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
-        module("Store", ["CSQLite", "PusherProtocol", "FleetRules", "Threads"]),
-        module("HTTPAPI", ["PusherProtocol", "FleetRules", "FanOut", "Signing", "Tokens", "Threads"]),
+        module("Store", ["CSQLite", "PusherProtocol", "Timestamps", "FleetRules", "Threads"]),
+        module("HTTPAPI", ["PusherProtocol", "Timestamps", "FleetRules", "FanOut", "Signing", "Tokens", "Threads"]),
         module("Server", ["CLinux", "CLibev", "CLibwebsockets", "PusherProtocol", "Threads", "HTTPAPI"]),
 
         // Composition, and the seeded world that proves the pure modules.
@@ -57,19 +58,20 @@ let package = Package(
             name: "fleetwire",
             dependencies: [
                 "Configuration", "FleetRules", "Gateway", "HTTPClient", "Observability", "Server", "Signing", "Simulation",
-                "Store", "Tokens",
+                "Store", "Timestamps", "Tokens",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
 
         tests("PusherProtocol"),
+        tests("Timestamps"),
         tests("FleetRules", ["PusherProtocol"], exclude: ["Golden"]),
         tests("FanOut", ["PusherProtocol", "FleetRules"]),
         tests("Signing"),
         tests("Tokens", ["FleetRules", "PusherProtocol", "Signing", "Threads"]),
         tests("Store", ["CSQLite", "FleetRules", "PusherProtocol", "Threads"]),
         tests("Threads"),
-        tests("Observability", ["Threads"]),
+        tests("Observability", ["Threads", "Timestamps"]),
         tests("Configuration", ["Yams"]),
         tests("HTTPClient"),
         tests("HTTPAPI", ["FanOut", "FleetRules", "PusherProtocol", "Signing", "Tokens"]),

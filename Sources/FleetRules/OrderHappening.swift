@@ -1,3 +1,5 @@
+import Timestamps
+
 /// What happens to an order, with all that its events say of it.
 enum OrderHappening: Equatable {
     case assigned(to: String, name: String?, insteadOf: String?)

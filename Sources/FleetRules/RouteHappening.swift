@@ -1,3 +1,5 @@
+import Timestamps
+
 /// What happens to a route, with all that its events say of it.
 enum RouteHappening: Equatable {
     case assigned(to: String, name: String?, insteadOf: String?, reason: String?)

@@ -1,4 +1,5 @@
 import PusherProtocol
+import Timestamps
 
 extension Rulebook {
     /// A driver takes a job: his own, or one that nobody has. `id` is what he named it by: the code, else the bookingId.

@@ -1,5 +1,6 @@
 import FleetRules
 import PusherProtocol
+import Timestamps
 
 /// The body of a request to the fleet's API, its members read by name and kind. Unknown members are ignored, wrong kinds
 /// refused by name; an absent body is an empty object.

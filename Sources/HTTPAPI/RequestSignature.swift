@@ -1,6 +1,6 @@
 import PusherProtocol
 import Signing
-import Threads
+import Timestamps
 
 /// Checks that a request is signed as Pusher's REST API demands (PROTOCOL A1–A10).
 package struct RequestSignature {
@@ -39,8 +39,8 @@ package struct RequestSignature {
             throw APIError(401, "Invalid auth_timestamp: expected seconds since 1970")
         }
         guard abs(now - seconds) <= Self.clockSkewSecondsMax else {
-            let given = Clock.iso8601(milliseconds: seconds * 1000)
-            let ours = Clock.iso8601(milliseconds: now * 1000)
+            let given = Timestamp.iso8601(milliseconds: seconds * 1000)
+            let ours = Timestamp.iso8601(milliseconds: now * 1000)
             throw APIError(
                 401,
                 "Timestamp expired: Given timestamp (\(given)) not within \(Self.clockSkewSecondsMax)s of server time (\(ours))")

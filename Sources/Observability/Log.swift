@@ -1,5 +1,6 @@
 import Glibc
 import Threads
+import Timestamps
 
 /// Structured log: one line per record on standard error, JSON or text.
 ///
@@ -47,7 +48,7 @@ package struct Log: Sendable {
 
     private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, Value>) {
         guard level.rawValue >= self.level.rawValue else { return }
-        let time = Clock.iso8601(milliseconds: Clock.unixMilliseconds())
+        let time = Timestamp.iso8601(milliseconds: Clock.unixMilliseconds())
         switch format {
         case .json:
             var line = #"{"time":"\#(time)","level":"\#(level)","event":\#(Self.quoted(event))"#

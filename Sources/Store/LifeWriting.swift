@@ -1,6 +1,6 @@
 import FleetRules
 import PusherProtocol
-import Threads
+import Timestamps
 
 extension LoggedNotification {
     /// As its recipient sees it.
@@ -80,7 +80,7 @@ extension NotificationStep {
 extension JSONWriter {
     mutating func time(_ milliseconds: Int64?) {
         guard let milliseconds else { return raw("null") }
-        string(Clock.iso8601(milliseconds: milliseconds))
+        string(Timestamp.iso8601(milliseconds: milliseconds))
     }
 
     /// Values with commas between them.

@@ -1,6 +1,6 @@
 import FleetRules
 import PusherProtocol
-import Threads
+import Timestamps
 
 /// What a token claims (RFC 7519 section 4). Nothing but `iss` may be asked before the signature has been verified.
 struct Claims {
@@ -84,7 +84,7 @@ struct Claims {
         return seconds
     }
 
-    private static func text(_ date: Double) -> String { Clock.iso8601(milliseconds: Int64(date) * 1000) }
+    private static func text(_ date: Double) -> String { Timestamp.iso8601(milliseconds: Int64(date) * 1000) }
 
     // MARK: Who
 

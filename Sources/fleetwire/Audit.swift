@@ -4,7 +4,7 @@ import FleetRules
 import Glibc
 import Observability
 import Store
-import Threads
+import Timestamps
 
 /// `fleetwire audit`: who did what to an order or a route, and when; beside a running gateway or without one.
 struct Audit: ParsableCommand {
@@ -41,7 +41,7 @@ struct Audit: ParsableCommand {
 
     /// Time, who, what, from where to where, why, and what ties it to the request.
     private static func line(_ entry: AuditEntry) -> String {
-        var parts = [Clock.iso8601(milliseconds: entry.at), entry.actor.legible, entry.action]
+        var parts = [Timestamp.iso8601(milliseconds: entry.at), entry.actor.legible, entry.action]
         if let after = entry.after {
             parts.append("\(entry.before.map(text) ?? "new") -> \(text(after))")
         }

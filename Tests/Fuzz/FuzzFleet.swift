@@ -1,5 +1,6 @@
 import FleetRules
 import PusherProtocol
+import Timestamps
 import Tokens
 
 @testable import HTTPAPI

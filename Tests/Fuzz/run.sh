@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-10}
 build=.build-fuzz
-modules=(PusherProtocol FleetRules FanOut Signing Threads Tokens HTTPAPI)
+modules=(PusherProtocol Timestamps FleetRules FanOut Signing Threads Tokens HTTPAPI)
 targets=(FuzzJSON FuzzClientMessage FuzzHub FuzzTokens FuzzFleet)
 flags=(-O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -package-name fleetwire -enable-testing
     -sanitize=fuzzer,address -use-ld=lld -I "$build" -I "$PWD/Sources/COpenSSL" -I "$PWD/Sources/CLinux")

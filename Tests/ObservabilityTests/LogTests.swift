@@ -2,6 +2,7 @@ import FoundationEssentials
 import Observability
 import Testing
 import Threads
+import Timestamps
 
 @Suite struct LogTests {
     /// The lines of what `body` logs.
@@ -62,9 +63,9 @@ import Threads
     }
 
     @Test func tellsTheTimeOfTheRecord() throws {
-        let before = Clock.iso8601(milliseconds: Clock.unixMilliseconds())
+        let before = Timestamp.iso8601(milliseconds: Clock.unixMilliseconds())
         let line = try #require(lines { $0.info("now") }.first)
-        let after = Clock.iso8601(milliseconds: Clock.unixMilliseconds())
+        let after = Timestamp.iso8601(milliseconds: Clock.unixMilliseconds())
         let time = try #require(try fields(line)["time"]?.text)
         #expect((before...after).contains(time))
     }
