@@ -44,6 +44,7 @@ format:
 
 bench: build ## Print the speed table; ARCHITECTURE.md has the last one.
 	Benchmarks/run $(BINARY) $(BENCH_TOOLS)
+	python3 Benchmarks/push.py $(BINARY)
 
 sim: build ## Many seeds of the simulation.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)

@@ -42,7 +42,11 @@ let package = Package(
         module("Tokens", ["PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads"]),
         module("Configuration", ["PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
-        module("Store", ["CSQLite", "PusherProtocol", "Timestamps", "FleetRules", "Threads"]),
+        module("Store", ["CSQLite", "PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads"]),
+        module(
+            "Push",
+            ["PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads", "Configuration", "HTTPClient"]),
+        module("Webhooks", ["PusherProtocol", "Signing", "Threads", "HTTPClient"]),
         module("HTTPAPI", ["PusherProtocol", "Timestamps", "FleetRules", "FanOut", "Signing", "Tokens", "Threads"]),
         module("Server", ["CLinux", "CLibev", "CLibwebsockets", "PusherProtocol", "Threads", "HTTPAPI"]),
 
@@ -51,14 +55,15 @@ let package = Package(
             "Gateway",
             [
                 "PusherProtocol", "FleetRules", "FanOut", "Signing", "Tokens", "Threads", "Observability", "Configuration",
-                "HTTPClient", "Store", "HTTPAPI", "Server",
+                "HTTPClient", "Store", "Push", "Webhooks", "HTTPAPI", "Server",
             ]),
         module("Simulation", ["PusherProtocol", "FleetRules", "FanOut"]),
         .executableTarget(
             name: "fleetwire",
             dependencies: [
-                "Configuration", "FleetRules", "Gateway", "HTTPClient", "Observability", "Server", "Signing", "Simulation",
-                "Store", "Timestamps", "Tokens",
+                "Configuration", "FleetRules", "Gateway", "HTTPClient", "Observability", "Push", "Server", "Signing",
+                "Simulation",
+                "Store", "Threads", "Timestamps", "Tokens",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -69,14 +74,23 @@ let package = Package(
         tests("FanOut", ["PusherProtocol", "FleetRules"]),
         tests("Signing"),
         tests("Tokens", ["FleetRules", "PusherProtocol", "Signing", "Threads"]),
-        tests("Store", ["CSQLite", "FleetRules", "PusherProtocol", "Threads"]),
+        tests("Store", ["CSQLite", "FleetRules", "PusherProtocol", "Signing", "Threads"]),
         tests("Threads"),
         tests("Observability", ["Threads", "Timestamps"]),
         tests("Configuration", ["Yams"]),
         tests("HTTPClient"),
+        tests(
+            "Push", ["Configuration", "FleetRules", "HTTPClient", "PusherProtocol", "Signing", "Threads"], exclude: ["Golden"]),
+        tests("Webhooks", ["HTTPClient", "PusherProtocol", "Signing", "Threads"]),
         tests("HTTPAPI", ["FanOut", "FleetRules", "PusherProtocol", "Signing", "Tokens"]),
         tests("Server", ["PusherProtocol", "HTTPAPI"]),
-        tests("Gateway", ["FanOut", "FleetRules", "HTTPAPI", "Observability", "PusherProtocol", "Server", "Store", "Threads"]),
+        tests(
+            "Gateway",
+            [
+                "Configuration", "FanOut", "FleetRules", "HTTPAPI", "Observability", "PusherProtocol", "Server", "Store",
+                "Threads",
+                "Webhooks",
+            ]),
         tests("Simulation", ["FanOut", "PusherProtocol"]),
     ],
     swiftLanguageModes: [.v6]

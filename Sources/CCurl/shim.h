@@ -1,10 +1,15 @@
 #include <curl/curl.h>
+#include <openssl/ssl.h>
+#include <sys/eventfd.h> /* which Swift's Glibc module leaves out */
 
-/* curl_easy_setopt and curl_easy_getinfo are variadic: one typed call per kind of argument. */
+/* curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic: one typed call per kind of argument. */
 static inline CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value) {
     return curl_easy_setopt(easy, option, value);
 }
 static inline CURLcode ccurl_set_number(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, void *value) {
     return curl_easy_setopt(easy, option, value);
 }
 static inline CURLcode ccurl_set_headers(CURL *easy, struct curl_slist *headers) {
@@ -14,6 +19,35 @@ static inline CURLcode ccurl_set_writer(CURL *easy, curl_write_callback callback
     CURLcode result = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_WRITEDATA, data) : result;
 }
+static inline CURLcode ccurl_set_header_reader(CURL *easy, curl_write_callback callback, void *data) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_HEADERDATA, data) : result;
+}
+static inline CURLcode ccurl_set_socket_opener(CURL *easy, curl_opensocket_callback callback, void *data) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, data) : result;
+}
+static inline CURLcode ccurl_set_gatekeeper(CURL *easy, curl_prereq_callback callback, void *data) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PREREQDATA, data) : result;
+}
 static inline CURLcode ccurl_status(CURL *easy, long *status) {
     return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
+}
+static inline CURLcode ccurl_owner(CURL *easy, void **owner) {
+    return curl_easy_getinfo(easy, CURLINFO_PRIVATE, owner);
+}
+static inline CURLMcode ccurl_set_multi_number(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+/* Whether the connection that a transfer is about to use agreed on HTTP/2. libcurl knows, and tells only afterwards. */
+static inline int ccurl_agreed_on_http2(CURL *easy) {
+    struct curl_tlssessioninfo *session = NULL;
+    const unsigned char *name = NULL;
+    unsigned int length = 0;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session || !session->internals) return 0;
+    if (session->backend != CURLSSLBACKEND_OPENSSL) return 0;
+    SSL_get0_alpn_selected((SSL *)session->internals, &name, &length);
+    return length == 2 && name[0] == 'h' && name[1] == '2';
 }

@@ -5,6 +5,7 @@
 #include <openssl/err.h>
 #include <openssl/bn.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/x509.h>
 
 /* OPENSSL_free is a macro: it adds where it stands. */

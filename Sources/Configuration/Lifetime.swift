@@ -12,6 +12,15 @@ struct Lifetime {
         self.seconds = seconds
     }
 
+    /// So many seconds (0…), in the largest unit that leaves no rest; one day is 24h.
+    init(seconds: Int) {
+        let units = seconds > 86_400 ? "dhm".utf8 : "hm".utf8
+        let unit = units.first { Self.seconds(in: $0).map { seconds > 0 && seconds % $0 == 0 } ?? false }
+        let length = unit.flatMap(Self.seconds) ?? 1
+        let name = unit.map { String(decoding: [$0], as: UTF8.self) } ?? "s"
+        self.init(text: "\(seconds / length)\(name)", seconds: seconds)
+    }
+
     private init(text: String, seconds: Int) {
         self.text = text
         self.seconds = seconds

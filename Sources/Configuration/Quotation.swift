@@ -7,6 +7,18 @@ enum Quotation {
         return String(cut).debugDescription + (cut.endIndex < text.endIndex ? "…" : "")
     }
 
+    /// A text for readers, not for programmers: whole, and only what would leave its line is escaped.
+    static func whole(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: quoted += scalar.escaped(asASCII: true)
+            default: quoted += scalar == "\"" || scalar == "\\" ? "\\\(scalar)" : "\(scalar)"
+            }
+        }
+        return quoted + "\""
+    }
+
     /// A secret's size says which one it is without saying it.
     static func sizeOnly(of text: String) -> String {
         switch text.count {

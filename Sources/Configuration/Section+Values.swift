@@ -44,6 +44,23 @@ extension Section {
         reader.readPart(content, file: path, table: read)
     }
 
+    /// The path of a file that must be there if it is used, and otherwise is not looked at; empty: no file.
+    func file(_ key: String, into path: inout String, isUsed: Bool) {
+        if isUsed { _ = file(key, into: &path) } else { unusedFile(key, into: &path) }
+    }
+
+    /// The path of a file, and what it holds; if it is used there must be both, and otherwise it is not looked at.
+    func file(
+        _ key: String, into path: inout String, holding rule: TextRule, into content: inout String, isUsed: Bool
+    ) {
+        guard isUsed else { return unusedFile(key, into: &path) }
+        if let text = file(key, into: &path, isRequired: true, holding: rule)?.content { content = text }
+    }
+
+    private func unusedFile(_ key: String, into path: inout String) {
+        if text(key, into: &path, .any) != nil, !path.isEmpty { path = reader.substitution.located(path) }
+    }
+
     /// Texts that no error may show: one under the first key, or a list of them under the second.
     func secrets(_ one: String, or several: String, into target: inout [String], countMax: Int, _ rule: TextRule) {
         let count = unread.count { $0.key == one || $0.key == several }
@@ -57,9 +74,10 @@ extension Section {
         texts(several, value, into: &target, countMax: countMax, parse: rule.accepted)
     }
 
-    /// A list of texts, at least one, which replaces the default.
-    func texts(_ key: String, into target: inout [String], _ rule: TextRule) {
-        texts(key, Value(expected: rule.expected), into: &target, countMax: nil, parse: rule.accepted)
+    /// A list of texts, which replaces the default; at least one, unless it may be empty.
+    func texts(_ key: String, into target: inout [String], _ rule: TextRule, mayBeEmpty: Bool = false) {
+        let value = Value(expected: rule.expected)
+        texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 
     /// The paths of two files, neither of use without the other; empty: no file.
@@ -145,16 +163,17 @@ extension Section {
 
     /// A list of texts; each one wrong is reported with its place in the list.
     private func texts(
-        _ key: String, _ value: Value, into target: inout [String], countMax: Int?, parse: (String) -> String?
+        _ key: String, _ value: Value, into target: inout [String], countMax: Int?, mayBeEmpty: Bool = false,
+        parse: (String) -> String?
     ) {
         let list = path(to: key)
         reader.keys.insert(list)
         if self.list == nil { reader.lists.append(list) }
         guard let entry = take(key) else { return }
-        let nodes = entry.value.sequence.map(Array.init) ?? []
-        guard (1...(countMax ?? .max)).contains(nodes.count) else {
-            let expected = countMax.map { "1 to \($0) texts" } ?? "at least one text"
-            let found = nodes.isEmpty ? entry.value.kind : "one of \(nodes.count)"
+        let nodes = entry.value.sequence.map(Array.init)
+        guard let nodes, ((mayBeEmpty ? 0 : 1)...(countMax ?? .max)).contains(nodes.count) else {
+            let expected = countMax.map { "1 to \($0) texts" } ?? (mayBeEmpty ? "texts" : "at least one text")
+            let found = (nodes ?? []).isEmpty ? entry.value.kind : "one of \(nodes?.count ?? 0)"
             return reader.report("expected a list of \(expected), found \(found)", at: reader.place(list, entry.line))
         }
         target = []
@@ -168,11 +187,14 @@ extension Section {
         }
     }
 
-    /// Where the path stands, if there is one, and what the file holds; a file that cannot be read is reported.
-    private func file(_ key: String, into target: inout String) -> (place: Place, content: String?)? {
-        let value = Value(expected: "a file's path")
+    /// Where the path stands, if there is one, and what the file holds; a file that cannot be read is reported, and one that
+    /// does not hold what it should.
+    private func file(
+        _ key: String, into target: inout String, isRequired: Bool = false, holding rule: TextRule = .any
+    ) -> (place: Place, content: String?)? {
+        let value = Value(expected: "a file's path", isRequired: isRequired)
         guard let (written, place) = find(key, value),
-            let path = resolve(written, value, at: place, parse: { $0 })
+            let path = resolve(written, value, at: place, parse: { isRequired && $0.isEmpty ? nil : $0 })
         else { return nil }
         guard !path.isEmpty else {
             target = path
@@ -180,11 +202,13 @@ extension Section {
         }
         target = reader.substitution.located(path)
         do {
-            return (place, try reader.substitution.content(target))
+            let content = try reader.substitution.content(target)
+            if rule.accepts(content) { return (place, content) }
+            reader.report("expected a file with \(rule.expected), found \(value.found(written, path)), which has none", at: place)
         } catch {
             reader.report("cannot read \(value.found(written, path)): \(error.reason)", at: place)
-            return (place, nil)
         }
+        return (place, nil)
     }
 
     /// The value of what is written, with what it brings in; nil after a report.

@@ -68,9 +68,10 @@ extension Section {
         Section(entry?.value, path: path(to: key), line: entry?.line ?? line, list: list, reader: reader).finish(read)
     }
 
-    /// A list of maps, which replaces the default; at least one, unless it may be empty.
+    /// A list of maps, which replaces the default; at least one, unless it may be empty, and no more than there may be.
     func list<Element>(
-        _ key: String, into target: inout [Element], mayBeEmpty: Bool = false, of read: (Section) -> Element
+        _ key: String, into target: inout [Element], mayBeEmpty: Bool = false, countMax: Int = .max,
+        of read: (Section) -> Element
     ) {
         let list = path(to: key)
         reader.keys.insert(list)
@@ -79,6 +80,10 @@ extension Section {
         guard case .sequence(let nodes) = entry.value, mayBeEmpty || !nodes.isEmpty else {
             let expected = mayBeEmpty ? "a list of maps" : "a list of at least one map"
             return reader.report("expected \(expected), found \(entry.value.kind)", at: reader.place(list, entry.line))
+        }
+        guard nodes.count <= countMax else {
+            let problem = "expected a list of at most \(countMax) maps, found one of \(nodes.count)"
+            return reader.report(problem, at: reader.place(list, entry.line))
         }
         elements(nodes, of: list, into: &target, read)
     }

@@ -29,7 +29,9 @@ extension Settings {
             $0.path("path", into: &store.path)
             $0.choice("durability", into: &store.durability)
             $0.integer("retention_days", into: &store.retentionDays, 1...3_650)
+            $0.list("encryption_keys", into: &store.encryptionKeys, mayBeEmpty: true) { Store.EncryptionKey($0) }
         }
+        root.section("push") { push.read($0) }
         root.section("notifications") { $0.part("file") { notifications.read($0) } }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
@@ -62,6 +64,7 @@ extension Settings.App {
         app.flag("subscription_counts", into: &subscriptionCounts)
         app.flag("tls_only", into: &tlsOnly)
         app.texts("allowed_origins", into: &allowedOrigins, .origin)
+        app.list("webhooks", into: &webhooks, mayBeEmpty: true, countMax: Settings.Webhook.perAppMax) { Settings.Webhook($0) }
         app.section("limits") {
             $0.integer("event_bytes", into: &limits.eventBytes, 1...1_048_576)
             $0.integer("channels_per_event", into: &limits.channelsPerEvent, 1...1_000)
@@ -77,6 +80,14 @@ extension Settings.App {
             $0.integer("client_events_per_second", into: &limits.clientEventsPerSecond, 1...1_000)
             $0.integer("cache_bytes", into: &limits.cacheBytes, 0...1_073_741_824)
         }
+    }
+}
+
+extension Settings.Store.EncryptionKey {
+    fileprivate init(_ entry: Section) {
+        self.init(id: "", key: "")  // which their rules refuse, so the file must give them
+        entry.text("id", into: &id, .identifier, unique: true)
+        entry.secret("key", into: &key, .storeKey)
     }
 }
 

@@ -25,7 +25,7 @@ extension Settings {
     ///   - yaml: The configuration's text; an empty one gives the defaults.
     ///   - file: The name that problems are reported under.
     ///   - environment: All variables. Those that start with `FLEETWIRE_` must be known.
-    ///   - content: Reads what `file:PATH`, `server.tls` and `notifications` name; without it there are no such files.
+    ///   - content: Reads what `file:PATH`, `server.tls`, `push` and `notifications` name; without it there are no such files.
     /// - Throws: Every problem found, not just the first.
     package static func parse(
         _ yaml: String, file: String = "fleetwire.yaml", environment: [String: String] = [:],

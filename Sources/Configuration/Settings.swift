@@ -17,6 +17,8 @@ package struct Settings: Equatable, Sendable {
     package var auth = Auth()
     /// Where state survives a restart.
     package var store = Store()
+    /// How notifications reach phones as well.
+    package var push = Push()
     /// What phones show for each event.
     package var notifications = Catalogue.builtIn
     /// What Prometheus reads.
@@ -84,6 +86,8 @@ package struct Settings: Equatable, Sendable {
         package var allowedOrigins = ["*"]
         /// Bounds on what the app may ask for, each with its unit and range.
         package var limits = Limits()
+        /// Where its backend hears what happens: at most ``Webhook/perAppMax``.
+        package var webhooks: [Webhook] = []
 
         package init(id: String, key: String, secret: String) {
             self.id = id
@@ -100,8 +104,24 @@ package struct Settings: Equatable, Sendable {
         package var durability = Durability.full
         /// Days after which what is over is forgotten (1–3,650).
         package var retentionDays = 30
+        /// What device tokens are encrypted with, no two of one id: the first encrypts, all decrypt, so that one can be
+        /// replaced without a loss.
+        package var encryptionKeys: [EncryptionKey] = []
 
         package init() {}
+
+        /// A key, and the name that what it encrypts is marked with.
+        package struct EncryptionKey: Equatable, Sendable {
+            /// 1–64 letters, digits, `_` or `-`.
+            package var id: String
+            /// 32 bytes in base64.
+            package var key: String
+
+            package init(id: String, key: String) {
+                self.id = id
+                self.key = key
+            }
+        }
 
         /// What a power cut may take: nothing that was answered, or the last moments.
         package enum Durability: String, CaseIterable, Sendable {

@@ -50,21 +50,7 @@ extension TextRule {
     }
 
     @Sendable private static func isKeysURL(_ text: String) -> Bool {
-        let form =
-            #/
-            (https?):// ([A-Za-z0-9_.\-]+ | \[[0-9A-Fa-f:.]+\]) (?: : ([1-9][0-9]{0,4}) )?
-            (?: [/?] [!$%&'()*+,;=:@/?A-Za-z0-9_.~\-]* )?
-            /#
-        guard text.utf8.count <= 2_000, let match = text.wholeMatch(of: form),
-            match.3.flatMap({ Int($0) }) ?? 0 <= 65_535
-        else { return false }
-        return match.1 == "https" || isLoopback(match.2)
-    }
-
-    /// Only what cannot be a name that somebody else owns: 127.0.0.1.example.com is one.
-    private static func isLoopback(_ host: Substring) -> Bool {
-        if host == "[::1]" || host.lowercased() == "localhost" { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0).map { "\($0)" } == String($0) }
+        guard let url = WebAddress(text) else { return false }
+        return url.scheme == "https" || url.isLoopback
     }
 }

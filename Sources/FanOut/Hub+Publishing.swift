@@ -11,7 +11,7 @@ extension Hub {
         fanOut(publication.frame, on: slot, except: sender, &effects)
     }
 
-    func pass(_ event: ClientEvent, from socket: SocketID, on name: ChannelName, _ effects: inout [Effect]) {
+    mutating func pass(_ event: ClientEvent, from socket: SocketID, on name: ChannelName, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         guard let slot = apps[self[socket].app].slots[name],
             let membership = self[socket].memberships.first(where: { $0.slot == slot })
@@ -21,6 +21,8 @@ extension Hub {
         }
         fanOut(
             ServerMessage.clientEvent(event, channel: name, userID: membership.userID), on: slot, except: socket, &effects)
+        // Once, under the name it was sent to: that its twin hears it too is our affair.
+        notify(.clientEvent, on: slot) { .clientEvent(event, on: $0, from: socket, userID: membership.userID) }
         if let twin = apps[self[socket].app].rules.policy?.twin(of: name), let slot = apps[self[socket].app].slots[twin] {
             fanOut(ServerMessage.clientEvent(event, channel: twin, userID: nil), on: slot, except: socket, &effects)
         }

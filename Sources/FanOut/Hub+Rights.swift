@@ -113,12 +113,6 @@ extension Hub {
 }
 
 extension Identity {
-    /// Of a user who is signed in as `role:id`, as our own sign-in endpoint has it; nil for others, and for what only looks
-    /// like an id: `driver:` with a Kelvin sign is not the driver K.
-    init?(_ user: SignedInUser) {
-        guard let colon = user.id.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        let id = String(user.id[colon...].dropFirst())
-        guard let role = Role(rawValue: String(user.id[..<colon])), role.accepts(id: id) else { return nil }
-        self.init(role: role, id: id, bookings: user.bookings)
-    }
+    /// Of a user who is signed in as `role:id`, as our own sign-in endpoint has it; nil for others.
+    init?(_ user: SignedInUser) { self.init(key: user.id, bookings: user.bookings) }
 }

@@ -20,7 +20,7 @@ extension Hub {
         guard self[socket].memberships.count < limits.subscriptions else {
             return refuse(socket, "A connection may subscribe to \(limits.subscriptions) channels", &effects)
         }
-        let slot = apps[app].slots[name] ?? makeChannel(name, app)
+        let slot = apps[app].slots[name] ?? occupy(name, app)
         self[socket].memberships.append(Membership(slot: slot, userID: grant.member?.id))
         channels[slot].add(loop: socket.loop)
         subscriptionCount += 1
@@ -46,8 +46,20 @@ extension Hub {
         effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
         if let userID = membership.userID, channels[slot].presence?.leave(userID) == true {
             fanOut(ServerMessage.memberRemoved(channels[slot].name, userID: userID), on: slot, &effects)
+            notify(.memberRemoved, on: slot) { .memberRemoved($0, userID: userID) }
         }
-        if channels[slot].loops.isEmpty { vacate(slot) } else { countChanged(slot, &effects) }
+        if channels[slot].loops.isEmpty {
+            notify(.channelVacated, on: slot, WebhookEvent.channelVacated)
+            vacate(slot)
+        } else {
+            countChanged(slot, &effects)
+        }
+    }
+
+    private mutating func occupy(_ name: ChannelName, _ app: AppIndex) -> ChannelSlot {
+        let slot = makeChannel(name, app)
+        notify(.channelOccupied, on: slot, WebhookEvent.channelOccupied)
+        return slot
     }
 
     /// The newcomer hears that it is in, who else is, and what was last said; the others hear of the newcomer.
@@ -64,9 +76,11 @@ extension Hub {
         if name.isCache {
             let last = apps[channels[slot].app].cache.event(on: name, at: now)
             tell(socket, last?.frame ?? ServerMessage.cacheMiss(name), &effects)
+            if last == nil { notify(.cacheMiss, on: slot, WebhookEvent.cacheMiss) }
         }
         if isNewMember, let member {
             fanOut(ServerMessage.memberAdded(name, member), on: slot, except: socket, &effects)
+            notify(.memberAdded, on: slot) { .memberAdded($0, userID: member.id) }
         }
     }
 
@@ -81,8 +95,7 @@ extension Hub {
     private mutating func countChanged(_ slot: ChannelSlot, _ effects: inout [Effect]) {
         guard apps[channels[slot].app].rules.subscriptionCounts, !channels[slot].name.isPresence else { return }
         if channels[slot].subscriberCount <= CountSchedule.promptUpTo {
-            channels[slot].countIsDue = false
-            fanOut(ServerMessage.subscriptionCount(channels[slot].name, channels[slot].subscriberCount), on: slot, &effects)
+            tellCount(slot, &effects)
         } else if !channels[slot].countIsDue {
             channels[slot].countIsDue = true
             counting.due.append(slot)
@@ -95,8 +108,14 @@ extension Hub {
         guard counting.isTime(now) else { return }
         // A slot may have been vacated, or given to another channel, since: then nothing is due on it, or it is right to say so.
         for slot in counting.take() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
-            channels[slot].countIsDue = false
-            fanOut(ServerMessage.subscriptionCount(channels[slot].name, channels[slot].subscriberCount), on: slot, &effects)
+            tellCount(slot, &effects)
         }
+    }
+
+    private mutating func tellCount(_ slot: ChannelSlot, _ effects: inout [Effect]) {
+        let count = channels[slot].subscriberCount
+        channels[slot].countIsDue = false
+        fanOut(ServerMessage.subscriptionCount(channels[slot].name, count), on: slot, &effects)
+        notify(.subscriptionCount, on: slot) { .subscriptionCount($0, count) }
     }
 }

@@ -5,7 +5,7 @@ import PusherProtocol
 ///
 /// It performs nothing: no sockets, clock or randomness, so a run is replayed by replaying its inputs. One lock guards
 /// it, so it does little: it knows *which loops* hold subscribers of a channel, not which sockets. Its effects name
-/// slots and loops, and nothing is copied per subscriber.
+/// slots and loops, and nothing is copied per subscriber. What backends are to be told lies apart, for it is for no loop.
 package struct Hub {
     package enum Input: Sendable {
         case opened(SocketID, app: AppIndex)
@@ -45,10 +45,12 @@ package struct Hub {
     var apps: [AppState]
     var channels: [Channel] = []
     private var freeSlots: [ChannelSlot] = []
-    private var connections: [[Connection]]
+    private(set) var connections: [[Connection]]
     /// As of the last tick.
     var now: Int64 = 0
     var counting = CountSchedule()
+    /// What backends are to be told, in the order in which it happened; see ``takeNotices(_:)``.
+    var notices: [WebhookNotice] = []
 
     /// Subscriptions of all connections.
     package internal(set) var subscriptionCount = 0

@@ -14,6 +14,11 @@ package struct Command: Equatable, Sendable {
         case telemetry([TelemetryEvent])
         /// The driver has read these of his notifications; nil: all of them.
         case markRead([String]?)
+        /// A phone comes or goes.
+        case device(DeviceDeed)
+        case prefer(PreferenceChanges)
+        /// Somebody is to be forgotten: devices, preferences, positions, his name.
+        case erase(Role, id: String)
     }
 
     package let actor: Identity
@@ -91,4 +96,7 @@ package enum Enquiry: Equatable, Sendable {
     case life(notificationID: String)
     /// The newest notifications of all, or of one channel, older than `before`.
     case lives(channel: String?, before: String?, limit: Int)
+    /// The phones that somebody has registered.
+    case devices(Identity)
+    case preferences(Identity)
 }

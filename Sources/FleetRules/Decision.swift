@@ -85,6 +85,8 @@ package struct Decision: Equatable, Sendable {
     package var route: Route?
     /// In the order of the contract's table, which is the order of telling.
     package var notifications: [Notification] = []
+    /// Which of them reach phones as well.
+    package var pushes: [PushIntent] = []
     /// Nil where nothing was done: assigning the present driver again.
     package var audit: AuditEntry?
     /// The answer: a JSON object.

@@ -44,7 +44,7 @@ struct EventFields: ExpressibleByDictionaryLiteral {
 
 /// An event of the table before it has an id.
 struct EventDraft {
-    let channel: String
+    let place: FleetChannel
     let event: String
     /// What phones call it; a rule may be the type's instead of the event's.
     let type: String
@@ -54,7 +54,7 @@ struct EventDraft {
     let lengths: [(field: String, bytes: Int)]
 
     init(_ channel: FleetChannel, _ event: String, _ fields: EventFields) {
-        self.channel = channel.name
+        place = channel
         self.event = event
         type = NotificationRules.type(ofEvent: event)
         var json = JSONWriter(capacity: 512)
@@ -64,12 +64,14 @@ struct EventDraft {
 
     /// What an admin worded: `members` as they came.
     init(_ channel: FleetChannel, _ event: String, type: String, verbatim members: [UInt8]) {
-        self.channel = channel.name
+        place = channel
         self.event = event
         self.type = type
         self.members = members
         lengths = [("data", members.count)]
     }
+
+    var channel: String { place.name }
 
     /// The event's data: its members, and the two that every event has.
     func data(id: String, correlationID: String) -> [UInt8] {
@@ -103,10 +105,6 @@ extension JSONWriter {
             lengths.append((name, bytes.count - start))
         }
         return lengths
-    }
-
-    mutating func optional(_ text: String?) {
-        if let text { string(text) } else { raw("null") }
     }
 
     mutating func optional(_ number: JSONNumber?) {

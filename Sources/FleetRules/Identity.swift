@@ -44,6 +44,17 @@ package struct Identity: Equatable, Sendable {
     /// Who this is among everybody, as a `user_id`: ids are told apart within a role only.
     package var key: String { "\(role.rawValue):\(id)" }
 
+    /// Whose ``key`` that is; nil for what only looks like one: `driver:` with a Kelvin sign is not the driver K.
+    package init?(key: String, bookings: [String] = []) {
+        guard let colon = key.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let id = String(key[colon...].dropFirst())
+        guard let role = Role(rawValue: String(key[..<colon])), role.accepts(id: id) else { return nil }
+        self.init(role: role, id: id, bookings: bookings)
+    }
+
+    /// The plain name of the channel that is his alone: `driver-42`.
+    package var channel: String { "\(role.rawValue)-\(id)" }
+
     /// Whether `text` can stand in a channel's name: 1 to 150 of `[A-Za-z0-9_\-=@,.;]`.
     package static func isReference(_ text: String) -> Bool {
         (1...idLengthMax).contains(text.utf8.count) && text.utf8.allSatisfy(isChannelCharacter)

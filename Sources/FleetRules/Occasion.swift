@@ -26,14 +26,25 @@ package struct NotificationRules: Equatable, Sendable {
         package let lifetimeSeconds: Int
         /// Whether a newer notification of the same order or route supersedes it.
         package let collapsesByJob: Bool
+        package let push: Push
 
-        package init(lifetimeSeconds: Int, collapsesByJob: Bool) {
+        /// Whether it also reaches phones.
+        package enum Push: Equatable, Sendable {
+            case never
+            /// When it is for one person.
+            case personal
+            /// Also when it is for all drivers.
+            case broadcast
+        }
+
+        package init(lifetimeSeconds: Int, collapsesByJob: Bool, push: Push = .personal) {
             self.lifetimeSeconds = lifetimeSeconds
             self.collapsesByJob = collapsesByJob
+            self.push = push
         }
     }
 
-    /// By event name or type; what is not there lives a day and collapses with nothing.
+    /// By event name or type; what is not there lives a day, collapses with nothing, and is not pushed.
     package var rules: [String: Rule]
     /// The largest `data` of an event, in bytes.
     package var eventBytesMax: Int
@@ -43,5 +54,7 @@ package struct NotificationRules: Equatable, Sendable {
         self.eventBytesMax = eventBytesMax
     }
 
-    package subscript(event: String) -> Rule { rules[event] ?? Rule(lifetimeSeconds: 86_400, collapsesByJob: false) }
+    package subscript(event: String) -> Rule { rules[event] ?? Self.unlisted }
+
+    private static let unlisted = Rule(lifetimeSeconds: 86_400, collapsesByJob: false, push: .never)
 }

@@ -8,9 +8,9 @@ extension Rulebook {
         // A type that is an event's name is ruled as that event's; a catalogued one as itself.
         let type = event == announcement.type ? NotificationRules.type(ofEvent: event) : announcement.type
         let drafts = try announcement.channels().map { EventDraft($0, event, type: type, verbatim: members) }
-        let told = try notifications(drafts, of: .fleet, said: ["data"], occasion)
-        var decision = Decision(answer: Decision.answer("Notification sent", told, occasion.correlationID))
-        decision.notifications = told
+        let told = try tell(drafts, of: .fleet, to: .announcement, said: ["data"], occasion)
+        var decision = Decision(answer: Decision.answer("Notification sent", told.notifications, occasion.correlationID))
+        decision.tell(told)
         decision.audit = occasion.audit("announce", .fleet, before: nil, after: nil, details: announcement.details)
         return decision
     }

@@ -23,12 +23,12 @@ extension Rulebook {
         let happening: OrderHappening =
             bid == .claim ? .claimed(by: driver.id, name: name) : .accepted(by: driver.id, name: name)
         let subject = AuditEntry.Subject.order(order.code)
-        let told = try notifications(
-            happening.events(of: after, at: occasion.now), of: subject, said: ["driverName"], occasion)
+        let told = try tell(
+            happening.events(of: after, at: occasion.now), of: subject, to: .order(after), said: ["driverName"], occasion)
         var decision = Decision(
-            answer: Decision.answer("Job accepted successfully", told, occasion.correlationID, data: after.member))
+            answer: Decision.answer("Job accepted successfully", told.notifications, occasion.correlationID, data: after.member))
         decision.order = after
-        decision.notifications = told
+        decision.tell(told)
         decision.audit = occasion.audit("accept", subject, before: order.standing, after: after.standing)
         return decision
     }
@@ -54,12 +54,13 @@ extension Rulebook {
         let happening: RouteHappening =
             bid == .claim ? .claimed(by: driver.id, name: name) : .accepted(by: driver.id, name: name)
         let subject = AuditEntry.Subject.route(route.id)
-        let told = try notifications(
-            happening.events(of: after, at: occasion.now), of: subject, said: ["driverName"], occasion)
+        let told = try tell(
+            happening.events(of: after, at: occasion.now), of: subject, to: .route(after.id), said: ["driverName"], occasion)
         var decision = Decision(
-            answer: Decision.answer("Route accepted successfully", told, occasion.correlationID, data: after.member))
+            answer: Decision.answer("Route accepted successfully", told.notifications, occasion.correlationID, data: after.member)
+        )
         decision.route = after
-        decision.notifications = told
+        decision.tell(told)
         decision.audit = occasion.audit("accept", subject, before: route.standing, after: after.standing)
         return decision
     }
@@ -81,8 +82,8 @@ extension Rulebook {
         after.version += 1
         let subject = AuditEntry.Subject.order(order.code)
         let happening = OrderHappening.progressed(to: report.step, by: driver.id, name: driver.name ?? order.driverName)
-        let told = try notifications(
-            happening.events(of: after, at: occasion.now), of: subject, said: ["driverName"], occasion)
+        let told = try tell(
+            happening.events(of: after, at: occasion.now), of: subject, to: .order(after), said: ["driverName"], occasion)
         var decision = Decision(
             answer: Decision.answer("Progress updated") { json in
                 json.members([
@@ -91,7 +92,7 @@ extension Rulebook {
                 ])
             })
         decision.order = after
-        decision.notifications = told
+        decision.tell(told)
         decision.audit = occasion.audit(
             "progress", subject, before: order.standing, after: after.standing, details: report.details)
         return decision

@@ -13,15 +13,15 @@ extension Rulebook {
 
         let subject = AuditEntry.Subject.order(deed.code)
         let drafts = outcome.happening?.events(of: after, at: occasion.now) ?? []
-        let told = try notifications(drafts, of: subject, said: deed.said, occasion)
+        let told = try tell(drafts, of: subject, to: .order(after), said: deed.said, occasion)
         // Whatever is done counts as a change, even if the order looks the same after it; what is only stored must differ.
         let isChanged = order.map { outcome.happening != nil || !after.isSame(as: $0) } ?? true
         if isChanged { after.version += 1 }
         var decision = Decision(
-            answer: Decision.answer(outcome.message, told, occasion.correlationID, data: after.member))
+            answer: Decision.answer(outcome.message, told.notifications, occasion.correlationID, data: after.member))
         guard isChanged else { return decision }
         decision.order = after
-        decision.notifications = told
+        decision.tell(told)
         decision.audit = occasion.audit(
             deed.action.rawValue, subject, before: order?.standing, after: after.standing, reason: deed.reason,
             details: deed.details(order))

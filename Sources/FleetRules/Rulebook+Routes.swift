@@ -13,15 +13,15 @@ extension Rulebook {
 
         let subject = AuditEntry.Subject.route(deed.id)
         let drafts = outcome.happening?.events(of: after, at: occasion.now) ?? []
-        let told = try notifications(drafts, of: subject, said: deed.said, occasion)
+        let told = try tell(drafts, of: subject, to: .route(after.id), said: deed.said, occasion)
         // As with orders: a drop that is removed is a change, though no field of the route shows it.
         let isChanged = route.map { outcome.happening != nil || !after.isSame(as: $0) } ?? true
         if isChanged { after.version += 1 }
         var decision = Decision(
-            answer: Decision.answer(outcome.message, told, occasion.correlationID, data: after.member))
+            answer: Decision.answer(outcome.message, told.notifications, occasion.correlationID, data: after.member))
         guard isChanged else { return decision }
         decision.route = after
-        decision.notifications = told
+        decision.tell(told)
         decision.audit = occasion.audit(
             deed.action.auditName, subject, before: route?.standing, after: after.standing, reason: deed.reason,
             details: deed.details(route))

@@ -10,15 +10,17 @@ package struct Rulebook: Sendable {
 
     package init(ids: ULIDSource = ULIDSource()) { self.ids = ids }
 
-    /// Gives each event its id, in the order of telling. `said` are the fields this request brought: an event that is too
-    /// large is the fault of one of them.
-    mutating func notifications(
-        _ drafts: [EventDraft], of subject: AuditEntry.Subject, said: [String], _ occasion: Occasion
-    ) throws(Refusal) -> [Notification] {
+    /// Gives each event its id, in the order of telling, and says which of them reach phones. `said` are the fields this
+    /// request brought: an event that is too large is the fault of one of them.
+    mutating func tell(
+        _ drafts: [EventDraft], of subject: AuditEntry.Subject, to scope: PushScope, said: [String], _ occasion: Occasion
+    ) throws(Refusal) -> Telling {
         for draft in drafts {
             try EventSize.check(draft, said: said, correlationID: occasion.correlationID, occasion.rules)
         }
-        return drafts.map { notification($0, of: subject, occasion) }
+        let notifications = drafts.map { notification($0, of: subject, occasion) }
+        return Telling(
+            notifications: notifications, pushes: scope.pushes(of: Array(zip(drafts, notifications)), occasion.rules))
     }
 
     private mutating func notification(

@@ -4,10 +4,12 @@ import FleetRules
 import Glibc
 import HTTPAPI
 import Observability
+import Push
 import PusherProtocol
 import Server
 import Signing
 import Tokens
+import Webhooks
 
 /// Everything that loops share, and what each needs to build its own.
 final class Blueprint: Sendable {
@@ -18,8 +20,9 @@ final class Blueprint: Sendable {
     let board: Board
     let budget: DescriptorBudget
     let fleet: Fleet
+    let webhooks: WebhookCourier
 
-    /// - Throws: ``StartError`` when the store cannot be opened.
+    /// - Throws: ``StartError`` when the store cannot be opened, or a key not be used.
     init(settings: Settings, log: Log) throws(StartError) {
         self.settings = settings
         self.log = log
@@ -27,14 +30,36 @@ final class Blueprint: Sendable {
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         budget = DescriptorBudget(loopCount: loops)  // first: it makes room for what the loops open
         wakeups = (0..<loops).map { _ in Wakeup() }
-        hub = SharedHub(wakeups: wakeups, apps: settings.appRules)
+        let webhooks = WebhookCourier(endpoints: settings.webhookEndpoints, log: log)
+        self.webhooks = webhooks
+        hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), notices: webhooks.notices)
         board = Board(loopCount: loops, prefix: settings.metrics.prefix)
-        fleet = try Fleet(settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), log: log)
+        do throws(StartError) {
+            fleet = try Fleet(
+                settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks, log: log)
+        } catch {
+            webhooks.stop(withinSeconds: 0)
+            throw error
+        }
+    }
+
+    /// Ends what the loops have worked with; after the last of them has stopped.
+    /// - Parameter seconds: for what is on its way to backends.
+    func stopOthers(webhookSeconds seconds: Int) {
+        fleet.stop()
+        webhooks.stop(withinSeconds: seconds)
+    }
+
+    /// Has everything stop as soon as it can.
+    func hurry() {
+        for loop in wakeups.indices { hub.post(.stop, to: loop) }
+        fleet.pushing.finish(withinSeconds: 0)
+        webhooks.hurry()
     }
 
     /// Keys of their own for a thread, because a key's context is working memory.
     func makeApplications() -> [Application] {
-        zip(settings.apps, settings.appRules).enumerated().map { index, app in
+        zip(settings.apps, settings.appRules(webhooks)).enumerated().map { index, app in
             let (app, rules) = app
             return Application(
                 index: index, id: app.id, key: app.key, secrets: app.secrets, isEnabled: app.enabled, isTLSOnly: app.tlsOnly,
@@ -47,21 +72,16 @@ final class Blueprint: Sendable {
     /// - Throws: ``StartError`` when a configured public key is none.
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
-        let catalogue = settings.notifications
+        let fleet = fleet
         do throws(TokenIssuerError) {
             let verifier = try TokenVerifier(issuers: fleet.issuers, ring: fleet.ring)
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
             return FleetRouter(
                 app: app, authenticator: Authenticator(verifier: verifier, cookies: cookies, origins: app.origins),
-                metricsToken: settings.metrics.token, isCatalogued: { catalogue.entry(for: $0) != nil })
+                metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown)
         } catch {
             throw StartError("use auth.jwt: \(error)", isConfiguration: true)
         }
-    }
-
-    /// Has every loop stop as soon as it can.
-    func stopAll() {
-        for loop in wakeups.indices { hub.post(.stop, to: loop) }
     }
 
     var loopOptions: EventLoop.Options {
@@ -87,12 +107,13 @@ final class Blueprint: Sendable {
 
 extension Settings {
     /// What the hub has to know of each application; the fleet's channels are those of one of them.
-    fileprivate var appRules: [AppRules] {
+    fileprivate func appRules(_ webhooks: WebhookCourier) -> [AppRules] {
         apps.enumerated().map { index, app in
             var rules = AppRules()
             rules.limits = app.limits
             rules.clientEvents = app.clientEvents
             rules.subscriptionCounts = app.subscriptionCounts
+            rules.webhooks = webhooks.kindsWanted(by: index)
             rules.policy = index == fleetAppIndex ? ChannelPolicy(channels) : nil
             return rules
         }

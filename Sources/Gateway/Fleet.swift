@@ -3,12 +3,16 @@ import FanOut
 import FleetRules
 import HTTPAPI
 import Observability
+import PusherProtocol
 import Server
+import Signing
 import Store
 import Threads
 import Tokens
+import Webhooks
 
-/// What all loops share of the fleet: the store's two threads, the keys of token issuers, and what is counted.
+/// What all loops share of the fleet: the store's two threads, the lanes of pushes, the keys of token issuers, and what is
+/// counted.
 final class Fleet: Sendable {
     let counters = FleetCounters()
     /// The application that carries the fleet's channels.
@@ -16,25 +20,44 @@ final class Fleet: Sendable {
     let issuers: [TokenIssuer]
     let ring: KeyRing
 
+    let pushing: Pushing
+
+    private let settings: Settings
+    private let catalogue: Lock<Settings.Catalogue>
     private let writer: StoreWriter
     private let reader: StoreReader
     private let fetcher: KeyFetcher
     private let fetching: Thread
 
-    /// Opens the store, and has the hub learn of all open orders.
-    /// - Throws: ``StartError`` saying what is wrong with the store, and what to do.
-    init(settings: Settings, hub: SharedHub, policy: ChannelPolicy, log: Log) throws(StartError) {
+    /// Opens the store, has the hub learn of all open orders, and begins to push.
+    /// - Throws: ``StartError`` saying what is wrong with the store or a key, and what to do.
+    init(
+        settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookCourier, log: Log
+    ) throws(StartError) {
+        self.settings = settings
+        catalogue = Lock(settings.notifications)
         app = settings.fleetAppIndex
         issuers = settings.auth.issuers
         ring = KeyRing(issuers: issuers)
-        let herald = Herald(hub: hub, app: app, policy: policy, counters: counters, log: log)
+        let app = app
+        let pushing = try Pushing(
+            settings.push,
+            Pushing.Listeners(
+                failed: { job, reason in webhooks.post(WebhookNotice(app: app, .notificationFailed(of: job, reason))) },
+                removed: { webhooks.post(WebhookNotice(app: app, .deviceRemoved($0))) }),
+            log: log)
+        self.pushing = pushing
+        let herald = Herald(hub: hub, app: app, policy: policy, pushing: pushing, counters: counters, log: log)
         do throws(StoreError) {
             writer = try StoreWriter(
-                StoreWriter.Settings(settings),
+                try StoreWriter.Settings(settings, lanes: pushing.lanes),
                 StoreWriter.Surroundings(
                     now: Clock.unixMilliseconds,
                     opened: { ledger throws(SQLiteError) in try ledger.openOrders { herald.learn($0) } },
-                    settled: { herald.tell($0) }, report: { log.report($0) }))
+                    settled: { herald.tell($0) }, supplied: { pushing.supply($0) },
+                    reportRefused: { pushing.refused($0) }, queued: { pushing.wake($0) },
+                    removed: { for device in $0 { pushing.note(removed: device) } }, ended: { pushing.note($0) },
+                    report: { log.report($0) }))
         } catch {
             throw StartError("\(error)")
         }
@@ -49,6 +72,9 @@ final class Fleet: Sendable {
         let fetcher = KeyFetcher(issuers: issuers, ring: ring, log: log)
         self.fetcher = fetcher
         fetching = Thread(name: "token-keys") { fetcher.run(telling: hub) }
+        let writer = writer
+        pushing.start(
+            settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
     }
 
     func post(_ errand: Errand) -> Bool { writer.post(errand) }
@@ -59,8 +85,20 @@ final class Fleet: Sendable {
         fetcher.fetch(issuer: issuer, for: exchange, on: loop)
     }
 
-    /// Finishes what was taken, and closes the store; after the last loop has stopped.
+    /// Whether admins may send notifications of this type.
+    func isCatalogued(_ type: String) -> Bool { catalogue.withLock { $0.entry(for: type) } != nil }
+
+    /// Other texts and rules from now on.
+    func use(_ catalogue: Settings.Catalogue) {
+        self.catalogue.withLock { $0 = catalogue }
+        writer.use(NotificationRules(settings, catalogue))
+        pushing.use(catalogue)
+    }
+
+    /// Pushes nothing more, and closes the store when what was taken is finished; after the last loop has stopped.
     func stop() {
+        pushing.finish(withinSeconds: settings.server.drainSeconds)  // long ago, unless the start has failed
+        pushing.wait()
         fetcher.stop()
         fetching.join()
         reader.stop()
@@ -79,7 +117,7 @@ final class Fleet: Sendable {
             cumulative += count
             return (bound: bound, count: cumulative)
         }
-        return counters.families(prefix: prefix) + [
+        return counters.families(prefix: prefix) + pushing.families(prefix: prefix) + [
             MetricFamily(
                 "\(prefix)_store_commit_seconds", help: "How long commits took, the disk included.", buckets: buckets,
                 sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
@@ -102,19 +140,41 @@ final class Fleet: Sendable {
 }
 
 extension StoreWriter.Settings {
-    fileprivate init(_ settings: Settings) {
-        self.init(path: settings.store.path)
+    fileprivate init(_ settings: Settings, lanes: Set<PushLane>) throws(StoreError) {
+        // The configuration has been read, so each of them is a key.
+        let keys = settings.store.encryptionKeys.compactMap { key in
+            Base64.bytes(of: key.key).flatMap(SealingKey.init).map { (key.id, $0) }
+        }
+        let path = settings.store.path
+        self.init(path: path, keys: keys.isEmpty ? try .development(besideDatabase: path) : DeviceKeys(keys))
         durability = settings.store.durability == .full ? .full : .normal
         retentionDays = settings.store.retentionDays
-        let catalogue = settings.notifications
-        let rules = catalogue.names.compactMap { name in
-            catalogue.entry(for: name).map {
-                (name, NotificationRules.Rule(lifetimeSeconds: $0.lifetimeSeconds, collapsesByJob: $0.collapse == .order))
-            }
+        rules = NotificationRules(settings)
+        self.lanes = lanes
+        staleDays = settings.push.staleDays
+    }
+}
+
+extension SharedHub {
+    /// Whether somebody (``Identity/key``) subscribes to the channel that is his own.
+    fileprivate func isListening(_ recipient: String, app: AppIndex) -> Bool {
+        guard let identity = Identity(key: recipient), let channel = ChannelName(identity.channel, lengthMax: 256) else {
+            return false
         }
-        self.rules = NotificationRules(
-            rules: Dictionary(uniqueKeysWithValues: rules),
-            eventBytesMax: settings.apps[settings.fleetAppIndex].limits.eventBytes)
+        return read { $0.isListening(identity, on: channel, app: app) }
+    }
+}
+
+extension WebhookEvent {
+    fileprivate static func notificationFailed(of job: PushJob, _ reason: String) -> WebhookEvent {
+        .notificationFailed(
+            notificationID: job.notification.id, userID: job.recipient, provider: job.device.token.provider.rawValue,
+            reason: reason)
+    }
+
+    fileprivate static func deviceRemoved(_ device: RemovedDevice) -> WebhookEvent {
+        .deviceRemoved(
+            userID: device.owner, provider: device.provider.rawValue, token: device.maskedToken, reason: device.reason)
     }
 }
 
@@ -125,6 +185,7 @@ extension Log {
         case .recovered(let refused): info("store_recovered", ["refused": .number(refused)])
         case .failed(let error, let correlationID):
             self.error("command_failed", ["reason": .text("\(error)"), "correlation_id": .text(correlationID)])
+        case .unreadable(let what): self.error("store_unreadable_row", ["reason": .text("cannot read \(what)")])
         case .retentionFailed(let error): warning("retention_failed", ["reason": .text("\(error)")])
         case .checkpointFailed(let error): warning("checkpoint_failed", ["reason": .text("\(error)")])
         }

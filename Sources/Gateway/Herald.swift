@@ -12,10 +12,14 @@ final class Herald: Sendable {
     private let hub: SharedHub
     private let app: AppIndex
     private let policy: ChannelPolicy
+    private let pushing: Pushing
     private let counters: FleetCounters
     private let log: Log
 
-    init(hub: SharedHub, app: AppIndex, policy: ChannelPolicy, counters: FleetCounters, log: Log) {
+    init(
+        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, pushing: Pushing, counters: FleetCounters, log: Log
+    ) {
+        self.pushing = pushing
         self.hub = hub
         self.app = app
         self.policy = policy
@@ -25,16 +29,20 @@ final class Herald: Sendable {
 
     /// A batch of commands has been committed, or has failed.
     func tell(_ batch: [Settled]) {
+        var lanes: Set<PushLane> = []
         for settled in batch {
             if case .settled(let settlement) = settled.outcome {
                 hub.tell(
                     settlement.notifications.flatMap(publications), holding: settlement.order.map(Hub.Holding.init), app: app)
+                lanes.formUnion(settlement.lanes)
+                for device in settlement.removed { pushing.note(removed: device) }
             }
             let (answer, outcome) = Self.answer(settled.outcome)
             hub.post(
                 .answer(answer, to: ExchangeID(rawValue: settled.errand.sender.exchange)), to: settled.errand.sender.loop)
             note(settled, outcome)
         }
+        pushing.wake(lanes)
     }
 
     /// The answers to some enquiries.
@@ -117,7 +125,9 @@ extension Command.Deed {
         case .acceptJob(let id), .acceptRoute(let id), .progress(let id, _): id
         case .announce(let announcement): announcement.type
         case .telemetry(let events): "\(events.count) events"
-        case .markRead: ""
+        case .markRead, .prefer: ""
+        case .device(let deed): deed.token.masked
+        case .erase(let role, let id): Identity(role: role, id: id).key
         }
     }
 }

@@ -61,11 +61,13 @@ extension Node {
         case .stats:
             publishTally()
             return .json(200, OpsReport(board: board, hub: shared, fleet: fleet, apps: appIDs).json)
+        case .pushReport: return .json(200, LaneReport(fleet.pushing.statuses).json)
         case .readiness:
             return board.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
         case .metrics:
             publishTally()
-            let text = MetricFamily.text(board.families(hub: shared) + fleet.families(prefix: board.prefix))
+            let text = MetricFamily.text(
+                board.families(hub: shared) + fleet.families(prefix: board.prefix) + webhooks.families(prefix: board.prefix))
             return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
         }
     }

@@ -5,6 +5,7 @@ import PusherProtocol
 import Server
 import Store
 import Threads
+import Webhooks
 
 /// What one loop's thread owns, and the only place where effects become actions.
 ///
@@ -18,6 +19,7 @@ final class Node: SocketOwner {
     private let patience: Patience
     let log: Log
     let fleet: Fleet
+    let webhooks: WebhookCourier
     let appIDs: [String]
 
     private(set) var loop: EventLoop?
@@ -45,6 +47,7 @@ final class Node: SocketOwner {
         let apps = blueprint.makeApplications()
         appsByKey = Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) })
         fleet = blueprint.fleet
+        webhooks = blueprint.webhooks
         appIDs = apps.map(\.id)
         router = Router(
             apps: apps, metricsToken: blueprint.settings.metrics.token, fleet: try blueprint.makeFleetRouter(apps))

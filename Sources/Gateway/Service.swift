@@ -11,13 +11,18 @@ package struct Service {
     private let listener: Listener
     private let threads: [Thread]
     private let signals: SignalWait
+    private let reading: () throws(ConfigurationErrors) -> Settings
 
     /// Where it listens: the configured port, or the one that port 0 became.
     package var port: UInt16 { listener.port }
 
     /// Starts to serve.
+    /// - Parameter reading: reads the configuration again, for SIGHUP.
     /// - Throws: ``StartError`` when the address cannot be bound, or the certificate used.
-    package init(settings: Settings, log: Log) throws(StartError) {
+    package init(
+        settings: Settings, log: Log, reading: @escaping () throws(ConfigurationErrors) -> Settings
+    ) throws(StartError) {
+        self.reading = reading
         // Before any thread is made, so that all inherit it: signals come to whoever waits for them.
         signals = SignalWait()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
@@ -41,11 +46,11 @@ package struct Service {
             return thread
         }
         let error = failure.withLock { $0 }
-        if error != nil { blueprint.stopAll() }
+        if error != nil { blueprint.hurry() }
         start.open()
         if let error {
             for thread in threads { thread.join() }
-            blueprint.fleet.stop()
+            blueprint.stopOthers(webhookSeconds: 0)
             throw error
         }
         self.blueprint = blueprint
@@ -57,23 +62,29 @@ package struct Service {
     }
 
     /// Serves until SIGTERM or SIGINT, then drains: not ready, no new connections, clients told to come back, exit.
-    /// A second signal ends the drain at once; a third does not even wait for the store.
+    /// A second signal ends the drain at once; a third does not even wait for the store. SIGHUP takes over new texts.
     package func runUntilSignalled() {
-        let first = signals.wait()
+        var first = signals.wait()
+        while first == SIGHUP {
+            reload()
+            first = signals.wait()
+        }
+        let begun = Clock.monotonicNanoseconds()
         blueprint.board.setReady(false)
         blueprint.log.info(
             "draining", ["signal": .number(Int(first)), "seconds": .number(blueprint.settings.server.drainSeconds)])
+        blueprint.fleet.pushing.finish(withinSeconds: blueprint.settings.server.drainSeconds)
         for loop in blueprint.wakeups.indices {
             blueprint.hub.post(.drain(seconds: blueprint.settings.server.drainSeconds), to: loop)
         }
         let (blueprint, signals) = (blueprint, signals)
         let isDone = Lock(false)
         let impatience = Thread(name: "second-signal") {
-            _ = signals.wait()
-            blueprint.stopAll()
+            signals.waitForEnd()
+            blueprint.hurry()
             if !isDone.withLock({ $0 }) {
                 // Only a disk that does not answer keeps it now. What was answered is on it; what is not may be.
-                _ = signals.wait()
+                signals.waitForEnd()
                 if !isDone.withLock({ $0 }) {
                     blueprint.log.error("stopped_by_force", ["reason": "the store did not finish"])
                     _exit(EXIT_FAILURE)
@@ -81,7 +92,9 @@ package struct Service {
             }
         }
         for thread in threads { thread.join() }
-        blueprint.fleet.stop()
+        // The last clients to leave are news for backends: a second, though nothing is left of the drain.
+        let secondsLeft = blueprint.settings.server.drainSeconds - Int((Clock.monotonicNanoseconds() - begun) / 1_000_000_000)
+        blueprint.stopOthers(webhookSeconds: max(secondsLeft, 1))
         isDone.withLock { $0 = true }
         kill(getpid(), SIGTERM)  // ends the wait for a second signal, if none has
         impatience.join()
@@ -89,7 +102,33 @@ package struct Service {
     }
 }
 
-/// SIGTERM and SIGINT, taken by whoever waits instead of interrupting anybody. SIGPIPE is ignored: writes say it.
+extension Service {
+    /// What notifications say may change while everything runs. A configuration with mistakes changes nothing.
+    private func reload() {
+        do throws(ConfigurationErrors) {
+            let settings = try reading()
+            blueprint.fleet.use(settings.notifications)
+            blueprint.log.info("reloaded", ["notifications": .number(settings.notifications.names.count)])
+            if settings.changesMoreThanTexts(of: blueprint.settings) {
+                blueprint.log.warning(
+                    "reload_incomplete", ["meaning": "of the configuration's other changes a restart makes use"])
+            }
+        } catch {
+            blueprint.log.error("reload_failed", ["reason": .text(error.description), "meaning": "the old texts stay in use"])
+        }
+    }
+}
+
+extension Settings {
+    fileprivate func changesMoreThanTexts(of old: Settings) -> Bool {
+        var other = self
+        other.notifications = old.notifications
+        other.server.port = old.server.port  // which the command line may have set
+        return other != old
+    }
+}
+
+/// SIGTERM, SIGINT and SIGHUP, taken by whoever waits instead of interrupting anybody. SIGPIPE is ignored: writes say it.
 private struct SignalWait: Sendable {
     private let set: sigset_t
 
@@ -98,6 +137,7 @@ private struct SignalWait: Sendable {
         sigemptyset(&set)
         sigaddset(&set, SIGTERM)
         sigaddset(&set, SIGINT)
+        sigaddset(&set, SIGHUP)
         pthread_sigmask(SIG_BLOCK, &set, nil)
         signal(SIGPIPE, SIG_IGN)
         self.set = set
@@ -109,4 +149,7 @@ private struct SignalWait: Sendable {
         while sigwait(&set, &number) != 0 {}
         return number
     }
+
+    /// Waits for SIGTERM or SIGINT: a gateway that stops takes over no texts.
+    func waitForEnd() { while wait() == SIGHUP {} }
 }

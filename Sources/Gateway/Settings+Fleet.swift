@@ -18,14 +18,19 @@ extension Settings.Auth {
 }
 
 extension Settings {
-    /// Why an issuer's key cannot be used, which reading the configuration alone does not show; nil when all can.
-    package var keyProblem: String? {
+    /// Which key's value cannot be used and why, which reading the configuration alone does not show; nil when all can.
+    package var keyProblem: (key: String, problem: String)? {
         do throws(TokenIssuerError) {
             _ = try TokenVerifier(issuers: auth.issuers, ring: KeyRing(issuers: auth.issuers))
-            return nil
         } catch {
-            return error.description
+            return ("auth.jwt.public_key", error.description)
         }
+        do throws(CredentialProblem) {
+            _ = try push.providers()
+        } catch {
+            return (error.key, error.problem)
+        }
+        return nil
     }
 }
 

@@ -3,6 +3,7 @@ import HTTPAPI
 import PusherProtocol
 import Server
 import Threads
+import Webhooks
 
 /// The hub behind its lock, and the mailboxes its effects leave through.
 ///
@@ -12,6 +13,8 @@ import Threads
 ///
 /// **The room rule**: a publish is refused before it is applied when a mailbox it needs is above its high-water mark.
 /// Joins, leaves and closes are always taken, with what others hear of them: losing one would leave everybody wrong for good.
+///
+/// What backends are told goes the same way: under the lock into the courier's box, in the order of the hub.
 final class SharedHub: Sendable {
     /// Messages in a mailbox beyond which publishes are refused: some tens of milliseconds of fan-out.
     static let highWater = 16_384
@@ -24,9 +27,12 @@ final class SharedHub: Sendable {
     private let state: Lock<State>
     let mailboxes: [Mailbox<Mail>]
     private let wakeups: [Wakeup]
+    private let notices: NoticeBox?
 
-    init(wakeups: [Wakeup], apps: [AppRules]) {
+    /// - Parameter notices: where notices for backends go; nil: nowhere.
+    init(wakeups: [Wakeup], apps: [AppRules], notices: NoticeBox? = nil) {
         self.wakeups = wakeups
+        self.notices = notices
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
         var hub = Hub(loopCount: wakeups.count, apps: apps)
         var effects: [Hub.Effect] = []
@@ -53,18 +59,18 @@ final class SharedHub: Sendable {
     /// what is committed is told. (Whether there is room was asked before it was taken.)
     func tell(_ publications: [Hub.Publication], holding: Hub.Holding?, app: AppIndex) {
         guard !publications.isEmpty || holding != nil else { return }
-        var woken = LoopSet()
+        var woken = Woken()
         state.withLock { state in
             if !publications.isEmpty { woken.formUnion(distribute(.publish(publications, app: app, except: nil), &state)) }
             if let holding { woken.formUnion(distribute(.holding(holding, app: app), &state)) }
         }
-        for loop in woken { wakeups[loop].signal() }
+        wake(woken, except: nil)
     }
 
     /// Publishes all events or, when a mailbox they need is full, none.
     /// - Returns: the occupancy of every channel of every event if they were published and `asksForInfo`.
     func publish(_ order: PublishOrder, app: AppIndex, from loop: Int) -> Published {
-        var woken = LoopSet()
+        var woken = Woken()
         let published: Published = state.withLock { state in
             guard hasRoom(order, app, state.hub) else { return .refused }
             for event in order.events {
@@ -94,15 +100,29 @@ final class SharedHub: Sendable {
         if mailboxes[loop].append(mail) { wakeups[loop].signal() }
     }
 
-    /// Appends all effects of `input` to their mailboxes; the loops whose mailboxes were empty.
+    /// Who is to be woken once the hub is unlocked: those whose mailboxes were empty.
+    private struct Woken {
+        var loops = LoopSet()
+        var courier = false
+
+        mutating func formUnion(_ other: Woken) {
+            loops.formUnion(other.loops)
+            courier = courier || other.courier
+        }
+    }
+
+    /// Appends all effects of `input` to their mailboxes, and what backends are told of it to the courier's box.
     @discardableResult
-    private func distribute(_ input: Hub.Input, _ state: inout State) -> LoopSet {
-        var woken = LoopSet()
+    private func distribute(_ input: Hub.Input, _ state: inout State) -> Woken {
+        var woken = Woken()
         state.hub.apply(input, &state.effects)
         for effect in state.effects where mailboxes[effect.loop].append(.instruction(effect.instruction)) {
-            woken.insert(effect.loop)
+            woken.loops.insert(effect.loop)
         }
         state.effects.removeAll(keepingCapacity: true)
+        if state.hub.hasNotices {
+            state.hub.takeNotices { if notices?.append($0) == true { woken.courier = true } }
+        }
         return woken
     }
 
@@ -116,7 +136,8 @@ final class SharedHub: Sendable {
         }
     }
 
-    private func wake(_ loops: LoopSet, except own: Int) {
-        for loop in loops where loop != own { wakeups[loop].signal() }
+    private func wake(_ woken: Woken, except own: Int?) {
+        for loop in woken.loops where loop != own { wakeups[loop].signal() }
+        if woken.courier { notices?.wake() }
     }
 }

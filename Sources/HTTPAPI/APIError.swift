@@ -6,11 +6,24 @@ package struct APIError: Error, Equatable {
     package let text: String
     /// Such as `Allow`.
     package let headers: [String: String]
+    /// The field that is wrong, with what it lies in: `quietHours.from`. Nil where it is no single one.
+    package let field: String?
 
-    package init(_ status: Int, _ text: String, headers: [String: String] = [:]) {
+    package init(_ status: Int, _ text: String, headers: [String: String] = [:], field: String? = nil) {
         self.status = status
         self.text = text
         self.headers = headers
+        self.field = field
+    }
+
+    /// 400: `Expected FIELD to` … be what `expectation` says.
+    static func wrong(_ field: String, _ expectation: String) -> APIError {
+        APIError(400, "Expected \(field) to \(expectation)", field: field)
+    }
+
+    /// 400: `Expected FIELD:` … `what` is required.
+    static func missing(_ field: String, _ what: String) -> APIError {
+        APIError(400, "Expected \(field): \(what) is required", field: field)
     }
 
     /// Runs what reads JSON, and makes its errors refusals.

@@ -23,6 +23,20 @@ package enum Envelope: Sendable {
         }
     }
 
+    /// The answer to a mistake. What `/api/auth/*` finds wrong with a field stands under the field's name: apps show it there.
+    func refusal(_ error: APIError) -> HTTPResponse {
+        guard case .message = self, let field = error.field else {
+            return refusal(error.status, error.text, headers: error.headers)
+        }
+        var json = JSONWriter()
+        json.raw(#"{"message":null,"data":null,"error":{"fields":{"#)
+        json.string(field)
+        json.raw(":")
+        json.string(error.text)
+        json.raw("}}}")
+        return .json(error.status, json.bytes).adding(error.headers)
+    }
+
     /// The answer that refuses.
     package func refusal(_ status: Int, _ text: String, headers: [String: String] = [:]) -> HTTPResponse {
         var json = JSONWriter()

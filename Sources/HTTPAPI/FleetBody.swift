@@ -10,8 +10,12 @@ struct FleetBody {
     private var members: [String: JSONSlice] = [:]
     /// Bytes of a member's name: none of ours has more, and longer ones are not hashed, which can take long.
     private static let nameBytesMax = 32
+    /// What stands before a member's name where a refusal tells it, the dot included; empty for a whole body.
+    private let path: String
 
-    init(_ bytes: UnsafeRawBufferPointer) throws(APIError) {
+    /// - Parameter object: the member that this is the value of, for what is said of its own members; nil: it is a whole body.
+    init(_ bytes: UnsafeRawBufferPointer, of object: String? = nil) throws(APIError) {
+        path = object.map { $0 + "." } ?? ""
         guard !bytes.isEmpty else { return }
         members = try APIError.wrappingJSON {
             var members: [String: JSONSlice] = [:]
@@ -28,9 +32,9 @@ struct FleetBody {
     /// What is said of a text: nothing, null, or a new one.
     func text(_ name: String) throws(APIError) -> Change<String> {
         try change(name) { value throws(APIError) in
-            guard let text = value.string else { throw APIError(400, "Expected \(name) to be a string") }
+            guard let text = value.string else { throw wrong(name, "be a string") }
             // PostgreSQL has no such texts, and no honest client sends one.
-            guard !text.utf8.contains(0) else { throw APIError(400, "Expected \(name) to hold no NUL") }
+            guard !text.utf8.contains(0) else { throw wrong(name, "hold no NUL") }
             return text
         }
     }
@@ -38,8 +42,8 @@ struct FleetBody {
     /// The same for a text that may become a part of a channel's name.
     func name(_ name: String) throws(APIError) -> Change<String> {
         try change(name) { value throws(APIError) in
-            guard let text = value.string else { throw APIError(400, "Expected \(name) to be a string") }
-            return try Self.checkedName(text, field: name)
+            guard let text = value.string else { throw wrong(name, "be a string") }
+            return try Self.checkedName(text, field: path + name)
         }
     }
 
@@ -47,7 +51,7 @@ struct FleetBody {
         try change(name) { value throws(APIError) in
             // A number that no double holds would cost other people's decoders the whole event.
             guard value.kind == .number, Double(String(decoding: value.raw, as: UTF8.self))?.isFinite == true else {
-                throw APIError(400, "Expected \(name) to be a number")
+                throw wrong(name, "be a number")
             }
             return JSONNumber(text: String(decoding: value.raw, as: UTF8.self))
         }
@@ -57,7 +61,7 @@ struct FleetBody {
     func count(_ name: String) throws(APIError) -> Change<JSONNumber> {
         try change(name) { value throws(APIError) in
             guard value.kind == .number, let count = value.integer, count >= 0 else {
-                throw APIError(400, "Expected \(name) to be a whole number from 0")
+                throw wrong(name, "be a whole number from 0")
             }
             return JSONNumber(text: String(decoding: value.raw, as: UTF8.self))
         }
@@ -67,17 +71,17 @@ struct FleetBody {
     func time(_ name: String) throws(APIError) -> Change<String> {
         let change = try text(name)
         guard case .set(let text) = change, !Timestamp.isISO8601(text) else { return change }
-        throw APIError(400, "Expected \(name) to be a time in ISO 8601, such as 2026-11-21T09:30:00Z")
+        throw wrong(name, "be a time in ISO 8601, such as 2026-11-21T09:30:00Z")
     }
 
     /// A text that has to be there.
     func requiredText(_ name: String) throws(APIError) -> String {
-        guard let text = try text(name).value else { throw APIError(400, "Expected \(name): a string is required") }
+        guard let text = try text(name).value else { throw missing(name, "a string") }
         return text
     }
 
     func requiredTime(_ name: String) throws(APIError) -> String {
-        guard let text = try time(name).value else { throw APIError(400, "Expected \(name): a time in ISO 8601 is required") }
+        guard let text = try time(name).value else { throw missing(name, "a time in ISO 8601") }
         return text
     }
 
@@ -86,8 +90,8 @@ struct FleetBody {
         guard let values = try list(name, countMax: countMax) else { return nil }
         var names: [String] = []
         for value in values {
-            guard let text = value.string else { throw APIError(400, "Expected \(name) to be strings") }
-            names.append(try Self.checkedName(text, field: name))
+            guard let text = value.string else { throw wrong(name, "be strings") }
+            names.append(try Self.checkedName(text, field: path + name))
         }
         return names
     }
@@ -95,11 +99,11 @@ struct FleetBody {
     /// A list of one to `countMax` values; nil when it is absent.
     func list(_ name: String, countMax: Int) throws(APIError) -> [JSONSlice]? {
         guard let value = self[name] else { return nil }
-        guard value.kind == .array else { throw APIError(400, "Expected \(name) to be an array") }
+        guard value.kind == .array else { throw wrong(name, "be an array") }
         var elements: [JSONSlice] = []
         try APIError.wrappingJSON { try JSONReader.array(value.raw) { elements.append($0) } }
         guard (1...countMax).contains(elements.count) else {
-            throw APIError(400, "Expected \(name) to hold 1 to \(countMax) elements, found \(elements.count)")
+            throw wrong(name, "hold 1 to \(countMax) elements, found \(elements.count)")
         }
         return elements
     }
@@ -107,25 +111,33 @@ struct FleetBody {
     /// An object's bytes; nil when it is absent.
     func object(_ name: String) throws(APIError) -> UnsafeRawBufferPointer? {
         guard let value = self[name] else { return nil }
-        guard value.kind == .object else { throw APIError(400, "Expected \(name) to be an object") }
+        guard value.kind == .object else { throw wrong(name, "be an object") }
         return value.raw
     }
 
     /// True, false or absent.
-    func flag(_ name: String) throws(APIError) -> Bool? {
-        guard let value = self[name] else { return nil }
-        guard value.kind == .boolean else { throw APIError(400, "Expected \(name) to be true or false") }
-        return value.raw.first == UInt8(ascii: "t")
+    func flag(_ name: String) throws(APIError) -> Bool? { try boolean(name).value }
+
+    func boolean(_ name: String) throws(APIError) -> Change<Bool> {
+        try change(name) { value throws(APIError) in
+            guard let isOn = value.boolean else { throw wrong(name, "be true or false") }
+            return isOn
+        }
     }
 
     /// Codes, references and ids become parts of channels' names.
     static func checkedName(_ text: String, field: String) throws(APIError) -> String {
         guard Identity.isReference(text) else {
-            throw APIError(
-                400, "Expected \(field) to be 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ; found \(text.clipped)")
+            throw .wrong(field, "be 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ; found \(text.clipped)")
         }
         return text
     }
+
+    /// The refusal of a member that is something else than `expectation` says.
+    func wrong(_ name: String, _ expectation: String) -> APIError { .wrong(path + name, expectation) }
+
+    /// The refusal of a body that lacks a member.
+    func missing(_ name: String, _ what: String) -> APIError { .missing(path + name, what) }
 
     private func change<Value>(
         _ name: String, _ read: (JSONSlice) throws(APIError) -> Value
@@ -141,4 +153,18 @@ extension Change {
         if case .set(let value) = self { return value }
         return nil
     }
+
+    /// The new value, which is `standard` for one that is cleared; nil when nothing is said of it.
+    func value(clearedTo standard: Value) -> Value? {
+        switch self {
+        case .keep: nil
+        case .clear: standard
+        case .set(let value): value
+        }
+    }
+}
+
+extension JSONSlice {
+    /// Nil unless it is true or false.
+    var boolean: Bool? { kind == .boolean ? raw.first == UInt8(ascii: "t") : nil }
 }

@@ -16,7 +16,16 @@ enum FleetEndpoint {
     case notifications
     case markRead
     case telemetry
+    /// A phone comes or goes, by its FCM token.
+    case fcmToken
+    /// A phone comes or goes, by its token with either provider.
+    case appDevice
+    case devices
+    case preferences
+    /// Somebody is to be forgotten.
+    case person(Role, id: String)
     case stats
+    case push
     case lives
     case life(id: String)
 
@@ -28,6 +37,9 @@ enum FleetEndpoint {
         case ("pusher", "user-auth") where rest.isEmpty: self = .userAuth
         case ("api", "admin"): self.init(admin: rest)
         case ("api", "driver"): self.init(driver: rest)
+        case ("api", "customer"): self.init(person: rest)
+        case ("api", "auth") where rest == ["fcm-token"]: self = .fcmToken
+        case ("app-register-device", nil): self = .appDevice
         case ("api", "ops"): self.init(ops: rest)
         default: return nil
         }
@@ -45,6 +57,9 @@ enum FleetEndpoint {
             guard let action = Self.routeActions[word] else { return nil }
             self = .routeAction(id: path[1], action)
         case (5, "routes", "remove") where path[2] == "drops": self = .routeAction(id: path[1], .removeDrop(path[3]))
+        case (3, "people", let id?):
+            guard let role = Self.phoneRoles.first(where: { $0.rawValue == path[1] }) else { return nil }
+            self = .person(role, id: id)
         default: return nil
         }
     }
@@ -65,6 +80,15 @@ enum FleetEndpoint {
         case (1, "notifications", _): self = .notifications
         case (2, "notifications", "read"): self = .markRead
         case (2, "notifications", "log"): self = .telemetry
+        default: self.init(person: path)
+        }
+    }
+
+    /// What drivers and customers have alike.
+    private init?(person path: [String]) {
+        switch path {
+        case ["devices"]: self = .devices
+        case ["preferences"]: self = .preferences
         default: return nil
         }
     }
@@ -72,6 +96,7 @@ enum FleetEndpoint {
     private init?(ops path: [String]) {
         switch (path.count, path.first, path.last) {
         case (1, "stats", _): self = .stats
+        case (1, "push", _): self = .push
         case (1, "notifications", _): self = .lives
         case (2, "notifications", let id?): self = .life(id: id)
         default: return nil
@@ -81,9 +106,11 @@ enum FleetEndpoint {
     /// What may be done with it.
     var methods: [HTTPRequest.Method] {
         switch self {
-        case .order, .route: [.get, .put]
+        case .order, .route, .preferences: [.get, .put]
         case .progress: [.put]
-        case .jobs, .notifications, .stats, .lives, .life: [.get]
+        case .jobs, .notifications, .devices, .stats, .push, .lives, .life: [.get]
+        case .fcmToken, .appDevice: [.post, .delete]
+        case .person: [.delete]
         case .channelAuth, .userAuth, .orderAction, .routeAction, .announce, .acceptJob, .acceptRoute, .markRead, .telemetry:
             [.post]
         }
@@ -92,14 +119,19 @@ enum FleetEndpoint {
     /// Who may see what the node does.
     static let opsRoles: [Role] = [.admin, .ops]
 
+    /// Who has phones that are pushed to, and can be forgotten.
+    static let phoneRoles: [Role] = [.driver, .customer]
+
     /// Who may come near a group of paths, whether or not there is anything at this one; nil: everybody with a token.
+    /// `/api/auth/*` and `/app-*` are for no role as groups, only some of their paths are.
     static func roles(for path: [Substring]) -> [Role]? {
-        guard path.first == "api" else { return nil }
-        return switch path.dropFirst().first {
-        case "admin": [.admin]
-        case "driver": [.driver]
-        case "customer": [.customer]
-        case "ops": opsRoles
+        switch (path.first, path.dropFirst().first) {
+        case ("api", "admin"): [.admin]
+        case ("api", "driver"): [.driver]
+        case ("api", "customer"): [.customer]
+        case ("api", "ops"): opsRoles
+        case ("api", "auth") where path.dropFirst(2).elementsEqual(["fcm-token"]): phoneRoles
+        case ("app-register-device", nil): phoneRoles
         default: nil
         }
     }

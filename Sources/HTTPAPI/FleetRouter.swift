@@ -8,19 +8,22 @@ package struct FleetRouter {
     private let authenticator: Authenticator
     private let metricsToken: String
     private let isCatalogued: @Sendable (String) -> Bool
+    private let isTimeZone: @Sendable (String) -> Bool
 
     /// - Parameters:
     ///   - app: the application that carries the fleet's channels.
     ///   - metricsToken: opens `/api/ops/*`, too; empty: this machine may look.
     ///   - isCatalogued: whether a type of notification is in the catalogue.
+    ///   - isTimeZone: whether there is a time zone of this name, which has 1 to 64 of `[A-Za-z0-9_+\-/]`.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
-        isCatalogued: @escaping @Sendable (String) -> Bool
+        isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool
     ) {
         self.app = app
         self.authenticator = authenticator
         self.metricsToken = metricsToken
         self.isCatalogued = isCatalogued
+        self.isTimeZone = isTimeZone
     }
 
     /// Which pages may call it.
@@ -72,8 +75,11 @@ package struct FleetRouter {
         case .jobs: .enquire(.jobs(driverID: identity.id))
         case .notifications:
             .enquire(.notifications(driverID: identity.id, before: try before(request), limit: try limit(request)))
-        case .stats, .lives, .life: try opsOutcome(endpoint, request)
-        case .order, .orderAction, .route, .routeAction, .announce, .acceptJob, .acceptRoute, .progress, .telemetry, .markRead:
+        case .devices: .enquire(.devices(identity))
+        case .preferences where request.method != .put: .enquire(.preferences(identity))
+        case .stats, .push, .lives, .life: try opsOutcome(endpoint, request)
+        case .order, .orderAction, .route, .routeAction, .announce, .acceptJob, .acceptRoute, .progress, .telemetry, .markRead,
+            .fcmToken, .appDevice, .preferences, .person:
             .command(try command(endpoint, request, identity))
         }
     }
@@ -81,6 +87,7 @@ package struct FleetRouter {
     private func opsOutcome(_ endpoint: FleetEndpoint, _ request: HTTPRequest) throws(APIError) -> Outcome {
         switch endpoint {
         case .stats: .stats
+        case .push: .pushReport
         case .life(let id): .enquire(.life(notificationID: try FleetBody.checkedName(id, field: "notification id")))
         case .lives:
             .enquire(
@@ -111,11 +118,13 @@ package struct FleetRouter {
     ) throws(APIError) -> Command {
         let body = try FleetBody(request.body)
         return Command(
-            actor: identity, deed: try deed(endpoint, body), correlationID: request.correlationID,
-            expectedVersion: try expectedVersion(request), repetition: try repetition(request, body))
+            actor: identity, deed: try deed(endpoint, request, body), correlationID: request.correlationID,
+            expectedVersion: try expectedVersion(request), repetition: try repetition(endpoint, request, body))
     }
 
-    private func deed(_ endpoint: FleetEndpoint, _ body: FleetBody) throws(APIError) -> Command.Deed {
+    private func deed(
+        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ body: FleetBody
+    ) throws(APIError) -> Command.Deed {
         switch endpoint {
         case .order(let code): .order(try body.orderDeed(code, .update))
         case .orderAction(let code, let action): .order(try body.orderDeed(code, action))
@@ -127,7 +136,11 @@ package struct FleetRouter {
         case .progress(let id): .progress(try FleetBody.checkedName(id, field: "id"), try body.progressReport())
         case .telemetry: .telemetry(try body.telemetry(isKnown: isCatalogued))
         case .markRead: .markRead(try body.readMarks())
-        case .channelAuth, .userAuth, .jobs, .notifications, .stats, .lives, .life:
+        case .fcmToken: .device(try body.fcmDevice(request))
+        case .appDevice: .device(try body.appDevice(request))
+        case .preferences: .prefer(try body.preferenceChanges(isTimeZone: isTimeZone))
+        case .person(let role, let id): .erase(role, id: try FleetBody.checkedName(id, field: "id"))
+        case .channelAuth, .userAuth, .jobs, .notifications, .devices, .stats, .push, .lives, .life:
             preconditionFailure("what only asks is no command")
         }
     }
@@ -142,7 +155,14 @@ package struct FleetRouter {
         return version
     }
 
-    private func repetition(_ request: HTTPRequest, _ body: FleetBody) throws(APIError) -> Command.Repetition? {
+    private func repetition(
+        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ body: FleetBody
+    ) throws(APIError) -> Command.Repetition? {
+        switch endpoint {
+        // Its token may be in the query, which is not summed up here; and what has gone cannot go twice.
+        case .fcmToken where request.method == .delete, .appDevice where request.method == .delete: return nil
+        default: break
+        }
         let inBody = try body.text("idempotencyKey").value
         let inHead = request.field(.idempotencyKey)
         guard let key = inHead ?? inBody else { return nil }
@@ -181,6 +201,6 @@ package struct FleetRouter {
             return !metricsToken.isEmpty && ConstantTime.equal(authorization, "Bearer " + metricsToken)
         }
         return metricsToken.isEmpty && request.isLoopback && request.field(.cookie) == nil && request.origin == nil
-            && path.dropFirst(2).first == "stats"
+            && ["stats", "push"].contains(path.dropFirst(2).first)
     }
 }

@@ -23,6 +23,8 @@ package enum Outcome {
     case needsKeys(issuer: Int)
     /// What the node does, for people who watch it.
     case stats
+    /// How pushes to phones fare: lanes, their state, depth and last error.
+    case pushReport
     /// Whether this node takes clients.
     case readiness
     /// The counters.
@@ -51,7 +53,7 @@ package struct Router {
             return try route(request, now)
         } catch {
             if let envelope = envelope(of: request) {
-                return .answer(envelope.refusal(error.status, error.text, headers: error.headers))
+                return .answer(envelope.refusal(error))
             }
             return .answer(.text(error.status, error.text, headers: error.headers))
         }

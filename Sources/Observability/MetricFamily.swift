@@ -41,12 +41,29 @@ package struct MetricFamily: Sendable {
         self.name = name
         self.help = help
         kind = .histogram
-        samples =
-            buckets.map { Sample(suffix: "_bucket", labels: [("le", String($0.bound))], value: String($0.count)) } + [
-                Sample(suffix: "_bucket", labels: [("le", "+Inf")], value: String(count)),
-                Sample(suffix: "_sum", labels: [], value: String(sum)),
-                Sample(suffix: "_count", labels: [], value: String(count)),
-            ]
+        samples = Self.samples([], buckets, sum: sum, count: count)
+    }
+
+    /// Histograms of one kind that differ in their labels.
+    package init(
+        _ name: String, help: String, histograms: [(labels: [(name: String, value: String)], histogram: Histogram)]
+    ) {
+        self.name = name
+        self.help = help
+        kind = .histogram
+        samples = histograms.flatMap { labels, histogram in
+            Self.samples(labels, histogram.cumulative, sum: histogram.sum, count: histogram.count)
+        }
+    }
+
+    private static func samples(
+        _ labels: [(name: String, value: String)], _ buckets: [(bound: Double, count: Int)], sum: Double, count: Int
+    ) -> [Sample] {
+        buckets.map { Sample(suffix: "_bucket", labels: labels + [("le", String($0.bound))], value: String($0.count)) } + [
+            Sample(suffix: "_bucket", labels: labels + [("le", "+Inf")], value: String(count)),
+            Sample(suffix: "_sum", labels: labels, value: String(sum)),
+            Sample(suffix: "_count", labels: labels, value: String(count)),
+        ]
     }
 
     /// A family of a single sample without labels.

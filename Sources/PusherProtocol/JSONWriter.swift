@@ -24,6 +24,11 @@ package struct JSONWriter {
     /// The same for text that is at hand as UTF-8.
     package mutating func string(utf8 text: [UInt8]) { text.withUnsafeBytes { string(utf8: $0) } }
 
+    /// A string, or null where there is none.
+    package mutating func optional(_ text: String?) {
+        if let text { string(text) } else { raw("null") }
+    }
+
     // Not generic over sequences: callers are in other modules, where nothing would be specialised.
     package mutating func string(utf8 text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))

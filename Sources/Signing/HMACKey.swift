@@ -26,6 +26,9 @@ package final class HMACKey {
     /// The signature of `text`: 64 lower-case hexadecimal digits.
     package func signature(of text: String) -> String { Hexadecimal.text(digest(text)) }
 
+    /// The same of bytes, text or not.
+    package func signature(of bytes: [UInt8]) -> String { Hexadecimal.text(digest(of: bytes)) }
+
     /// Whether `signature` is the lower-case hexadecimal signature of `text`, compared in constant time.
     package func verifies(_ signature: some StringProtocol, of text: String) -> Bool {
         let expected = Hexadecimal.bytes(digest(text))

@@ -20,6 +20,7 @@ struct Checkers {
     private var receipts: [SocketID: Receipt] = [:]
     private var batch = 0
     var custody = Custody()
+    var alternation = Alternation()
 
     mutating func opened(_ socket: SocketID) { receipts[socket] = Receipt() }
 

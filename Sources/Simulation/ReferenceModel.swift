@@ -53,6 +53,8 @@ struct ReferenceModel {
     private(set) var signins: [SocketID] = []
     /// Subscriptions that were ended because a job was lost.
     var endings = 0
+    /// What backends must be told of the last input.
+    private(set) var notices: [WebhookNotice] = []
 
     init(_ rules: [AppRules], fleetRules: [[ChannelPolicy.Rule]?]) {
         self.rules = rules
@@ -61,6 +63,7 @@ struct ReferenceModel {
     }
 
     mutating func apply(_ input: Hub.Input) {
+        notices = []
         switch input {
         case .opened(let socket, let app):
             connections[socket] = Connection(app: app)
@@ -97,6 +100,7 @@ struct ReferenceModel {
         if connection.subscriptions.count >= limits.subscriptions {
             return refuse(socket, "A connection may subscribe to \(limits.subscriptions) channels")
         }
+        if subscribers(of: place).isEmpty { notify(place, .channelOccupied(grant.channel)) }
         connections[socket]?.subscriptions.append(Subscription(channel: grant.channel, member: grant.member))
         if let member = grant.member {
             if !isKnown { members[place, default: []].append(member) }
@@ -105,10 +109,13 @@ struct ReferenceModel {
             tell(socket, ServerMessage.subscriptionSucceeded(grant.channel))
         }
         if grant.channel.isCache {
-            tell(socket, kept[place.app].event(on: grant.channel)?.frame ?? ServerMessage.cacheMiss(grant.channel))
+            let last = kept[place.app].event(on: grant.channel)?.frame
+            tell(socket, last ?? ServerMessage.cacheMiss(grant.channel))
+            if last == nil { notify(place, .cacheMiss(grant.channel)) }
         }
         if let member = grant.member, !isKnown {
             tellAll(place, except: socket, ServerMessage.memberAdded(grant.channel, member))
+            notify(place, .memberAdded(grant.channel, userID: member.id))
         }
         count(place)
     }
@@ -130,7 +137,9 @@ struct ReferenceModel {
         if let userID = left?.member?.id, !distinctUsers(on: place).contains(userID) {
             members[place]?.removeAll { $0.id == userID }
             tellAll(place, ServerMessage.memberRemoved(channel, userID: userID))
+            notify(place, .memberRemoved(channel, userID: userID))
         }
+        if subscribers(of: place).isEmpty { notify(place, .channelVacated(channel)) }
         count(place)
     }
 
@@ -163,6 +172,7 @@ struct ReferenceModel {
         let frame = ServerMessage.clientEvent(event, channel: channel, userID: own.member?.id)
         let place = Place(app: connection.app, channel: channel)
         tellAll(place, except: socket, frame)
+        notify(place, .clientEvent(event, on: channel, from: socket, userID: own.member?.id))
         if let twin = twin(of: place) {
             let mirrored = ServerMessage.clientEvent(event, channel: twin, userID: nil)
             tellAll(Place(app: connection.app, channel: twin), except: socket, mirrored)
@@ -225,7 +235,9 @@ struct ReferenceModel {
     }
 
     private mutating func tellCount(_ place: Place) {
-        tellAll(place, ServerMessage.subscriptionCount(place.channel, subscribers(of: place).count))
+        let count = subscribers(of: place).count
+        tellAll(place, ServerMessage.subscriptionCount(place.channel, count))
+        if count > 0 { notify(place, .subscriptionCount(place.channel, count)) }
     }
 
     // MARK: Telling
@@ -239,4 +251,9 @@ struct ReferenceModel {
     }
 
     private mutating func tell(_ socket: SocketID, _ frame: Frame) { expected[socket]?.append(frame) }
+
+    private mutating func notify(_ place: Place, _ event: WebhookEvent) {
+        guard rules[place.app].webhooks.contains(event.kind), !place.channel.text.hasPrefix("#") else { return }
+        notices.append(WebhookNotice(app: place.app, event))
+    }
 }

@@ -38,6 +38,8 @@ struct Scenario {
         highWater = dice.within(1...32)
         let fleet = !isCrowded && dice.chance(percent: 60) ? Fleet(appCount: apps.count, using: &dice) : nil
         for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].policy = rules.map { ChannelPolicy($0) } }
+        // The first one's backend wants to know everything, another's only who comes and goes.
+        for app in apps.indices { apps[app].webhooks = app == 0 ? .all : [.channelOccupied, .channelVacated] }
         self.apps = apps
         self.fleet = fleet
         cast = Cast(with: fleet == nil ? [] : Fleet.users(using: &dice), using: &dice)

@@ -19,6 +19,8 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package internal(set) var terminated = 0
     /// Subscriptions that were ended because a job was lost.
     package internal(set) var endings = 0
+    /// Webhook events for the backends.
+    package internal(set) var notices = 0
     /// Instructions that went through the mailboxes.
     package internal(set) var instructions = 0
     /// Writes to open connections.

@@ -96,7 +96,10 @@ struct World {
             return
         }
         var effects: [Hub.Effect] = []
+        var notices: [WebhookNotice] = []
         if let input = fault.input(input) { hub.apply(input, &effects) }
+        hub.takeNotices { notices.append($0) }
+        fault.notices(&notices)
         for effect in effects {
             loops[effect.loop].mailbox.append(effect.instruction)
             summary.trace.note(effect.instruction, for: effect.loop)
@@ -107,6 +110,8 @@ struct World {
         for effect in effects { try checkers.check(effect, against: model) }
         try checkers.check(custodyAfter: input, effects, against: model)
         try check(after: input)
+        try checkers.check(notices, against: model)
+        summary.notices += notices.count
         try drain(loop, most: .max)
     }
 

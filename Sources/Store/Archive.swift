@@ -9,6 +9,9 @@ final class Archive {
     private let routes: RouteTable
     private let notifications: NotificationTable
     private let steps: StepTable
+    private let pushes: PushTable
+    let devices: DeviceTable
+    let preferences: PreferenceTable
 
     init(_ database: Database) throws(SQLiteError) {
         self.database = database
@@ -16,6 +19,9 @@ final class Archive {
         routes = try RouteTable(database)
         notifications = try NotificationTable(database)
         steps = try StepTable(database)
+        pushes = try PushTable(database)
+        devices = try DeviceTable(database)
+        preferences = try PreferenceTable(database)
     }
 
     /// The body of the answer, in the envelope of those who ask such things.
@@ -29,6 +35,8 @@ final class Archive {
             case .notifications(let driverID, let before, let limit): try mailbox(driverID, before, limit)
             case .life(let id): try life(id)
             case .lives(let channel, let before, let limit): try lives(channel, before, limit)
+            case .devices(let person): .success(try devices(person))
+            case .preferences(let person): .success(try preferences(person))
             }
         }
     }
@@ -128,12 +136,17 @@ final class Archive {
         return .success(try notifications.newest(before: last?.notification.id, limit: limit))
     }
 
+    /// Push jobs that a life tells of; what was for every driver may have more.
+    private static let accountsMax = 1_000
+
     private func life(_ id: String) throws(SQLiteError) -> Result<[UInt8], Refusal> {
         guard let logged = try notifications.notification(id: id) else {
             return .failure(Refusal(.unknown, "Notification \(id) not found"))
         }
-        var steps = try steps.steps(of: id)
-        steps.insert(.ours("created", of: id, at: logged.notification.createdAt), at: 0)
+        var steps = [NotificationStep.ours("created", of: id, at: logged.notification.createdAt)]
+        // In one millisecond, a push ends before its phone says anything.
+        for account in try pushes.accounts(ofNotification: id, most: Self.accountsMax) { steps += account.steps(of: id) }
+        steps += try self.steps.steps(of: id)
         if let readAt = logged.readAt { steps.append(.ours("read", of: id, at: readAt)) }
         steps.sort { $0.at < $1.at }  // stable
         var body = JSONWriter(capacity: 1024)

@@ -11,6 +11,7 @@ struct AuditTable {
     private let insert: Statement
     private let selectOrder: Statement
     private let selectRoute: Statement
+    private let clearDetails: Statement
     private let deleteOld: Statement
 
     init(_ database: Database) throws(SQLiteError) {
@@ -19,9 +20,16 @@ struct AuditTable {
             "INSERT INTO audit (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: database)
         selectOrder = try Statement("SELECT \(Self.columns) FROM audit WHERE order_code = ? ORDER BY id", on: database)
         selectRoute = try Statement("SELECT \(Self.columns) FROM audit WHERE route_id = ? ORDER BY id", on: database)
+        clearDetails = try Statement(Self.clearDetails, on: database)
         deleteOld = try Statement(
             "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at LIMIT ?)", on: database)
     }
+
+    static let clearDetails = "UPDATE audit SET details = NULL WHERE actor = ? AND action = 'progress' AND details IS NOT NULL"
+
+    /// Forgets the notes and positions in somebody's progress reports, and that is all that their details hold; answers how
+    /// many reports.
+    func clearDetails(of actor: String) throws(SQLiteError) -> Int { try clearDetails.change(.string(actor)) }
 
     /// The greatest there is; nil when there is none.
     func lastID() throws(SQLiteError) -> String? { try Statement.lastID(of: "audit", on: database) }

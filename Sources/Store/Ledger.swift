@@ -1,27 +1,37 @@
 import FleetRules
-import PusherProtocol
 
 /// The fleet's truth: looks up what a command needs, asks the rules, and writes all that follows.
 ///
-/// It belongs to the writer's thread. What it keeps in memory, the sources of ids, only ever advances: a transaction
-/// that is rolled back leaves a gap there and nothing else.
+/// It belongs to the writer's thread. What it keeps in memory, the sources of ids and of turns, only ever advances: a
+/// transaction that is rolled back leaves a gap there and nothing else.
+///
+/// One chapter per kind of deed that no rules decide: `Ledger+Notifications`, `+Phones`, `+Erasing`; what is done a piece
+/// at a time stands in `Ledger+Chores` and `Ledger+Forgetting`, and what reaches phones in ``PushOutbox``.
 package final class Ledger {
     package let database: Database
-    private let orders: OrderTable
-    private let routes: RouteTable
-    private let notifications: NotificationTable
-    private let sequences: SequenceTable
-    private let steps: StepTable
-    private let audit: AuditTable
-    private let repetitions: RepetitionTable
-    private let rules: NotificationRules
+    let orders: OrderTable
+    let routes: RouteTable
+    let notifications: NotificationTable
+    let sequences: SequenceTable
+    let steps: StepTable
+    let audit: AuditTable
+    let repetitions: RepetitionTable
+    let erasures: ErasureTable
+    let outbox: PushOutbox
+    /// By what is decided; to be changed between transactions.
+    var rules: NotificationRules
+    /// What there may be to do between batches.
+    var chores = Set(Chore.allCases)
+    /// How far devices have been sealed anew: which of the older keys, and the last device of those that it sealed.
+    var resealed = (keyIndex: 0, after: "")
+    /// Telemetry that was not kept, for there was too much of it about notifications that nobody knows.
+    var straysRefused = 0
     private var rulebook: Rulebook
     private var auditIDs: ULIDSource
 
-    /// - Parameter ids: where the notifications' ids come from.
-    package init(_ database: Database, ids: ULIDSource, rules: NotificationRules) throws(SQLiteError) {
+    package init(_ database: Database, _ settings: StoreWriter.Settings) throws(SQLiteError) {
         self.database = database
-        self.rules = rules
+        rules = settings.rules
         orders = try OrderTable(database)
         routes = try RouteTable(database)
         notifications = try NotificationTable(database)
@@ -29,14 +39,21 @@ package final class Ledger {
         steps = try StepTable(database)
         audit = try AuditTable(database)
         repetitions = try RepetitionTable(database)
+        erasures = try ErasureTable(database)
+        outbox = try PushOutbox(database, settings, notifications, sequences)
         // Ids go on increasing although the clock was set back while nobody was here: the log is read in their order.
-        rulebook = Rulebook(ids: ids.continued(after: try notifications.lastID()))
-        auditIDs = ids.continued(after: try audit.lastID())
+        rulebook = Rulebook(ids: settings.ids.continued(after: try notifications.lastID()))
+        auditIDs = settings.ids.continued(after: try audit.lastID())
     }
 
     /// All that `body` does, or nothing of it.
     package func transaction<Result>(_ body: () throws(SQLiteError) -> Result) throws(SQLiteError) -> Result {
-        try database.transaction("BEGIN IMMEDIATE", body)
+        do throws(SQLiteError) {
+            return try database.transaction("BEGIN IMMEDIATE", body)
+        } catch {
+            _ = outbox.takeEndings()  // they have not come to pass
+            throw error
+        }
     }
 
     /// Every order that may still change, oldest first: what whoever keeps track of jobs starts from.
@@ -72,6 +89,9 @@ package final class Ledger {
         switch command.deed {
         case .telemetry(let events): return try record(events, command, now)
         case .markRead(let ids): return try markRead(ids, command, now)
+        case .device(let deed): return try settle(deed, command, now)
+        case .prefer(let changes): return try prefer(changes, command, now)
+        case .erase(let role, let id): return try erase(Identity(role: role, id: id), command, now)
         case .order(let deed):
             let order = try orders.order(code: deed.code)
             return try settle(command, occasion) { book throws(Refusal) in try book.decide(deed, on: order, occasion) }
@@ -99,12 +119,14 @@ package final class Ledger {
     ) throws(SQLiteError) -> Settlement {
         let decision: Decision
         do throws(Refusal) { decision = try decide(&rulebook) } catch { return .refused(command.deed, error) }
-        try write(decision, command, occasion.now)
-        return .done(
+        var settlement = Settlement.done(
             command.deed, body: decision.answer, notifications: decision.notifications, order: decision.order)
+        settlement.lanes = try write(decision, command, occasion.now)
+        return settlement
     }
 
-    private func write(_ decision: Decision, _ command: Command, _ now: Int64) throws(SQLiteError) {
+    /// - Returns: the lanes that have more to do now.
+    private func write(_ decision: Decision, _ command: Command, _ now: Int64) throws(SQLiteError) -> Set<PushLane> {
         if let order = decision.order { try orders.store(order, now: now) }
         if let route = decision.route { try routes.store(route, now: now) }
         for notification in decision.notifications {
@@ -114,68 +136,16 @@ package final class Ledger {
                     notification: notification, sequence: sequence, correlationID: command.correlationID,
                     actor: command.actor.key, action: decision.audit?.action ?? command.deed.name, readAt: nil))
         }
-        if let entry = decision.audit { try audit.append(entry, id: auditIDs.next(at: now)) }
+        if let entry = decision.audit { try note(entry) }
+        if decision.pushes.contains(where: \.isForEveryDriver) { chores.insert(.audiences) }
+        return try outbox.queue(decision.pushes, of: decision.notifications, now: now)
     }
 
-    // MARK: What drivers say of their notifications
-
-    private func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(SQLiteError) -> Settlement {
-        for event in events {
-            var detail = JSONWriter()
-            detail.raw(#"{"type":"#)
-            detail.string(event.type)
-            detail.raw(#","entityId":"#)
-            detail.string(event.entityID)
-            if let metadata = event.metadata {
-                detail.raw(#","metadata":"#)
-                detail.raw(metadata)
-            }
-            detail.raw("}")
-            // Whose notification it is decides what the step proves, not whether it is kept.
-            _ = try steps.record(
-                NotificationStep(
-                    notificationID: event.notificationID, step: event.kind.rawValue, subject: command.actor.key, at: now,
-                    toldAt: event.timestamp, detail: detail.bytes))
-        }
-        return .done(command.deed, body: Array(#"{"success":true}"#.utf8))
-    }
-
-    private func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(SQLiteError) -> Settlement {
-        let count = try notifications.markRead(ids, channel: command.actor.channel, now: now)
-        var answer = JSONWriter()
-        answer.raw(#"{"success":true,"data":{"read":"#)
-        answer.integer(count)
-        answer.raw(#"},"correlationId":"#)
-        answer.string(command.correlationID)
-        answer.raw("}")
-        return .done(command.deed, body: answer.bytes)
-    }
-
-    // MARK: Forgetting
-
-    /// The kinds of rows that go when they are old, each by its own age.
-    enum Forgettable: CaseIterable { case answers, notifications, steps, audit, orders, routes, channels }
-
-    /// Forgets at most `most` rows of a kind (of notifications, with their steps); answers how many.
-    /// - Parameter lifetime: how long everything but answers is kept, in milliseconds.
-    func forget(_ kind: Forgettable, now: Int64, lifetime: Int64, most: Int) throws(SQLiteError) -> Int {
-        let cutoff = now - lifetime
-        switch kind {
-        case .answers: return try repetitions.forget(now: now, most: most)
-        case .notifications: return try notifications.forget(before: cutoff, most: most)
-        case .steps: return try steps.forget(before: cutoff, most: most)
-        case .audit: return try audit.forget(before: cutoff, most: most)
-        case .orders: return try orders.forget(before: cutoff, most: most)
-        case .routes: return try routes.forget(before: cutoff, most: most)
-        // Long after the last row that bore one of its numbers.
-        case .channels: return try sequences.forget(before: now - max(lifetime * 2, Self.year), most: most)
-        }
-    }
-
-    private static let year: Int64 = 366 * 86_400_000
+    func note(_ entry: AuditEntry) throws(SQLiteError) { try audit.append(entry, id: auditIDs.next(at: entry.at)) }
 }
 
-extension Identity {
-    /// The channel that is his alone: `driver-42`.
-    var channel: String { "\(role.rawValue)-\(id)" }
+extension PushIntent {
+    fileprivate var isForEveryDriver: Bool {
+        if case .everyDriver = audience { true } else { false }
+    }
 }

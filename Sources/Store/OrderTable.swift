@@ -13,6 +13,10 @@ struct OrderTable {
     private let selectDriver: Statement
     private let upsert: Statement
     private let deleteFinal: Statement
+    private let clearDriver: Statement
+    private let clearCustomer: Statement
+    private let clearAddresses: Statement
+    private let selectCustomer: Statement
 
     init(_ database: Database) throws(SQLiteError) {
         let select = "SELECT \(Self.columns), created_at FROM orders"
@@ -33,7 +37,19 @@ struct OrderTable {
             DELETE FROM orders WHERE code IN (SELECT code FROM orders WHERE status IN ('completed', 'cancelled') \
             AND updated_at < ? ORDER BY updated_at LIMIT ?)
             """, on: database)
+        clearDriver = try Statement(Self.clearDriver, on: database)
+        clearCustomer = try Statement(
+            "UPDATE orders SET customer_name = NULL WHERE customer_id = ? AND customer_name IS NOT NULL", on: database)
+        clearAddresses = try Statement(
+            """
+            UPDATE orders SET pickup_address = NULL, dropoff_address = NULL WHERE customer_id = ? \
+            AND status IN ('completed', 'cancelled')
+            """, on: database)
+        selectCustomer = try Statement(Self.ofCustomer, on: database)
     }
+
+    static let clearDriver = "UPDATE orders SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL"
+    static let ofCustomer = "SELECT COALESCE(booking_reference, code), status FROM orders WHERE customer_id = ?"
 
     private static let upsert = """
         INSERT INTO orders (\(columns), created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
@@ -76,6 +92,23 @@ struct OrderTable {
     /// Forgets those that are over and untouched since `cutoff`; answers how many.
     func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
         try deleteFinal.change(.integer(cutoff), .integer(most))
+    }
+
+    // MARK: Erasing
+
+    /// Forgets a driver's name; answers in how many orders it was.
+    func clearName(ofDriver id: String) throws(SQLiteError) -> Int { try clearDriver.change(.string(id)) }
+
+    /// Forgets a customer's name, and the addresses of what is over; answers in how many orders the name was.
+    func clearName(ofCustomer id: String) throws(SQLiteError) -> Int {
+        let count = try clearCustomer.change(.string(id))
+        try clearAddresses.run(.string(id))
+        return count
+    }
+
+    /// The references of a customer's orders, and whether each is over.
+    func references(ofCustomer id: String) throws(SQLiteError) -> [(reference: String, isFinal: Bool)] {
+        try selectCustomer.all(.string(id)) { row throws(SQLiteError) in (row.string(0), try row.status(1).isFinal) }
     }
 
     private static func order(_ row: Row) throws(SQLiteError) -> Order {

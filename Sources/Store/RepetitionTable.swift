@@ -13,6 +13,7 @@ struct RepetitionTable {
 
     private let select: Statement
     private let upsert: Statement
+    private let deleteSubject: Statement
     private let deleteOld: Statement
 
     init(_ database: Database) throws(SQLiteError) {
@@ -25,6 +26,7 @@ struct RepetitionTable {
             ON CONFLICT (subject, key) DO UPDATE SET digest = excluded.digest, status = excluded.status, \
             body = excluded.body, created_at = excluded.created_at
             """, on: database)
+        deleteSubject = try Statement("DELETE FROM idempotency WHERE subject = ?", on: database)
         deleteOld = try Statement(
             """
             DELETE FROM idempotency WHERE (subject, key) IN (SELECT subject, key FROM idempotency WHERE created_at <= ? \
@@ -43,6 +45,9 @@ struct RepetitionTable {
         try upsert.run(
             .string(subject), .string(key), .blob(answer.digest), .integer(answer.status), .utf8(answer.body), .integer(now))
     }
+
+    /// Forgets all of somebody's; answers how many.
+    func remove(of subject: String) throws(SQLiteError) -> Int { try deleteSubject.change(.string(subject)) }
 
     /// Forgets what is older than ``lifetime``; answers how many.
     func forget(now: Int64, most: Int) throws(SQLiteError) -> Int {

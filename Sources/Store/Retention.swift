@@ -1,3 +1,5 @@
+import FleetRules
+
 /// When the next old rows go: a few at a time, so that no errand waits long, and again and again until none is left.
 struct Retention {
     private static let rowsMax = 500
@@ -9,6 +11,8 @@ struct Retention {
     private var kinds: ArraySlice<Ledger.Forgettable> = []
     private var restsUntil = Int64.min
     private var isClean = true
+    /// Devices that were among what the steps forgot.
+    private(set) var removed: [RemovedDevice] = []
 
     init(days: Int) { lifetime = Int64(days) * 86_400_000 }
 
@@ -23,18 +27,25 @@ struct Retention {
         }
         guard let kind = kinds.first else { return 0 }
         let count: Int
+        var gone: [RemovedDevice] = []
         do throws(SQLiteError) {
             let lifetime = lifetime
             count = try ledger.transaction { () throws(SQLiteError) in
-                try ledger.forget(kind, now: now, lifetime: lifetime, most: Self.rowsMax)
+                try ledger.forget(kind, now: now, lifetime: lifetime, most: Self.rowsMax, &gone)
             }
         } catch {
             restsUntil = now + Self.pauseAfterFailure
             throw error
         }
+        removed += gone
         if count > 0 { isClean = false }
         if count < Self.rowsMax { kinds.removeFirst() }
         if kinds.isEmpty, isClean { restsUntil = now + Self.pause }
         return count
+    }
+
+    mutating func takeRemoved() -> [RemovedDevice] {
+        defer { removed = [] }
+        return removed
     }
 }

@@ -10,6 +10,7 @@ struct RouteTable {
     private let selectDriver: Statement
     private let upsert: Statement
     private let deleteFinal: Statement
+    private let clearDriver: Statement
 
     init(_ database: Database) throws(SQLiteError) {
         let select = "SELECT \(Self.columns), created_at FROM routes"
@@ -29,7 +30,10 @@ struct RouteTable {
             DELETE FROM routes WHERE id IN (SELECT id FROM routes WHERE status IN ('completed', 'cancelled') \
             AND updated_at < ? ORDER BY updated_at LIMIT ?)
             """, on: database)
+        clearDriver = try Statement(Self.clearDriver, on: database)
     }
+
+    static let clearDriver = "UPDATE routes SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL"
 
     func route(id: String) throws(SQLiteError) -> Route? {
         try selectID.first(.string(id)) { row throws(SQLiteError) in try Self.route(row) }
@@ -51,6 +55,9 @@ struct RouteTable {
     func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
         try deleteFinal.change(.integer(cutoff), .integer(most))
     }
+
+    /// Forgets a driver's name; answers in how many routes it was.
+    func clearName(ofDriver id: String) throws(SQLiteError) -> Int { try clearDriver.change(.string(id)) }
 
     private static func route(_ row: Row) throws(SQLiteError) -> Route {
         var route = Route(id: row.string(0))

@@ -3,7 +3,9 @@
 /// Plain enough for PostgreSQL: TEXT, BIGINT and one BLOB (there BYTEA), no key that the database makes, no trigger.
 /// Times are milliseconds since 1970. JSON is TEXT, written and read whole.
 enum Schema {
-    static let migrations = [Migration(version: 1, statements: bookkeeping + jobs + notifications + audit)]
+    static let migrations = [
+        Migration(version: 1, statements: bookkeeping + jobs + notifications + audit), Migration(version: 2, statements: phones),
+    ]
 
     private static let bookkeeping = [
         "CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)",

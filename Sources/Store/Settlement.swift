@@ -15,6 +15,10 @@ package struct Settlement: Equatable, Sendable {
     package let notifications: [Notification]
     /// The order's new state; nil when none changed.
     package let order: Order?
+    /// The push lanes that have more to do now.
+    package internal(set) var lanes: Set<PushLane> = []
+    /// The phones that are nobody's any more, or somebody else's.
+    package internal(set) var removed: [RemovedDevice] = []
 
     static func done(
         _ deed: Command.Deed, body: [UInt8], notifications: [Notification] = [], order: Order? = nil
@@ -58,6 +62,9 @@ extension Command.Deed {
         case .announce: "announce"
         case .telemetry: "telemetry"
         case .markRead: "read"
+        case .device(let deed): deed.action == .register ? "device_register" : "device_unregister"
+        case .prefer: "preferences"
+        case .erase: "erase"
         }
     }
 }

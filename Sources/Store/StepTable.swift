@@ -17,12 +17,15 @@ package struct NotificationStep: Equatable, Sendable {
 struct StepTable {
     private let insert: Statement
     private let select: Statement
+    private let countStrays: Statement
+    private let clearDetails: Statement
     private let deleteOld: Statement
 
     init(_ database: Database) throws(SQLiteError) {
         insert = try Statement(
             """
-            INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail) VALUES (?, ?, ?, ?, ?, ?) \
+            INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail, stray) \
+            VALUES (?, ?, ?, ?, ?, ?, ?) \
             ON CONFLICT (notification_id, step, subject) DO NOTHING
             """, on: database)
         // What was heard in one millisecond stands in the order in which it can have happened.
@@ -31,6 +34,9 @@ struct StepTable {
             SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
             ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject
             """, on: database)
+        countStrays = try Statement(Self.countStrays, on: database)
+        clearDetails = try Statement(
+            "UPDATE notification_steps SET detail = NULL WHERE subject = ? AND detail IS NOT NULL", on: database)
         deleteOld = try Statement(
             """
             DELETE FROM notification_steps WHERE (notification_id, step, subject) IN (SELECT notification_id, step, subject \
@@ -38,12 +44,23 @@ struct StepTable {
             """, on: database)
     }
 
+    static let countStrays = "SELECT COUNT(*) FROM notification_steps WHERE subject = ? AND stray = 1"
+
     /// The first word of each subject on each step holds; false when it is not the first.
-    func record(_ step: NotificationStep) throws(SQLiteError) -> Bool {
+    /// - Parameter isStray: whether it speaks of a notification that is not in the log.
+    func record(_ step: NotificationStep, isStray: Bool) throws(SQLiteError) -> Bool {
         try insert.change(
             .string(step.notificationID), .string(step.step), .string(step.subject), .integer(step.at),
-            .string(step.toldAt), .utf8(step.detail)) > 0
+            .string(step.toldAt), .utf8(step.detail), .integer(isStray ? 1 : 0)) > 0
     }
+
+    /// How much somebody has said of notifications that are not in the log.
+    func strays(of subject: String) throws(SQLiteError) -> Int {
+        Int(try countStrays.first(.string(subject)) { row throws(SQLiteError) in row.integer(0) } ?? 0)
+    }
+
+    /// Forgets what somebody said beside the steps themselves; answers of how many.
+    func clearDetails(of subject: String) throws(SQLiteError) -> Int { try clearDetails.change(.string(subject)) }
 
     /// Oldest first.
     func steps(of id: String) throws(SQLiteError) -> [NotificationStep] {

@@ -15,6 +15,10 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Neither found nor created, or not permitted.
     case unreachable(path: String, detail: String)
     case full(path: String)
+    /// Phones are sealed with a key that is not configured.
+    case keyMissing(path: String, key: String, devices: Int)
+    /// A configured key does not open what was sealed with one of its name.
+    case keyWrong(path: String, key: String, devices: Int)
     /// Anything else.
     case failed(path: String, SQLiteError)
 
@@ -48,8 +52,18 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "\(path) cannot be opened (\(detail)): see that the directory exists and that this user may write to it"
         case .full(let path):
             "the disk of \(path) is full: make room, then try again"
+        case .keyMissing(let path, let key, let devices):
+            "open \(path): it holds \(devices) devices sealed with the key '\(key)', which store.encryption_keys does not list: "
+                + "list it behind the first, which they are then sealed with anew; \(Self.ifLost(key))"
+        case .keyWrong(let path, let key, let devices):
+            "open \(path): it holds \(devices) devices sealed with another key than '\(key)' in store.encryption_keys: "
+                + "give that one back its key, and a new key an id of its own; \(Self.ifLost(key))"
         case .failed(let path, let error):
             "\(path): \(error)"
         }
+    }
+
+    private static func ifLost(_ key: String) -> String {
+        "if it is lost, delete them (DELETE FROM devices WHERE key_id = '\(key)'): phones register again when their apps start"
     }
 }

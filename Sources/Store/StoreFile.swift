@@ -41,7 +41,8 @@ final class StoreFile {
         return descriptor
     }
 
-    private static func makeDirectory(of path: String) throws(StoreError) {
+    /// Creates the directories on the way to a file that are missing (0700).
+    static func makeDirectory(of path: String) throws(StoreError) {
         var end = path.startIndex
         while let slash = path[end...].firstIndex(of: "/") {
             end = path.index(after: slash)

@@ -6,6 +6,10 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var commits = 0
     /// Errands in those commits: divided by them, the size of a batch.
     package internal(set) var errands = 0
+    /// Reports of push lanes in those commits.
+    package internal(set) var reports = 0
+    /// Pushes that were handed to lanes.
+    package internal(set) var supplied = 0
     /// How many commits took no longer than each bound, and no less than the one before: not cumulative.
     package internal(set) var commitBuckets = [Int](repeating: 0, count: commitBounds.count + 1)
     package internal(set) var commitNanoseconds: UInt64 = 0
@@ -13,15 +17,18 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var unavailable = 0
     /// Errands that failed alone.
     package internal(set) var failed = 0
-    /// Rows that retention removed.
+    /// Rows that retention removed, and pushes that it let expire because no lane serves them.
     package internal(set) var forgotten = 0
-    /// Errands waiting.
+    /// Telemetry that was answered and not kept: too much of it by one person about notifications that nobody knows.
+    package internal(set) var straysRefused = 0
+    /// Errands and reports waiting.
     package internal(set) var queueDepth = 0
 
     /// - Parameter nanoseconds: from the beginning of the transaction to its end on the disk.
-    mutating func countCommit(errands count: Int, nanoseconds: UInt64) {
+    mutating func countCommit(errands: Int, reports: Int, nanoseconds: UInt64) {
         commits += 1
-        errands += count
+        self.errands += errands
+        self.reports += reports
         commitNanoseconds += nanoseconds
         let seconds = Double(nanoseconds) / 1e9
         commitBuckets[Self.commitBounds.firstIndex { seconds <= $0 } ?? Self.commitBounds.count] += 1

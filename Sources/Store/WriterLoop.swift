@@ -7,106 +7,150 @@ struct WriterLoop {
     private static let batchesPerRetention = 4
     /// How long it sleeps at most, to look for old rows.
     private static let sleepMilliseconds: Int64 = 1000
+    /// How long a chore rests that has failed.
+    private static let pauseAfterFailure: Int64 = 5_000
 
     private let ledger: Ledger
     private let surroundings: StoreWriter.Surroundings
-    private let queue: WorkQueue<Errand>
+    private let queue: WorkQueue<StoreWriter.Work>
+    private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
     private let batchMax: Int
     private var retention: Retention
     /// How many errands were answered 503 since the store could last be written; nil when it can be.
     private var refusedInBurst: Int?
     private var isRetentionFailing = false
+    private var choresRestUntil = Int64.min
 
     init(
         _ ledger: Ledger, _ settings: StoreWriter.Settings, _ surroundings: StoreWriter.Surroundings,
-        _ queue: WorkQueue<Errand>, _ counts: Lock<StoreStatistics>
+        _ queue: WorkQueue<StoreWriter.Work>, _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>
     ) {
         self.ledger = ledger
         self.surroundings = surroundings
         self.queue = queue
+        self.newRules = newRules
         self.counts = counts
         batchMax = settings.batchMax
         retention = Retention(days: settings.retentionDays)
     }
 
     consuming func run() {
-        var batch: [Errand] = []
+        var batch: [StoreWriter.Work] = []
         var batchesSinceRetention = 0
         while true {
             let isDue = retention.isDue(surroundings.now())
-            switch queue.take(into: &batch, most: batchMax, waiting: isDue ? 0 : Self.sleepMilliseconds) {
+            let waiting = isDue || hasChore(surroundings.now()) ? 0 : Self.sleepMilliseconds
+            switch queue.take(into: &batch, most: batchMax, waiting: waiting) {
             case .closed:
                 close()
                 return
             case .nothing:
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
-                for part in Self.transactions(of: batch) { surroundings.settled(settle(part)) }
+                if let rules = newRules.withLock({ $0.take() }) { ledger.rules = rules }
+                for part in Self.transactions(of: batch) { tell(settle(part)) }
                 batchesSinceRetention += 1
             }
+            if hasChore(surroundings.now()) { doChore() }
             if isDue, batchesSinceRetention >= Self.batchesPerRetention {
                 forgetSome()
                 batchesSinceRetention = 0
             }
+            let endings = ledger.outbox.takeEndings()
+            if !endings.isEmpty { surroundings.ended(endings) }
         }
     }
 
-    // MARK: Errands
+    // MARK: Errands and reports
+
+    /// What became of a piece of work.
+    private enum Ending {
+        case settled(Settled)
+        case dealt(PushOutbox.Dealing)
+        case refused(PushReport)
+    }
 
     /// Notifications in one transaction, about: an announcement may have a thousand, and nobody should wait behind hundreds of those.
     private static let notificationsMax = 2_000
 
-    /// The errands as they share transactions, in their order.
-    private static func transactions(of batch: [Errand]) -> [[Errand]] {
-        var parts: [[Errand]] = [[]]
+    /// The work as it shares transactions, in its order.
+    private static func transactions(of batch: [StoreWriter.Work]) -> [[StoreWriter.Work]] {
+        var parts: [[StoreWriter.Work]] = [[]]
         var weight = 0
-        for errand in batch {
-            let own = errand.command.deed.weight
+        for work in batch {
+            let own = work.weight
             if weight + own > notificationsMax, weight > 0 {
                 parts.append([])
                 weight = 0
             }
-            parts[parts.count - 1].append(errand)
+            parts[parts.count - 1].append(work)
             weight += own
         }
         return parts
     }
 
-    private mutating func settle(_ batch: [Errand]) -> [Settled] {
+    private mutating func settle(_ batch: [StoreWriter.Work]) -> [Ending] {
         do throws(SQLiteError) {
-            let settlements = try commit(batch)
+            let endings = try commit(batch)
             endBurst()
-            return zip(batch, settlements).map { Settled(errand: $0, outcome: .settled($1)) }
+            return endings
         } catch {
             if error.isTransient { return refuse(batch, error) }
             // One of them is the reason: alone, each succeeds or fails for itself.
             if batch.count > 1 { return batch.flatMap { settle([$0]) } }
             counts.withLock { $0.failed += batch.count }
-            for errand in batch { surroundings.report(.failed(error, correlationID: errand.command.correlationID)) }
-            return batch.map { Settled(errand: $0, outcome: .failed("The store failed")) }
+            return batch.map { fail($0, error) }
         }
     }
 
-    private func commit(_ batch: [Errand]) throws(SQLiteError) -> [Settlement] {
+    private func commit(_ batch: [StoreWriter.Work]) throws(SQLiteError) -> [Ending] {
         let now = surroundings.now()
         let start = Clock.monotonicNanoseconds()
-        let settlements = try ledger.transaction { () throws(SQLiteError) in
-            var settlements: [Settlement] = []
-            settlements.reserveCapacity(batch.count)
-            for errand in batch { settlements.append(try ledger.perform(errand.command, now: now)) }
-            return settlements
+        let endings = try ledger.transaction { () throws(SQLiteError) in
+            var endings: [Ending] = []
+            endings.reserveCapacity(batch.count)
+            for work in batch {
+                switch work {
+                case .errand(let errand):
+                    let settlement = try ledger.perform(errand.command, now: now)
+                    endings.append(.settled(Settled(errand: errand, outcome: .settled(settlement))))
+                case .report(let report): endings.append(.dealt(try ledger.outbox.deal(report, now: now)))
+                }
+            }
+            return endings
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
-        counts.withLock { $0.countCommit(errands: batch.count, nanoseconds: nanoseconds) }
-        return settlements
+        let reports = batch.count(where: \.isReport)
+        counts.withLock {
+            $0.countCommit(errands: batch.count - reports, reports: reports, nanoseconds: nanoseconds)
+            $0.straysRefused = ledger.straysRefused
+        }
+        return endings
     }
 
-    private mutating func refuse(_ batch: [Errand], _ error: SQLiteError) -> [Settled] {
-        counts.withLock { $0.unavailable += batch.count }
+    private func fail(_ work: StoreWriter.Work, _ error: SQLiteError) -> Ending {
+        switch work {
+        case .errand(let errand):
+            surroundings.report(.failed(error, correlationID: errand.command.correlationID))
+            return .settled(Settled(errand: errand, outcome: .failed("The store failed")))
+        case .report(let report):
+            surroundings.report(.failed(error, correlationID: "push-\(report.lane.rawValue)"))
+            return .refused(report)
+        }
+    }
+
+    private mutating func refuse(_ batch: [StoreWriter.Work], _ error: SQLiteError) -> [Ending] {
+        let errands = batch.count { !$0.isReport }
+        counts.withLock { $0.unavailable += errands }
         if refusedInBurst == nil { surroundings.report(.unavailable(error)) }
-        refusedInBurst = (refusedInBurst ?? 0) + batch.count
-        return batch.map { Settled(errand: $0, outcome: .unavailable("The store cannot write now")) }
+        refusedInBurst = (refusedInBurst ?? 0) + errands
+        return batch.map { work in
+            switch work {
+            case .errand(let errand): .settled(Settled(errand: errand, outcome: .unavailable("The store cannot write now")))
+            case .report(let report): .refused(report)
+            }
+        }
     }
 
     private mutating func endBurst() {
@@ -115,7 +159,44 @@ struct WriterLoop {
         surroundings.report(.recovered(refused: refused))
     }
 
+    /// After the commit: first who waits for an answer, then the lanes.
+    private func tell(_ endings: [Ending]) {
+        var settled: [Settled] = []
+        for case .settled(let one) in endings { settled.append(one) }
+        if !settled.isEmpty { surroundings.settled(settled) }
+        var woken: Set<PushLane> = []
+        for ending in endings {
+            switch ending {
+            case .settled: break
+            case .refused(let report): surroundings.reportRefused(report)
+            case .dealt(let dealing):
+                counts.withLock { $0.supplied += dealing.supply.jobs.count }
+                surroundings.supplied(dealing.supply)
+                woken.formUnion(dealing.woken)
+            }
+        }
+        if !woken.isEmpty { surroundings.queued(woken) }
+        for complaint in ledger.outbox.takeComplaints() { surroundings.report(.unreadable(complaint)) }
+    }
+
     // MARK: The rest
+
+    /// A clock set back must not keep chores away for long.
+    private func hasChore(_ now: Int64) -> Bool {
+        !ledger.chores.isEmpty && (now >= choresRestUntil || choresRestUntil - now > Self.pauseAfterFailure)
+    }
+
+    private mutating func doChore() {
+        let now = surroundings.now()
+        do throws(SQLiteError) {
+            let woken = try ledger.doChore(now: now)
+            isRetentionFailing = false
+            if !woken.isEmpty { surroundings.queued(woken) }
+        } catch {
+            choresRestUntil = now + Self.pauseAfterFailure
+            noteFailure(error)
+        }
+    }
 
     private mutating func forgetSome() {
         do throws(SQLiteError) {
@@ -123,9 +204,15 @@ struct WriterLoop {
             isRetentionFailing = false
             if count > 0 { counts.withLock { $0.forgotten += count } }
         } catch {
-            if !isRetentionFailing { surroundings.report(.retentionFailed(error)) }
-            isRetentionFailing = true
+            noteFailure(error)
         }
+        let removed = retention.takeRemoved()
+        if !removed.isEmpty { surroundings.removed(removed) }
+    }
+
+    private mutating func noteFailure(_ error: SQLiteError) {
+        if !isRetentionFailing { surroundings.report(.retentionFailed(error)) }
+        isRetentionFailing = true
     }
 
     private func close() {
@@ -133,14 +220,29 @@ struct WriterLoop {
     }
 }
 
-extension Command.Deed {
+extension StoreWriter.Work {
+    var isReport: Bool {
+        if case .report = self { true } else { false }
+    }
+
     /// About how many rows it writes.
+    fileprivate var weight: Int {
+        switch self {
+        case .errand(let errand): errand.command.deed.weight
+        case .report(let report): report.outcomes.count + report.room
+        }
+    }
+}
+
+extension Command.Deed {
     fileprivate var weight: Int {
         switch self {
         case .announce(let announcement):
             if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
         case .telemetry(let events): events.count
-        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead: 5
+        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead, .prefer: 5
+        case .device: 20
+        case .erase: 500
         }
     }
 }

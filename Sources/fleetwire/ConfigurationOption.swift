@@ -16,8 +16,8 @@ struct ConfigurationOption: ParsableArguments {
     func load() throws -> Settings {
         do throws(ConfigurationErrors) {
             let settings = try Settings.load(file: file, environment: Environment.all)
-            if let problem = settings.keyProblem {
-                throw ConfigurationErrors([ConfigurationError(file: file, key: "auth.jwt.public_key", problem: problem)])
+            if let (key, problem) = settings.keyProblem {
+                throw ConfigurationErrors([ConfigurationError(file: file, key: key, problem: problem)])
             }
             return settings
         } catch {

@@ -9,8 +9,10 @@ struct Fleetwire: ParsableCommand {
         commandName: "fleetwire",
         abstract: "A realtime notification gateway for delivery fleets; speaks the Pusher Channels protocol.",
         version: version,
-        subcommands: [Serve.self, CheckConfig.self, MintToken.self, Send.self, Audit.self, Simulate.self])
+        subcommands: [
+            Serve.self, CheckConfig.self, MintToken.self, Send.self, TestPush.self, Audit.self, Simulate.self,
+        ])
 
     /// Without a command there is nothing to do, which is a mistake (64), not a wish for help.
-    func run() throws { throw ValidationError("Name a command: serve, check-config, token, send, audit or simulate") }
+    func run() throws { throw ValidationError("Name a command: serve, check-config, token, send, push-test, audit or simulate") }
 }

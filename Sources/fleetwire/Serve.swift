@@ -17,10 +17,13 @@ struct Serve: ParsableCommand {
     func run() throws {
         var settings = try configuration.load()
         if let port { settings.server.port = Int(port) }
+        let file = configuration.file
         let log = Log(settings.log)
         let service: Service
         do throws(StartError) {
-            service = try Service(settings: settings, log: log)
+            service = try Service(settings: settings, log: log) { () throws(ConfigurationErrors) in
+                try Settings.load(file: file, environment: Environment.all)
+            }
         } catch {
             let hint = error.isAddressInUse ? "; is another instance running?" : ""
             StandardError.print("fleetwire: cannot \(error)\(hint)")

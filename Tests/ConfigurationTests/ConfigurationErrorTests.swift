@@ -64,7 +64,7 @@ import Testing
             "apps: [{id: a, key: b, secret: c, event_bytes: 5}]",
             "c.yaml:1: apps[0].event_bytes: unknown key; did you mean apps[0].limits.event_bytes?"),
         Case(
-            "log: {\"a\\nb\": 1, levle: info}", "c.yaml:1: log.\"a\\nb\": unknown key; did you mean apps?",
+            "log: {\"a\\nb\": 1, levle: info}", "c.yaml:1: log.\"a\\nb\": unknown key; did you mean push.apns?",
             "c.yaml:1: log.levle: unknown key; did you mean log.level?"),
     ]
 

@@ -16,15 +16,25 @@ import Testing
             "FLEETWIRE_AUTH_FIREBASE_PROJECT_ID": "p", "FLEETWIRE_AUTH_FIREBASE_CERTIFICATES_URL": "https://c",
             "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_STORE_PATH": "/s.db", "FLEETWIRE_STORE_DURABILITY": "normal",
             "FLEETWIRE_STORE_RETENTION_DAYS": "1", "FLEETWIRE_NOTIFICATIONS_FILE": "n.yaml",
-            "FLEETWIRE_METRICS_TOKEN": "t", "FLEETWIRE_LOG_LEVEL": "debug", "FLEETWIRE_LOG_FORMAT": "text",
+            "FLEETWIRE_PUSH_MODE": "off", "FLEETWIRE_PUSH_STALE_DAYS": "1", "FLEETWIRE_PUSH_APNS_ENABLED": "true",
+            "FLEETWIRE_PUSH_APNS_HOST": "a", "FLEETWIRE_PUSH_APNS_SANDBOX_HOST": "b", "FLEETWIRE_PUSH_APNS_PORT": "1",
+            "FLEETWIRE_PUSH_APNS_SANDBOX_PORT": "2", "FLEETWIRE_PUSH_APNS_TEAM_ID": "ABCDE12345",
+            "FLEETWIRE_PUSH_APNS_KEY_ID": "FGHIJ67890", "FLEETWIRE_PUSH_APNS_KEY_FILE": "k.p8",
+            "FLEETWIRE_PUSH_APNS_TOPIC": "t", "FLEETWIRE_PUSH_APNS_CA_FILE": "a.pem", "FLEETWIRE_PUSH_FCM_ENABLED": "true",
+            "FLEETWIRE_PUSH_FCM_SERVICE_ACCOUNT_FILE": "s.json", "FLEETWIRE_PUSH_FCM_BASE_URL": "https://c",
+            "FLEETWIRE_PUSH_FCM_CA_FILE": "/b.pem", "FLEETWIRE_METRICS_TOKEN": "t", "FLEETWIRE_LOG_LEVEL": "debug",
+            "FLEETWIRE_LOG_FORMAT": "text",
         ]
         let yaml = """
             server: {port: 1, loops: 1, tls: {certificate: gone.pem}}
             fleet: {app: gone}
             auth: {jwt: {algorithm: RS256, public_key: file:gone.pem, jwks_url: gone}}
+            push: {mode: gone, apns: {key_file: gone.p8}, fcm: {base_url: gone}}
             log: {level: error}
             """
-        let files = ["a.pem": "", "/b.pem": "", "n.yaml": "job-assigned: {title: N}"]
+        let files = [
+            "a.pem": "", "/b.pem": "", "k.p8": PushSettingsTests.key, "s.json": "{}", "n.yaml": "job-assigned: {title: N}",
+        ]
         let settings = try read(yaml, environment, files: files).get()
         var expected = Settings()
         expected.server.host = "0.0.0.0"
@@ -47,6 +57,24 @@ import Testing
         expected.store.durability = .normal
         expected.store.retentionDays = 1
         expected.notifications.change("job-assigned") { $0.title = "N" }
+        expected.push.mode = .off
+        expected.push.staleDays = 1
+        expected.push.apns.enabled = true
+        expected.push.apns.host = "a"
+        expected.push.apns.sandboxHost = "b"
+        expected.push.apns.port = 1
+        expected.push.apns.sandboxPort = 2
+        expected.push.apns.teamID = "ABCDE12345"
+        expected.push.apns.keyID = "FGHIJ67890"
+        expected.push.apns.keyFile = "k.p8"
+        expected.push.apns.key = PushSettingsTests.key
+        expected.push.apns.topic = "t"
+        expected.push.apns.caFile = "a.pem"
+        expected.push.fcm.enabled = true
+        expected.push.fcm.serviceAccountFile = "s.json"
+        expected.push.fcm.serviceAccount = "{}"
+        expected.push.fcm.baseURL = "https://c"
+        expected.push.fcm.caFile = "/b.pem"
         expected.metrics.prefix = "gate"
         expected.metrics.token = "t"
         expected.log.level = .debug

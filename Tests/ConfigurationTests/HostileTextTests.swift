@@ -30,7 +30,7 @@ import Testing
             "|", ">", "?", "%", "@", "`", "\t", "\0", "\r\n", "~", "${A}", "${", "$${", "file:a", "\u{FEFF}", "é", "\u{301}",
             "\u{1F69A}", "---", "...", "<<", "server", "port", "apps", "id", "secret", "limits", "log", "1", "0x1", "true",
             "secrets", "allowed_origins", "tls", "key", "fleet", "channels", "pattern", "access", "auth", "jwt", "issuer",
-            "store", "path", "notifications", "file",
+            "store", "path", "notifications", "file", "encryption_keys", "push", "apns", "enabled", "key_file", "webhooks", "url",
         ]
         var dice = Dice(state: seed)
         for _ in 0..<400 {

@@ -17,6 +17,17 @@ import Testing
         #expect(Lifetime(text) == nil)
     }
 
+    @Test(
+        "Seconds are written in the largest unit that leaves no rest",
+        arguments: [
+            (0, "0s"), (1, "1s"), (59, "59s"), (60, "1m"), (90, "90s"), (600, "10m"), (3_600, "1h"), (5_400, "90m"),
+            (86_400, "24h"), (90_000, "25h"), (172_800, "2d"), (2_419_200, "28d"),
+        ])
+    func text(seconds: Int, text: String) {
+        #expect(Lifetime(seconds: seconds).text == text)
+        #expect(Lifetime(text)?.seconds == seconds)
+    }
+
     @Test("An entry's lifetime is a second to four weeks")
     func range() throws {
         func lifetime(_ text: String) -> Result<Settings, ConfigurationErrors> {

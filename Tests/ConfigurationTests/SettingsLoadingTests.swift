@@ -48,6 +48,27 @@ import Testing
         #expect(settings.server.tls.isEnabled)
     }
 
+    @Test("What has changed on disk is seen when it is loaded again, as often as that is asked for")
+    func again() throws {
+        let directory = try Directory([
+            "c.yaml": Data("metrics: {token: file:token}\nnotifications: {file: n.yaml}".utf8), "token": Data("one".utf8),
+            "n.yaml": Data("lunch: {title: One}".utf8),
+        ])
+        let file = directory.path + "/c.yaml"
+        let first = try Settings.load(file: file, environment: [:])
+        #expect(try Settings.load(file: file, environment: [:]) == first)
+        try Data("two".utf8).write(to: URL(filePath: directory.path + "/token"))
+        try Data("lunch: {title: Two}".utf8).write(to: URL(filePath: directory.path + "/n.yaml"))
+        let second = try Settings.load(file: file, environment: [:])
+        #expect(second.metrics.token == "two")
+        #expect(second.notifications.entry(for: "lunch")?.title == "Two")
+        try Data("lunch: {titel: Two}".utf8).write(to: URL(filePath: directory.path + "/n.yaml"))
+        #expect(problem(file) == directory.path + "/n.yaml:1: lunch.titel: unknown key; did you mean lunch.title?")
+        try Data("lunch: {title: One}".utf8).write(to: URL(filePath: directory.path + "/n.yaml"))
+        try Data("one".utf8).write(to: URL(filePath: directory.path + "/token"))
+        #expect(try Settings.load(file: file, environment: [:]) == first)
+    }
+
     @Test("A file that cannot be read is an error that names it")
     func unreadable() throws {
         let directory = try Directory(["bytes": Data([0x61, 0xFF]), "c.yaml": Data("log: {level: file:none}".utf8)])

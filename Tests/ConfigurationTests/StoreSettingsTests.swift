@@ -22,6 +22,49 @@ import Testing
         #expect(try read("store: {durability: \(durability.rawValue)}").get().store.durability == durability)
     }
 
+    static let key = CommittedFileTests.storeKey
+
+    private func keys(_ list: String, _ environment: [String: String] = [:]) throws -> [Settings.Store.EncryptionKey] {
+        try read("store: {encryption_keys: \(list)}", environment, files: ["k": Self.key + "\n"]).get().store.encryptionKeys
+    }
+
+    @Test("Keys stand in the order of their list, wherever they come from")
+    func encryptionKeys() throws {
+        #expect(Settings().store.encryptionKeys == [])
+        #expect(try keys("[]") == [])
+        #expect(
+            try keys("[{id: b_2, key: \(Self.key)}, {id: a-1, key: '${K}'}, {id: 3, key: 'file:k'}]", ["K": Self.key])
+                == ["b_2", "a-1", "3"].map { Settings.Store.EncryptionKey(id: $0, key: Self.key) })
+    }
+
+    @Test(
+        "A wrong key is reported with its place, and never shown",
+        arguments: [
+            ("~", ": expected a list of maps, found nothing"),
+            ("[{key: \(key)}]", "[0].id: expected 1 to 64 letters, digits, _ or -, found nothing"),
+            ("[{id: a b, key: \(key)}]", "[0].id: expected 1 to 64 letters, digits, _ or -, found \"a b\""),
+            ("[{id: a}]", "[0].key: expected 32 bytes in base64, found nothing"),
+            ("[{id: a, key: ''}]", "[0].key: expected 32 bytes in base64, found \"\""),
+            ("[{id: a, key: hunter2}]", "[0].key: expected 32 bytes in base64, found a value of 7 characters"),
+            ("[{id: a, key: \(key.dropLast(4))}]", "[0].key: expected 32 bytes in base64, found a value of 40 characters"),
+            (
+                "[{id: a, key: \(key)}, {id: a, key: \(key)}]",
+                "[1].id: expected a unique id, found \"a\", which store.encryption_keys[0].id has"
+            ),
+            ("[{id: a, key: \(key), kez: b}]", "[0].kez: unknown key; did you mean store.encryption_keys[0].key?"),
+        ])
+    func wrongKey(list: String, line: String) {
+        #expect(problems("store: {encryption_keys: \(list)}") == ["c.yaml:1: store.encryption_keys\(line)"])
+    }
+
+    @Test("No variable reaches into the keys")
+    func variable() {
+        #expect(
+            problems("", ["FLEETWIRE_STORE_ENCRYPTION_KEYS": "x"]) == [
+                "FLEETWIRE_STORE_ENCRYPTION_KEYS: unknown variable; store.encryption_keys is a list, which only the file sets"
+            ])
+    }
+
     @Test(
         "A mistake is reported with its place",
         arguments: [

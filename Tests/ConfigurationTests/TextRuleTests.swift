@@ -72,6 +72,38 @@ import Testing
                 "hunter2", "key.pem", pem("PRIVATE KEY"), "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END CERTIFICATE-----",
                 "-----BEGIN PUBLIC KEY-----\nAAAA", "-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----",
             ]),
+        Case(
+            name: "appleIdentifier", rule: .appleIdentifier, good: ["ABCDE12345", "0000000000"],
+            bad: ["", "ABCDE1234", "ABCDE123456", "abcde12345", "ABCDE-2345", "ABCDE1234É", "ABCDE1234\n"]),
+        Case(name: "appleIdentifierOrNone", rule: .appleIdentifierOrNone, good: ["", "ABCDE12345"], bad: ["A"]),
+        Case(
+            name: "bundleID", rule: .bundleID, good: ["com.example.fleet", "a", "A-1.b_c", long + long + long],
+            bad: ["", "com example", "a/b", "é", "a\n", long + long + long + long]),
+        Case(name: "bundleIDOrNone", rule: .bundleIDOrNone, good: ["", "a.b"], bad: ["a b"]),
+        Case(
+            name: "baseURL", rule: .baseURL,
+            good: ["https://fcm.googleapis.com", "https://127.0.0.1:9443", "https://[::1]:1", "https://a"],
+            bad: [
+                "", "http://localhost", "https://a/", "https://a?b", "https://a:0", "https://u@a", "https://a#b", "a",
+                "https://a/v1",
+            ]),
+        Case(
+            name: "webhookURL", rule: .webhookURL,
+            good: ["http://a", "https://a.example:8443/w?x=%20&y=@", "http://10.0.0.1/", "https://[fd00::1]/w"],
+            bad: ["", "a", "https://", "https:///w", "https://u@a", "https://u:p@a/", "https://a#b", "ftp://a", "https://a b"]),
+        Case(
+            name: "webhookEvent", rule: .webhookEvent, good: ["channel_occupied", "device_removed"],
+            bad: ["", "channel-occupied", "all", "Channel_occupied"]),
+        Case(
+            name: "privateKey", rule: .privateKey,
+            good: [
+                pem("PRIVATE KEY"), pem("EC PRIVATE KEY").replacing("\n", with: "\r\n"),
+                "-----BEGIN EC PARAMETERS-----\nAAAA\n-----END EC PARAMETERS-----\n" + pem("EC PRIVATE KEY"),
+            ],
+            bad: ["", "hunter2", pem("PUBLIC KEY"), "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----"]),
+        Case(
+            name: "serviceAccount", rule: .serviceAccount, good: ["{}", " {\"a\": 1}\n"],
+            bad: ["", "[]", "\"a\"", "{", "{} {}", "<plist/>"]),
         Case(name: "nonEmpty", rule: .nonEmpty, good: ["a", " ", "é\n"], bad: [""]),
     ]
 

@@ -2,18 +2,20 @@
 
 import contextlib
 import itertools
-import subprocess
 import uuid
 
 import pytest
 
 pytest.register_assert_rewrite("harness")
 
+from harness import certificates  # noqa: E402
 from harness.api import Api  # noqa: E402
 from harness.apps import FIRST  # noqa: E402
 from harness.client import Client  # noqa: E402
 from harness.fleet import Fleet  # noqa: E402
 from harness.gateway import BINARY, Gateway  # noqa: E402
+from harness.push.providers import Providers  # noqa: E402
+from harness.push.scene import PushFleet  # noqa: E402
 from harness.wire import Wire  # noqa: E402
 
 
@@ -77,13 +79,7 @@ def start_gateway(tmp_path):
 @pytest.fixture(scope="session")
 def tls(tmp_path_factory) -> dict[str, str]:
     """A certificate of the loopback, signed by itself, and its key: what `server.tls` names."""
-    directory = tmp_path_factory.mktemp("tls")
-    files = {"certificate": str(directory / "certificate.pem"), "key": str(directory / "key.pem")}
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-         "-keyout", files["key"], "-out", files["certificate"]], check=True, capture_output=True)
-    return files
+    return certificates.make(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
@@ -136,6 +132,24 @@ def channel():
 def fleet(gateway, closing):
     """The people of a fleet, with ids nobody else uses, and what they do: see `harness.fleet`."""
     return Fleet(gateway, closing)
+
+
+@pytest.fixture
+def providers(tmp_path, tls):
+    """APNs with its sandbox, and FCM: fakes that find fault with everything, at the latest in the end."""
+    with contextlib.closing(Providers(tmp_path / "providers", tls)) as providers:
+        yield providers
+        providers.assert_content()
+
+
+@pytest.fixture
+def pushing(providers, start_gateway, closing):
+    """Starts gateways that push to the fakes: `pushing()`, `pushing("kept", mode="fallback", texts={…}, apns={…}, fcm={…})`."""
+    def start(folder: str | None = None, server: dict | None = None, **sections) -> PushFleet:
+        gateway = start_gateway(folder, server=server, sections=providers.sections(**sections))
+        return PushFleet(gateway, closing, providers)
+
+    return start
 
 
 class Bystander:

@@ -1,8 +1,9 @@
 """Kills the gateway at random instants under a load of actions, and looks for what is lost or half done: `make crash`.
 
 Each round works on the database that the rounds before it left. Four dispatchers act on orders of their own, every action with
-an Idempotency-Key and a correlation id; somewhere in it the process gets SIGKILL. Afterwards a new one must know every action that was answered 200,
-whole, and what was not answered either whole or not at all.
+an Idempotency-Key and a correlation id; somewhere in it the process gets SIGKILL, and often another on the way up. Afterwards a new one must know
+every action that was answered 200, whole, and what was not answered either whole or not at all. Every driver has a phone, and the providers
+answer with delays: in the end each push was accepted, and once, unless the answer to it was lost in a kill.
 """
 
 import argparse
@@ -20,12 +21,18 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 
-from harness.fleet import SETTINGS, Caller
+from harness import certificates
+from harness.fleet import Caller
 from harness.gateway import Gateway
+from harness.push.connection import Request
+from harness.push.providers import Providers
 
 WORKERS = 4
-# What is done to each order in turn: the deed, whether it names a driver, how many notifications it makes.
-DEEDS = [("assign-driver", "a", 3), ("assign-driver", "b", 4), ("unassign", None, 4), ("assign-driver", "a", 3), ("cancel-enhanced", None, 5)]
+# What is done to each order in turn: the deed, whether it names a driver, how many notifications it makes, and which of them are pushed to whom.
+DEEDS = [("assign-driver", "a", 3, {0: "a"}), ("assign-driver", "b", 4, {0: "a", 1: "b"}), ("unassign", None, 4, {0: "b"}),
+         ("assign-driver", "a", 3, {0: "a"}), ("cancel-enhanced", None, 5, {0: "a"})]
+# Seconds a provider takes to answer, at most; and how long before a kill an answer may have come that is not written down.
+DELAY, LOST = 0.05, 0.2
 
 
 class Violation(Exception):
@@ -54,9 +61,12 @@ class Action:
         """Which of the order's deeds it is; the order's version is one more."""
         return self.number % len(DEEDS)
 
+    def driver(self, letter: str) -> str:
+        return f"{letter}-{self.round}-{self.worker}"
+
     def perform(self, caller: Caller):
-        deed, driver, _ = DEEDS[self.place]
-        body = {"customerName": self.name} | ({"driverId": f"{driver}-{self.round}-{self.worker}"} if driver else {"reason": "crash"})
+        deed, driver, *_ = DEEDS[self.place]
+        body = {"customerName": self.name} | ({"driverId": self.driver(driver)} if driver else {"reason": "crash"})
         return caller.post(f"/api/admin/orders/{self.code}/{deed}", body, key=self.name, headers={"X-Correlation-ID": self.name})
 
     def check(self, holds: bool, what: str, *more) -> None:
@@ -76,7 +86,57 @@ def act(gateway: Gateway, round_: int, worker: int, actions: list[Action], most:
                 action.answer = answer.json()
 
 
-def load_and_kill(gateway: Gateway, round_: int, dice: random.Random, most: int) -> list[list[Action]]:
+class Phones:
+    """A phone of each driver of a round: those of the first letter are Apple's."""
+
+    def __init__(self, gateway: Gateway, providers: Providers, round_: int):
+        self.providers, self.by_driver, self.kills, self.again = providers, {}, [], 0
+        for worker in range(WORKERS):
+            for letter, register in (("a", providers.ios), ("b", providers.android)):
+                driver = f"{letter}-{round_}-{worker}"
+                with contextlib.closing(Caller(gateway, "driver", driver)) as owner:
+                    self.by_driver[driver] = register(owner).token
+
+    def check(self, database: sqlite3.Connection, actions: list[Action], ids: dict[str, list[str]]) -> int:
+        """Once nothing is under way any more: each push was accepted, and once if that can be known. Answers how many there were."""
+        self.wait(database)
+        taken, count = self.providers.apns.taken() | self.providers.fcm.taken(), 0
+        for action in actions:
+            for index, letter in DEEDS[action.place][3].items():
+                about = (self.by_driver[action.driver(letter)], ids[action.name][index])
+                requests = taken.pop(about, [])
+                action.check(bool(requests), "has lost a push:", about)
+                doubled = [request for request in requests[:-1] if not self.answer_was_lost(request)]
+                action.check(not doubled, "was pushed again though its answer had come so many seconds before a kill:",
+                             [(request, [kill - request.answered_at for kill in self.kills]) for request in doubled])
+                count += 1
+                self.again += len(requests) - 1
+        if taken:
+            raise Violation(f"these pushes are of no action: {list(taken)[:5]}")
+        self.providers.assert_content()
+        for fake in self.providers.fakes:
+            fake.forget()
+        return count
+
+    def kill(self, gateway: Gateway) -> None:
+        self.kills.append(time.monotonic())
+        gateway.kill()
+
+    def answer_was_lost(self, request: Request) -> bool:
+        """A kill ended its connection before the answer, or soon after."""
+        return any(request.connection.started_at <= kill <= request.answered_at + LOST for kill in self.kills)
+
+    def wait(self, database: sqlite3.Connection) -> None:
+        deadline = time.monotonic() + 60
+        while open_jobs := rows(database, "SELECT state, COUNT(*) FROM push_jobs WHERE settled_at IS NULL GROUP BY state"):
+            if time.monotonic() > deadline:
+                raise Violation(f"pushes that come to no end: {open_jobs}")
+            time.sleep(0.05)
+        if wrong := rows(database, "SELECT state, reason, COUNT(*) FROM push_jobs WHERE state <> 'accepted' GROUP BY state, reason"):
+            raise Violation(f"pushes came to other ends: {wrong}")
+
+
+def load_and_kill(gateway: Gateway, phones: Phones, round_: int, dice: random.Random, most: int) -> list[list[Action]]:
     actions: list[list[Action]] = [[] for _ in range(WORKERS)]
     failures: list[BaseException] = []
 
@@ -91,7 +151,7 @@ def load_and_kill(gateway: Gateway, round_: int, dice: random.Random, most: int)
         worker.start()
     # The instant is what is drawn; nobody waits for anything here.
     time.sleep(dice.uniform(0.005, 0.25))
-    gateway.kill()
+    phones.kill(gateway)
     for worker in workers:
         worker.join()
     if failures:
@@ -187,23 +247,33 @@ def in_parallel(work, lists: list) -> None:
         raise failures[0]
 
 
-def run_round(folder: Path, gateway: Gateway, round_: int, dice: random.Random, most: int) -> tuple[Gateway, dict[str, int]]:
+def serve(folder: Path, providers: Providers) -> Gateway:
+    return Gateway(folder, loops=2, sections=providers.sections())
+
+
+def run_round(folder: Path, providers: Providers, gateway: Gateway, round_: int, dice: random.Random, most: int) -> tuple[Gateway, dict[str, int]]:
     """Answers the gateway that runs afterwards; when it raises, none does."""
     began = int(time.time() * 1000)
-    actions = load_and_kill(gateway, round_, dice, most)
-    gateway = Gateway(folder, loops=2, **SETTINGS)
+    phones = Phones(gateway, providers, round_)
+    actions = load_and_kill(gateway, phones, round_, dice, most)
+    while dice.random() < 0.5:
+        # Again, while it sends what was left.
+        gateway = serve(folder, providers)
+        time.sleep(dice.uniform(0.005, 0.4))
+        phones.kill(gateway)
+    gateway = serve(folder, providers)
     try:
-        stored = check_round(folder, gateway, actions, began)
+        stored, pushed = check_round(folder, gateway, phones, actions, began)
     except BaseException:
         gateway.kill()
         raise
     everything = [action for worker in actions for action in worker]
     answered = sum(action.answer is not None for action in everything)
-    return gateway, {"answered": answered, "stored": stored, "in flight": len(everything) - answered}
+    return gateway, {"answered": answered, "stored": stored, "in flight": len(everything) - answered, "pushed": pushed, "again": phones.again}
 
 
-def check_round(folder: Path, gateway: Gateway, actions: list[list[Action]], began: int) -> int:
-    """Answers how many actions are stored."""
+def check_round(folder: Path, gateway: Gateway, phones: Phones, actions: list[list[Action]], began: int) -> tuple[int, int]:
+    """Answers how many actions are stored, and how many pushes they made."""
     with contextlib.closing(sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True)) as database:
         store, stored = Stored(database, began), 0
         for worker in actions:
@@ -211,8 +281,11 @@ def check_round(folder: Path, gateway: Gateway, actions: list[list[Action]], beg
             check_orders(database, worker, kept)
             stored += len(kept)
         check_sequences(database)
-    in_parallel(lambda worker: check_over_HTTP(gateway, worker), actions)
-    return stored
+        in_parallel(lambda worker: check_over_HTTP(gateway, worker), actions)
+        # By now everything has been done, and the ids of an action are in the order of their making, which is the table's.
+        everything = [action for worker in actions for action in worker]
+        pushed = phones.check(database, everything, Stored(database, began).told)
+    return stored, pushed
 
 
 def main() -> int:
@@ -221,14 +294,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--most", type=int, default=100, help="actions of one dispatcher in a round")
     options = parser.parse_args()
-    dice, totals, began, longest = random.Random(options.seed), dict.fromkeys(["answered", "stored", "in flight"], 0), time.monotonic(), 0.0
+    dice, totals, began, longest = random.Random(options.seed), dict.fromkeys(["answered", "stored", "in flight", "pushed", "again"], 0), time.monotonic(), 0.0
     with tempfile.TemporaryDirectory(prefix="fleetwire-crash-") as name:
         folder = Path(name)
-        gateway = Gateway(folder, loops=2, **SETTINGS)
+        providers = Providers(folder / "providers", certificates.make(folder))
+        for fake in providers.fakes:
+            fake.delay = lambda: random.uniform(0, DELAY)
+        gateway = serve(folder, providers)
         try:
             for round_ in range(options.rounds):
                 start = time.monotonic()
-                gateway, counts = run_round(folder, gateway, round_, dice, options.most)
+                gateway, counts = run_round(folder, providers, gateway, round_, dice, options.most)
                 longest = max(longest, time.monotonic() - start)
                 totals = {each: totals[each] + counts[each] for each in totals}
             gateway.stop()
@@ -241,10 +317,11 @@ def main() -> int:
         finally:
             if not gateway.stopped:
                 gateway.kill()
+            providers.close()
         size = os.path.getsize(folder / "var/fleetwire.db")
     unanswered = totals["stored"] - totals["answered"]
     print(f"crash: {options.rounds} rounds, {totals['answered']} actions answered 200 and all there; of {totals['in flight']} in flight {unanswered} were stored, "
-          f"whole; nothing lost or half done. {time.monotonic() - began:.0f} s, the longest round {longest:.1f} s, {size // 1024} KB, seed {options.seed}.")
+          f"whole; {totals['pushed']} pushes accepted, {totals['again']} again as their answers were lost; nothing lost, doubled or half done. {time.monotonic() - began:.0f} s, the longest round {longest:.1f} s, {size // 1024} KB, seed {options.seed}.")
     return 0
 
 

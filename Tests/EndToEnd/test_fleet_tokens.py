@@ -274,14 +274,22 @@ REFUSED = {
     "role twice, once escaped": json.dumps(good())[:-1] + ',"r\\u006fle":"admin"}'}
 
 
+def as_of_now(said):
+    """The tables were made when the tests were collected, which may be a quarter of an hour ago."""
+    late = int(time.time()) - NOW
+    if not isinstance(said, dict):
+        return said
+    return {name: value + late if name in ("exp", "nbf") and type(value) is int and abs(value - NOW) < 86_400 else value for name, value in said.items()}
+
+
 @pytest.mark.parametrize("said", TAKEN.values(), ids=TAKEN)
 def test_taken(strict, said):
-    assert status(strict, HS256().token(said)) == 200
+    assert status(strict, HS256().token(as_of_now(said))) == 200
 
 
 @pytest.mark.parametrize("said", REFUSED.values(), ids=REFUSED)
 def test_refused(strict, said):
-    assert status(strict, HS256().token(said)) == 401
+    assert status(strict, HS256().token(as_of_now(said))) == 401
 
 
 def forged() -> dict[str, str]:

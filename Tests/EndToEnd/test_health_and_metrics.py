@@ -1,5 +1,7 @@
 """What operators ask: alive, ready, and the figures."""
 
+import pathlib
+import re
 import socket
 
 import pytest
@@ -34,6 +36,16 @@ def test_every_family_is_there_from_the_start(api):
     assert metrics.types["fleetwire_connected"] == "gauge"
     for family in COUNTERS:
         assert metrics.types[f"fleetwire_{family}"] == "counter", family
+
+
+def test_the_alert_rules_ask_for_what_there_is(api):
+    rules = (pathlib.Path(__file__).parents[2] / "deploy/prometheus/fleetwire.rules.yaml").read_text()
+    families = set(re.findall(r"\bfleetwire_\w+", rules))
+    assert families == {"fleetwire_push_total", "fleetwire_push_queue_oldest_seconds"}
+    assert families <= scrape(api).types.keys()
+    for outcome in re.findall(r'outcome=~?"([^"]+)"', rules):
+        for each in outcome.split("|"):
+            assert f'outcome="{each}"' in api.get("/metrics").body.decode(), each
 
 
 def test_counters_never_fall(api, connect, channel):

@@ -80,6 +80,42 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
     if let announcement = read({ () throws(APIError) in try body.announcement { $0 == "T" } }) { check(announcement) }
     if let events = read({ () throws(APIError) in try body.telemetry { $0 == "T" } }) { check(events) }
     if let marks = read({ () throws(APIError) in try body.readMarks() }) { for mark in marks ?? [] { checkName(mark) } }
+    if let changes = read({ () throws(APIError) in try body.preferenceChanges { checkZone($0) } }) { check(changes) }
+    for method in [HTTPRequest.Method.post, .delete] {
+        let request = HTTPRequest(method: method, path: "/")
+        let devices = [
+            read({ () throws(APIError) in try body.fcmDevice(request) }),
+            read({ () throws(APIError) in try body.appDevice(request) }),
+        ]
+        for device in devices { if let device { check(device, method) } }
+    }
+}
+
+/// Every second one is a time zone.
+private func checkZone(_ name: String) -> Bool {
+    promise((1...64).contains(name.utf8.count), "whoever looks a time zone up gets a short name")
+    promise(name.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 > 0x20 && $0 < 0x7F }, "and one that leads out of no folder")
+    return name.utf8.count.isMultiple(of: 2)
+}
+
+private func check(_ changes: PreferenceChanges) {
+    promise(changes.types.count <= PreferenceChanges.typesMax, "types are few")
+    promise(changes.types.keys.allSatisfy { (1...64).contains($0.utf8.count) && Identity.isReference($0) }, "types have names")
+    for minutes in [changes.from, changes.to] { promise(minutes.map((0..<1_440).contains) ?? true, "a time is of the day") }
+    var preferences = Preferences()
+    do throws(Refusal) { try changes.apply(to: &preferences) } catch { fatalError("what was read can be applied: \(error)") }
+    var json = JSONWriter()
+    preferences.write(to: &json)
+    promise(isJSON(json.bytes), "preferences can be shown")
+}
+
+private func check(_ device: DeviceDeed, _ method: HTTPRequest.Method) {
+    promise((device.action == .register) == (method == .post), "a phone comes by POST and goes by DELETE")
+    let token = device.token
+    promise(
+        (1...4_096).contains(token.text.utf8.count) && token.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a token is one")
+    promise((token.environment != nil) == (token.provider == .apns), "APNs alone has environments")
+    promise(device.deviceID.map { (1...150).contains($0.unicodeScalars.count) } ?? true, "what a phone is called is short")
 }
 
 private func check(_ announcement: Announcement) {
@@ -145,7 +181,8 @@ nonisolated(unsafe) private let router: Router = {
         let app = Application(
             index: 0, id: "1", key: "k", secrets: [secret], encryptionMasterKey: [UInt8](repeating: 7, count: 32))
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: app.origins)
-        let fleet = FleetRouter(app: app, authenticator: authenticator, metricsToken: "t", isCatalogued: { $0 == "T" })
+        let fleet = FleetRouter(
+            app: app, authenticator: authenticator, metricsToken: "t", isCatalogued: { $0 == "T" }, isTimeZone: checkZone)
         return Router(apps: [app], metricsToken: "t", fleet: fleet)
     } catch {
         fatalError("\(error)")
@@ -163,11 +200,25 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
     let authorization = choice & 0x80 == 0 ? authorizations[Int(choice) % roles.count] : nil
     let request = HTTPRequest(
         method: methods[Int(choice >> 2) % methods.count], path: "/" + String(decoding: lines[0], as: UTF8.self),
-        query: [("limit", value), ("before", value)],
+        query: ["limit", "before", "fcmToken", "deviceToken"].map { ($0, value) },
         field: { $0 == .authorization ? authorization : value }, correlationID: "c1", isLoopback: true,
         body: UnsafeRawBufferPointer(rebasing: lines[2]))
     guard case .command(let command) = router.outcome(of: request, now: now) else { return }
     promise(authorization != nil, "nobody does anything unless he says who he is")
-    promise(command.actor.role == .admin || command.actor.role == .driver, "only admins and drivers do anything")
-    promise(command.repetition.map { $0.digest.count == 32 && $0.key == value } ?? false, "a repeated request is known")
+    promise(mayDo(command), "everybody does what is his to do")
+    if case .device(let device) = command.deed, device.action == .unregister {
+        promise(command.repetition == nil, "what has gone cannot go twice")
+    } else {
+        promise(command.repetition.map { $0.digest.count == 32 && $0.key == value } ?? false, "a repeated request is known")
+    }
+}
+
+private func mayDo(_ command: Command) -> Bool {
+    switch (command.deed, command.actor.role) {
+    case (.device, .driver), (.device, .customer), (.prefer, .driver), (.prefer, .customer): true
+    case (.order, .admin), (.route, .admin), (.announce, .admin), (.erase(.driver, _), .admin), (.erase(.customer, _), .admin):
+        true
+    case (.acceptJob, .driver), (.acceptRoute, .driver), (.progress, .driver), (.telemetry, .driver), (.markRead, .driver): true
+    default: false
+    }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import FanOut
 import FleetRules
 import HTTPAPI
@@ -20,13 +21,16 @@ import Threads
     private let counters = FleetCounters()
     private let lines = Lock<[String]>([])
 
-    init() {
+    init() throws {
         var rules = AppRules()
         rules.policy = Self.policy
         hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules(), rules])
         let lines = lines
         let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }
-        herald = Herald(hub: hub, app: 1, policy: Self.policy, counters: counters, log: log)
+        herald = Herald(
+            hub: hub, app: 1, policy: Self.policy,
+            pushing: try Pushing(Settings.Push(), .init(failed: { _, _ in }, removed: { _ in }), log: log), counters: counters,
+            log: log)
     }
 
     // MARK: Events

@@ -3,6 +3,8 @@ import HTTPAPI
 import PusherProtocol
 import Server
 import Testing
+import Threads
+import Webhooks
 
 @testable import Gateway
 
@@ -38,6 +40,50 @@ import Testing
         hub.apply(.closed(far), from: 1)
         #expect(instructions(of: 1).suffix(2) == [.leave(0, far), .leave(1, far)])
         #expect(hub.read { $0.subscriptionCount } == 1)
+    }
+
+    // MARK: What backends are told
+
+    @Test func noticesLieInTheBoxInTheOrderOfTheHub() throws {
+        let box = NoticeBox()
+        let hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [Self.webhookRules], notices: box)
+        var random = SystemRandomNumberGenerator()
+        let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
+        let grants = try sockets.map { try grant("news", to: $0) }
+        for socket in sockets { #expect(hub.open(socket, app: 0)) }
+        // Both come and go as fast as they can: appended after the lock, one's notice would overtake the other's.
+        let threads = zip(sockets, grants).map { socket, grant in
+            Thread(name: "loop-\(socket.loop)") {
+                for _ in 0..<1_000 {
+                    hub.apply(.subscribe(socket, grant), from: socket.loop)
+                    hub.apply(.unsubscribe(socket, grant.channel), from: socket.loop)
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        var notices: [WebhookNotice] = []
+        box.drain(into: &notices)
+        #expect(notices.count >= 2 && notices.count.isMultiple(of: 2))
+        for (index, notice) in notices.enumerated() {
+            let channel = grants[0].channel
+            #expect(
+                notice == WebhookNotice(app: 0, index.isMultiple(of: 2) ? .channelOccupied(channel) : .channelVacated(channel)))
+        }
+    }
+
+    @Test func withoutABoxNoticesGoNowhere() throws {
+        let hub = SharedHub(wakeups: [Wakeup()], apps: [Self.webhookRules])
+        var random = SystemRandomNumberGenerator()
+        let socket = SocketID(loop: 0, slot: 0, using: &random)
+        #expect(hub.open(socket, app: 0))
+        hub.apply(.subscribe(socket, try grant("news", to: socket)), from: 0)
+        #expect(!hub.read { $0.hasNotices })
+    }
+
+    private static var webhookRules: AppRules {
+        var rules = AppRules()
+        rules.webhooks = .occupancy
+        return rules
     }
 
     // MARK: The scene: a connection on each of two loops, both subscribed to `news`

@@ -87,7 +87,7 @@ import Tokens
             let app = Application.example()
             let fleet = FleetRouter(
                 app: app, authenticator: Authenticator(verifier: verifier, cookies: names, origins: app.origins),
-                metricsToken: "", isCatalogued: { _ in false })
+                metricsToken: "", isCatalogued: { _ in false }, isTimeZone: { _ in false })
             let router = Router(apps: [app], metricsToken: "", fleet: fleet)
             #expect(call([.cookie: "session=x; b=\(token)"]).status(router) == status, "\(names)")
         }

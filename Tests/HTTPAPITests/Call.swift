@@ -93,7 +93,8 @@ extension Router {
         guard let verifier = try? TokenVerifier(issuers: issuers, ring: ring) else { preconditionFailure("a bad key in a test") }
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)
         let fleet = FleetRouter(
-            app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" })
+            app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" },
+            isTimeZone: { ["Europe/London", "Etc/GMT+1", "UTC", "../UTC"].contains($0) })
         return Router(apps: apps, metricsToken: metricsToken, fleet: fleet)
     }
 }

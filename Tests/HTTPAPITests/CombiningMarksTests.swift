@@ -24,6 +24,26 @@ import Testing
         }
     }
 
+    @Test func areNoPhoneNoTypeAndNoTimeZone() {
+        let preferences = { FleetCall(.put, "/api/driver/preferences", $0, as: .driver) }
+        let device = { FleetCall(.post, "/app-register-device", $0, as: .driver) }
+        for head in ["", "a0", "ios", "22:00"] {
+            let text = head + Self.marks()
+            #expect(FleetCall(.post, "/api/auth/fcm-token", #"{"fcmToken":"\#(text)"}"#, as: .driver).status() == 400)
+            #expect(FleetCall(.delete, "/api/auth/fcm-token", as: .driver).asking("fcmToken", text).status() == 400)
+            #expect(FleetCall(.delete, "/app-register-device", #"{"deviceToken":"\#(text)"}"#, as: .driver).status() == 400)
+            for field in ["deviceToken", "platform", "environment", "deviceId"] {
+                #expect(device(#"{"deviceToken":"t","platform":"android","\#(field)":"\#(text)"}"#).status() == 400)
+            }
+            #expect(preferences(#"{"types":{"\#(text)":true,"\#(text)":false}}"#).status() == 400)
+            for field in ["from", "to", "timeZone"] {
+                #expect(preferences(#"{"quietHours":{"\#(field)":"\#(text)"}}"#).status() == 400)
+            }
+            #expect(FleetCall(.delete, "/api/admin/people/driver/" + text).status() == 400)
+            #expect(FleetCall(.delete, "/api/admin/people/\(text)/1").status() == 404)
+        }
+    }
+
     @Test func areNoSocketAndNoChannel() {
         for head in ["", "1", "1.2", ".", "#", "p", "private-", "#server-to-user-"] {
             for body in [

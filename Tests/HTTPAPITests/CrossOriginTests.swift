@@ -45,7 +45,10 @@ import Testing
         #expect(headers(path, origin: "https://a.example", ["*", "https://a.example"]) == [:])
     }
 
-    @Test(arguments: ["/pusher/auth", "/api/driver/jobs", "/api/nothing", "/app-x"]) func answersPreflights(path: String) throws {
+    @Test(arguments: [
+        "/pusher/auth", "/api/driver/jobs", "/api/nothing", "/app-x", "/api/auth/fcm-token", "/app-register-device",
+        "/api/customer/preferences", "/api/admin/people/driver/42", "/api/ops/push",
+    ]) func answersPreflights(path: String) throws {
         let call = FleetCall(.options, path, as: nil).with(.origin, "https://a.example")
         for origins in [["*"], ["https://a.example"]] {
             let response = try #require(call.response(FleetCall.router(origins: origins)))

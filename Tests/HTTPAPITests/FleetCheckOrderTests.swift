@@ -32,6 +32,25 @@ import Testing
         #expect(call.status() == nil)
     }
 
+    @Test func tellsOneThingAfterTheOtherOfADelete() {
+        var call = FleetCall(.put, "/api/auth/fcm-token", "{", as: nil)
+        call.bodyBytesMax = 10
+        #expect(call.status() == 401)
+        call.fields[.authorization] = token(.ops)
+        #expect(call.status() == 403)
+        call.fields[.authorization] = token(.customer)
+        #expect(call.response()?.headers["Allow"] == "POST, DELETE")
+        call.method = .delete
+        #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)", "no field is at fault")
+        call.bodyBytesMax = nil
+        #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
+        call.body = []
+        #expect(
+            call.response()?.text
+                == #"{"message":null,"data":null,"error":{"fields":{"fcmToken":"Expected fcmToken: a string is required"}}}"#)
+        #expect(call.asking("fcmToken", "t").status() == nil)
+    }
+
     @Test func wouldRatherKnowWhoAsksThanWhatItCannotRead() {
         for path in ["/pusher/auth", "/pusher/user-auth", "/api/driver/notifications/log", "/app-register-device"] {
             var call = FleetCall(.post, path, "{", as: nil)

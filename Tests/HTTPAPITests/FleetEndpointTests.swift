@@ -38,6 +38,20 @@ import Testing
             Endpoint(
                 path: "/api/driver/notifications/log", methods: [.post: FleetTelemetryTests.event()], allow: "POST",
                 roles: [.driver]),
+            Endpoint(
+                path: "/api/auth/fcm-token", methods: [.post: #"{"fcmToken":"t"}"#, .delete: #"{"fcmToken":"t"}"#],
+                allow: "POST, DELETE", roles: [.driver, .customer]),
+            Endpoint(
+                path: "/app-register-device",
+                methods: [.post: #"{"deviceToken":"t","platform":"android"}"#, .delete: #"{"deviceToken":"t"}"#],
+                allow: "POST, DELETE", roles: [.driver, .customer]),
+            Endpoint(path: "/api/driver/devices", methods: read(), allow: "GET, HEAD", roles: [.driver]),
+            Endpoint(path: "/api/customer/devices", methods: read(), allow: "GET, HEAD", roles: [.customer]),
+            Endpoint(path: "/api/driver/preferences", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.driver]),
+            Endpoint(path: "/api/customer/preferences", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.customer]),
+            Endpoint(path: "/api/admin/people/driver/42", methods: [.delete: ""], allow: "DELETE", roles: [.admin]),
+            Endpoint(path: "/api/admin/people/customer/9", methods: [.delete: ""], allow: "DELETE", roles: [.admin]),
+            Endpoint(path: "/api/ops/push", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
             Endpoint(path: "/api/ops/stats", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
             Endpoint(path: "/api/ops/notifications", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
             Endpoint(path: "/api/ops/notifications/N1", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
@@ -81,6 +95,12 @@ import Testing
                 == "403 Only driver may do this: the token's role is admin")
         #expect(FleetCall(.get, "/api/customer/x", as: .customer).refusal == "404 Unknown path: /api/customer/x")
         #expect(FleetCall(.get, "/api/customer/x", as: .driver).status() == 403)
+        #expect(
+            FleetCall(.post, "/api/auth/fcm-token").response()?.text
+                == #"{"message":null,"data":null,"error":"Only driver or customer may do this: the token's role is admin"}"#)
+        #expect(
+            FleetCall(.get, "/app-register-device", as: .ops).refusal
+                == "403 Only driver or customer may do this: the token's role is ops")
     }
 
     // MARK: What each asks
@@ -127,8 +147,26 @@ import Testing
         #expect(
             FleetCall(.get, "/api/driver/notifications", as: .driver).enquiry
                 == .notifications(driverID: "42", before: nil, limit: 50))
+        for role in [Role.driver, .customer] {
+            let someone = FleetCall.identity(role)
+            #expect(FleetCall(.get, "/api/\(role.rawValue)/devices", as: role).enquiry == .devices(someone))
+            for method in [HTTPRequest.Method.get, .head] {
+                #expect(FleetCall(method, "/api/\(role.rawValue)/preferences", as: role).enquiry == .preferences(someone))
+            }
+        }
         #expect(FleetCall(.get, "/api/ops/notifications/N1", as: .ops).enquiry == .life(notificationID: "N1"))
         #expect(FleetCall(.get, "/api/ops/notifications", as: .ops).enquiry == .lives(channel: nil, before: nil, limit: 50))
+    }
+
+    @Test func forgetsDriversAndCustomers() {
+        #expect(FleetCall(.delete, "/api/admin/people/driver/4-2=;").deed == .erase(.driver, id: "4-2=;"))
+        #expect(FleetCall(.delete, "/api/admin/people/customer/9", "{}").deed == .erase(.customer, id: "9"))
+        #expect(FleetCall(.delete, "/api/admin/people/customer/9").command?.actor == FleetCall.identity(.admin))
+        for id in ["", "a b", "é", String(repeating: "x", count: 151)] {
+            let call = FleetCall(.delete, "/api/admin/people/driver/\(id)")
+            #expect(call.refusal?.hasPrefix("400 Expected id to be 1 to 150 of") == true, "\(id)")
+        }
+        #expect(FleetCall(.delete, "/api/admin/people/driver/42", "[]").status() == 400)
     }
 
     // MARK: Nothing else
@@ -143,8 +181,12 @@ import Testing
         "/api/admin/routes/R1/drops/D1/removed", "/api/admin/orders/A1/drops/D1/remove", "/api/admin/notifications/",
         "/api/admin/notifications/1", "/api/ops", "/api/ops/", "/api/ops/stats/", "/api/ops/stats/x",
         "/api/ops/notifications/a/b",
-        "/api/ops/metrics", "/api/auth/fcm-token", "/api/auth/login", "/api/delivery/x", "/app-register-device", "/app-x",
-        "/app-",
+        "/api/ops/metrics", "/api/ops/push/", "/api/ops/push/x", "/api/auth", "/api/auth/", "/api/auth/login",
+        "/api/auth/fcm-token/", "/api/auth/fcm-token/x", "/api/auth/FCM-token", "/api/auth//fcm-token", "/api/delivery/x",
+        "/api/delivery/fcm-token", "/app-register-device/", "/app-register-device/x", "/app-register-devices", "/app-x", "/app-",
+        "/api/admin/people", "/api/admin/people/driver", "/api/admin/people/driver/42/", "/api/admin/people/admin/7",
+        "/api/admin/people/ops/o1", "/api/admin/people/Driver/42", "/api/admin/people//42", "/api/admin/devices",
+        "/api/admin/preferences", "/api/fcm-token", "/api/devices",
     ]
 
     @Test(arguments: unknown) func doesNotKnowOtherPaths(path: String) {
@@ -155,7 +197,8 @@ import Testing
     @Test(arguments: [
         "/api/driver", "/api/driver/job", "/api/driver/jobs/", "/api/driver/jobs/A1", "/api/driver/jobs/A1/accept/",
         "/api/driver/jobs/A1/Accept", "/api/driver/routes", "/api/driver/routes/R1/progress", "/api/driver/notifications/",
-        "/api/driver/notifications/x", "/api/driver/notifications/read/1", "/api/driver/devices",
+        "/api/driver/notifications/x", "/api/driver/notifications/read/1", "/api/driver/devices/",
+        "/api/driver/devices/1", "/api/driver/preferences/", "/api/driver/preferences/types", "/api/driver/people/driver/42",
     ]) func doesNotKnowOtherPathsOfDrivers(path: String) {
         #expect(FleetCall(.get, path, as: .driver).refusal == "404 Unknown path: \(path)")
         #expect(FleetCall(.get, path).status() == 403, "whose group it is comes first")

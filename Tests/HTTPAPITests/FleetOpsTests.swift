@@ -19,6 +19,10 @@ import Testing
         if case .stats = call.outcome(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
     }
 
+    private func isPushReport(_ call: FleetCall, metricsToken: String = "") -> Bool {
+        if case .pushReport = call.outcome(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
+    }
+
     @Test func showsWhoeverHasTheTokenWhereverHeIs() {
         for isLoopback in [true, false] {
             for others in [[:], [.cookie: "a=b"], [.origin: "https://a.example"]]
@@ -47,6 +51,18 @@ import Testing
         #expect(call(isLoopback: false).status() == 401)
         for path in ["/api/ops/notifications", "/api/ops/notifications/N1", "/api/ops/x"] {
             #expect(call(path).status() == 401, "what was said to whom is for those who say who they are")
+        }
+    }
+
+    /// It tells counts and states of lanes and names nobody, as the stats do.
+    @Test func showsHowPushesFareToWhomeverItShowsStats() {
+        #expect(isPushReport(call("/api/ops/push")))
+        #expect(isPushReport(FleetCall(.head, "/api/ops/push", as: .ops)) && isPushReport(FleetCall(.get, "/api/ops/push")))
+        #expect(isPushReport(call("/api/ops/push", [.authorization: "Bearer t0ken"], isLoopback: false), metricsToken: "t0ken"))
+        #expect(call("/api/ops/push").status(FleetCall.router(metricsToken: "t0ken")) == 401)
+        #expect(call("/api/ops/push", isLoopback: false).status() == 401)
+        for field in [HTTPRequest.Field.cookie, .authorization, .origin] {
+            #expect(call("/api/ops/push", [field: "a=b"]).status() == 401)
         }
     }
 

@@ -50,12 +50,28 @@ import Testing
         (.put, "/api/driver/jobs/A1/progress", #"{"step":"arrived"}"#, .driver),
         (.post, "/api/driver/notifications/read", #"{"all":true}"#, .driver),
         (.post, "/api/driver/notifications/log", FleetTelemetryTests.event(), .driver),
+        (.put, "/api/driver/preferences", "", .driver), (.put, "/api/customer/preferences", #"{"types":{"a":true}}"#, .customer),
+        (.post, "/api/auth/fcm-token", #"{"fcmToken":"t"}"#, .customer),
+        (.post, "/app-register-device", #"{"deviceToken":"t","platform":"android"}"#, .driver),
+        (.delete, "/api/admin/people/driver/42", "", .admin),
     ]
 
     @Test(arguments: repeatable)
     func isTakenForWhateverAdminsAndDriversSend(method: HTTPRequest.Method, path: String, body: String, role: Role) {
         let repetition = FleetCall(method, path, body, as: role).with(.idempotencyKey, "k").command?.repetition
         #expect(repetition?.key == "k" && repetition?.digest.count == 32)
+    }
+
+    @Test func isNothingToWhomeverTakesAPhoneAway() {
+        for (path, field) in [("/api/auth/fcm-token", "fcmToken"), ("/app-register-device", "deviceToken")] {
+            for call in [
+                FleetCall(.delete, path, #"{"\#(field)":"t"}"#, as: .driver),
+                FleetCall(.delete, path, as: .driver).asking(field, "t"),
+            ] {
+                let command = call.with(.idempotencyKey, "k").command
+                #expect(command != nil && command?.repetition == nil)
+            }
+        }
     }
 
     // MARK: The same request

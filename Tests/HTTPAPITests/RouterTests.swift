@@ -38,7 +38,7 @@ import Testing
             case .terminate(let userID, let app): .terminate(userID, app: app)
             case .readiness: .readiness
             case .metrics: .metrics
-            case .command, .enquire, .authorize, .needsKeys, .stats: .fleet
+            case .command, .enquire, .authorize, .needsKeys, .stats, .pushReport: .fleet
             }
         }
     }

@@ -37,3 +37,35 @@ import Testing
         #expect(MetricFamily.text([histogram, gauge]) == MetricFamily.text([histogram]) + MetricFamily.text([gauge]))
     }
 }
+
+/// Observing, and histograms that differ in their labels.
+@Suite struct LabelledHistogramTests {
+    @Test func countsWhatIsAtMostTheBound() {
+        var histogram = Histogram(bounds: [0.5, 2])
+        for value in [0.5, 0.50001, 2, 2.1, 0] { histogram.observe(value) }
+        #expect(histogram.cumulative.map(\.count) == [2, 4])
+        #expect(histogram.count == 5)
+        #expect(abs(histogram.sum - 5.10001) < 1e-9)
+    }
+
+    @Test func labelsStandBeforeTheBound() {
+        var histogram = Histogram(bounds: [1])
+        histogram.observe(0.5)
+        let text = MetricFamily.text([
+            MetricFamily("m", help: "h", histograms: [([("p", "a")], histogram), ([("p", "b")], Histogram(bounds: []))])
+        ])
+        #expect(
+            text == """
+                # HELP m h
+                # TYPE m histogram
+                m_bucket{p="a",le="1.0"} 1
+                m_bucket{p="a",le="+Inf"} 1
+                m_sum{p="a"} 0.5
+                m_count{p="a"} 1
+                m_bucket{p="b",le="+Inf"} 0
+                m_sum{p="b"} 0.0
+                m_count{p="b"} 0
+
+                """)
+    }
+}

@@ -52,7 +52,7 @@ struct Breakage: Sendable, CustomTestStringConvertible {
         self.fault = fault
     }
 
-    static let all = inMailboxes + atTheHub + atTheSockets + ofMembers + ofUsers + ofAnswers + ofRights
+    static let all = inMailboxes + atTheHub + atTheSockets + ofMembers + ofUsers + ofAnswers + ofRights + ofNotices
 
     // MARK: Mailboxes
 

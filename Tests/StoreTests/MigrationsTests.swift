@@ -10,8 +10,8 @@ import Testing
     }
 
     private static let tables = [
-        "audit", "channel_sequences", "idempotency", "notification_steps", "notifications", "orders", "routes",
-        "schema_migrations",
+        "audit", "channel_sequences", "device_bookings", "devices", "erasures", "idempotency", "notification_steps",
+        "notifications", "orders", "preferences", "push_audiences", "push_jobs", "routes", "schema_migrations",
     ]
 
     private func tables(_ database: Database) throws -> [String] {
@@ -21,7 +21,7 @@ import Testing
     @Test func beginsWithNothing() throws {
         let database = try open()
         #expect(try tables(database) == Self.tables)
-        #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)"])
+        #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)", "2|\(noon)"])
     }
 
     @Test func beginsWithAnEmptyFile() throws {
@@ -37,28 +37,28 @@ import Testing
         }
         for _ in 0..<2 {
             let database = try open()
-            #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)"])
+            #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)", "2|\(noon)"])
             #expect(try database.dump("SELECT code FROM orders") == ["A"])
         }
     }
 
     @Test func takesOnlyTheMissingSteps() throws {
         _ = try open()
-        let second = Migration(
-            version: 2, statements: ["ALTER TABLE orders ADD COLUMN colour TEXT", "CREATE TABLE more (id TEXT)"])
-        let database = try open(Migrations(Schema.migrations + [second]))
-        #expect(try database.dump("SELECT version FROM schema_migrations ORDER BY version") == ["1", "2"])
+        let third = Migration(
+            version: 3, statements: ["ALTER TABLE orders ADD COLUMN colour TEXT", "CREATE TABLE more (id TEXT)"])
+        let database = try open(Migrations(Schema.migrations + [third]))
+        #expect(try database.dump("SELECT version FROM schema_migrations ORDER BY version") == ["1", "2", "3"])
         #expect(try tables(database) == (Self.tables + ["more"]).sorted())
     }
 
     @Test func takesAStepWholeOrNotAtAll() throws {
         _ = try open()
-        let bad = Migration(version: 2, statements: ["CREATE TABLE more (id TEXT)", "CREATE TABLE more (id TEXT)"])
+        let bad = Migration(version: 3, statements: ["CREATE TABLE more (id TEXT)", "CREATE TABLE more (id TEXT)"])
         let error = #expect(throws: StoreError.self) { try open(Migrations(Schema.migrations + [bad])) }
         #expect(error?.description.contains("table more already exists") == true)
         let database = try open()
         #expect(try tables(database) == Self.tables)
-        #expect(try database.dump("SELECT version FROM schema_migrations") == ["1"])
+        #expect(try database.dump("SELECT version FROM schema_migrations ORDER BY version") == ["1", "2"])
     }
 
     @Test func refusesWhatANewerOneWroteAndLeavesItAlone() throws {
@@ -69,13 +69,13 @@ import Testing
         }
         let before = room.bytes()
         let error = #expect(throws: StoreError.self) { try open() }
-        #expect(error == .newer(path: room.path, schema: 7, known: 1))
+        #expect(error == .newer(path: room.path, schema: 7, known: 2))
         #expect(
             error?.description
-                == "\(room.path) was written by a newer Fleetwire (schema 7, this one knows 1): "
+                == "\(room.path) was written by a newer Fleetwire (schema 7, this one knows 2): "
                 + "run that version, or set store.path to another file")
         #expect(room.bytes() == before)
-        #expect(throws: StoreError.newer(path: room.path, schema: 7, known: 1)) { try Database.open(readingFrom: room.path) }
+        #expect(throws: StoreError.newer(path: room.path, schema: 7, known: 2)) { try Database.open(readingFrom: room.path) }
     }
 
     @Test func refusesAnotherProgramsDatabaseAndLeavesItAlone() throws {
@@ -88,7 +88,7 @@ import Testing
 
     @Test func readsOnlyWhatIsUpToDate() throws {
         room.write([])
-        #expect(throws: StoreError.older(path: room.path, schema: 0, known: 1)) { try Database.open(readingFrom: room.path) }
+        #expect(throws: StoreError.older(path: room.path, schema: 0, known: 2)) { try Database.open(readingFrom: room.path) }
     }
 
     /// What PostgreSQL would not take, or would take to mean something else.

@@ -8,6 +8,10 @@ final class Scene: Sendable {
     let room: Storeroom
     let settled = WorkQueue<Settled>(capacity: 1_000_000)
     let batches = Lock<[Int]>([])
+    let supplies = WorkQueue<PushSupply>(capacity: 1_000_000)
+    let refused = Lock<[PushReport]>([])
+    let woken = WorkQueue<Set<PushLane>>(capacity: 1_000_000)
+    let removed = Lock<[RemovedDevice]>([])
     let events = Lock<[StoreEvent]>([])
     let time = Lock<Int64>(noon)
     /// Runs on the writer's thread before each answer is noted.
@@ -16,13 +20,15 @@ final class Scene: Sendable {
     init(
         _ room: Storeroom = Storeroom(), queueMax: Int = 100_000, batchMax: Int = 256,
         opened: @escaping @Sendable (Ledger) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
-        settling: @escaping @Sendable ([Settled]) -> Void = { _ in }
+        settling: @escaping @Sendable ([Settled]) -> Void = { _ in },
+        changing change: (inout StoreWriter.Settings) -> Void = { _ in }
     ) throws(StoreError) {
         self.room = room
-        var settings = StoreWriter.Settings(path: room.path)
+        var settings = StoreWriter.Settings(path: room.path, keys: testKeys("k1"))
         settings.durability = .normal
         settings.queueMax = queueMax
         settings.batchMax = batchMax
+        change(&settings)
         writer = try StoreWriter(
             settings,
             StoreWriter.Surroundings(
@@ -33,6 +39,10 @@ final class Scene: Sendable {
                     batches.withLock { $0.append(batch.count) }
                     for one in batch { _ = settled.post(one) }
                 },
+                supplied: { [supplies] supply in _ = supplies.post(supply) },
+                reportRefused: { [refused] report in refused.withLock { $0.append(report) } },
+                queued: { [woken] lanes in _ = woken.post(lanes) },
+                removed: { [removed] devices in removed.withLock { $0 += devices } },
                 report: { [events] event in events.withLock { $0.append(event) } }))
     }
 
@@ -42,16 +52,26 @@ final class Scene: Sendable {
         writer.post(Errand(command, sender: ReplyAddress(loop: 1, exchange: exchange)))
     }
 
+    @discardableResult func post(_ report: PushReport) -> Bool { writer.post(report) }
+
+    func use(_ rules: NotificationRules) { writer.use(rules) }
+
     func stop() { writer.stop() }
 
     /// The next answers; fewer when they do not come in ten seconds.
-    func answers(_ count: Int) -> [Settled] {
-        var answers: [Settled] = []
-        var batch: [Settled] = []
-        while answers.count < count, settled.take(into: &batch, most: count - answers.count, waiting: 10_000) == .items {
-            answers += batch
-        }
-        return answers
+    func answers(_ count: Int) -> [Settled] { Self.take(count, from: settled) }
+
+    /// The next supplies; fewer when they do not come in ten seconds.
+    func supplies(_ count: Int) -> [PushSupply] { Self.take(count, from: supplies) }
+
+    /// The next lanes that were woken on their own account.
+    func woken(_ count: Int) -> [Set<PushLane>] { Self.take(count, from: woken) }
+
+    private static func take<Item>(_ count: Int, from queue: WorkQueue<Item>) -> [Item] {
+        var all: [Item] = []
+        var some: [Item] = []
+        while all.count < count, queue.take(into: &some, most: count - all.count, waiting: 10_000) == .items { all += some }
+        return all
     }
 
     /// Posts a command and waits for its outcome.

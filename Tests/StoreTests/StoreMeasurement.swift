@@ -13,7 +13,7 @@ import Threads
     @Test(arguments: Durability.allCases) func actionsPerSecond(_ durability: Durability) throws {
         for name in ["five notifications", "assign"] {
             let room = Storeroom()
-            var settings = StoreWriter.Settings(path: room.path)
+            var settings = StoreWriter.Settings(path: room.path, keys: testKeys("k1"))
             settings.durability = durability
             settings.queueMax = Self.count
             let settled = WorkQueue<Int>(capacity: Self.count)

@@ -1,7 +1,9 @@
 import FleetRules
 import Glibc
-import Store
+import Signing
 import Threads
+
+@testable import Store
 
 /// A directory of its own for a store, gone with the test.
 final class Storeroom: Sendable {
@@ -21,8 +23,10 @@ final class Storeroom: Sendable {
         rmdir(directory)
     }
 
-    func ledger(at now: Int64 = noon) throws -> Ledger {
-        try Ledger(Database.open(path: path, durability: .normal, now: now), ids: ULIDSource(), rules: NotificationRules())
+    func ledger(at now: Int64 = noon, _ change: (inout StoreWriter.Settings) -> Void = { _ in }) throws -> Ledger {
+        var settings = StoreWriter.Settings(path: path, keys: testKeys("k1"))
+        change(&settings)
+        return try Ledger(Database.open(path: path, durability: .normal, now: now), settings)
     }
 
     /// Puts `bytes` where the store is looked for.
@@ -44,6 +48,16 @@ final class Storeroom: Sendable {
 /// A moment: 2026-11-21T12:00:00Z.
 let noon: Int64 = 1_795_262_400_000
 let day: Int64 = 86_400_000
+
+/// Keys with these ids, each always the same.
+func testKeys(_ ids: String...) -> DeviceKeys {
+    let keys = ids.map { id in
+        let secret = (0..<32).map { UInt8(truncatingIfNeeded: $0 &+ id.utf8.reduce(7) { $0 &* 31 &+ Int($1) }) }
+        guard let key = SealingKey(secret) else { preconditionFailure("32 bytes are a key") }
+        return (id: id, key: key)
+    }
+    return DeviceKeys(keys)
+}
 
 let admin = Identity(role: .admin, id: "1")
 

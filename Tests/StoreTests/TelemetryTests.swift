@@ -18,7 +18,9 @@ import Testing
         _ = try ledger.settle(telemetry("unknown", by: driver("42")), at: noon + 8)
         let told = #"2026-11-21T11:59:59Z|{"type":"new_job","entityId":"B-1","metadata":{"title":"New job"}}"#
         #expect(
-            try ledger.database.dump("SELECT * FROM notification_steps ORDER BY at").map { $0.replacing(id, with: "ID") } == [
+            try ledger.database.dump(
+                "SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps ORDER BY at"
+            ).map { $0.replacing(id, with: "ID") } == [
                 "ID|received|driver:42|\(noon)|\(told)", "ID|action_accept|driver:42|\(noon + 6)|\(told)",
                 "ID|received|driver:43|\(noon + 7)|\(told)", "unknown|received|driver:42|\(noon + 8)|\(told)",
             ])
@@ -41,5 +43,20 @@ import Testing
         #expect(
             try ledger.database.dump("SELECT channel, read_at FROM notifications WHERE read_at IS NOT NULL ORDER BY id")
                 == ["driver-42|\(noon + 1)", "driver-42|\(noon + 4)", "driver-42|\(noon + 4)"])
+    }
+
+    /// A phone may speak of what nobody knows, but not fill the disk with it.
+    @Test func keepsOnlySoMuchAboutWhatIsNotInTheLog() throws {
+        let ledger = try room.ledger()
+        let id = try ledger.settle(assign("A", to: "42")).notifications[0].id
+        try ledger.transaction { () throws(SQLiteError) in
+            for number in 0..<1_005 {
+                #expect(try ledger.perform(telemetry("N\(number)", by: driver("42")), now: noon).status == 200)
+            }
+        }
+        #expect(try ledger.count("notification_steps") == 1_000 && ledger.straysRefused == 5)
+        _ = try ledger.settle(telemetry(id, by: driver("42")))
+        _ = try ledger.settle(telemetry("N2000", by: driver("43")))
+        #expect(try ledger.count("notification_steps") == 1_002 && ledger.straysRefused == 5)
     }
 }

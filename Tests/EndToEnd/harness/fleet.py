@@ -57,7 +57,7 @@ def error_of(path: str, answer: Answer) -> str:
     if path.startswith("/api/auth/"):
         assert body.keys() == {"message", "data", "error"} and body["data"] is None and body["error"], body
         return json.dumps(body["error"])
-    if path.startswith(("/api/admin/", "/api/driver/", "/app-")):
+    if path.startswith(("/api/admin/", "/api/driver/", "/api/customer/", "/app-")):
         assert body.keys() == {"success", "error"} and body["success"] is False, body
     else:
         assert body.keys() == {"error"}, body
@@ -98,7 +98,7 @@ class Caller(Api):
         answer = self.ask(method, path, body, **more)
         assert answer.status == 200, (method, path, answer)
         said = answer.json()
-        if path.startswith(("/api/admin/", "/api/driver/")):
+        if path.startswith(("/api/admin/", "/api/driver/", "/api/customer/")):
             assert said["success"] is True, said
         return said
 

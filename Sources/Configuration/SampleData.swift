@@ -1,0 +1,99 @@
+/// What an event's data might be, by the event's name or the notification's type, as existing apps know it.
+///
+/// Checklist: a field that an event gains belongs here too, or its use in a text is called a mistake.
+struct SampleData {
+    private let values: [String: String]
+    /// True: whoever sends it decides what is in it.
+    private let isOpen: Bool
+
+    /// Only what reaches drivers and customers counts: phones get nothing of what dispatchers hear.
+    init(of name: String) {
+        let data = Self.event(name)
+        isOpen = data == nil
+        var values = data ?? Self.announced(name)
+        values["notificationId"] = "01KAMF3Z8S5Q0W7R2T4Y6V8X9B"
+        values["correlationId"] = "8c1d7e52"
+        self.values = values
+    }
+
+    /// Nil for a field that is never there. What a sender may choose has its name for a value.
+    func value(of field: String) -> String? {
+        values[field] ?? (isOpen ? "[\(field)]" : nil)
+    }
+
+    // MARK: Events of the fleet
+
+    private static func event(_ name: String) -> [String: String]? {
+        switch name {
+        case "job-assigned":
+            job(customer.merging(["scheduledAt": time, "totalGBP": "42.5"]) { $1 }, "New job assigned to you")
+        case "job-removed": job(["reason": reason, "removedAt": time], "You have been removed from this job")
+        case "job-cancelled": job(["reason": reason], "Your assigned job has been cancelled")
+        case "job-removed-from-list": job([:], "This job has been removed from your active jobs")
+        case "job-available-again": job(customer.merging(["availableAt": time]) { $1 }, "This job is now available again")
+        case "job-accepted": job(["driverName": driver, "step": "accepted", "timestamp": time])
+        case "job-progress": job(["driverName": driver, "step": "en_route", "timestamp": time])
+        case "order-removed":
+            ["orderRef": reference, "reason": reason, "message": "Order has been removed from your schedule by admin"]
+        case "schedule-updated":
+            ["type": "order_removed", "orderRef": reference, "routeId": "r-7", "timestamp": time]
+        case "driver-removed": ["reason": reason, "removedAt": time, "message": "Your driver has been changed"]
+        case "driver-arrival": arrival
+        case "tracking-stopped":
+            ["reason": "booking_cancelled", "message": "Tracking stopped due to booking cancellation"]
+        default: routeEvent(name)
+        }
+    }
+
+    private static func routeEvent(_ name: String) -> [String: String]? {
+        switch name {
+        case "route-assigned": route(["bookingsCount": "5", "dropsCount": "9"], "New route assigned to you")
+        case "route-unassigned":
+            route(["bookingsCount": "5", "dropsCount": "9", "earningsAdjustment": "-12.5"], "Route unassigned by admin")
+        case "route-cancelled":
+            route(["reason": reason, "bookingsCount": "5", "cancelledAt": time], "Route has been cancelled by admin")
+        case "drop-removed": route(["dropId": "d-3", "reason": reason], "A drop has been removed from your route")
+        default: nil
+        }
+    }
+
+    // MARK: Types that admins send
+
+    /// What senders put in by habit; they may word a message themselves.
+    private static func announced(_ type: String) -> [String: String] {
+        let usual: [String: String] =
+            switch type {
+            case "NEW_BATCH_AVAILABLE", "BATCH_REASSIGNED":
+                ["batchId": "b-17", "batchNumber": "17", "zone": "Harbour", "orderCount": "6"]
+            case "DRIVER_APPROVED": ["action": "navigate_home"]
+            case "DRIVER_REJECTED": ["action": "navigate_rejection", "reason": reason]
+            case "ORDER_CANCELLED": ["orderId": "A-1042", "batchId": "b-17"]
+            case "driver_arrival": arrival
+            default: [:]
+            }
+        return usual.merging(["message": "The sender's own words"]) { $1 }
+    }
+
+    // MARK: What many have in common
+
+    private static let reference = "BK-1042"
+    private static let reason = "Customer request"
+    private static let driver = "Ada"
+    private static let time = "2026-11-22T09:30:00.000Z"
+    private static let customer = [
+        "customerName": "Jo Smith", "pickupAddress": "12 Quay Street", "dropoffAddress": "9 Mill Lane",
+    ]
+    private static let arrival = [
+        "reference": reference, "driver_id": "42", "driverName": driver, "timestamp": "2026-11-22T09:30:00Z",
+    ]
+
+    private static func job(_ rest: [String: String], _ message: String? = nil) -> [String: String] {
+        var fields = rest.merging(["bookingId": "A-1042", "bookingReference": reference]) { $1 }
+        fields["message"] = message
+        return fields
+    }
+
+    private static func route(_ rest: [String: String], _ message: String) -> [String: String] {
+        rest.merging(["routeId": "r-7", "routeNumber": "R7", "message": message]) { $1 }
+    }
+}

@@ -1,0 +1,58 @@
+import FleetRules
+import Push
+import PusherProtocol
+import Timestamps
+
+/// `GET /api/ops/push`: how the lanes are doing. It names nobody.
+struct LaneReport {
+    let json: [UInt8]
+
+    init(_ statuses: [(lane: PushLane, status: LaneStatus?)]) {
+        var json = JSONWriter(capacity: 1_024)
+        json.raw(#"{"lanes":["#)
+        for (index, entry) in statuses.enumerated() {
+            if index > 0 { json.raw(",") }
+            json.lane(entry.lane, entry.status)
+        }
+        json.raw("]}")
+        self.json = json.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func lane(_ lane: PushLane, _ status: LaneStatus?) {
+        raw(#"{"lane":"#)
+        string(lane.rawValue)
+        raw(#","provider":"#)
+        string(lane.provider.rawValue)
+        raw(#","state":"#)
+        string(status?.state.rawValue ?? "disabled")
+        if let status {
+            raw(#","since":"#)
+            time(status.since)
+            raw(#","inFlight":"#)
+            integer(status.inFlight)
+            raw(#","depth":"#)
+            integer(status.depth)
+            raw(#","oldestAt":"#)
+            time(status.oldestAt)
+            raw(#","lastAcceptedAt":"#)
+            time(status.lastAcceptedAt)
+            raw(#","lastError":"#)
+            if let failure = status.lastError {
+                raw(#"{"reason":"#)
+                string(failure.text)
+                raw(#","at":"#)
+                time(failure.at)
+                raw("}")
+            } else {
+                raw("null")
+            }
+        }
+        raw("}")
+    }
+
+    private mutating func time(_ milliseconds: Int64?) {
+        if let milliseconds { string(Timestamp.iso8601(milliseconds: milliseconds)) } else { raw("null") }
+    }
+}

@@ -1,0 +1,62 @@
+import FleetRules
+import Observability
+import Threads
+
+/// What became of pushes, by provider. Written by the lanes and the store's thread, read by anybody.
+final class PushCounters: Sendable {
+    /// As the metric's label has them.
+    enum Outcome: String, CaseIterable { case accepted, rejected, retried, expired, cancelled }
+
+    private struct Counts {
+        var outcomes: [PushProvider: [Outcome: Int]] = [:]
+        var seconds: [PushProvider: Histogram] = [:]
+        var removals: [String: Int] = [:]
+        var renewals: [String: Int] = [:]
+    }
+
+    private static let bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    private let counts = Lock(Counts())
+
+    func count(_ outcome: Outcome, _ provider: PushProvider, _ amount: Int = 1) {
+        counts.withLock { $0.outcomes[provider, default: [:]][outcome, default: 0] += amount }
+    }
+
+    /// How long a provider took to answer.
+    func observe(seconds: Double, _ provider: PushProvider) {
+        counts.withLock { $0.seconds[provider, default: Histogram(bounds: Self.bounds)].observe(seconds) }
+    }
+
+    /// A device is gone, in the provider's words or ours.
+    func countRemoval(_ reason: String) { counts.withLock { $0.removals[reason, default: 0] += 1 } }
+
+    /// A new credential: `apns_jwt`, `fcm_oauth`.
+    func countRenewal(_ kind: String) { counts.withLock { $0.renewals[kind, default: 0] += 1 } }
+
+    func families(prefix: String) -> [MetricFamily] {
+        let counts = counts.withLock { $0 }
+        return [
+            MetricFamily(
+                "\(prefix)_push_total", .counter, help: "Pushes, by provider and what became of them.",
+                samples: PushProvider.allCases.flatMap { provider in
+                    Outcome.allCases.map { outcome in
+                        (
+                            [("provider", provider.rawValue), ("outcome", outcome.rawValue)],
+                            String(counts.outcomes[provider]?[outcome] ?? 0)
+                        )
+                    }
+                }),
+            MetricFamily(
+                "\(prefix)_push_seconds", help: "How long providers took to answer.",
+                histograms: PushProvider.allCases.map {
+                    ([("provider", $0.rawValue)], counts.seconds[$0] ?? Histogram(bounds: Self.bounds))
+                }),
+            MetricFamily(
+                "\(prefix)_push_token_removals_total", .counter, help: "Devices removed, by reason.",
+                samples: counts.removals.sorted { $0.key < $1.key }.map { ([("reason", $0.key)], String($0.value)) }),
+            MetricFamily(
+                "\(prefix)_push_credential_renewals_total", .counter, help: "New credentials for providers, by kind.",
+                samples: counts.renewals.sorted { $0.key < $1.key }.map { ([("kind", $0.key)], String($0.value)) }),
+        ]
+    }
+}

@@ -1,0 +1,91 @@
+import Configuration
+import FleetRules
+import HTTPClient
+import Push
+import Signing
+
+/// Why what proves to a provider who we are cannot be used.
+struct CredentialProblem: Error {
+    /// The key of the configuration: `push.apns.key_file`.
+    let key: String
+    let problem: String
+}
+
+extension Settings {
+    /// How the provider of a lane is reached; nil when it is not enabled, or not usable (see ``keyProblem``).
+    package func pushProvider(of lane: PushLane) -> ProviderSettings? {
+        (try? push.providers())?.first { $0.lane == lane }?.settings
+    }
+}
+
+extension Settings.Push {
+    /// The lanes that are enabled, and how their providers are reached.
+    func providers() throws(CredentialProblem) -> [(lane: PushLane, settings: ProviderSettings)] {
+        var providers: [(PushLane, ProviderSettings)] = []
+        if apns.enabled {
+            let token = APNsToken(teamID: apns.teamID, keyID: apns.keyID, key: try apns.privateKey())
+            let hosts = [(PushLane.apns, apns.host, apns.port), (.apnsSandbox, apns.sandboxHost, apns.sandboxPort)]
+            for (lane, host, port) in hosts {
+                let address = APNsAddress(host: host, port: port, topic: apns.topic)
+                providers.append((lane, .apns(APNsSettings(address: address, token: token, caFile: apns.caFile))))
+            }
+        }
+        if fcm.enabled {
+            let settings = FCMSettings(baseURL: fcm.baseURL, account: try fcm.account(), caFile: fcm.caFile)
+            providers.append((.fcm, .fcm(settings)))
+        }
+        return providers
+    }
+}
+
+extension Settings.APNs {
+    fileprivate func privateKey() throws(CredentialProblem) -> PrivateKey {
+        let key: PrivateKey
+        do throws(PrivateKeyError) {
+            key = try PrivateKey(pem: self.key)
+        } catch {
+            throw CredentialProblem(key: "push.apns.key_file", problem: "\(error)")
+        }
+        guard key.kind == .p256 else {
+            throw CredentialProblem(key: "push.apns.key_file", problem: "expected a key of the curve P-256, as Apple gives them")
+        }
+        return key
+    }
+}
+
+extension Settings.FCM {
+    fileprivate func account() throws(CredentialProblem) -> ServiceAccount {
+        do throws(ServiceAccountError) {
+            return try ServiceAccount(json: serviceAccount)
+        } catch {
+            throw CredentialProblem(key: "push.fcm.service_account_file", problem: "\(error)")
+        }
+    }
+}
+
+extension NotificationRules {
+    /// What the catalogue decides before anything is pushed.
+    init(_ settings: Settings) { self.init(settings, settings.notifications) }
+
+    /// The same of another catalogue.
+    init(_ settings: Settings, _ catalogue: Settings.Catalogue) {
+        let rules = catalogue.names.compactMap { name in
+            catalogue.entry(for: name).map { (name, Rule($0, mode: settings.push.mode)) }
+        }
+        self.init(
+            rules: Dictionary(uniqueKeysWithValues: rules),
+            eventBytesMax: settings.apps[settings.fleetAppIndex].limits.eventBytes)
+    }
+}
+
+extension NotificationRules.Rule {
+    fileprivate init(_ entry: Settings.Catalogue.Entry, mode: Settings.Catalogue.Entry.Push) {
+        let push: Push =
+            switch entry.push {
+            case .off: .never
+            case .mirror, .fallback: .broadcast
+            case nil: mode == .off ? .never : .personal
+            }
+        self.init(lifetimeSeconds: entry.lifetimeSeconds, collapsesByJob: entry.collapse == .order, push: push)
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+
+/// The address of whoever a connection is about to be made to.
+///
+/// A URL that a stranger chose must not lead into the network that we stand in, and only the address tells where it leads:
+/// a name may mean anything, and tomorrow something else.
+struct PeerAddress: Equatable, CustomStringConvertible {
+    /// 4 of IPv4, 16 of IPv6, the first part first.
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        precondition(bytes.count == 4 || bytes.count == 16, "an address has 4 or 16 bytes")
+        self.bytes = bytes
+    }
+
+    /// Nil for what is no numeric address.
+    init?(text: UnsafePointer<CChar>) {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, text, &bytes) == 1 {
+            self.init(Array(bytes.prefix(4)))
+        } else if inet_pton(AF_INET6, text, &bytes) == 1 {
+            self.init(bytes)
+        } else {
+            return nil
+        }
+    }
+
+    /// Nil for a socket address of another family, or one cut short.
+    init?(socketAddress: UnsafeRawBufferPointer) {
+        guard socketAddress.count >= MemoryLayout<sa_family_t>.size else { return nil }
+        let address: Range<Int>
+        switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {
+        case AF_INET: address = 4..<8  // after the family and the port
+        case AF_INET6: address = 8..<24  // after the flow label, too
+        default: return nil
+        }
+        guard socketAddress.count >= address.upperBound else { return nil }
+        self.init(Array(socketAddress[address]))
+    }
+
+    /// Whether anybody on the internet might be meant: not ourselves, no private or link-local network, no multicast, and
+    /// nothing reserved (RFC 6890 and the registries it began). An IPv4 address inside one of IPv6 is judged as itself.
+    var isPublic: Bool {
+        guard bytes.count == 16 else { return Self.reservedIPv4.allSatisfy { !$0.contains(bytes) } }
+        if let inner = Self.carriersOfIPv4.first(where: { $0.contains(bytes) }) {
+            return PeerAddress(Array(bytes[inner.bytes.count..<inner.bytes.count + 4])).isPublic
+        }
+        return Self.reservedIPv6.allSatisfy { !$0.contains(bytes) }
+    }
+
+    var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count))
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+extension PeerAddress {
+    /// The addresses that begin with the same bits.
+    private struct Block {
+        /// As many as hold all the bits.
+        let bytes: [UInt8]
+        let bits: Int
+
+        init(_ bytes: [UInt8], _ bits: Int) {
+            self.bytes = bytes
+            self.bits = bits
+        }
+
+        func contains(_ address: [UInt8]) -> Bool {
+            let (whole, rest) = (bits / 8, bits % 8)
+            guard address.prefix(whole).elementsEqual(bytes.prefix(whole)) else { return false }
+            return rest == 0 || (address[whole] ^ bytes[whole]) >> (8 - rest) == 0
+        }
+    }
+
+    private static let reservedIPv4 = [
+        Block([0], 8),  // this network; 0.0.0.0 is this machine
+        Block([10], 8), Block([172, 16], 12), Block([192, 168], 16),  // private
+        Block([100, 64], 10),  // a carrier's own
+        Block([127], 8),  // this machine
+        Block([169, 254], 16),  // this link, and clouds' metadata
+        Block([192, 0, 0], 24),  // protocols' own
+        Block([198, 18], 15),  // measurements of networks
+        Block([224], 4), Block([240], 4),  // multicast; reserved, and broadcast
+    ]
+
+    private static let reservedIPv6 = [
+        Block([UInt8](repeating: 0, count: 12), 96),  // :: and ::1, and a form of IPv4 that was given up
+        Block([0x00, 0x64, 0xFF, 0x9B, 0x00, 0x01], 48),  // translation to IPv4 within a network
+        Block([0x20, 0x01, 0x00, 0x00], 32), Block([0x20, 0x02], 16),  // Teredo and 6to4, tunnels to any IPv4 address
+        Block([0xFC], 7),  // private
+        Block([0xFE, 0x80], 10), Block([0xFE, 0xC0], 10),  // this link; this site, as it was once
+        Block([0xFF], 8),  // multicast
+    ]
+
+    /// After whose bytes an IPv4 address follows.
+    private static let carriersOfIPv4 = [
+        Block([UInt8](repeating: 0, count: 10) + [0xFF, 0xFF], 96),  // ::ffff:0:0
+        Block([0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], 96),  // 64:ff9b::, translation
+    ]
+}

@@ -1,0 +1,113 @@
+import FleetRules
+import Threads
+
+/// What a courier's thread does, and owns.
+struct CourierLoop {
+    /// Milliseconds that it sleeps at most: clocks may be set.
+    private static let sleepMax: Int64 = 5_000
+    /// Milliseconds that the store has to take the last report, when the time to stop is over.
+    private static let farewell: Int64 = 1_000
+
+    private let surroundings: PushCourier.Surroundings
+    private let desk: PushCourier.Desk
+    private let link: ProviderLink
+    private var lane: Lane
+    private var texts: PushTexts
+    private var dice = SystemRandomNumberGenerator()
+    /// By the clock that nobody sets, in milliseconds: when connections are cut, and when nothing is waited for any more.
+    private var (cutAt, endAt) = (Int64.max, Int64.max)
+    private var isFinished = false
+
+    init(
+        _ lane: PushLane, _ link: ProviderLink, _ rules: LaneRules, _ texts: PushTexts,
+        _ surroundings: PushCourier.Surroundings, _ desk: PushCourier.Desk
+    ) {
+        self.surroundings = surroundings
+        self.desk = desk
+        self.link = link
+        self.texts = texts
+        self.lane = Lane(lane, rules, hasCredential: link.hasCredential, at: surroundings.now())
+        // From now on letters are answered at once. Those left before are found in the first turn.
+        desk.waker.withLock { $0 = link.waker }
+    }
+
+    /// Serves until it is told to stop, and all is settled or the time is over.
+    mutating func run() {
+        while !isFinished, Self.milliseconds() < endAt {
+            let now = surroundings.now()
+            readLetters(now)
+            hear(link.turn(at: now, using: &dice), now)
+            if Self.milliseconds() >= cutAt {
+                cutAt = .max
+                hear(link.retire(at: now, using: &dice), now)
+            }
+            let hasMore = act(now)
+            desk.status.withLock { $0 = lane.status }
+            if !hasMore, !isFinished { link.wait(milliseconds: Int(sleep(now))) }
+        }
+    }
+
+    private mutating func readLetters(_ now: Int64) {
+        let letters = desk.letters.withLock { letters in
+            defer { letters = PushCourier.Letters() }
+            return letters
+        }
+        if let texts = letters.texts { self.texts = texts }
+        if !letters.withdrawn.isEmpty { hear(link.withdraw(letters.withdrawn), now) }
+        if let supply = letters.supply { lane.hear(.supplied(supply), at: now, using: &dice) }
+        if letters.isRefused { lane.hear(.refused, at: now, using: &dice) }
+        if letters.isWoken { lane.hear(.wake, at: now, using: &dice) }
+        if let end = letters.stop, end + Self.farewell < endAt {
+            lane.hear(.stop, at: now, using: &dice)
+            cutAt = end
+            endAt = end + Self.farewell
+        }
+    }
+
+    private mutating func hear(_ happenings: [ProviderLink.Happening], _ now: Int64) {
+        for happening in happenings {
+            switch happening {
+            case .ended(let ending): lane.hear(.ended(ending), at: now, using: &dice)
+            case .withdrawn(let number): lane.hear(.withdrawn(number), at: now, using: &dice)
+            case .credential(let news): lane.hear(.credential(news), at: now, using: &dice)
+            case .renewed(let kind): surroundings.event(.credentialRenewed(kind))
+            }
+        }
+    }
+
+    /// Does what the lane wants done; true when that has made something happen that it should hear of at once.
+    private mutating func act(_ now: Int64) -> Bool {
+        var hasMore = false
+        let effects = lane.act(at: now, using: &dice) { [texts, surroundings] job in
+            PushDecision(
+                on: job, texts: texts, now: now, minuteOfDay: LocalTime.minuteOfDay, isConnected: surroundings.isConnected)
+        }
+        for effect in effects {
+            switch effect {
+            case .retireConnections:
+                hear(link.retire(at: now, using: &dice), now)
+                hasMore = true
+            case .send(let job, let message): link.send(job, message, at: now)
+            case .getCredential(let generation):
+                hear(link.renew(after: generation, at: now, using: &dice), now)
+                hasMore = true
+            case .report(let report):
+                if !surroundings.report(report) { lane.hear(.refused, at: now, using: &dice) }
+            case .say(let event): surroundings.event(event)
+            case .finished: isFinished = true
+            }
+        }
+        return hasMore
+    }
+
+    /// Milliseconds until there is something to do, if nobody has anything to say.
+    private func sleep(_ now: Int64) -> Int64 {
+        let turn = min(lane.nextTurn(at: now), link.nextTurn(at: now))
+        let end = min(cutAt, endAt)
+        let untilEnd = end == .max ? Self.sleepMax : end - Self.milliseconds()
+        let untilTurn = turn <= now ? 0 : min(turn - now, Self.sleepMax)
+        return max(0, min(untilTurn, untilEnd))
+    }
+
+    private static func milliseconds() -> Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
+}

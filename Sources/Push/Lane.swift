@@ -1,0 +1,264 @@
+import FleetRules
+import HTTPClient
+
+/// What stands between the store's queue and one provider: which jobs are in hand, what is in flight, and what becomes of it.
+///
+/// It performs nothing: a turn takes in what has happened (``hear(_:at:using:)``) and then says what is to be done
+/// (``act(at:using:deciding:)``). Jobs come only as there is room to send them, and go back as soon as there is none: the
+/// store may cancel what it has, but not what a lane holds. So there is one list of what waits, and it is the store's.
+///
+/// Every job that the store hands over is reported once. What has to be sent again at once is reported as unsent, too: the
+/// store's answer to that very report brings it back, if nobody has cancelled it meanwhile.
+package struct Lane {
+    /// What has happened.
+    package enum Input: Sendable {
+        /// The store may have jobs.
+        case wake
+        /// The store's answer to the report under way.
+        case supplied(PushSupply)
+        /// The store could not take the report under way.
+        case refused
+        case ended(Ending)
+        /// A request was taken back before it was on the wire: whom it was for has another phone now.
+        case withdrawn(Int64)
+        case credential(CredentialNews)
+        /// Nothing new is to be sent.
+        case stop
+    }
+
+    /// How a request ended.
+    package struct Ending: Sendable {
+        /// The job's.
+        package let number: Int64
+        package let result: Result<Verdict, HTTPFailure>
+        /// From its start.
+        package let seconds: Double
+        /// The generation of the credential that it went with.
+        package let credential: Int
+
+        package init(number: Int64, result: Result<Verdict, HTTPFailure>, seconds: Double, credential: Int) {
+            self.number = number
+            self.result = result
+            self.seconds = seconds
+            self.credential = credential
+        }
+    }
+
+    /// What has become of the credential.
+    package enum CredentialNews: Equatable, Sendable {
+        /// There is one, and it is new.
+        case ready
+        /// It has run out while nobody needed it.
+        case lapsed
+        /// There is none for the time being.
+        case missing(reason: String)
+        /// There will be no other one, as things are. The lane stops; what it has, if anything, is good for probes.
+        case refused(reason: String)
+        /// There will be no other one, as things are, but the one there is still serves.
+        case doubtful(reason: String)
+    }
+
+    /// What is to be done, in this order.
+    package enum Effect: Equatable, Sendable {
+        /// Throw the connections away, and tell how what was in flight has ended.
+        case retireConnections
+        case send(PushJob, PushMessage)
+        /// Get a credential that is newer than that generation; -1: any.
+        case getCredential(after: Int)
+        case report(PushReport)
+        /// Tell those who count and those who look.
+        case say(LaneEvent)
+        /// It was told to stop, and all is reported.
+        case finished
+    }
+
+    /// A request in flight.
+    package struct Ticket: Sendable {
+        package let job: PushJob
+        /// Milliseconds since 1970.
+        package let begunAt: Int64
+        let era: Int
+    }
+
+    enum Credential {
+        case ready
+        /// There is none, and none is needed before there is something to send.
+        case lapsed
+        /// One is on its way, and without it there is no point in sending.
+        case awaited
+        case missing
+    }
+
+    package let lane: PushLane
+    let rules: LaneRules
+    var pace: LanePace
+    var troubles: DeviceTroubles
+    var book: ReportBook
+    var effects: [Effect] = []
+    private(set) var inFlight: [Int64: Ticket] = [:]
+    /// In hand and not sent, from `head` on: taking from the front of an array would move the rest.
+    private var ready: [PushJob] = []
+    private var head = 0
+    var credential: Credential
+    /// The newest generation for which a successor has been asked for.
+    var renewalAskedAfter = Int.min
+    private var isStopping = false
+    private var isFinished = false
+    var notes: LaneNotes
+
+    /// - Parameter hasCredential: false when the first has yet to be fetched, once it is needed.
+    package init(_ lane: PushLane, _ rules: LaneRules, hasCredential: Bool, at now: Int64) {
+        self.lane = lane
+        self.rules = rules
+        pace = LanePace(rules, at: now)
+        troubles = DeviceTroubles(waitMax: rules.deviceWaitMax)
+        book = ReportBook(rules, at: now)
+        credential = hasCredential ? .ready : .lapsed
+        notes = LaneNotes(since: now)
+    }
+
+    /// The request that carries a job; nil when none does.
+    package func ticket(_ number: Int64) -> Ticket? { inFlight[number] }
+
+    /// When, if nothing happens until then, there is something to be done: milliseconds since 1970.
+    package func nextTurn(at now: Int64) -> Int64 {
+        var turn = pace.nextTurn(after: now) ?? .max
+        if let report = book.nextTurn(room: room(now)) { turn = min(turn, report) }
+        return turn
+    }
+
+    // MARK: What has happened
+
+    package mutating func hear(_ input: Input, at now: Int64, using dice: inout some RandomNumberGenerator) {
+        switch input {
+        case .wake: book.wake()
+        case .supplied(let supply): take(supply, now)
+        case .refused: book.refused(at: now)
+        case .ended(let ending):
+            guard let ticket = inFlight.removeValue(forKey: ending.number) else { return }
+            end(ticket, ending, at: now, using: &dice)
+        case .credential(let news): hear(news, now)
+        case .withdrawn(let number):
+            guard let ticket = inFlight.removeValue(forKey: number) else { return }
+            pace.withdraw(era: ticket.era)
+            book.add(PushOutcome(ticket.job, .unsent, wasTried: false))
+        case .stop: isStopping = true
+        }
+    }
+
+    private mutating func take(_ supply: PushSupply, _ now: Int64) {
+        book.taken(supply, at: now)
+        // Once the lane forgets that they are dead, nothing in hand may be for them.
+        if troubles.hasReported {
+            cancelDead()
+            troubles.settle()
+        }
+        ready.append(contentsOf: supply.jobs)
+        notes.depth = supply.depth
+        notes.oldestAt = supply.oldestAt
+    }
+
+    /// Does what a change of pace brings with it.
+    mutating func carry(_ change: LanePace.Change, because reason: String) {
+        switch change {
+        case .nothing: return
+        case .resumed: return say(.resumed)
+        case .setBack: break
+        case .paused(let milliseconds): say(.paused(reason: reason, milliseconds: milliseconds))
+        case .stopped: say(.alarm("\(lane.rawValue): stopped, for the provider refuses us: \(reason)"))
+        }
+        giveBack()
+    }
+
+    // MARK: What is to be done
+
+    /// Everything that is to be done now.
+    /// - Parameter decide: what to send of a job, if anything.
+    package mutating func act(
+        at now: Int64, using dice: inout some RandomNumberGenerator, deciding decide: (PushJob) -> PushDecision
+    ) -> [Effect] {
+        guard !isFinished else { return [] }
+        if let reason = pace.retire(total: inFlight.count, at: now) {
+            effects.append(.retireConnections)
+            say(.connectionRetired(reason: reason))
+        }
+        send(now, decide)
+        let room = isStopping ? 0 : room(now)
+        if let outcomes = book.next(room: room, at: now) {
+            troubles.report()
+            effects.append(.report(PushReport(lane: lane, outcomes: outcomes, room: room)))
+        }
+        if isStopping, inFlight.isEmpty, book.isEmpty {
+            isFinished = true
+            effects.append(.finished)
+        }
+        defer { effects = [] }
+        return effects
+    }
+
+    /// How many more jobs can be in hand.
+    private func room(_ now: Int64) -> Int {
+        guard !isStopping, credential == .ready || credential == .lapsed else { return 0 }
+        return max(0, pace.room(total: inFlight.count, at: now) - (ready.count - head))
+    }
+
+    private mutating func send(_ now: Int64, _ decide: (PushJob) -> PushDecision) {
+        guard head < ready.count else { return }
+        guard !isStopping, credential == .ready else {
+            if credential == .lapsed, !isStopping { getCredential(after: -1) }
+            return giveBack()
+        }
+        var room = pace.room(total: inFlight.count, at: now)
+        if room == 0, pace.mode != .running { return giveBack() }
+        while room > 0, head < ready.count {
+            let job = ready[head]
+            head += 1
+            if let message = message(of: job, now, decide) {
+                inFlight[job.number] = Ticket(job: job, begunAt: now, era: pace.begin())
+                effects.append(.send(job, message))
+                room -= 1
+            }
+        }
+        if head == ready.count { empty() }
+    }
+
+    /// What is to be sent of a job; nil when it has been settled instead.
+    private mutating func message(of job: PushJob, _ now: Int64, _ decide: (PushJob) -> PushDecision) -> PushMessage? {
+        if troubles.isDead(job.device) {
+            cancel(job, "device_removed")
+            return nil
+        }
+        if let until = troubles.rest(of: job.device.id, at: now) {
+            putOff(job, until: until, "device_busy", wasTried: false)
+            return nil
+        }
+        switch decide(job) {
+        case .send(let message): return message
+        case .cancelled(let reason): cancel(job, reason)
+        case .expired: expire(job, wasTried: false)
+        }
+        return nil
+    }
+
+    /// The store has what waits; nobody else.
+    mutating func giveBack() {
+        for job in ready[head...] { book.add(PushOutcome(job, .unsent, wasTried: false)) }
+        empty()
+    }
+
+    private mutating func cancelDead() {
+        guard head < ready.count else { return }
+        let jobs = ready[head...]
+        empty()
+        for job in jobs {
+            if troubles.isDead(job.device) { cancel(job, "device_removed") } else { ready.append(job) }
+        }
+    }
+
+    private mutating func empty() {
+        ready.removeAll(keepingCapacity: true)
+        head = 0
+    }
+
+    mutating func say(_ event: LaneEvent) { effects.append(.say(event)) }
+}

@@ -1,0 +1,83 @@
+import COpenSSL
+
+/// Authenticated encryption with one secret: AES-256 in Galois/Counter Mode (NIST SP 800-38D).
+///
+/// What is sealed is the nonce of 12 bytes, the ciphertext, which is as long as the plaintext, and the tag of 16. Nonces
+/// are random, so one key must not seal more than 2³² texts (section 8.3).
+package final class SealingKey: @unchecked Sendable {  // nothing in it ever changes: each call has a context of its own
+    private let cipher: OpaquePointer
+    private let secret: [UInt8]
+
+    private static let (secretBytes, nonceBytes, tagBytes) = (32, 12, 16)
+
+    /// Nil unless `bytes` are 32, which are then the secret itself: a passphrase belongs nowhere near it.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.secretBytes else { return nil }
+        guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
+            preconditionFailure("EVP_CIPHER_fetch: this OpenSSL has no AES-256-GCM")
+        }
+        self.cipher = cipher
+        secret = bytes
+    }
+
+    deinit { EVP_CIPHER_free(cipher) }
+
+    /// Twice the same is never the same sealed.
+    /// - Parameter authenticating: what the plaintext belongs to, such as its row's name; it is not part of what is
+    ///   sealed, and whoever opens must say the same.
+    package func seal(_ plaintext: [UInt8], authenticating: [UInt8]) -> [UInt8] {
+        let context = newContext()
+        defer { EVP_CIPHER_CTX_free(context) }
+        return [UInt8](unsafeUninitializedCapacity: Self.nonceBytes + plaintext.count + Self.tagBytes) { buffer, count in
+            guard let nonce = buffer.baseAddress else { return }
+            let ciphertext = nonce + Self.nonceBytes
+            var written: Int32 = 0
+            let done =
+                RAND_bytes(nonce, Int32(Self.nonceBytes)) == 1
+                && EVP_EncryptInit_ex2(context, cipher, secret, nonce, nil) == 1
+                && EVP_EncryptUpdate(context, nil, &written, authenticating, Int32(authenticating.count)) == 1
+                && EVP_EncryptUpdate(context, ciphertext, &written, plaintext, Int32(plaintext.count)) == 1
+                && EVP_EncryptFinal_ex(context, ciphertext + plaintext.count, &written) == 1
+                && EVP_CIPHER_CTX_ctrl(
+                    context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagBytes), ciphertext + plaintext.count) == 1
+            precondition(done, "EVP_Encrypt: sealing bytes fails only without randomness or memory")
+            count = buffer.count
+        }
+    }
+
+    /// Nil when `sealed` was not sealed with this key and for what `authenticating` says, or is no longer what it was.
+    package func open(_ sealed: [UInt8], authenticating: [UInt8]) -> [UInt8]? {
+        let plaintextBytes = sealed.count - Self.nonceBytes - Self.tagBytes
+        guard plaintextBytes >= 0 else { return nil }
+        let context = newContext()
+        defer { EVP_CIPHER_CTX_free(context) }
+        var isGenuine = false
+        let plaintext = [UInt8](unsafeUninitializedCapacity: plaintextBytes + 1) { buffer, count in
+            isGenuine = decrypt(sealed, authenticating: authenticating, into: buffer, context)
+            count = isGenuine ? plaintextBytes : 0
+        }
+        return isGenuine ? plaintext : nil
+    }
+
+    /// Whether the tag is right; only then is what `buffer` holds anything.
+    private func decrypt(
+        _ sealed: [UInt8], authenticating: [UInt8], into buffer: UnsafeMutableBufferPointer<UInt8>, _ context: OpaquePointer
+    ) -> Bool {
+        let ciphertextBytes = sealed.count - Self.nonceBytes - Self.tagBytes
+        var tag = Array(sealed.suffix(Self.tagBytes))
+        var written: Int32 = 0
+        return sealed.withUnsafeBufferPointer { sealed in
+            guard let nonce = sealed.baseAddress, let output = buffer.baseAddress else { return false }
+            return EVP_DecryptInit_ex2(context, cipher, secret, nonce, nil) == 1
+                && EVP_DecryptUpdate(context, nil, &written, authenticating, Int32(authenticating.count)) == 1
+                && EVP_DecryptUpdate(context, output, &written, nonce + Self.nonceBytes, Int32(ciphertextBytes)) == 1
+                && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagBytes), &tag) == 1
+                && EVP_DecryptFinal_ex(context, output + ciphertextBytes, &written) == 1
+        }
+    }
+
+    private func newContext() -> OpaquePointer {
+        guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("EVP_CIPHER_CTX_new: out of memory") }
+        return context
+    }
+}

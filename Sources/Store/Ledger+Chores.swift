@@ -1,0 +1,50 @@
+import FleetRules
+
+/// What is not finished in the transaction that begins it, and is done a piece at a time between batches: at once and until
+/// nothing is left. Each piece is a transaction that also notes how far it came, so that a killed process loses none.
+enum Chore: CaseIterable {
+    /// Jobs for every driver's phones.
+    case audiences
+    /// Somebody who is to be forgotten, in the log of notifications.
+    case erasures
+    /// Phones sealed with a key that is no longer the first.
+    case seals
+}
+
+extension Ledger {
+    /// Does a piece of something, or finds out that there is nothing; answers the lanes that have more to do now.
+    func doChore(now: Int64) throws(SQLiteError) -> Set<PushLane> {
+        guard let chore = Chore.allCases.first(where: chores.contains) else { return [] }
+        let (isBusy, woken) = try transaction { () throws(SQLiteError) -> (Bool, Set<PushLane>) in
+            switch chore {
+            case .audiences: try outbox.expandSome(now: now)
+            case .erasures: (try eraseSome(), [])
+            case .seals: (try resealSome(), [])
+            }
+        }
+        if !isBusy { chores.remove(chore) }
+        return woken
+    }
+
+    // MARK: Seals
+
+    /// Phones that one piece seals anew.
+    private static let sealsMax = 500
+
+    /// Seals some phones anew that an older key has sealed; false when there are no more.
+    private func resealSome() throws(SQLiteError) -> Bool {
+        let keys = outbox.keys
+        let (keyIndex, after) = resealed
+        guard keyIndex < keys.olderIDs.count else { return false }
+        let keyID = keys.olderIDs[keyIndex]
+        let old = try outbox.devices.sealed(keyID: keyID, after: after, most: Self.sealsMax)
+        for (id, sealed) in old {
+            // What does not open stays as it is: its next push says so.
+            guard let token = keys.open(sealed, keyID: keyID, deviceID: id) else { continue }
+            try outbox.devices.seal(id: id, keys.seal(token, deviceID: id), keyID: keys.currentID)
+        }
+        // Should the commit fail, these are left for the next start: either key opens them.
+        resealed = old.count < Self.sealsMax ? (keyIndex + 1, "") : (keyIndex, old[old.count - 1].id)
+        return true
+    }
+}

@@ -1,0 +1,170 @@
+import FleetRules
+
+extension PushOutbox {
+    /// Jobs that one report lets expire, and that it wakes: what is left comes with the next.
+    private static let turnoverMax = 500
+    /// Milliseconds for which a count of the queue is good.
+    private static let measureLifetime: Int64 = 2_000
+
+    /// A clock that was set back by more would have retries wait until it is where it was.
+    private static let clockSlack: Int64 = 1_000
+    private static let waitAfterSetBack: Int64 = 5_000
+
+    /// What a lane's report came to.
+    struct Dealing {
+        var supply: PushSupply
+        /// Other lanes that have more to do now.
+        var woken: Set<PushLane> = []
+    }
+
+    /// Notes what a lane says, and hands it what it has room for. In a transaction, for it writes to several tables.
+    func deal(_ report: PushReport, now: Int64) throws(SQLiteError) -> Dealing {
+        let lane = report.lane
+        var dealing = Dealing(supply: PushSupply(lane: lane))
+        for outcome in report.outcomes { try settle(outcome, now, &dealing) }
+        dealing.supply.dropped = try expire(lane, now: now, most: Self.turnoverMax)
+        try wakeDue(lane, now)
+        dealing.supply.nextDueAt = try queue.nextDueAt(lane)
+        if report.room > 0 { try claim(lane, most: report.room, now, &dealing.supply) }
+        let isQueued = try queue.firstTurn(lane) != nil
+        dealing.supply.hasMore = isQueued || dealing.supply.nextDueAt.map { $0 <= now } ?? false
+        try measure(lane, now, &dealing.supply)
+        dealing.woken.remove(lane)
+        return dealing
+    }
+
+    // MARK: What became of jobs
+
+    private func settle(_ outcome: PushOutcome, _ now: Int64, _ dealing: inout Dealing) throws(SQLiteError) {
+        let job = outcome.job
+        if let removal = outcome.removal {
+            // The token was replaced while the old one was tried: then the new one is.
+            if case .failed(let reason) = outcome.fate,
+                let lane = try jobs.requeue(job.number, ifNotFor: job.device.id, reason: reason)
+            {
+                dealing.woken.insert(lane)
+            }
+            try remove(job.device.id, removal, now, &dealing.supply)
+        }
+        try jobs.settle(outcome, now: now)
+        switch outcome.fate {
+        case .accepted, .failed, .cancelled, .expired: break
+        case .later, .unsent:
+            guard try jobs.cancel(job.number, ifItsDeviceIsLostAt: now) else { return }
+            count(1, as: .cancelled, in: dealing.supply.lane)
+        }
+    }
+
+    private func remove(
+        _ id: String, _ removal: DeviceRemoval, _ now: Int64, _ supply: inout PushSupply
+    ) throws(SQLiteError) {
+        guard let device = try devices.remove(id: id, ifSeenBefore: removal.ifSeenBefore, now: now) else { return }
+        try cancel(of: device.owner, deviceID: id, reason: "device_removed", now: now)
+        try bookings.removeIfPhoneless(device.owner)
+        supply.removed.append(device.removed(removal.reason))
+    }
+
+    // MARK: What is due
+
+    /// Queues what has waited long enough, each behind what its recipient has in the queue, and behind the present turn: a
+    /// thousand retries for one would otherwise stand before everybody, and a stopped lane would probe with one job for ever.
+    private func wakeDue(_ lane: PushLane, _ now: Int64) throws(SQLiteError) {
+        if now < lastNow - Self.clockSlack { try queue.hasten(lane, to: now + Self.waitAfterSetBack) }
+        lastNow = now
+        for (number, recipient) in try queue.due(lane, now: now, most: Self.turnoverMax) {
+            try queue.wake(number, turn: max(try place(of: recipient, in: lane), turn(of: lane) + 1))
+        }
+    }
+
+    // MARK: What is next
+
+    private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ supply: inout PushSupply) throws(SQLiteError) {
+        supply.jobs.reserveCapacity(min(most, 1_000))
+        for pick in try queue.next(lane, most: most) {
+            guard pick.expiresAt > now else {
+                try drop(pick, Obstacle(state: .expired, reason: nil), now, &supply)
+                continue
+            }
+            switch try job(pick) {
+            case .success(let job):
+                try queue.take(pick.number)
+                supply.jobs.append(job)
+            case .failure(let obstacle):
+                try drop(pick, obstacle, now, &supply)
+            }
+            advance(lane, to: pick.turn)
+        }
+    }
+
+    /// Why a picked job cannot be sent.
+    private struct Obstacle: Error {
+        let state: PushState
+        let reason: String?
+    }
+
+    private func drop(
+        _ pick: PushQueue.Pick, _ obstacle: Obstacle, _ now: Int64, _ supply: inout PushSupply
+    ) throws(SQLiteError) {
+        try queue.drop(pick.number, obstacle.state, reason: obstacle.reason, now: now)
+        count(1, as: obstacle.state, in: supply.lane)
+        supply.dropped += 1
+    }
+
+    private func job(_ pick: PushQueue.Pick) throws(SQLiteError) -> Result<PushJob, Obstacle> {
+        guard let notification = pick.notification else {
+            return .failure(Obstacle(state: .cancelled, reason: "notification_removed"))
+        }
+        guard let device = pick.device else { return .failure(Obstacle(state: .cancelled, reason: "device_removed")) }
+        guard let token = keys.open(device.sealed, keyID: device.keyID, deviceID: pick.deviceID) else {
+            complain("the device", pick.recipient)
+            return .failure(Obstacle(state: .failed, reason: "device_unreadable"))
+        }
+        return .success(
+            PushJob(
+                number: pick.number, notification: notification, entity: pick.entity, recipient: pick.recipient,
+                device: PushJob.Device(
+                    id: pick.deviceID,
+                    token: DeviceToken(
+                        provider: device.provider, platform: device.platform, environment: device.environment, text: token),
+                    lastSeenAt: device.lastSeenAt),
+                attempts: pick.attempts, badge: try badge(of: pick.recipient, with: notification),
+                preferences: readable(pick.preferences, of: pick.recipient)))
+    }
+
+    /// What somebody has not read, the notification included: on his own channel it is counted there, unless he has read it.
+    private func badge(of recipient: String, with notification: Notification) throws(SQLiteError) -> Int {
+        let channel = Identity.channel(ofKey: recipient)
+        let unread = try sequences.unread(channel: channel)
+        return notification.channel.isSame(as: channel) ? max(1, unread) : unread + 1
+    }
+
+    /// Somebody's preferences as they are stored; the defaults when he has none, or none that can be read.
+    func readable(_ json: [UInt8]?, of owner: String) -> Preferences {
+        guard let json else { return Preferences() }
+        if let preferences = Preferences(json: json) { return preferences }
+        complain("preferences", owner)
+        return Preferences()
+    }
+
+    // MARK: How much there is
+
+    private func measure(_ lane: PushLane, _ now: Int64, _ supply: inout PushSupply) throws(SQLiteError) {
+        var measure = measured[lane]
+        if let known = measure, !(known.at...known.at + Self.measureLifetime).contains(now) { measure = nil }
+        if measure == nil {
+            let (depth, oldestAt) = try queue.measure(lane)
+            measure = Measure(at: now, depth: depth, oldestAt: oldestAt)
+            measured[lane] = measure
+        }
+        supply.depth = measure?.depth ?? 0
+        supply.oldestAt = measure?.oldestAt
+    }
+}
+
+extension Identity {
+    /// The channel of ``key``.
+    static func channel(ofKey key: String) -> String {
+        let role = key.utf8.prefix { $0 != UInt8(ascii: ":") }
+        return "\(Substring(role))-\(Substring(key.utf8.dropFirst(role.count + 1)))"
+    }
+}

@@ -1,0 +1,240 @@
+import FleetRules
+
+/// How far a push job has come. A lane's hands are the only way from `queued` to the four ends that a provider decides.
+enum PushState: String {
+    case queued
+    /// To be tried again when it is due.
+    case waiting
+    /// In the lane's hands.
+    case sending
+    case accepted, failed, expired, cancelled
+}
+
+/// The push jobs: one notification for one phone each. What lanes take, ``PushQueue`` picks.
+struct PushTable {
+    private static let unsent = "settled_at IS NULL AND state IN ('queued', 'waiting')"
+
+    private let database: Database
+    private let insert: Statement
+    private let selectLastTurn: Statement
+    private let finish: Statement
+    private let postpone: Statement
+    private let giveBack: Statement
+    private let requeueIfMoved: Statement
+    private let cancelIfLost: Statement
+    private let cancelDevice: Statement
+    private let cancelRecipient: Statement
+    private let carry: Statement
+    private let moveLane: Statement
+    private let selectNotification: Statement
+    private let deleteOld: Statement
+
+    init(_ database: Database) throws(SQLiteError) {
+        self.database = database
+        insert = try Statement(
+            """
+            INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, state, turn, attempts, \
+            queued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?) \
+            ON CONFLICT (notification_id, device_id) DO NOTHING
+            """, on: database)
+        selectLastTurn = try Statement(Self.lastTurn, on: database)
+        let ifSending = "WHERE number = ? AND state = 'sending'"
+        finish = try Statement(
+            """
+            UPDATE push_jobs SET state = ?, attempts = attempts - ?, reason = ?, message_id = ?, settled_at = ? \(ifSending)
+            """, on: database)
+        postpone = try Statement(
+            """
+            UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ? \(ifSending)
+            """, on: database)
+        giveBack = try Statement("UPDATE push_jobs SET state = 'queued', attempts = attempts - 1 \(ifSending)", on: database)
+        requeueIfMoved = try Statement(
+            "UPDATE push_jobs SET state = 'queued', reason = ? \(ifSending) AND device_id <> ? RETURNING lane", on: database)
+        cancelIfLost = try Statement(
+            """
+            UPDATE push_jobs SET state = 'cancelled', settled_at = ?, reason = CASE WHEN EXISTS (SELECT 1 FROM devices \
+            WHERE devices.id = push_jobs.device_id) THEN 'new_owner' ELSE 'device_removed' END \
+            WHERE number = ? AND \(Self.unsent) AND NOT EXISTS (SELECT 1 FROM devices \
+            WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
+            """, on: database)
+        let cancel = "UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ?"
+        cancelDevice = try Statement("\(cancel) AND \(Self.unsent) AND device_id = ? RETURNING lane", on: database)
+        cancelRecipient = try Statement("\(cancel) AND \(Self.unsent) RETURNING lane", on: database)
+        carry = try Statement(
+            """
+            UPDATE push_jobs SET device_id = ?, lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL \
+            AND device_id = ? AND NOT EXISTS (SELECT 1 FROM push_jobs AS other \
+            WHERE other.notification_id = push_jobs.notification_id AND other.device_id = ?)
+            """, on: database)
+        moveLane = try Statement(
+            "UPDATE push_jobs SET lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL AND device_id = ?",
+            on: database)
+        selectNotification = try Statement(Self.ofNotification, on: database)
+        deleteOld = try Statement(Self.deleteOld, on: database)
+    }
+
+    static let lastTurn = "SELECT MAX(turn) FROM push_jobs WHERE recipient = ? AND lane = ? AND settled_at IS NULL"
+
+    /// By the time that notifications' ids begin with: an index they have anyway.
+    static let deleteOld = """
+        DELETE FROM push_jobs WHERE number IN (SELECT number FROM push_jobs WHERE notification_id < ? \
+        ORDER BY notification_id LIMIT ?)
+        """
+
+    /// The greatest number there is; 0 when there is none.
+    func lastNumber() throws(SQLiteError) -> Int64 { try Statement.value("SELECT MAX(number) FROM push_jobs", on: database) }
+
+    /// What lanes had in their hands when the process was killed, they may send again: the answers are lost.
+    func requeueSending() throws(SQLiteError) {
+        try database.run("UPDATE push_jobs SET state = 'queued' WHERE settled_at IS NULL AND state = 'sending'")
+    }
+
+    // MARK: Queueing
+
+    /// A job in the making.
+    struct Draft {
+        let notificationID: String
+        let entity: PushIntent.Entity?
+        let device: DeviceTable.Address
+        let queuedAt: Int64
+        let expiresAt: Int64
+    }
+
+    /// False when the notification has a job for this phone already.
+    func queue(_ draft: Draft, number: Int64, turn: Int64) throws(SQLiteError) -> Bool {
+        try insert.change(
+            .integer(number), .string(draft.device.lane.rawValue), .string(draft.notificationID), .string(draft.device.id),
+            .string(draft.device.owner), .string(draft.entity?.stored), .integer(turn), .integer(draft.queuedAt),
+            .integer(draft.expiresAt)) > 0
+    }
+
+    /// The greatest turn of somebody's open jobs in a lane; nil when he has none.
+    func lastTurn(of recipient: String, in lane: PushLane) throws(SQLiteError) -> Int64? {
+        try selectLastTurn.first(.string(recipient), .string(lane.rawValue)) { row throws(SQLiteError) in
+            row.optionalInteger(0)
+        }.flatMap { $0 }
+    }
+
+    // MARK: What lanes say
+
+    /// Notes what became of a job that a lane has; of another, nothing.
+    func settle(_ outcome: PushOutcome, now: Int64) throws(SQLiteError) {
+        // The try was counted when the job was handed over.
+        let uncounted = SQLValue.integer(outcome.wasTried ? 0 : 1)
+        let number = SQLValue.integer(outcome.job.number)
+        func finish(_ state: PushState, reason: String? = nil, messageID: String? = nil) throws(SQLiteError) {
+            try self.finish.run(
+                .string(state.rawValue), uncounted, .string(reason), .string(messageID), .integer(now), number)
+        }
+        switch outcome.fate {
+        case .accepted(let messageID): try finish(.accepted, messageID: messageID)
+        case .failed(let reason): try finish(.failed, reason: reason)
+        case .cancelled(let reason): try finish(.cancelled, reason: reason)
+        case .expired: try finish(.expired)
+        case .later(let at, let reason): try postpone.run(uncounted, .integer(at), .string(reason), number)
+        case .unsent: try giveBack.run(number)
+        }
+    }
+
+    /// Queues a job that a lane has tried in vain with a phone that it is no longer for; answers where, nil when it still is.
+    func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(SQLiteError) -> PushLane? {
+        try requeueIfMoved.first(.string(reason), .integer(number), .string(deviceID)) { row throws(SQLiteError) in
+            try row.lane(0)
+        }
+    }
+
+    /// Cancels a job that a lane has given back, when its device went, or to somebody else, while the lane had it; true then.
+    func cancel(_ number: Int64, ifItsDeviceIsLostAt now: Int64) throws(SQLiteError) -> Bool {
+        try cancelIfLost.change(.integer(now), .integer(number)) > 0
+    }
+
+    // MARK: When phones come and go
+
+    /// Cancels what is not sent yet to somebody, or to one of his devices; answers the lane of each job.
+    func cancel(of recipient: String, deviceID: String?, reason: String, now: Int64) throws(SQLiteError) -> [PushLane] {
+        guard let deviceID else {
+            return try cancelRecipient.all(.string(reason), .integer(now), .string(recipient)) { row throws(SQLiteError) in
+                try row.lane(0)
+            }
+        }
+        return try cancelDevice.all(.string(reason), .integer(now), .string(recipient), .string(deviceID)) {
+            row throws(SQLiteError) in try row.lane(0)
+        }
+    }
+
+    /// Gives a phone what is open for another, but not what it has already; of what a lane has in its hands, the next try.
+    /// - Parameter shift: how much further the lane of the new one has come than the old one's, in turns.
+    func carry(
+        of recipient: String, from old: String, to new: DeviceTable.Address, shift: Int64
+    ) throws(SQLiteError) {
+        try carry.run(
+            .string(new.id), .string(new.lane.rawValue), .integer(shift), .string(recipient), .string(old), .string(new.id))
+    }
+
+    /// The same for a phone that now goes by another lane.
+    func moveLane(of recipient: String, _ device: DeviceTable.Address, shift: Int64) throws(SQLiteError) {
+        try moveLane.run(.string(device.lane.rawValue), .integer(shift), .string(recipient), .string(device.id))
+    }
+
+    // MARK: Looking back
+
+    /// What a notification's life tells of one of its jobs.
+    struct Account {
+        let lane: PushLane
+        let recipient: String
+        /// Its token, masked; its id when it is gone.
+        let device: String
+        let state: PushState
+        let attempts: Int
+        let reason: String?
+        let messageID: String?
+        let queuedAt: Int64
+        let settledAt: Int64?
+    }
+
+    static let ofNotification = """
+        SELECT job.lane, job.recipient, COALESCE(devices.masked, job.device_id), job.state, job.attempts, job.reason, \
+        job.message_id, job.queued_at, job.settled_at FROM push_jobs AS job LEFT JOIN devices ON devices.id = job.device_id \
+        WHERE job.notification_id = ? ORDER BY job.device_id LIMIT ?
+        """
+
+    /// Some jobs of a notification, at most `most`.
+    func accounts(ofNotification id: String, most: Int) throws(SQLiteError) -> [Account] {
+        try selectNotification.all(.string(id), .integer(most)) { row throws(SQLiteError) in
+            guard let state = PushState(rawValue: row.string(3)) else {
+                throw .misread("the state '\(row.string(3))'", doing: row.sql)
+            }
+            return Account(
+                lane: try row.lane(0), recipient: row.string(1), device: row.string(2), state: state,
+                attempts: Int(row.integer(4)), reason: row.optionalString(5), messageID: row.optionalString(6),
+                queuedAt: row.integer(7), settledAt: row.optionalInteger(8))
+        }
+    }
+
+    /// Forgets jobs of notifications made before `cutoff`; answers how many.
+    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+        var least = ULIDSource(random: { 0 })
+        return try deleteOld.change(.string(least.next(at: max(0, cutoff))), .integer(most))
+    }
+}
+
+extension PushIntent.Entity {
+    /// `job:B-17`, `route:R-3`.
+    var stored: String {
+        switch self {
+        case .job(let id): "job:\(id)"
+        case .route(let id): "route:\(id)"
+        }
+    }
+
+    /// Nil when it is neither. By bytes: behind the colon may stand what would join it to one character.
+    init?(stored text: String) {
+        if text.utf8.starts(with: "job:".utf8) {
+            self = .job(String(Substring(text.utf8.dropFirst(4))))
+        } else if text.utf8.starts(with: "route:".utf8) {
+            self = .route(String(Substring(text.utf8.dropFirst(6))))
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Testing
+
+@testable import Configuration
+
+@Suite struct CatalogueSampleTests {
+    typealias Sample = Settings.Catalogue.Sample
+
+    /// The sample of an entry that a file changes or adds.
+    private func sample(_ name: String, _ yaml: String, push mode: String = "mirror") throws -> Sample {
+        let file = "push: {mode: \(mode)}\nnotifications: {file: n.yaml}"
+        let settings = try read(file, files: ["n.yaml": "\(name): \(yaml)"]).get()
+        return try #require(settings.notifications.samples(mode: settings.push.mode).first { $0.name == name })
+    }
+
+    @Test("What is built in has no fault")
+    func builtIn() {
+        let samples = Settings.Catalogue.builtIn.samples(mode: .mirror)
+        #expect(samples.map(\.name) == Settings.Catalogue.builtIn.names)
+        for sample in samples { #expect(sample.warnings == [], "\(sample.name)") }
+        for sample in samples { #expect(!"\(sample.full)".contains("["), "\(sample.full): a field without a value") }
+    }
+
+    @Test("A sample shows an entry with all its fields and with none")
+    func lines() throws {
+        #expect(
+            try sample("job-assigned", "{}").lines == [
+                "job-assigned: mirror, 1h", "  all fields: \"New job\", \"12 Quay Street to 9 Mill Lane\"",
+                "  no fields:  \"New job\", \"Pickup to destination\"",
+            ])
+        #expect(
+            try sample("lunch", #"{title: "It's\u2028\e[1m Zoë's 🚚 \\", body: b}"#).lines[1]
+                == #"  all fields: "It's\u{2028}\u{1B}[1m Zoë's 🚚 \\", "b""#)
+        #expect(
+            try sample("lunch", "{title: \"a\\n\\\"b\\\"\", body: '', lifetime: 90s}").lines == [
+                "lunch: mirror, 90s", #"  all fields: "a\n\"b\"", """#, #"  no fields:  "a\n\"b\"", """#,
+            ])
+    }
+
+    @Test("An entry that does not say whether it is pushed follows the general mode")
+    func push() throws {
+        #expect(try sample("job-assigned", "{}", push: "fallback").push == .fallback)
+        #expect(try sample("job-assigned", "{push: mirror}", push: "off").push == .mirror)
+        #expect(try sample("schedule-updated", "{}").push == .off)
+    }
+
+    @Test(
+        "Every field that the contract gives an event has a value, and no other",
+        arguments: [
+            "job-assigned": "bookingId bookingReference customerName pickupAddress dropoffAddress scheduledAt totalGBP message",
+            "job-removed": "bookingId bookingReference reason removedAt message",
+            "order-removed": "orderRef message reason",
+            "schedule-updated": "type orderRef routeId timestamp",
+            "job-available-again":
+                "bookingId bookingReference customerName pickupAddress dropoffAddress availableAt message",
+            "job-cancelled": "bookingId bookingReference reason message",
+            "job-removed-from-list": "bookingId bookingReference message",
+            "tracking-stopped": "reason message",
+            "driver-removed": "reason removedAt message",
+            "route-cancelled": "routeId routeNumber message reason bookingsCount cancelledAt",
+            "route-unassigned": "routeId routeNumber message bookingsCount dropsCount earningsAdjustment",
+            "route-assigned": "routeId routeNumber bookingsCount dropsCount message",
+            "drop-removed": "routeId routeNumber dropId reason message",
+            "driver-arrival": "reference driver_id driverName timestamp",
+            "job-accepted": "bookingId bookingReference driverName step timestamp",
+            "job-progress": "bookingId bookingReference driverName step timestamp",
+        ])
+    func fields(event: String, names: String) throws {
+        let named = names.split(separator: " ").map(String.init) + ["notificationId", "correlationId"]
+        let good = try sample(event, "{body: '\(named.map { "{\($0)}" }.joined())', title: t}")
+        #expect(good.warnings == [])
+        let all = [
+            "action", "batchId", "bookingId", "bookingReference", "bookingsCount", "driverId", "driverName", "driver_id",
+            "dropId", "dropsCount", "earningsAdjustment", "message", "orderRef", "pickupAddress", "reason", "reference",
+            "routeId", "routeNumber", "scheduledAt", "timestamp", "totalGBP", "type",
+        ]
+        for name in all where !named.contains(name) {
+            #expect(try sample(event, "{title: '{\(name)}', body: b}").warnings.count == 1, "\(name)")
+        }
+    }
+
+    @Test("A field that an event never has is pointed out once, and shown as phones will")
+    func strayField() throws {
+        let sample = try sample("job-assigned", "{title: '{driver|nobody} {driver}', body: '{fee|free}'}")
+        #expect(
+            sample.warnings == [
+                "{driver} is no field of job-assigned: what is shown without it is always shown",
+                "{fee} is no field of job-assigned: what is shown without it is always shown",
+            ])
+        #expect(sample.full == Sample.Text(title: "nobody ", body: "free"))
+        #expect(sample.full == sample.bare)
+        #expect(sample.lines.suffix(2) == sample.warnings.map { "  warning: \($0)" })
+    }
+
+    @Test(
+        "What is sent by type may have any field",
+        arguments: ["NEW_BATCH_AVAILABLE", "DRIVER_REJECTED", "driver_arrival", "lunch-break"])
+    func announced(name: String) throws {
+        let sample = try sample(name, "{title: '{until|soon}', body: '{message}'}")
+        #expect(sample.warnings == [])
+        #expect(sample.full == Sample.Text(title: "[until]", body: "The sender's own words"))
+        #expect(sample.bare == Sample.Text(title: "soon", body: ""))
+    }
+
+    @Test("Known types show what is usually sent with them")
+    func knownTypes() throws {
+        func full(_ name: String, _ body: String) throws -> String { try sample(name, "{body: '\(body)'}").full.body }
+        #expect(
+            try full("NEW_BATCH_AVAILABLE", "{batchId} {batchNumber} {zone} {orderCount}") == "b-17 17 Harbour 6")
+        #expect(try full("DRIVER_APPROVED", "{action}") == "navigate_home")
+        #expect(try full("DRIVER_REJECTED", "{action} {reason}") == "navigate_rejection Customer request")
+        #expect(try full("ORDER_CANCELLED", "{orderId} {batchId}") == "A-1042 b-17")
+    }
+
+    @Test("An entry that shows nothing, at least sometimes, is pointed out")
+    func nothing() throws {
+        let nothing = "a phone shows nothing: title and body are empty"
+        let sometimes = ": {field|words} has words for that case"
+        #expect(try sample("lunch", "{body: ''}").warnings == [nothing])
+        #expect(try sample("job-assigned", "{title: '', body: '{fee}'}").warnings.last == nothing)
+        #expect(
+            try sample("lunch", "{}").warnings == ["a phone shows nothing when there is no {message}" + sometimes])
+        #expect(
+            try sample("lunch", "{title: '{a}', body: '{b}{a}'}").warnings
+                == ["a phone shows nothing when there is no {a}, {b}" + sometimes])
+        #expect(try sample("lunch", "{title: '{a|b}', body: '{b}'}").warnings == [])
+    }
+}

@@ -1,0 +1,44 @@
+import FleetRules
+import Testing
+
+@Suite struct DeviceTokenTests {
+    private func isRefused(_ body: () throws(Refusal) -> DeviceToken) -> Bool {
+        do throws(Refusal) {
+            _ = try body()
+            return false
+        } catch {
+            return error.kind == .invalid
+        }
+    }
+
+    @Test func appleTokensAreHexadecimalOfAnyEvenLength() throws {
+        for count in [16, 64, 160, 400] {
+            let token = try DeviceToken.apns(String(repeating: "aF", count: count / 2), .sandbox)
+            #expect(token.text == String(repeating: "af", count: count / 2))
+            #expect(token.lane == .apnsSandbox && token.platform == .ios)
+        }
+        #expect(try DeviceToken.apns("0123456789abcdef").lane == .apns)
+    }
+
+    @Test(arguments: [
+        "", "ab", "0123456789abcd", "0123456789abcdeff", String(repeating: "a", count: 402), "0123456789abcdeg",
+        "0123456789abcd\u{301}", "\u{FF10}123456789abcdef0", "0123456789abcde\n",
+    ])
+    func whatIsNoAppleTokenIsRefused(_ text: String) {
+        #expect(isRefused { () throws(Refusal) in try DeviceToken.apns(text) })
+    }
+
+    @Test func firebaseTokensArePrintable() throws {
+        let token = try DeviceToken.fcm("dXz:APA91b_-", .android)
+        #expect(token.lane == .fcm && token.environment == nil && token.platform == .android)
+        #expect(try DeviceToken.fcm(String(repeating: "x", count: 4_096)).platform == nil)
+        for text in ["", String(repeating: "x", count: 4_097), "a b", "a\u{0}", "é", "a\u{7F}"] {
+            #expect(isRefused { () throws(Refusal) in try DeviceToken.fcm(text) })
+        }
+    }
+
+    @Test func aMaskedTokenIsTooLittleToSendTo() throws {
+        #expect(try DeviceToken.apns("a1b2000000009f0e").masked == "a1b2…9f0e")
+        #expect(try DeviceToken.fcm("0123456789").masked == "0…9")
+    }
+}

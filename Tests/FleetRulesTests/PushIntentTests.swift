@@ -1,0 +1,125 @@
+import FleetRules
+import Testing
+
+/// Which of a deed's events reach whose phones.
+@Suite struct PushIntentTests {
+    /// As the shipped catalogue rules them.
+    private static let rules: NotificationRules = {
+        func rule(_ push: NotificationRules.Rule.Push) -> NotificationRules.Rule {
+            NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: true, push: push)
+        }
+        let pushed = [
+            "job-assigned", "job-removed", "order-removed", "job-cancelled", "route-assigned", "route-unassigned",
+            "route-cancelled", "drop-removed", "driver-arrival", "driver-removed", "NEW_BATCH_AVAILABLE",
+        ]
+        let silent = ["job-removed-from-list", "job-available-again", "schedule-updated", "tracking-stopped"]
+        return NotificationRules(
+            rules: Dictionary(uniqueKeysWithValues: pushed.map { ($0, rule(.personal)) } + silent.map { ($0, rule(.never)) }))
+    }()
+
+    /// `event > audience, entity`, in the order of telling.
+    private func pushed(_ decision: Decision) -> [String] {
+        decision.pushes.map { push in
+            let event = decision.notifications.first { $0.id == push.notificationID }?.event ?? "nothing"
+            return "\(event) > \(push.audience), \(push.entity.map { "\($0)" } ?? "-")"
+        }
+    }
+
+    private func pushed(_ deed: OrderDeed, on order: Order?, _ rules: NotificationRules = rules) throws -> [String] {
+        var rulebook = Scene.rulebook()
+        return pushed(try rulebook.decide(deed, on: order, Scene.occasion(rules: rules)))
+    }
+
+    @Test(arguments: [
+        (OrderDeed.Action.assign, nil as String?, ["job-assigned > driver(\"9\"), job(\"B-1\")"]),
+        (.assign, "42", ["job-removed > driver(\"42\"), job(\"B-1\")", "job-assigned > driver(\"9\"), job(\"B-1\")"]),
+        (.unassign, "42", ["order-removed > driver(\"42\"), job(\"B-1\")"]),
+        (.cancel, "42", ["job-cancelled > driver(\"42\"), job(\"B-1\")"]),
+        (.cancel, nil, []),
+        (
+            .removeDriver, "42",
+            ["job-removed > driver(\"42\"), job(\"B-1\")", "driver-removed > customer(\"c7\"), job(\"B-1\")"]
+        ),
+        (.update, "42", []),
+    ])
+    func ofOneDeedTheFirstEventReachesEachOnce(
+        _ action: OrderDeed.Action, _ driver: String?, _ expected: [String]
+    ) throws {
+        let deed = Scene.orderDeed(action, driver: action == .assign ? "9" : nil)
+        #expect(try pushed(deed, on: Scene.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
+    }
+
+    @Test func routesAreOpenedAsRoutes() throws {
+        var rulebook = Scene.rulebook()
+        func pushed(_ action: RouteDeed.Action) throws -> [String] {
+            let deed = Scene.routeDeed(action, driver: "9")
+            let decision = try rulebook.decide(deed, on: Scene.route(.assigned, driver: "42"), Scene.occasion(rules: Self.rules))
+            return self.pushed(decision)
+        }
+        #expect(
+            try pushed(.assign) == [
+                "route-unassigned > driver(\"42\"), route(\"R-1\")", "route-assigned > driver(\"9\"), route(\"R-1\")",
+            ])
+        #expect(try pushed(.unassign) == ["route-unassigned > driver(\"42\"), route(\"R-1\")"])
+        #expect(try pushed(.cancel) == ["route-cancelled > driver(\"42\"), route(\"R-1\")"])
+        #expect(try pushed(.removeDrop("D-1")) == ["drop-removed > driver(\"42\"), route(\"R-1\")"])
+    }
+
+    @Test func theCustomerHearsOfAnArrivalByHisIdOrHisBooking() throws {
+        func arrived(_ change: (inout Order) -> Void) throws -> [String] {
+            var order = Scene.order(.enRoute, driver: "42")
+            change(&order)
+            var rulebook = Scene.rulebook()
+            let occasion = Scene.occasion(by: Scene.driver, rules: Self.rules)
+            return pushed(try rulebook.progress(ProgressReport(step: .arrived), "ORD-1", on: order, occasion))
+        }
+        #expect(try arrived { _ in } == ["driver-arrival > customer(\"c7\"), job(\"B-1\")"])
+        #expect(try arrived { $0.customerID = nil } == ["driver-arrival > booking(\"REF-1\"), job(\"B-1\")"])
+        #expect(
+            try arrived {
+                $0.customerID = nil
+                $0.bookingID = nil
+                $0.bookingReference = nil
+            } == ["driver-arrival > booking(\"ORD-1\"), job(\"ORD-1\")"])
+    }
+
+    @Test func whatDriversShareReachesTheirPhonesOnlyWhereItsEntrySaysSo() throws {
+        var rules = Self.rules
+        rules.rules["job-available-again"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
+        let order = Scene.order(.assigned, driver: "42")
+        #expect(
+            try pushed(Scene.orderDeed(.unassign), on: order, rules) == [
+                "order-removed > driver(\"42\"), job(\"B-1\")",
+                "job-available-again > everyDriver(except: Optional(\"driver:42\")), job(\"B-1\")",
+            ])
+        rules.rules["job-cancelled"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
+        #expect(
+            try pushed(Scene.orderDeed(.cancel), on: Scene.order(), rules) == [
+                "job-cancelled > everyDriver(except: nil), job(\"B-1\")"
+            ])
+    }
+
+    @Test func dispatchersHaveNoPhonesHere() throws {
+        var rules = Self.rules
+        rules.rules["order-assigned"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
+        #expect(try pushed(Scene.orderDeed(.assign, driver: "9"), on: nil, rules).count == 1)
+    }
+
+    @Test func whatTheCatalogueDoesNotKnowIsNotPushed() throws {
+        #expect(try pushed(Scene.orderDeed(.assign, driver: "9"), on: nil, NotificationRules()).isEmpty)
+    }
+
+    @Test func announcementsReachWhomTheyName() throws {
+        func announced(_ audience: Announcement.Audience) throws -> [String] {
+            var rulebook = Scene.rulebook()
+            let announcement = Announcement(type: "NEW_BATCH_AVAILABLE", audience: audience, data: Array("{}".utf8))
+            return pushed(try rulebook.announce(announcement, Scene.occasion(rules: Self.rules)))
+        }
+        #expect(
+            try announced(.drivers(["1", "2", "1"])) == [
+                "new-batch-available > driver(\"1\"), -", "new-batch-available > driver(\"2\"), -",
+            ])
+        #expect(try announced(.customer("c7")) == ["new-batch-available > customer(\"c7\"), -"])
+        #expect(try announced(.everyDriver) == ["new-batch-available > everyDriver(except: nil), -"])
+    }
+}

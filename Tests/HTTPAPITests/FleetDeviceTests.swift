@@ -1,0 +1,148 @@
+import FleetRules
+import HTTPAPI
+import Testing
+
+/// Phones that come and go: by their FCM tokens (`/api/auth/fcm-token`), and by either provider's (`/app-register-device`).
+@Suite struct FleetDeviceTests {
+    private static let ofIOS = "00FCae12345678Ff"
+    private static let lowered = "00fcae12345678ff"
+
+    private static func fcm(_ body: String, _ method: HTTPRequest.Method = .post, as role: Role = .driver) -> FleetCall {
+        FleetCall(method, "/api/auth/fcm-token", body, as: role)
+    }
+
+    private static func app(_ body: String, _ method: HTTPRequest.Method = .post, as role: Role = .customer) -> FleetCall {
+        FleetCall(method, "/app-register-device", body, as: role)
+    }
+
+    private static func apns(_ environment: DeviceToken.Environment = .production) -> DeviceToken {
+        DeviceToken(provider: .apns, platform: .ios, environment: environment, text: lowered)
+    }
+
+    private static func fcm(_ text: String, _ platform: DeviceToken.Platform?) -> DeviceToken {
+        DeviceToken(provider: .fcm, platform: platform, environment: nil, text: text)
+    }
+
+    // MARK: What is asked
+
+    @Test(arguments: [Role.driver, .customer]) func registersFCMTokens(role: Role) {
+        let call = Self.fcm(#"{"fcmToken":"a:B-_1","deviceId":"my phone","platform":1}"#, as: role)
+        #expect(call.deed == .device(DeviceDeed(.register, Self.fcm("a:B-_1", nil), deviceID: "my phone", endpoint: .fcmToken)))
+        #expect(call.command?.actor == FleetCall.identity(role))
+        for body in [#"{"fcmToken":"t"}"#, #"{"fcmToken":"t","deviceId":null}"#] {
+            #expect(Self.fcm(body).deed == .device(DeviceDeed(.register, Self.fcm("t", nil), endpoint: .fcmToken)))
+        }
+    }
+
+    @Test func registersTokensOfEitherProvider() {
+        let registrations: [(String, DeviceToken)] = [
+            (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":null"#, Self.apns()),
+            (#""platform":"ios","environment":"production""#, Self.apns()),
+            (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
+            (#""platform":"android""#, Self.fcm(Self.ofIOS, .android)),
+            (#""platform":"android","environment":"sandbox""#, Self.fcm(Self.ofIOS, .android)),
+        ]
+        for (members, token) in registrations {
+            let call = Self.app(#"{"deviceToken":"\#(Self.ofIOS)","deviceId":"d",\#(members)}"#)
+            #expect(call.deed == .device(DeviceDeed(.register, token, deviceID: "d", endpoint: .appDevice)), "\(members)")
+        }
+    }
+
+    @Test func takesATokenAwayThatTheBodyNames() {
+        let gone = DeviceDeed(.unregister, Self.fcm("t", nil), endpoint: .fcmToken)
+        #expect(Self.fcm(#"{"fcmToken":"t","deviceId":1}"#, .delete).deed == .device(gone))
+        let tokens: [(String, DeviceToken)] = [
+            (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
+            (#""platform":"android""#, Self.fcm(Self.ofIOS, .android)), (#""platform":null"#, Self.apns()),
+            (#""environment":"sandbox""#, Self.apns(.sandbox)),
+        ]
+        for (members, token) in tokens {
+            let call = Self.app(#"{"deviceToken":"\#(Self.ofIOS)",\#(members)}"#, .delete)
+            #expect(call.deed == .device(DeviceDeed(.unregister, token, endpoint: .appDevice)), "\(members)")
+        }
+        for text in ["fcm:token", "00FCae12345678F", "00FC"] {
+            let call = Self.app(#"{"deviceToken":"\#(text)"}"#, .delete)
+            #expect(call.deed == .device(DeviceDeed(.unregister, Self.fcm(text, nil), endpoint: .appDevice)), "\(text)")
+        }
+    }
+
+    @Test func takesATokenAwayThatTheQueryNamesUnlessTheBodyDoes() {
+        let gone = { Command.Deed.device(DeviceDeed(.unregister, Self.fcm($0, nil), endpoint: .fcmToken)) }
+        for body in ["", "{}", #"{"fcmToken":null}"#] {
+            #expect(Self.fcm(body, .delete).asking("fcmToken", "q").deed == gone("q"))
+        }
+        #expect(Self.fcm(#"{"fcmToken":"b"}"#, .delete).asking("fcmToken", "q").deed == gone("b"))
+        let app = Self.app("", .delete).asking("deviceToken", Self.ofIOS)
+        #expect(app.deed == .device(DeviceDeed(.unregister, Self.apns(), endpoint: .appDevice)))
+        #expect(Self.fcm("", .delete).asking("deviceToken", "q").status() == 400)
+        #expect(Self.fcm("").asking("fcmToken", "q").status() == 400, "where a token comes its body does, too")
+    }
+
+    // MARK: What is wrong
+
+    private static let longID = String(repeating: "é", count: 150)
+
+    static let wrong: [(body: String, field: String, text: String)] = [
+        ("", "fcmToken", "Expected fcmToken: a string is required"),
+        (#"{"fcmToken":null}"#, "fcmToken", "Expected fcmToken: a string is required"),
+        (#"{"fcmToken":1}"#, "fcmToken", "Expected fcmToken to be a string"),
+        (#"{"fcmToken":""}"#, "fcmToken", "Expected fcmToken: an FCM token is 1 to 4096 printable characters"),
+        (#"{"fcmToken":"a b"}"#, "fcmToken", "Expected fcmToken: an FCM token is 1 to 4096 printable characters"),
+        (
+            #"{"fcmToken":"\#(String(repeating: "x", count: 4_097))"}"#, "fcmToken",
+            "Expected fcmToken: an FCM token is 1 to 4096 printable characters"
+        ),
+        (#"{"fcmToken":"t","deviceId":1}"#, "deviceId", "Expected deviceId to be a string"),
+    ]
+
+    @Test(arguments: wrong) func namesTheFieldAsAppsShowIt(body: String, field: String, text: String) {
+        let answer = #"{"message":null,"data":null,"error":{"fields":{"\#(field)":"\#(text)"}}}"#
+        #expect(Self.fcm(body).response() == .json(400, answer.utf8))
+    }
+
+    @Test(arguments: ["", "\\u0007", "a\\n", "\\u009f", longID + "x"]) func takesNoSuchNameOfAPhone(id: String) {
+        let words = "have 1 to 150 characters, none of them a control character"
+        let refusal = Self.app(#"{"deviceToken":"t","platform":"android","deviceId":"\#(id)"}"#).refusal
+        #expect(refusal == "400 Expected deviceId to \(words)")
+    }
+
+    @Test func takesLongNamesOfPhonesAndLongTokens() {
+        let token = String(repeating: "x", count: 4_096)
+        let call = Self.fcm(#"{"fcmToken":"\#(token)","deviceId":"\#(Self.longID)"}"#)
+        #expect(
+            call.deed == .device(DeviceDeed(.register, Self.fcm(token, nil), deviceID: Self.longID, endpoint: .fcmToken)))
+    }
+
+    private static let notRegistered: [(members: String, refusal: String)] = [
+        ("", "deviceToken: a string is required"), (#""deviceToken":[]"#, "deviceToken to be a string"),
+        (#""deviceToken":"t""#, "platform: ios or android is required"),
+        (#""deviceToken":"t","platform":null"#, "platform: ios or android is required"),
+        (#""deviceToken":"t","platform":"iOS""#, "platform to be ios or android, found iOS"),
+        (#""deviceToken":"t","platform":"""#, "platform to be ios or android, found "),
+        (#""deviceToken":"t","platform":true"#, "platform to be a string"),
+        (
+            #""deviceToken":"t","platform":"android","environment":"staging""#,
+            "environment to be production or sandbox, found staging"
+        ),
+        (#""deviceToken":"0011223344556677","platform":"ios","environment":1"#, "environment to be a string"),
+        (
+            #""deviceToken":"t","platform":"ios""#,
+            "deviceToken: an iOS token is 16 to 400 hexadecimal digits, an even number"
+        ),
+        (#""deviceToken":"é","platform":"android""#, "deviceToken: an FCM token is 1 to 4096 printable characters"),
+    ]
+
+    @Test(arguments: notRegistered) func refusesOtherPhones(members: String, refusal: String) {
+        #expect(Self.app("{\(members)}").refusal == "400 Expected \(refusal)")
+    }
+
+    @Test func refusesToTakeAwayWhatIsNoToken() {
+        for text in ["", "a b", "é"] {
+            let refusal = "400 Expected deviceToken: an FCM token is 1 to 4096 printable characters"
+            #expect(Self.app(#"{"deviceToken":"\#(text)"}"#, .delete).refusal == refusal)
+        }
+        #expect(
+            Self.app(#"{"deviceToken":"t","platform":"ios"}"#, .delete).refusal
+                == "400 Expected deviceToken: an iOS token is 16 to 400 hexadecimal digits, an even number")
+    }
+}

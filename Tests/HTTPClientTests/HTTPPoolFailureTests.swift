@@ -1,0 +1,174 @@
+import HTTPClient
+import Testing
+
+@Suite struct HTTPPoolFailureTests {
+    /// What became of one GET of `server`'s root.
+    static func ending(
+        of server: ScriptedServer, scheme: String = "http", _ change: (inout HTTPPool.Options) -> Void = { _ in }
+    ) -> HTTPFailure? {
+        let pool = HTTPPool(HTTPPoolTests.options(change))
+        pool.start(HTTPCall(.get, "\(scheme)://127.0.0.1:\(server.port)/"), tag: 0)
+        guard case .failure(let failure)? = HTTPPoolTests.run(pool, server, until: 1)[0] else { return nil }
+        return failure
+    }
+
+    @Test(arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "nonsense"])
+    func aConnectionThatEndsAfterTheRequestLeavesItInDoubt(answer: String) {
+        guard case .lost(let words)? = Self.ending(of: ScriptedServer({ _ in .last(answer) })) else {
+            Issue.record("expected .lost")
+            return
+        }
+        #expect(!words.isEmpty)
+    }
+
+    @Test func aLongBodyIsAnAnswerAsWell() {
+        let server = ScriptedServer { _ in
+            .bytes("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + String(repeating: "x", count: 50_000))
+        }
+        #expect(Self.ending(of: server) { $0.replyBytesMax = 49_999 } == nil)
+        #expect(Self.ending(of: server) { $0.replyBytesMax = 50_000 } == nil)
+    }
+
+    @Test func whatIsNotWrittenCanBeTakenBack() {
+        let silent = ScriptedServer { _ in .silence }
+        let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
+        for tag in 1...3 { pool.start(HTTPCall(.get, "http://127.0.0.1:\(silent.port)/\(tag)"), tag: tag) }
+        // The first is written; the others wait for their turn on the one connection.
+        while silent.requests.isEmpty {
+            #expect(pool.perform().isEmpty)
+            silent.step()
+            pool.wait(milliseconds: 1)
+        }
+        #expect(pool.withdraw([1, 3, 7]) == [3])
+        #expect(pool.withdraw([1, 3]) == [])
+        #expect(pool.inFlight == 2)
+        #expect(pool.retire().map(\.tag).sorted() == [1, 2])
+    }
+
+    @Test func aTimeOutSaysWhetherTheRequestWasWritten() {
+        let silent = ScriptedServer { _ in .silence }
+        #expect(Self.ending(of: silent) { $0.timeoutMilliseconds = 50 } == .timedOut)
+        // The server takes the greeting of TLS for the beginning of a request, and waits for more.
+        guard case .notSent? = Self.ending(of: silent, scheme: "https", { $0.timeoutMilliseconds = 50 }) else {
+            Issue.record("expected .notSent")
+            return
+        }
+    }
+
+    @Test func aTimeOutReachesThoseThatWaitForAConnection() {
+        let silent = ScriptedServer { _ in .silence }
+        let pool = HTTPPool(
+            HTTPPoolTests.options {
+                $0.connectionsPerHost = 1
+                $0.timeoutMilliseconds = 100
+            })
+        for tag in 0..<20 { pool.start(HTTPCall(.post, silent.url + "/", body: [1]), tag: tag) }
+        let results = HTTPPoolTests.run(pool, silent, until: 20).values
+        #expect(results.count { $0 == .failure(.timedOut) } == silent.requests.count)
+        #expect(
+            results.count { $0 == .failure(.notSent("no connection was ready for it in time")) } == 20 - silent.requests.count)
+        #expect(silent.requests.count < 20)
+    }
+
+    @Test func retiringEndsEverythingAndTheNextRequestHasANewConnection() {
+        var answer = ScriptedServer.Answer.bytes(HTTPPoolTests.ok)
+        let server = ScriptedServer { _ in answer }
+        let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
+        #expect(pool.retire().isEmpty)
+        pool.start(HTTPCall(.get, server.url + "/"), tag: 0)
+        _ = HTTPPoolTests.run(pool, server, until: 1)
+
+        answer = .silence
+        for tag in 1...3 { pool.start(HTTPCall(.get, server.url + "/"), tag: tag) }
+        while server.requests.count < 2 {
+            #expect(pool.perform().isEmpty)
+            server.step()
+        }
+        pool.start(HTTPCall(.get, server.url + "/"), tag: 4)  // libcurl has not heard of it
+        let ended = pool.retire().sorted { $0.tag < $1.tag }
+        let words = "its connection was given up"
+        #expect(ended.map(\.tag) == [1, 2, 3, 4])
+        #expect(ended.map(\.result) == [.failure(.lost(words))] + Array(repeating: .failure(.notSent(words)), count: 3))
+        #expect(pool.inFlight == 0 && pool.perform().isEmpty)
+
+        answer = .bytes(HTTPPoolTests.ok)
+        pool.start(HTTPCall(.get, server.url + "/"), tag: 1)
+        #expect((try? HTTPPoolTests.run(pool, server, until: 1)[1]?.get())?.status == 200)
+        #expect(server.connectionCount == 2)
+    }
+
+    @Test func aPoolMayGoWithRequestsInFlight() {
+        let silent = ScriptedServer { _ in .silence }
+        var pool: HTTPPool? = HTTPPool(HTTPPoolTests.options())
+        for tag in 0..<5 { pool?.start(HTTPCall(.get, silent.url + "/"), tag: tag) }
+        #expect(pool?.perform().isEmpty == true)
+        pool = nil
+    }
+
+    // MARK: Where a request may go
+
+    @Test func nobodyListeningIsNotSent() {
+        let pool = HTTPPool(HTTPPoolTests.options())
+        for tag in 0..<3 { pool.start(HTTPCall(.get, "http://127.0.0.1:1/"), tag: tag) }
+        for result in HTTPPoolTests.run(pool, until: 3).values {
+            guard case .failure(.notSent(let words)) = result else {
+                Issue.record("expected .notSent")
+                continue
+            }
+            #expect(words.contains("127.0.0.1 port 1"))
+        }
+    }
+
+    @Test func privateAddressesAreRefusedBeforeAConnection() {
+        let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
+        let refusal = HTTPFailure.notSent("127.0.0.1 is not a public address")
+        #expect(Self.ending(of: server) { $0.allowsPrivateAddresses = false } == refusal)
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test func aBolderCallsConnectionServesNoOther() {
+        let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
+        let pool = HTTPPool(HTTPPoolTests.options { $0.allowsPrivateAddresses = false })
+        let refusal = Result<HTTPReply, HTTPFailure>.failure(.notSent("127.0.0.1 is not a public address"))
+        for (tag, allows) in [nil, true, nil, false, true].enumerated() {
+            pool.start(HTTPCall(.get, server.url + "/"), tag: tag, allowsPrivateAddresses: allows)
+            let result = HTTPPoolTests.run(pool, server, until: 1)[tag]
+            #expect((result == refusal) == (allows != true))
+        }
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func whatIsNotAllowedOrCannotBeWrittenIsNotSent() {
+        let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
+        let strict = HTTPPool(HTTPPool.Options())
+        let calls = [
+            HTTPCall(.get, server.url + "/"), HTTPCall(.get, "ftp://127.0.0.1/"), HTTPCall(.get, "file:///etc/passwd"),
+            HTTPCall(.get, ""), HTTPCall(.get, "https://127.0.0.1\0.example.com/"), HTTPCall(.get, "https://a b/"),
+        ]
+        for (tag, call) in calls.enumerated() { strict.start(call, tag: tag) }
+        let lenient = HTTPPool(HTTPPoolTests.options())
+        let headers = [
+            ("", "v"), ("n:", "v"), ("n;", "v"), ("n n", "v"), ("n\r\n", "v"), ("n", "v\r\nx: y"), ("n", "v\n"), ("n", "\0"),
+            ("n", "\u{7F}"),
+        ]
+        for (tag, header) in headers.enumerated() {
+            lenient.start(HTTPCall(.get, server.url + "/", headers: [("fine", "yes"), header]), tag: tag)
+        }
+        #expect(lenient.inFlight == headers.count)
+        for (pool, count) in [(strict, calls.count), (lenient, headers.count)] {
+            for (tag, result) in HTTPPoolTests.run(pool, server, until: count) {
+                guard case .failure(.notSent) = result else {
+                    Issue.record("\(tag): expected .notSent")
+                    continue
+                }
+            }
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func aServerWithoutHTTP2GetsNoRequestThatNeedsIt() {
+        let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
+        #expect(Self.ending(of: server) { $0.requiresHTTP2 = true } == .notSent("the server does not speak HTTP/2"))
+        #expect(server.requests.isEmpty)
+    }
+}

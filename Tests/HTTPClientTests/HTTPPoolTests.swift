@@ -1,0 +1,135 @@
+import Glibc
+import HTTPClient
+import Testing
+
+@Suite struct HTTPPoolTests {
+    static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    /// Plain HTTP, so that a server of a few lines will do; time enough for a slow machine.
+    static func options(_ change: (inout HTTPPool.Options) -> Void = { _ in }) -> HTTPPool.Options {
+        var options = HTTPPool.Options()
+        options.allowsPlainHTTP = true
+        options.timeoutMilliseconds = 20_000
+        change(&options)
+        return options
+    }
+
+    /// Lets both sides work until `count` requests have ended; their results, by tag.
+    static func run(
+        _ pool: HTTPPool, _ server: ScriptedServer? = nil, until count: Int
+    ) -> [Int: Result<HTTPReply, HTTPFailure>] {
+        var results: [Int: Result<HTTPReply, HTTPFailure>] = [:]
+        while results.count < count {
+            for completion in pool.perform() {
+                #expect(results.updateValue(completion.result, forKey: completion.tag) == nil, "a tag ends once")
+                #expect(completion.seconds >= 0 && completion.seconds < 30)
+            }
+            server?.step()
+            if results.count < count { pool.wait(milliseconds: 1) }
+        }
+        return results
+    }
+
+    @Test func repliesComeWithStatusBodyAndTheHeadersThatAreKept() {
+        let server = ScriptedServer { _ in
+            .bytes(
+                """
+                HTTP/1.1 103 Early Hints\r\napns-id: early\r\n\r\n\
+                HTTP/1.1 429 Too Many\r\nRetry-After: 5\r\nServer: x\r\nDate: now\r\nretry-after: 7\r\nContent-Length: 4\r\n\r\nbody
+                """)
+        }
+        let pool = HTTPPool(Self.options())
+        pool.start(HTTPCall(.get, server.url + "/a"), tag: 7)
+        #expect(pool.inFlight == 1)
+        let reply = HTTPReply(status: 429, body: Array("body".utf8), headers: ["retry-after": "7"])
+        #expect(Self.run(pool, server, until: 1) == [7: .success(reply)])
+        #expect(pool.inFlight == 0)
+    }
+
+    @Test func requestsAreWrittenAsTheyAre() throws {
+        let server = ScriptedServer { _ in .bytes(Self.ok) }
+        let pool = HTTPPool(Self.options())
+        let headers = [
+            (name: "Content-Type", value: "application/json"), (name: "X-Empty", value: ""), (name: "x-é", value: "é\t;"),
+        ]
+        let body = String(repeating: "b", count: 100_000) + "\0end"
+        pool.start(HTTPCall(.post, server.url + "/p?q=1", headers: headers, body: Array(body.utf8)), tag: 0)
+        _ = Self.run(pool, server, until: 1)
+        let posted = try #require(server.requests.first)
+        #expect(posted.hasPrefix("POST /p?q=1 HTTP/1.1\r\n"))
+        for line in ["Content-Type: application/json", "X-Empty:", "x-é:é\t;", "Content-Length: 100004"] {
+            #expect(posted.split(separator: "\r\n").contains { $0.replacing(": ", with: ":") == line.replacing(": ", with: ":") })
+        }
+        #expect(posted.hasSuffix("\r\n\r\n" + body))
+    }
+
+    @Test func aHandleRemembersNothingOfTheRequestBefore() throws {
+        let server = ScriptedServer { _ in .bytes(Self.ok) }
+        let pool = HTTPPool(Self.options())
+        let calls = [
+            HTTPCall(.post, server.url + "/1", headers: [("authorization", "secret")], body: Array("first".utf8)),
+            HTTPCall(.get, server.url + "/2"),
+            HTTPCall(.post, server.url + "/3", body: []),
+        ]
+        for (tag, call) in calls.enumerated() {
+            pool.start(call, tag: tag)
+            #expect(Self.run(pool, server, until: 1)[tag] == .success(HTTPReply(status: 200, body: Array("ok".utf8))))
+        }
+        #expect(server.connectionCount == 1)
+        try #require(server.requests.count == 3)
+        #expect(server.requests[1].hasPrefix("GET /2 ") && server.requests[1].hasSuffix("\r\n\r\n"))
+        #expect(server.requests[2].hasPrefix("POST /3 ") && server.requests[2].contains("Content-Length: 0\r\n"))
+        #expect(!server.requests[1...].contains { $0.contains("secret") || $0.contains("first") })
+    }
+
+    @Test func manyShareTheConnectionsAllowed() {
+        let server = ScriptedServer { _ in .bytes(Self.ok) }
+        let pool = HTTPPool(Self.options { $0.connectionsPerHost = 3 })
+        for tag in 0..<300 { pool.start(HTTPCall(.post, server.url + "/\(tag)", body: [1]), tag: tag) }
+        #expect(pool.inFlight == 300)
+        #expect(Self.run(pool, server, until: 300).values.allSatisfy { (try? $0.get())?.status == 200 })
+        #expect(server.connectionCount == 3)
+        #expect(Set(server.requests.map { $0.prefix { $0 != "\r\n" } }).count == 300)
+    }
+
+    @Test func redirectsAreAnswersLikeOthers() throws {
+        let server = ScriptedServer { _ in .bytes("HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n") }
+        let pool = HTTPPool(Self.options())
+        pool.start(HTTPCall(.get, server.url + "/"), tag: 0)
+        let reply = try #require(Self.run(pool, server, until: 1)[0]).get()
+        #expect(reply == HTTPReply(status: 302))
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func aWakeEndsTheWaitWhateverBecomesOfThePool() {
+        var pool: HTTPPool? = HTTPPool(Self.options())
+        guard let waker = pool?.waker else { return }
+        let started = ContinuousClock.now
+        waker.wake()
+        waker.wake()
+        pool?.wait(milliseconds: 60_000)
+        _ = pool?.retire()
+        waker.wake()
+        pool?.wait(milliseconds: 60_000)
+        #expect(started.duration(to: .now) < .seconds(30))
+        pool = nil
+        waker.wake()
+    }
+
+    @Test func anotherThreadWakes() async {
+        let pool = HTTPPool(Self.options())
+        let waker = pool.waker
+        let started = ContinuousClock.now
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(waker).toOpaque()
+        pthread_create(&thread, nil, Self.wake, context)
+        pool.wait(milliseconds: 60_000)
+        pthread_join(thread, nil)
+        #expect(started.duration(to: .now) < .seconds(30))
+    }
+
+    private static let wake: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        if let context { Unmanaged<HTTPPool.Waker>.fromOpaque(context).takeRetainedValue().wake() }
+        return nil
+    }
+}

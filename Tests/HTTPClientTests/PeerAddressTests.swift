@@ -1,0 +1,61 @@
+import Glibc
+import Testing
+
+@testable import HTTPClient
+
+@Suite struct PeerAddressTests {
+    /// The first and the last of each block.
+    @Test(arguments: [
+        "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1",
+        "127.255.255.255", "169.254.0.0", "169.254.169.254", "169.254.255.255", "172.16.0.0", "172.31.255.255", "192.0.0.0",
+        "192.0.0.255", "192.168.0.0", "192.168.255.255", "198.18.0.0", "198.19.255.255", "224.0.0.0", "239.255.255.255",
+        "240.0.0.0", "255.255.255.255",
+        "::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.1.2.3", "::ffff:169.254.169.254", "64:ff9b::127.0.0.1",
+        "64:ff9b::192.168.1.1", "64:ff9b:1::1", "64:ff9b:1:ffff::8.8.8.8", "2001::1", "2002:7f00:1::1", "fc00::1",
+        "fdff:ffff::1", "fe80::1", "febf:ffff::1", "fec0::1", "feff::1", "ff00::", "ff02::1", "ffff::1",
+    ]) func theseAreNobodyElses(text: String) throws {
+        #expect(!(try #require(PeerAddress(text: text))).isPublic)
+    }
+
+    /// The last before each block and the first after it.
+    @Test(arguments: [
+        "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
+        "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0", "192.167.255.255",
+        "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "8.8.8.8",
+        "::ffff:8.8.8.8", "::ffff:172.32.0.0", "64:ff9b::8.8.8.8", "64:ff9b:0:1::1", "64:ff9b:2::1", "2001:1::1",
+        "2001:4860:4860::8888", "2003::1", "2606:4700::1111", "fbff:ffff::1", "fe00::1", "fe7f:ffff::1",
+    ]) func anybodyMightBeAtThese(text: String) throws {
+        #expect((try #require(PeerAddress(text: text))).isPublic)
+    }
+
+    @Test(arguments: ["", "localhost", "127.1", "0x7f.0.0.1", "1.2.3.4.5", "fe80::1%eth0", "[::1]", "::ffff:1.2.3"])
+    func whatIsNoAddressIsNone(text: String) {
+        #expect(PeerAddress(text: text) == nil)
+    }
+
+    @Test(arguments: ["192.0.2.1", "::1", "fe80::1:2", "255.0.0.255"]) func addressesAreWrittenAsTheyAreRead(text: String) {
+        #expect(PeerAddress(text: text)?.description == text)
+    }
+
+    @Test func socketAddressesOfBothFamiliesAreRead() {
+        var four = sockaddr_in()
+        four.sin_family = sa_family_t(AF_INET)
+        four.sin_port = 0xFFFF
+        four.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        withUnsafeBytes(of: four) { bytes in
+            #expect(PeerAddress(socketAddress: bytes) == PeerAddress([127, 0, 0, 1]))
+            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<7])) == nil, "cut")
+            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<1])) == nil, "cut")
+        }
+        var six = sockaddr_in6()
+        six.sin6_family = sa_family_t(AF_INET6)
+        (six.sin6_port, six.sin6_flowinfo, six.sin6_scope_id) = (0xFFFF, 0xFFFF_FFFF, 0xFFFF_FFFF)
+        inet_pton(AF_INET6, "2606:4700::1111", &six.sin6_addr)
+        withUnsafeBytes(of: six) { bytes in
+            #expect(PeerAddress(socketAddress: bytes)?.description == "2606:4700::1111")
+            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<23])) == nil, "cut")
+        }
+        four.sin_family = sa_family_t(AF_UNIX)
+        withUnsafeBytes(of: four) { #expect(PeerAddress(socketAddress: $0) == nil, "another family") }
+    }
+}

@@ -1,0 +1,139 @@
+import HTTPClient
+import Testing
+
+@testable import Push
+
+struct FCMTokenTests {
+    /// A token whose changes an expectation may be about.
+    private final class Scene {
+        private var token = FCMToken()
+        private var dice = SplitMix(seed: 3)
+
+        var nextTurn: Int64? { token.nextTurn }
+        var isComing: Bool { token.isComing }
+        func current(at now: Int64) -> IssuedCredential? { token.current(at: now) }
+        func use(at now: Int64) -> IssuedCredential? { token.use(at: now) }
+        func isDue(_ now: Int64) -> Bool { token.isDue(now) }
+        func demand(after generation: Int, at now: Int64) -> FCMToken.Demand { token.demand(after: generation, at: now) }
+
+        @discardableResult func take(_ reply: AccessTokenReply, at now: Int64) -> FCMToken.Outcome {
+            token.take(reply, at: now, using: &dice)
+        }
+
+        func grant(_ text: String, at now: Int64) {
+            #expect(demand(after: -1, at: now) == .asked)
+            #expect(isDue(now))
+            take(.granted(text, seconds: 3_600), at: now)
+        }
+    }
+
+    private let token = Scene()
+
+    @Test func isFetchedOnceAndServesForItsLife() {
+        #expect(token.current(at: 0) == nil)
+        #expect(!token.isDue(0), "nobody needs one")
+        #expect(token.demand(after: -1, at: 0) == .asked)
+        #expect(token.isDue(0))
+        #expect(!token.isDue(5), "one request at a time")
+        #expect(token.nextTurn == nil)
+        #expect(token.take(.granted("abc", seconds: 3_600), at: 400) == .renewed)
+        #expect(token.current(at: 400) == IssuedCredential(authorization: "Bearer abc", generation: 0))
+        #expect(token.nextTurn == nil)
+        #expect(!token.isDue(3_000_000), "nobody has used it since")
+        #expect(token.use(at: 2_879_999) != nil)
+        #expect(!token.isDue(2_879_999))
+        #expect(token.current(at: 3_599_999) != nil)
+        #expect(token.current(at: 3_600_000) == nil)
+    }
+
+    @Test(arguments: [Int64(0), 1, 9]) func whatHasRunOutBeforeItCameIsNone(_ seconds: Int64) {
+        #expect(token.demand(after: -1, at: 0) == .asked)
+        #expect(token.isDue(0))
+        #expect(token.take(.granted("abc", seconds: seconds), at: 9_000) == .delayed(reason: "it had run out before it came"))
+        #expect(token.current(at: 9_000) == nil && token.isComing)
+        #expect(!token.isDue(9_500))
+        #expect(token.isDue(10_500), "and asked for again, but not at once")
+    }
+
+    @Test func theOldOneServesWhileTheNextIsFetched() {
+        token.grant("old", at: 0)
+        #expect(token.use(at: 2_880_000)?.authorization == "Bearer old")
+        #expect(token.isDue(2_880_000))
+        #expect(token.current(at: 2_900_000)?.authorization == "Bearer old")
+        #expect(token.take(.delayed(reason: "503"), at: 2_900_000) == .delayed(reason: "503"))
+        #expect(token.current(at: 2_900_000)?.generation == 0)
+        #expect(!token.isDue(2_900_999))
+        #expect(token.isDue(2_901_500))
+        #expect(token.take(.granted("new", seconds: 100), at: 2_902_000) == .renewed)
+        #expect(token.current(at: 2_902_000) == IssuedCredential(authorization: "Bearer new", generation: 1))
+    }
+
+    @Test func whatPassesByItselfIsTriedAgainSlowerAndSlower() {
+        var now: Int64 = 0
+        var waits: [Int64] = []
+        #expect(token.demand(after: -1, at: 0) == .asked)
+        for _ in 0..<8 {
+            #expect(token.isDue(now))
+            token.take(.delayed(reason: "503"), at: now)
+            let next = token.nextTurn ?? 0
+            waits.append(next - now)
+            now = next
+        }
+        for (wait, seconds) in zip(waits, [1, 2, 4, 8, 16, 32, 60, 60] as [Int64]) {
+            #expect(wait >= seconds * 1_000 && wait <= seconds * 1_500, "\(waits)")
+        }
+    }
+
+    @Test func whatDoesNotIsTriedEveryHalfMinute() {
+        #expect(token.demand(after: -1, at: 0) == .asked)
+        #expect(token.isDue(0))
+        #expect(token.take(.refused(reason: "invalid_grant"), at: 10) == .refused(reason: "invalid_grant"))
+        #expect(token.nextTurn == 30_010)
+    }
+
+    @Test func aRefusedTokenIsReplacedOnce() {
+        token.grant("a", at: 0)
+        #expect(token.demand(after: 0, at: 1_000) == .asked)
+        #expect(token.current(at: 1_000) == nil)
+        #expect(token.isDue(1_000))
+        #expect(token.demand(after: 0, at: 1_001) == .asked)
+        #expect(!token.isDue(1_001))
+        token.take(.granted("b", seconds: 3_600), at: 1_100)
+        #expect(token.demand(after: 0, at: 1_200) == .replaced)
+        #expect(token.demand(after: 1, at: 1_300) == .tooSoon)
+        #expect(token.current(at: 1_300)?.authorization == "Bearer b", "there is no better one")
+        #expect(token.demand(after: 1, at: 61_000) == .asked)
+    }
+
+    // MARK: Answers
+
+    @Test(
+        arguments: [
+            (
+                200, #"{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}"#,
+                AccessTokenReply.granted("ya29.x", seconds: 3_599)
+            ),
+            (200, #"{"access_token":"ya29.x"}"#, .granted("ya29.x", seconds: 3_600)),
+            (200, #"{"access_token":"ya29.x","expires_in":99999999}"#, .granted("ya29.x", seconds: 86_400)),
+            (200, #"{"access_token":"a\r\nb","expires_in":10}"#, .delayed(reason: "an answer without an access token")),
+            (200, #"{"access_token":"a","expires_in":0}"#, .delayed(reason: "an answer without an access token")),
+            (200, #"{"access_token":"a""#, .delayed(reason: "an answer without an access token")),
+            (200, "<html>", .delayed(reason: "an answer without an access token")),
+            (
+                400, #"{"error":"invalid_grant","error_description":"Invalid JWT"}"#,
+                .refused(reason: "400 invalid_grant Invalid JWT")
+            ),
+            (400, #"{"error":"invalid_scope"}"#, .refused(reason: "400 invalid_scope")),
+            (401, "", .refused(reason: "401")), (403, "no", .refused(reason: "403")), (404, "", .refused(reason: "404")),
+            (302, "", .delayed(reason: "302")), (408, "", .delayed(reason: "408")), (429, "", .delayed(reason: "429")),
+            (500, #"{"error":"internal_failure"}"#, .delayed(reason: "500 internal_failure")), (503, "", .delayed(reason: "503")),
+        ] as [(Int, String, AccessTokenReply)])
+    func readsAnswers(status: Int, body: String, expected: AccessTokenReply) {
+        #expect(AccessTokenReply(.success(HTTPReply(status: status, body: Array(body.utf8)))) == expected)
+    }
+
+    @Test func noAnswerIsTriedAgain() {
+        #expect(AccessTokenReply(.failure(.notSent("refused"))) == .delayed(reason: "refused"))
+        #expect(AccessTokenReply(.failure(.timedOut)) == .delayed(reason: "no answer in time"))
+    }
+}

@@ -1,0 +1,34 @@
+import FleetRules
+import Foundation
+import Push
+import Testing
+
+/// What phones are sent for each event of the contract, byte for byte: `Golden/payloads.txt`, reviewed like code. Each of its
+/// paragraphs is an event with what a tap opens and its collapse key, the event's data, APNs' payload, and FCM's message.
+@Suite struct GoldenPayloadTests {
+    @Test func everyEventOfTheContract() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/payloads.txt")
+        let paragraphs = try String(contentsOf: file, encoding: .utf8).split(separator: "\n\n")
+        #expect(paragraphs.count == 16)
+        for paragraph in paragraphs {
+            let lines = paragraph.split(separator: "\n").map(String.init)
+            try #require(lines.count == 4, "\(lines[0])")
+            let words = lines[0].split(separator: " ").map(String.init)
+            let job = PushScene.job(words[0], lines[1], entity(words[1]), collapseKey: words[2])
+            let message = try PushScene.message(job)
+            let apns = PushScene.apns.call(message, to: PushScene.iPhone, authorization: "bearer t")
+            let fcm = PushScene.fcm.call(message, to: PushScene.android, at: PushScene.now, authorization: "Bearer t")
+            #expect(String(decoding: apns.body, as: UTF8.self) == lines[2], "\(lines[0])")
+            #expect(String(decoding: fcm.body, as: UTF8.self) == lines[3], "\(lines[0])")
+        }
+    }
+
+    private func entity(_ word: String) -> PushIntent.Entity? {
+        let parts = word.split(separator: ":").map(String.init)
+        return switch parts[0] {
+        case "job": .job(parts[1])
+        case "route": .route(parts[1])
+        default: nil
+        }
+    }
+}

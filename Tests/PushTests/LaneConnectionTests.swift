@@ -1,0 +1,286 @@
+import FleetRules
+import HTTPClient
+import Testing
+
+@testable import Push
+
+/// Windows, connections that are thrown away, pauses and probes.
+struct LaneConnectionTests {
+    /// In flight: jobs 1 to `count`, all begun now; the report under way is answered.
+    private func scene(inFlight count: Int64, window: Int = 64) -> LaneScene {
+        var scene = LaneScene(window: window)
+        scene.warmUp(Int(count))
+        scene.supply(LaneScene.jobs(1...count))
+        #expect(scene.takeSent().count == Int(count))
+        return scene
+    }
+
+    @Test func noConnectionAtAllPausesAtOnceAndCountsAsNoTry() {
+        var scene = LaneScene()
+        scene.act()
+        scene.supply(LaneScene.jobs(1...1))
+        var waits: [Int64] = []
+        for _ in 1...6 {
+            scene.end(1, .failure(.notSent("connection refused")))
+            scene.act()
+            #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)])
+            #expect(scene.lane.status.state == .paused)
+            scene.supply([])
+            let start = scene.now
+            while scene.report?.room != 1 {
+                if scene.takeReport() != nil { scene.supply([]) }
+                scene.pass(max(1, scene.lane.nextTurn(at: scene.now) - scene.now))
+            }
+            waits.append(scene.now - start)
+            _ = scene.takeReport()
+            scene.supply(LaneScene.jobs(1...1))
+        }
+        for (wait, range) in zip(
+            waits, [1...1_500, 2...3_000, 4...6_000, 8...12_000, 8...12_000, 8...12_000] as [ClosedRange<Int64>])
+        {
+            #expect(range.contains(wait) && wait >= range.lowerBound * 1_000 - 1, "\(waits)")
+        }
+        scene.answer(1, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.lane.status.state == .running)
+        #expect(scene.takeReport()?.room == 2)
+    }
+
+    @Test func aConnectionThatBreaksUnderManyIsOneMisfortune() {
+        var scene = scene(inFlight: 20)
+        for number in Int64(1)...20 { scene.end(number, .failure(.lost("reset"))) }
+        scene.act()
+        let report = scene.takeReport()
+        #expect(report?.outcomes.count == 20)
+        #expect(report?.room == 1, "the next connection begins with one")
+        #expect(scene.lane.status.state == .running)
+    }
+
+    @Test func aStreamThatBreaksAloneCostsItsEraOnly() {
+        var scene = scene(inFlight: 20)
+        scene.end(1, .failure(.lost("stream")))
+        scene.act()
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(21...21))
+        #expect(scene.takeSent() == [21])
+        // The nineteen others are of the era before: they neither open the window nor close it.
+        for number in Int64(2)...20 { scene.end(number, .failure(.lost("stream"))) }
+        scene.act()
+        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.lane.status.state == .running)
+    }
+
+    @Test func thoseOfAnEarlierEraCountAgainstTheWholeWindow() {
+        var pace = LanePace(LaneRules(windowMax: 8), at: 0)
+        var dice = SplitMix(seed: 1)
+        let first = pace.begin()
+        _ = pace.end(.well, era: first, begun: 0, at: 1, using: &dice)
+        let second = pace.begin()
+        let change = pace.end(.lost, era: second, begun: 1, at: 2, using: &dice)
+        #expect(change == .setBack)
+        // Six of the era before are still in flight.
+        for count in 1...8 {
+            #expect(pace.room(total: 6, at: 3) == min(count, 2))
+            let era = pace.begin()
+            _ = pace.end(.well, era: era, begun: 3, at: 3, using: &dice)
+        }
+        #expect(pace.room(total: 0, at: 3) == 8)
+    }
+
+    @Test func aGoodbyeIsSentAgainAtOnceOnAnotherConnection() {
+        var scene = scene(inFlight: 3)
+        scene.end(1, .failure(.notSent("HTTP/2: not processed")))
+        scene.act()
+        #expect(
+            scene.takeReport()
+                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)], room: 1))
+        scene.supply(LaneScene.jobs(1...1))
+        #expect(scene.takeSent() == [1])
+        #expect(scene.retired == 0)
+    }
+
+    @Test func aServerThatWantsAnotherConnectionGetsItOnceTheOthersAreAnswered() {
+        var scene = scene(inFlight: 3)
+        scene.answer(1, .reconnect(reason: "IdleTimeout"))
+        scene.act()
+        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.retired == 0)
+        scene.answer(2, .accepted(messageID: nil))
+        scene.answer(3, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.retired == 1)
+        #expect(scene.takeEvents().contains(.connectionRetired(reason: "the provider is leaving")))
+        scene.supply([])
+        #expect(scene.takeReport()?.room == 1)
+    }
+
+    @Test func itWaitsForTheOthersNoLongerThanASecond() {
+        var scene = scene(inFlight: 3)
+        scene.answer(1, .reconnect(reason: "Shutdown"))
+        scene.act()
+        scene.pass(999)
+        #expect(scene.retired == 0)
+        scene.pass(1)
+        #expect(scene.retired == 1)
+        scene.end(2, .failure(.lost("retired")))
+        scene.end(3, .failure(.notSent("retired")))
+        scene.supply([])
+        #expect(scene.takeReport()?.outcomes.count == 2)
+        #expect(scene.lane.status.state == .running)
+    }
+
+    @Test func aServerThatLeavesAtOncePausesTheLane() {
+        var scene = LaneScene()
+        scene.act()
+        scene.supply(LaneScene.jobs(1...1))
+        scene.answer(1, .reconnect(reason: "Shutdown"))
+        scene.act()
+        #expect(scene.lane.status.state == .paused)
+        #expect(scene.retired == 1)
+    }
+
+    @Test func twoRequestsWithoutAnswerRetireTheConnection() {
+        var scene = scene(inFlight: 4)
+        scene.now += 10_000
+        scene.end(1, .failure(.timedOut))
+        scene.act()
+        #expect(scene.retired == 0)
+        scene.answer(2, .accepted(messageID: nil))
+        scene.end(3, .failure(.timedOut))
+        scene.act()
+        #expect(scene.retired == 0, "an answer came in between")
+        scene.end(4, .failure(.timedOut))
+        scene.act()
+        #expect(scene.retired == 1)
+        #expect(scene.lane.status.state == .running)
+    }
+
+    @Test func timeOutsAreWaitEnoughUntilThereAreTen() {
+        var scene = LaneScene()
+        scene.act()
+        for number in Int64(1)...10 {
+            scene.supply([LaneScene.job(number)])
+            #expect(scene.takeSent() == [number])
+            #expect(scene.lane.status.state == .running)
+            scene.now += 10_000
+            scene.end(number, .failure(.timedOut))
+            scene.act()
+            #expect(scene.retired == Int(number) / 2)
+            _ = scene.takeReport()
+        }
+        #expect(scene.lane.status.state == .paused)
+    }
+
+    @Test func whatTimesOutTogetherRetiresOnce() {
+        var scene = scene(inFlight: 20)
+        scene.now += 10_000
+        for number in Int64(1)...10 { scene.end(number, .failure(.timedOut)) }
+        scene.act()
+        for number in Int64(11)...20 { scene.end(number, .failure(.lost("retired"))) }
+        scene.act()
+        #expect(scene.retired == 1)
+        #expect(scene.lane.status.state == .running)
+    }
+
+    @Test func aDeadConnectionIsFoundByThoseThatNeverGotTheirTurn() {
+        var scene = scene(inFlight: 4)
+        scene.now += 10_000
+        scene.end(1, .failure(.notSent("queued")))
+        scene.act()
+        #expect(scene.retired == 1)
+    }
+
+    @Test func aQueueBehindTheServersLimitHalvesTheWindowOnce() {
+        var scene = scene(inFlight: 16)
+        scene.now += 9_000
+        for number in Int64(1)...4 { scene.answer(number, .accepted(messageID: nil)) }
+        scene.act()
+        _ = scene.takeReport()
+        scene.now += 1_000
+        for number in Int64(5)...12 { scene.end(number, .failure(.notSent("queued"))) }
+        // Sixteen were answered to warm up, one was the first, and four now: 21, halved 10. Four are still in flight.
+        scene.supply([])
+        let report = scene.takeReport()
+        #expect(report?.outcomes.count == 8)
+        #expect(report?.room == 10 - 4)
+        #expect(scene.retired == 0)
+    }
+
+    @Test func aStormOfFailuresPausesAfterTen() {
+        var scene = scene(inFlight: 20)
+        for number in Int64(1)...9 { scene.answer(number, .retry(reason: "500", after: nil)) }
+        #expect(scene.lane.status.state == .running)
+        scene.answer(10, .accepted(messageID: nil))
+        for number in Int64(11)...19 { scene.answer(number, .retry(reason: "500", after: nil)) }
+        #expect(scene.lane.status.state == .running, "one was well in between")
+        scene.answer(20, .retry(reason: "500", after: nil))
+        #expect(scene.lane.status.state == .paused)
+        scene.act()
+        #expect(scene.takeReport()?.room == 0)
+    }
+
+    @Test func aWishThatIsRepeatedIsTheWholeLanes() {
+        var scene = scene(inFlight: 3)
+        for number in Int64(1)...2 { scene.answer(number, .retry(reason: "QUOTA_EXCEEDED", after: 60_000)) }
+        #expect(scene.lane.status.state == .running)
+        scene.answer(3, .retry(reason: "QUOTA_EXCEEDED", after: 60_000))
+        scene.act()
+        #expect(scene.lane.status.state == .paused)
+        #expect(scene.takeEvents().contains(.paused(reason: "QUOTA_EXCEEDED", milliseconds: 60_000)))
+        _ = scene.takeReport()
+        scene.supply([], hasMore: true)
+        scene.pass(59_999)
+        #expect(scene.takeReport()?.room == 0)
+        scene.supply([], hasMore: true)
+        scene.pass(1)
+        #expect(scene.takeReport()?.room == 1)
+    }
+
+    @Test func aProbeThatIsToldToWaitWaitsAsLong() {
+        var pace = LanePace(LaneRules(windowMax: 8), at: 0)
+        var dice = SplitMix(seed: 1)
+        var now: Int64 = 0
+        var waits: [Int64] = []
+        for wish in [nil, 3_000, 3_000, 0, 9_000_000] as [Int64?] {
+            let era = pace.begin()
+            let sign = wish.map { LanePace.Sign.overloaded(after: $0) } ?? .notSent
+            guard case .paused(let wait) = pace.end(sign, era: era, begun: now, at: now, using: &dice) else { break }
+            waits.append(wait)
+            now += wait
+            #expect(pace.room(total: 0, at: now) == 1)
+        }
+        #expect(waits.count == 5 && waits[1...2] == [3_000, 3_000] && waits[4] == 3_600_000, "\(waits)")
+    }
+
+    @Test func aProbeIsOneJob() {
+        var scene = scene(inFlight: 20)
+        for number in Int64(1)...10 { scene.answer(number, .retry(reason: "503", after: nil)) }
+        scene.act()
+        _ = scene.takeReport()
+        scene.supply([], hasMore: true)
+        scene.pass(1_500)
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(21...21), hasMore: true)
+        #expect(scene.takeSent() == [21])
+        // What the others say now is of the time before.
+        scene.answer(11, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.lane.status.state == .paused)
+        #expect(scene.takeReport()?.room == 0)
+        scene.answer(21, .rejected(reason: "PayloadEmpty", alarm: false))
+        #expect(scene.lane.status.state == .running)
+    }
+
+    @Test func aClockThatIsSetBackLengthensNoPause() {
+        var scene = LaneScene()
+        scene.act()
+        scene.supply(LaneScene.jobs(1...1))
+        scene.answer(1, .laneStopped(reason: "Forbidden", newConnection: true))
+        scene.act()
+        #expect(scene.retired == 1)
+        _ = scene.takeReport()
+        scene.supply([])
+        scene.pass(-900_000)
+        #expect(scene.takeReport()?.room == 1)
+    }
+}

@@ -1,0 +1,262 @@
+import FleetRules
+import HTTPClient
+import Testing
+
+@testable import Push
+
+/// A store that keeps its promises, a provider that keeps none, and the lane between them.
+private struct LaneWorld {
+    enum State: Equatable {
+        case waiting(dueAt: Int64)
+        /// In the lane's hands since that supply.
+        case claimed
+    }
+
+    /// A narrow one is often full, a wide one has much in hand when something breaks.
+    let windowMax: Int
+    let seed: UInt64
+    var dice: SplitMix
+    /// Of a hundred ends of requests about so many are of each kind.
+    var weights: [Int]
+    var lane: Lane
+    var now: Int64 = 1_000_000
+    /// Of those that have not come to their end.
+    var states: [Int64: State] = [:]
+    var jobs: [Int64: PushJob] = [:]
+    var next: Int64 = 1
+    /// With what each request in flight was sent.
+    var inFlight: [Int64: PushJob] = [:]
+    var underway: PushReport?
+    /// Devices that the store has removed, and told the lane so.
+    var removed: Set<String> = []
+    var isFinished = false
+    var accepted = 0
+    var credential = 0
+    var problems: [String] = []
+
+    init(seed: UInt64) {
+        self.seed = seed
+        windowMax = seed.isMultiple(of: 2) ? 3 : 16
+        dice = SplitMix(seed: seed)
+        // Some worlds have much of one trouble and nothing of another.
+        weights = (0..<12).map { _ in 0 }
+        weights[0] = 60
+        for index in 1..<12 where Bool.random(using: &dice) { weights[index] = Int.random(in: 1...12, using: &dice) }
+        var rules = LaneRules(windowMax: windowMax)
+        rules.failuresMax = 4
+        lane = Lane(.apns, rules, hasCredential: true, at: now)
+    }
+
+    mutating func expect(_ isTrue: Bool, _ problem: String) {
+        if !isTrue { problems.append("seed \(seed), \(now) ms: \(problem)") }
+    }
+
+    // MARK: One step
+
+    mutating func step(isCalm: Bool) {
+        let kind = Int.random(in: 0..<10, using: &dice)
+        switch kind {
+        case 0..<2 where !isCalm: queue(Int.random(in: 1...12, using: &dice))
+        case 0..<6: endSome(isCalm)
+        case 6..<8: answerReport(isCalm)
+        default: now += Int64.random(in: 0...3_000, using: &dice)
+        }
+        if !isCalm, Int.random(in: 0..<200, using: &dice) == 0 { now -= 20_000 }
+        act()
+        check()
+    }
+
+    mutating func queue(_ count: Int) {
+        for _ in 0..<count {
+            let device = "device-\(Int.random(in: 0..<12, using: &dice))"
+            let expiresAt = Int.random(in: 0..<10, using: &dice) == 0 ? now + 3_000 : now + 100_000_000
+            let job = LaneScene.job(next, device: removed.contains(device) ? device + "-\(next)" : device, expiresAt: expiresAt)
+            jobs[next] = job
+            states[next] = .waiting(dueAt: now)
+            next += 1
+        }
+        lane.hear(.wake, at: now, using: &dice)
+    }
+
+    mutating func act() {
+        for _ in 0..<10 {
+            let decide = { [now] (job: PushJob) -> PushDecision in
+                if job.notification.expiresAt <= now { return .expired }
+                return job.number % 17 == 0 ? .cancelled(reason: "off") : .send(LaneScene.message(of: job))
+            }
+            var hasMore = false
+            for effect in lane.act(at: now, using: &dice, deciding: decide) {
+                hasMore = perform(effect) || hasMore
+            }
+            if !hasMore { return }
+        }
+        expect(false, "it never comes to rest")
+    }
+
+    mutating func perform(_ effect: Lane.Effect) -> Bool {
+        expect(!isFinished, "it does something after it has finished")
+        switch effect {
+        case .retireConnections:
+            for number in inFlight.keys.sorted() {
+                end(number, .failure(Bool.random(using: &dice) ? .lost("retired") : .notSent("retired")))
+            }
+            return true
+        case .send(let job, _):
+            expect(inFlight[job.number] == nil, "\(job.number) is in flight twice")
+            expect(states[job.number] == .claimed, "\(job.number) is sent, and is not the lane's")
+            expect(!removed.contains(job.device.id), "\(job.number) is sent to a dead device")
+            inFlight[job.number] = job
+        case .getCredential(let generation):
+            if generation < credential || Bool.random(using: &dice) {
+                credential = max(credential, generation + 1)
+                lane.hear(.credential(.ready), at: now, using: &dice)
+            } else {
+                lane.hear(.credential(.refused(reason: "too soon")), at: now, using: &dice)
+            }
+            return true
+        case .report(let report):
+            expect(underway == nil, "two reports are under way")
+            expect(report.room >= 0 && report.room <= windowMax, "room for \(report.room)")
+            underway = report
+        case .say: break
+        case .finished: isFinished = true
+        }
+        return false
+    }
+
+    mutating func check() {
+        expect(inFlight.count <= windowMax, "\(inFlight.count) in flight")
+        expect(lane.status.inFlight == inFlight.count, "it counts \(lane.status.inFlight), and \(inFlight.count) are in flight")
+    }
+
+    // MARK: The store
+
+    mutating func answerReport(_ isCalm: Bool) {
+        guard let report = underway else { return }
+        underway = nil
+        if !isCalm, Int.random(in: 0..<5, using: &dice) == 0 {
+            return lane.hear(.refused, at: now, using: &dice)
+        }
+        for outcome in report.outcomes { settle(outcome) }
+        var supply = PushSupply(lane: .apns)
+        // By hand, and in order: what is due first.
+        let due = states.filter { if case .waiting(let at) = $0.value { at <= now } else { false } }.keys.sorted()
+        for number in due.prefix(report.room) {
+            guard let job = jobs[number], !removed.contains(job.device.id) else {
+                states[number] = nil
+                continue
+            }
+            states[number] = .claimed
+            supply.jobs.append(job)
+        }
+        supply.hasMore = due.count > report.room
+        supply.nextDueAt = states.values.compactMap { if case .waiting(let at) = $0, at > now { at } else { nil } }.min()
+        lane.hear(.supplied(supply), at: now, using: &dice)
+    }
+
+    mutating func settle(_ outcome: PushOutcome) {
+        let number = outcome.job.number
+        expect(states[number] == .claimed, "\(number) is reported, and was not the lane's")
+        expect(inFlight[number] == nil, "\(number) is reported while in flight")
+        if outcome.removal != nil { removed.insert(outcome.job.device.id) }
+        switch outcome.fate {
+        case .accepted, .failed, .cancelled, .expired: states[number] = nil
+        case .unsent: states[number] = .waiting(dueAt: now)
+        case .later(let at, _):
+            states[number] = removed.contains(outcome.job.device.id) ? nil : .waiting(dueAt: at)
+            let job = outcome.job
+            jobs[number] = PushJob(
+                number: number, notification: job.notification, entity: nil, recipient: job.recipient, device: job.device,
+                attempts: job.attempts + 1)
+        }
+    }
+
+    // MARK: The provider
+
+    mutating func endSome(_ isCalm: Bool) {
+        for number in inFlight.keys.sorted() where Int.random(in: 0..<3, using: &dice) > 0 {
+            guard let job = inFlight[number] else { continue }
+            let result = isCalm ? .success(.accepted(messageID: nil)) : result(of: job)
+            if result == .failure(.timedOut) { now += 2_000 }
+            end(number, result)
+            // Answers of one moment are heard together, or not.
+            if Bool.random(using: &dice) { act() }
+        }
+    }
+
+    mutating func end(_ number: Int64, _ result: Result<Verdict, HTTPFailure>) {
+        inFlight[number] = nil
+        if result == .success(.accepted(messageID: nil)) { accepted += 1 }
+        let used = Bool.random(using: &dice) ? credential : max(0, credential - 1)
+        lane.hear(
+            .ended(Lane.Ending(number: number, result: result, seconds: 0.1, credential: used)), at: now, using: &dice)
+    }
+
+    mutating func result(of job: PushJob) -> Result<Verdict, HTTPFailure> {
+        var throwing = Int.random(in: 0..<weights.reduce(0, +), using: &dice)
+        let kind = weights.firstIndex { weight in
+            throwing -= weight
+            return throwing < 0
+        }
+        switch kind {
+        case 1: return .success(.rejected(reason: "R", alarm: Bool.random(using: &dice)))
+        case 2: return .success(.dead(DeviceRemoval(reason: "Unregistered", ifSeenBefore: 1)))
+        case 3: return .success(.retry(reason: "500", after: nil))
+        case 4: return .success(.retry(reason: "429", after: 5_000))
+        case 5: return .success(.deviceBusy(reason: "busy", after: nil))
+        case 6: return .success(.credentialExpired(reason: "old"))
+        case 7: return .success(.laneStopped(reason: "forbidden", newConnection: Bool.random(using: &dice)))
+        case 8: return .success(.reconnect(reason: "bye"))
+        case 9: return .failure(.notSent("no"))
+        case 10: return .failure(.lost("gone"))
+        case 11: return .failure(.timedOut)
+        default: return .success(.accepted(messageID: nil))
+        }
+    }
+
+    // MARK: The end
+
+    /// All is well again: what is queued has to come to its end.
+    mutating func comeToRest() {
+        for _ in 0..<20_000 {
+            if states.isEmpty, underway == nil { return }
+            step(isCalm: true)
+            now += 200
+        }
+        expect(false, "jobs are left: \(states.keys.sorted().prefix(5))")
+    }
+
+    mutating func stop() {
+        lane.hear(.stop, at: now, using: &dice)
+        for _ in 0..<5_000 where !isFinished {
+            act()
+            step(isCalm: true)
+            now += 200
+        }
+        expect(isFinished, "it does not stop")
+        expect(inFlight.isEmpty && underway == nil, "it has stopped, and something is under way")
+        expect(!states.values.contains(.claimed), "it has stopped with jobs in hand")
+    }
+}
+
+struct LaneSimulationTests {
+    @Test(arguments: 1...60)
+    func everyJobEndsOnceWhateverHappens(seed: Int) {
+        var world = LaneWorld(seed: UInt64(seed))
+        world.act()
+        for _ in 0..<400 where world.problems.isEmpty { world.step(isCalm: false) }
+        world.comeToRest()
+        world.stop()
+        #expect(world.problems.first == nil)
+        #expect(world.accepted > 0)
+    }
+
+    @Test(arguments: 61...100)
+    func itStopsInTheMiddleOfTrouble(seed: Int) {
+        var world = LaneWorld(seed: UInt64(seed))
+        world.act()
+        for _ in 0..<(seed * 3) where world.problems.isEmpty { world.step(isCalm: false) }
+        world.stop()
+        #expect(world.problems.first == nil)
+    }
+}

@@ -1,0 +1,180 @@
+import FleetRules
+import HTTPClient
+import Push
+import Testing
+
+/// The lane and the store: what is claimed, sent, reported and given back.
+struct LaneTests {
+    @Test func beginsWithOneJobOnAColdConnection() {
+        var scene = LaneScene()
+        scene.act()
+        #expect(scene.takeReport() == PushReport(lane: .apns, room: 1))
+        scene.supply(LaneScene.jobs(1...1))
+        #expect(scene.takeSent() == [1])
+        #expect(scene.report == nil)
+    }
+
+    @Test func everyAnswerMakesRoomForOneMoreUpToTheWindow() {
+        var scene = LaneScene(window: 4)
+        scene.act()
+        var rooms: [Int] = []
+        var next: Int64 = 1
+        for _ in 1...6 {
+            let room = scene.takeReport()?.room ?? 0
+            rooms.append(room)
+            let jobs = (0..<Int64(room)).map { LaneScene.job(next + $0) }
+            next += Int64(room)
+            scene.supply(jobs, hasMore: true)
+            // Two of what is in flight, so that it can be seen to add up.
+            for number in scene.takeSent() { scene.answer(number, .accepted(messageID: nil)) }
+            scene.act()
+        }
+        #expect(rooms == [1, 2, 4, 4, 4, 4])
+    }
+
+    @Test func tellsEachOutcomeOnceAndHasOneReportUnderWay() {
+        var scene = LaneScene()
+        scene.warmUp(3)
+        scene.hear(.wake)
+        scene.act()
+        #expect(scene.takeReport()?.room == 4)
+        scene.supply(LaneScene.jobs(1...3))
+        scene.answer(2, .accepted(messageID: "A"))
+        scene.act()
+        let first = scene.takeReport()
+        #expect(first?.outcomes == [PushOutcome(LaneScene.job(2), .accepted(messageID: "A"), wasTried: true)])
+        scene.answer(1, .rejected(reason: "PayloadEmpty", alarm: false))
+        scene.act()
+        #expect(scene.report == nil)
+        scene.answer(3, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.report == nil)
+        scene.supply([])
+        let second = scene.takeReport()
+        #expect(
+            second?.outcomes == [
+                PushOutcome(LaneScene.job(1), .failed(reason: "PayloadEmpty"), wasTried: true),
+                PushOutcome(LaneScene.job(3), .accepted(messageID: nil), wasTried: true),
+            ])
+        scene.supply([])
+        #expect(scene.report == nil)
+    }
+
+    @Test func whatTheStoreCouldNotTakeIsToldAgainASecondLater() {
+        var scene = LaneScene()
+        scene.act()
+        scene.supply(LaneScene.jobs(1...1))
+        scene.answer(1, .accepted(messageID: nil))
+        scene.act()
+        let report = scene.takeReport()
+        scene.hear(.refused)
+        scene.act()
+        #expect(scene.report == nil)
+        scene.pass(999)
+        #expect(scene.report == nil)
+        #expect(scene.lane.nextTurn(at: scene.now) == scene.now + 1)
+        scene.pass(1)
+        #expect(scene.takeReport()?.outcomes == report?.outcomes)
+    }
+
+    @Test func asksAgainWhenMoreIsDueAndRestsWhenNothingIs() {
+        var scene = LaneScene()
+        scene.act()
+        _ = scene.takeReport()
+        scene.supply([], nextDueAt: scene.now + 700)
+        #expect(scene.report == nil)
+        #expect(scene.lane.nextTurn(at: scene.now) == scene.now + 700)
+        scene.pass(699)
+        #expect(scene.report == nil)
+        scene.pass(1)
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply([])
+        scene.pass(4_999)
+        #expect(scene.report == nil)
+        scene.pass(1)
+        #expect(scene.takeReport() != nil, "what expires in the queue comes to light by reports")
+    }
+
+    @Test func aWakeDuringAReportIsNotForgotten() {
+        var scene = LaneScene()
+        scene.act()
+        _ = scene.takeReport()
+        scene.hear(.wake)
+        scene.act()
+        #expect(scene.report == nil)
+        scene.supply([])
+        #expect(scene.takeReport()?.room == 1)
+    }
+
+    @Test func aStoreThatPromisesMoreAndGivesNothingIsAskedAgainInASecond() {
+        var scene = LaneScene()
+        scene.act()
+        _ = scene.takeReport()
+        scene.supply([], hasMore: true)
+        #expect(scene.report == nil)
+        scene.pass(1_000)
+        #expect(scene.takeReport()?.room == 1)
+    }
+
+    @Test func whatIsNotToBeSentIsSettledWithoutBeingSent() {
+        var scene = LaneScene()
+        scene.warmUp(3)
+        scene.decide = { job in
+            switch job.number {
+            case 1: .cancelled(reason: "quiet_hours")
+            case 2: .expired
+            default: .send(LaneScene.message(of: job))
+            }
+        }
+        scene.supply(LaneScene.jobs(1...3))
+        #expect(scene.takeSent() == [3])
+        #expect(
+            scene.takeReport()?.outcomes == [
+                PushOutcome(LaneScene.job(1), .cancelled(reason: "quiet_hours"), wasTried: false),
+                PushOutcome(LaneScene.job(2), .expired, wasTried: false),
+            ])
+        #expect(scene.takeEvents() == [.cancelled(LaneScene.job(1), reason: "quiet_hours"), .expired(LaneScene.job(2))])
+    }
+
+    @Test func stopsAfterTheAnswersUnderWayAndTheirReport() {
+        var scene = LaneScene()
+        scene.warmUp(1)
+        scene.supply(LaneScene.jobs(1...3))
+        #expect(scene.takeSent() == [1, 2])
+        scene.hear(.stop)
+        scene.act()
+        #expect(
+            scene.takeReport()
+                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneScene.job(3), .unsent, wasTried: false)], room: 0))
+        // What it had asked for before comes too late.
+        scene.supply(LaneScene.jobs(4...4), hasMore: true)
+        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(4), .unsent, wasTried: false)])
+        scene.supply([])
+        #expect(!scene.isFinished)
+        scene.answer(1, .accepted(messageID: nil))
+        scene.end(2, .failure(.lost("cut")))
+        scene.act()
+        #expect(scene.takeReport()?.outcomes.count == 2)
+        #expect(!scene.isFinished)
+        scene.supply([])
+        #expect(scene.isFinished)
+        #expect(scene.takeSent().isEmpty)
+    }
+
+    @Test func statusSaysHowItIsDoing() {
+        var scene = LaneScene()
+        scene.act()
+        var supply = PushSupply(lane: .apns)
+        supply.jobs = LaneScene.jobs(1...1)
+        supply.depth = 12
+        supply.oldestAt = 5
+        scene.hear(.supplied(supply))
+        scene.act()
+        scene.answer(1, .accepted(messageID: nil))
+        #expect(scene.lane.status.lastAcceptedAt == scene.now)
+        #expect(scene.lane.status.depth == 12)
+        #expect(scene.lane.status.oldestAt == 5)
+        #expect(scene.lane.status.state == .running)
+        #expect(scene.lane.status.lastError == nil)
+    }
+}

@@ -1,0 +1,371 @@
+import FleetRules
+import HTTPClient
+import Testing
+
+@testable import Push
+
+/// What each verdict does to the job, its device and its lane.
+struct LaneVerdictTests {
+    @Test func aJobsFateFollowsFromTheVerdict() {
+        let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 77)
+        let table: [(Verdict, PushOutcome)] = [
+            (.accepted(messageID: "A"), PushOutcome(LaneScene.job(1), .accepted(messageID: "A"), wasTried: true)),
+            (
+                .rejected(reason: "BadTopic", alarm: true),
+                PushOutcome(LaneScene.job(1), .failed(reason: "BadTopic"), wasTried: true)
+            ),
+            (.dead(removal), PushOutcome(LaneScene.job(1), .failed(reason: "Unregistered"), wasTried: true, removal: removal)),
+            (
+                .credentialExpired(reason: "E"),
+                PushOutcome(LaneScene.job(1), .later(at: LaneScene().now, reason: "E"), wasTried: false)
+            ),
+            (
+                .laneStopped(reason: "S", newConnection: false),
+                PushOutcome(LaneScene.job(1), .later(at: LaneScene().now, reason: "S"), wasTried: false)
+            ),
+            (.reconnect(reason: "R"), PushOutcome(LaneScene.job(1), .unsent, wasTried: false)),
+        ]
+        for (verdict, outcome) in table {
+            var scene = LaneScene()
+            scene.act()
+            scene.supply(LaneScene.jobs(1...1))
+            scene.answer(1, verdict)
+            scene.act()
+            #expect(scene.takeReport()?.outcomes == [outcome], "\(verdict)")
+        }
+    }
+
+    @Test func aRetryIsNeverSoonerThanTheProviderWishes() throws {
+        for (attempts, wish, range) in [
+            (0, nil, 1_000...1_500), (2, nil, 4_000...6_000), (9, nil, 60_000...90_000), (0, 20_000, 20_000...30_000),
+        ] as [(Int, Int64?, ClosedRange<Int64>)] {
+            var scene = LaneScene()
+            scene.act()
+            scene.supply([LaneScene.job(1, attempts: attempts)])
+            scene.answer(1, .retry(reason: "InternalServerError", after: wish))
+            scene.act()
+            let outcome = try #require(scene.takeReport()?.outcomes.first)
+            guard case .later(let at, "InternalServerError") = outcome.fate else {
+                Issue.record("\(outcome)")
+                continue
+            }
+            #expect(range.contains(at - scene.now))
+        }
+    }
+
+    @Test func aRetryAfterItsExpiryIsNone() {
+        var scene = LaneScene()
+        scene.act()
+        let job = LaneScene.job(1, expiresAt: scene.now + 900)
+        scene.supply([job])
+        scene.answer(1, .retry(reason: "ServiceUnavailable", after: nil))
+        scene.act()
+        #expect(scene.takeReport()?.outcomes == [PushOutcome(job, .expired, wasTried: true)])
+    }
+
+    @Test func anAbsurdWishCostsNoNotification() throws {
+        var scene = LaneScene()
+        scene.act()
+        let job = LaneScene.job(1, expiresAt: scene.now + 86_400_000)
+        scene.supply([job])
+        scene.answer(1, .retry(reason: "UNAVAILABLE", after: 2_419_200_000))
+        scene.act()
+        let fate = try #require(scene.takeReport()?.outcomes.first?.fate)
+        guard case .later(let at, _) = fate else {
+            Issue.record("\(fate)")
+            return
+        }
+        #expect((3_600_000..<5_400_001).contains(at - scene.now))
+    }
+
+    @Test func aDeviceRestsAsLongAsItsProviderWishes() {
+        var scene = LaneScene()
+        scene.act()
+        let job = LaneScene.job(1, expiresAt: scene.now + 86_400_000)
+        scene.supply([job])
+        scene.answer(1, .deviceBusy(reason: "QUOTA_EXCEEDED", after: 90_000))
+        scene.act()
+        let later = PushOutcome.Fate.later(at: scene.now + 90_000, reason: "QUOTA_EXCEEDED")
+        #expect(scene.takeReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
+    }
+
+    @Test func whatIsTakenBackGoesBackAndIsNoSetback() {
+        var scene = LaneScene()
+        scene.warmUp(3)
+        scene.supply([LaneScene.job(1), LaneScene.job(2)])
+        #expect(scene.takeSent() == [1, 2])
+        scene.hear(.withdrawn(1))
+        scene.act()
+        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)])
+        // Said again, or of what nobody has: nothing.
+        scene.hear(.withdrawn(1))
+        scene.answer(2, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.lane.status.state == .running && scene.lane.status.inFlight == 0)
+    }
+
+    @Test func nothingInHandGoesToADeadDevice() {
+        var scene = LaneScene()
+        scene.warmUp(1)
+        let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)
+        let jobs = [
+            LaneScene.job(1, device: "D"), LaneScene.job(2), LaneScene.job(3, device: "D"),
+            LaneScene.job(4, device: "D", seenAt: 50),
+        ]
+        scene.supply(jobs)
+        #expect(scene.takeSent() == [1, 2])
+        scene.answer(1, .dead(removal))
+        scene.act()
+        // The fourth knows the device as it registered again since.
+        #expect(scene.takeSent() == [4])
+        #expect(
+            scene.takeReport()?.outcomes == [
+                PushOutcome(jobs[0], .failed(reason: "Unregistered"), wasTried: true, removal: removal),
+                PushOutcome(jobs[2], .cancelled(reason: "device_removed"), wasTried: false),
+            ])
+        // The store has removed it: what it hands over now is alive, whatever its clock said.
+        scene.supply([LaneScene.job(5, device: "D")])
+        #expect(scene.takeSent() == [5])
+    }
+
+    @Test func whatWaitsInHandForADeadDeviceIsCancelledBeforeItIsForgotten() {
+        var scene = LaneScene(window: 2)
+        scene.warmUp(1)
+        let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)
+        // More than there is room for: the third stays in hand.
+        scene.supply([
+            LaneScene.job(1, device: "D"), LaneScene.job(2), LaneScene.job(3, device: "E"), LaneScene.job(4, device: "D"),
+        ])
+        #expect(scene.takeSent() == [1, 2])
+        scene.answer(1, .dead(removal))
+        scene.act()
+        #expect(scene.takeSent() == [3])
+        #expect(scene.takeReport()?.outcomes.count == 1)
+        scene.supply([])
+        #expect(
+            scene.takeReport()?.outcomes == [
+                PushOutcome(LaneScene.job(4, device: "D"), .cancelled(reason: "device_removed"), wasTried: false)
+            ])
+    }
+
+    @Test func aBusyDeviceWaitsAndNobodyElse() throws {
+        var scene = LaneScene()
+        scene.warmUp(3)
+        scene.supply([LaneScene.job(1, device: "D")])
+        scene.answer(1, .deviceBusy(reason: "TooManyRequests", after: nil))
+        scene.act()
+        let until = scene.now + 1_000
+        #expect(
+            scene.takeReport()?.outcomes == [
+                PushOutcome(LaneScene.job(1, device: "D"), .later(at: until, reason: "TooManyRequests"), wasTried: true)
+            ])
+        _ = scene.takeSent()
+        scene.supply([LaneScene.job(2, device: "D"), LaneScene.job(3)])
+        #expect(scene.takeSent() == [3])
+        #expect(
+            scene.takeReport()?.outcomes == [
+                PushOutcome(LaneScene.job(2, device: "D"), .later(at: until, reason: "device_busy"), wasTried: false)
+            ]
+        )
+    }
+
+    @Test func aDeviceWaitsTwiceAsLongEachTimeUntilItTakesOne() throws {
+        var scene = LaneScene()
+        scene.warmUp(3)
+        var waits: [Int64] = []
+        for number in Int64(1)...9 {
+            scene.supply([LaneScene.job(number, device: "D")])
+            #expect(scene.takeSent() == [number])
+            let verdict: Verdict = number == 8 ? .accepted(messageID: nil) : .deviceBusy(reason: "B", after: nil)
+            scene.answer(number, verdict)
+            scene.act()
+            let fate = try #require(scene.takeReport()?.outcomes.first?.fate)
+            if case .later(let at, _) = fate { waits.append((at - scene.now) / 1_000) }
+            scene.now += 61_000
+            scene.supply([])
+            _ = scene.takeReport()
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 1])
+    }
+
+    @Test func severalRefusalsOfOneMomentAreOne() {
+        var troubles = DeviceTroubles(waitMax: 60_000)
+        #expect(troubles.refuse("D", begun: 100, at: 200) == 1_200)
+        #expect(troubles.refuse("D", begun: 110, at: 250) == 1_200)
+        #expect(troubles.refuse("D", begun: 1_300, at: 1_400) == 3_400)
+        #expect(troubles.rest(of: "D", at: 3_399) == 3_400)
+        #expect(troubles.rest(of: "D", at: 3_400) == nil)
+        #expect(troubles.rest(of: "D", at: 1_399) == nil, "a clock that was set back lengthens no rest")
+    }
+
+    @Test func oneRenewalServesAllThatWentWithTheOldCredential() {
+        var scene = LaneScene()
+        scene.warmUp(3)
+        scene.supply(LaneScene.jobs(1...4))
+        for number in Int64(1)...3 { scene.answer(number, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5) }
+        scene.act()
+        #expect(scene.renewals == [5])
+        // No room until it has come; none of the three counts as tried.
+        #expect(
+            scene.takeReport()
+                == PushReport(
+                    lane: .apns,
+                    outcomes: LaneScene.jobs(1...3).map {
+                        PushOutcome($0, .later(at: scene.now, reason: "ExpiredProviderToken"), wasTried: false)
+                    }, room: 0))
+        scene.hear(.credential(.ready))
+        scene.answer(4, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5)
+        scene.supply([])
+        #expect(scene.renewals == [5], "the fourth went with the old one, too")
+        #expect(scene.takeReport()?.room == 4)
+        scene.supply(LaneScene.jobs(1...4))
+        _ = scene.takeSent()
+        scene.answer(1, .credentialExpired(reason: "ExpiredProviderToken"), credential: 6)
+        scene.act()
+        #expect(scene.renewals == [5, 6])
+        scene.hear(.credential(.refused(reason: "is the clock right?")))
+        scene.act()
+        #expect(scene.lane.status.state == .stopped)
+        #expect(scene.events.contains(.alarm("apns: stopped, for the provider refuses us: is the clock right?")))
+        // A probe that is refused for the same reason asks again: by then it may be granted.
+        scene.answer(2, .accepted(messageID: nil))
+        scene.supply([])
+        _ = (scene.takeReport(), scene.takeSent())
+        scene.pass(30_000)
+        scene.supply(LaneScene.jobs(3...3))
+        #expect(scene.takeSent() == [3])
+        scene.answer(3, .credentialExpired(reason: "ExpiredProviderToken"), credential: 6)
+        scene.act()
+        #expect(scene.renewals == [5, 6, 6])
+    }
+
+    @Test func aCredentialIsFetchedWhenThereIsSomethingToSend() {
+        var scene = LaneScene(.fcm, hasCredential: false)
+        scene.act()
+        #expect(scene.renewals.isEmpty)
+        #expect(scene.lane.status.state == .running)
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(1...1))
+        #expect(scene.takeSent().isEmpty)
+        #expect(scene.renewals == [-1])
+        #expect(
+            scene.takeReport()
+                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)], room: 0))
+        scene.supply([], hasMore: true)
+        #expect(scene.report == nil)
+        scene.hear(.credential(.ready))
+        scene.act()
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(1...1))
+        #expect(scene.takeSent() == [1])
+        scene.answer(1, .accepted(messageID: nil))
+        scene.hear(.credential(.lapsed))
+        scene.act()
+        #expect(scene.renewals == [-1], "nobody needs another yet")
+        #expect(scene.lane.status.state == .running)
+        #expect(scene.takeReport()?.room == 2)
+    }
+
+    @Test func withoutACredentialItIsPaused() {
+        var scene = LaneScene(.fcm)
+        scene.act()
+        _ = scene.takeReport()
+        scene.hear(.credential(.missing(reason: "no access token: 500")))
+        scene.supply(LaneScene.jobs(1...1))
+        #expect(scene.takeSent().isEmpty)
+        #expect(
+            scene.takeReport()
+                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)], room: 0))
+        #expect(scene.lane.status.state == .paused)
+        scene.supply([])
+        scene.hear(.credential(.missing(reason: "no access token: 503")))
+        scene.hear(.credential(.ready))
+        scene.act()
+        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeEvents() == [.paused(reason: "no access token: 500", milliseconds: nil), .resumed])
+        #expect(scene.lane.status.lastError?.text == "no access token: 503")
+    }
+
+    @Test func whoIsRefusedACredentialStopsUntilThereIsOne() {
+        var scene = LaneScene(.fcm)
+        scene.act()
+        _ = scene.takeReport()
+        for _ in 1...2 {
+            scene.hear(.credential(.missing(reason: "invalid_grant")))
+            scene.hear(.credential(.refused(reason: "invalid_grant")))
+        }
+        scene.supply([], hasMore: true)
+        #expect(scene.lane.status.state == .stopped)
+        #expect(scene.takeEvents().count { if case .alarm = $0 { true } else { false } } == 1)
+        scene.pass(30_000)
+        #expect(scene.takeReport()?.room == 0)
+        scene.supply([], hasMore: true)
+        scene.hear(.credential(.ready))
+        scene.act()
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(1...1))
+        scene.answer(1, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.takeEvents().contains(.resumed))
+        #expect(scene.lane.status.state == .running)
+    }
+
+    @Test func aStoppedLaneKeepsItsQueueAndProbes() {
+        var scene = LaneScene()
+        scene.warmUp(1)
+        scene.supply(LaneScene.jobs(1...3))
+        #expect(scene.takeSent() == [1, 2])
+        scene.answer(1, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
+        scene.answer(2, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
+        scene.act()
+        #expect(scene.takeEvents() == [.alarm("apns: stopped, for the provider refuses us: InvalidProviderToken")])
+        // The next probe is to be another's than of those who were refused.
+        let refused = PushOutcome.Fate.later(at: scene.now, reason: "InvalidProviderToken")
+        #expect(scene.takeReport()?.outcomes.map(\.fate) == [refused, .unsent, refused])
+        scene.supply(LaneScene.jobs(3...3))
+        #expect(scene.takeSent().isEmpty)
+        #expect(scene.takeReport()?.outcomes.map(\.fate) == [.unsent])
+        scene.supply([])
+        for _ in 1...5 {
+            scene.pass(5_000)
+            #expect(scene.takeReport()?.room == 0, "it tells the store nothing but that it is there")
+            scene.supply([])
+        }
+        scene.pass(5_000)
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(3...3), hasMore: true)
+        #expect(scene.takeSent() == [3])
+        scene.answer(3, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
+        scene.act()
+        #expect(scene.takeEvents() == [], "one alarm is enough")
+        scene.supply([])
+        _ = scene.takeReport()
+        scene.supply([])
+        scene.pass(29_999)
+        #expect(scene.takeReport()?.room == 0)
+        scene.supply([])
+        scene.pass(1)
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(3...3))
+        scene.answer(3, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.lane.status.state == .running)
+        #expect(scene.events.last == .resumed)
+    }
+
+    @Test func aRejectionOfConfigurationAlarmsOnceAMinute() {
+        var scene = LaneScene()
+        scene.warmUp(1)
+        var alarms = 0
+        for number in Int64(1)...4 {
+            scene.supply([LaneScene.job(number)])
+            scene.answer(number, .rejected(reason: "TopicDisallowed", alarm: true))
+            alarms += scene.takeEvents().count { if case .alarm = $0 { true } else { false } }
+            scene.act()
+            alarms += scene.takeEvents().count { if case .alarm = $0 { true } else { false } }
+            if number == 3 { scene.now += 60_000 }
+        }
+        #expect(alarms == 2)
+        #expect(scene.lane.status.state == .running)
+    }
+}

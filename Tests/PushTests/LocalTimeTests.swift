@@ -1,0 +1,34 @@
+import Push
+import Testing
+
+@Suite struct LocalTimeTests {
+    @Test(arguments: [
+        ("UTC", 1_795_253_400_123, 9 * 60 + 30), ("GMT", 1_795_253_400_123, 9 * 60 + 30),
+        ("Europe/London", 1_795_253_400_123, 9 * 60 + 30), ("Asia/Kolkata", 1_795_253_400_123, 15 * 60),
+        ("America/Argentina/Buenos_Aires", 1_795_253_400_123, 6 * 60 + 30), ("Etc/GMT+5", 1_795_253_400_123, 4 * 60 + 30),
+        // The last minute before midnight, and midnight.
+        ("UTC", 1_795_305_599_999, 23 * 60 + 59), ("UTC", 1_795_305_600_000, 0), ("UTC", 0, 0), ("UTC", -1, 23 * 60 + 59),
+        // 2027: on 28 March London's clocks go from 00:59 to 02:00, on 31 October from 01:59 back to 01:00.
+        ("Europe/London", 1_806_195_599_999, 59), ("Europe/London", 1_806_195_600_000, 2 * 60),
+        ("Europe/London", 1_824_944_399_999, 60 + 59), ("Europe/London", 1_824_944_400_000, 60),
+    ])
+    func minuteOfDay(_ zone: String, _ milliseconds: Int64, _ minute: Int) {
+        #expect(LocalTime.minuteOfDay(in: zone, at: milliseconds) == minute)
+    }
+
+    @Test(arguments: ["Europe/London", "Europe/Kyiv", "Asia/Calcutta", "US/Eastern", "Etc/UTC", "UTC", "GMT", "EST5EDT"])
+    func knows(_ zone: String) {
+        #expect(LocalTime.isKnown(zone))
+    }
+
+    @Test(arguments: [
+        "", " ", "/", "../../etc/passwd", "/usr/share/zoneinfo/Europe/London", "posix/Europe/London", "Europe/Nowhere",
+        "europe/london", "Europe/London ", "Europe/London\u{0}", "Europe/Lond\u{F6}n", "Europe", "localtime", "GMT+3", "UTC+3",
+        "GMT+03:00", "+03:00", "BST", "PST", "IST", "Z", String(repeating: "Europe/", count: 20_000),
+        "Europe/L" + String(repeating: "\u{301}", count: 20_000),
+    ])
+    func knowsNo(_ zone: String) {
+        #expect(!LocalTime.isKnown(zone))
+        #expect(LocalTime.minuteOfDay(in: zone, at: 0) == nil)
+    }
+}

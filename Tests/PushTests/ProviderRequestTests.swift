@@ -1,0 +1,90 @@
+import FleetRules
+import HTTPClient
+import Push
+import Testing
+
+@Suite struct ProviderRequestTests {
+    @Test func apnsHeaders() throws {
+        let message = try PushScene.message(PushScene.job("job-assigned", "{}", .job("B-1"), collapseKey: "order:A"))
+        let call = PushScene.apns.call(message, to: PushScene.iPhone, authorization: "bearer token")
+        #expect(call.method == .post)
+        #expect(call.url == "https://api.push.apple.com:443/3/device/" + String(repeating: "a1", count: 32))
+        #expect(
+            call.headers.map { "\($0.name): \($0.value)" } == [
+                "authorization: bearer token", "content-type: application/json", "apns-topic: uk.example.driver",
+                "apns-push-type: alert", "apns-id: bc6d73c9-ef49-fc8e-9011-95da74b18448", "apns-priority: 10",
+                "apns-expiration: 1795257000", "apns-collapse-id: order:A",
+            ])
+    }
+
+    /// The same on each try, another for another phone or notification.
+    @Test func apnsIDs() throws {
+        var message = try PushScene.message(PushScene.job("job-assigned"))
+        let first = APNsAddress.id(of: message, to: PushScene.iPhone)
+        message.badge += 1
+        #expect(APNsAddress.id(of: message, to: PushScene.iPhone) == first)
+        #expect(APNsAddress.id(of: message, to: PushScene.android) != first)
+        message.notificationID = "N-2"
+        #expect(APNsAddress.id(of: message, to: PushScene.iPhone) != first)
+    }
+
+    @Test func fcmHeaders() throws {
+        let message = try PushScene.message(PushScene.job("job-assigned"))
+        let call = PushScene.fcm.call(message, to: PushScene.android, at: PushScene.now, authorization: "Bearer token")
+        #expect(call.method == .post)
+        #expect(call.url == "https://fcm.googleapis.com/v1/projects/fleet-1/messages:send")
+        #expect(
+            call.headers.map { "\($0.name): \($0.value)" } == ["authorization: Bearer token", "content-type: application/json"])
+    }
+
+    /// What is left of an hour, in whole seconds; never less than nothing nor more than FCM takes.
+    @Test(
+        arguments: [
+            (0, "3600s"), (1, "3599s"), (3_599_000, "1s"), (3_599_001, "0s"), (3_600_001, "0s"), (-2_415_600_000, "2419200s"),
+            (-2_415_601_000, "2419200s"),
+        ] as [(Int64, String)])
+    func fcmLifetimes(_ after: Int64, _ ttl: String) throws {
+        let message = try PushScene.message(PushScene.job("job-assigned"))
+        #expect(try sent(message, at: PushScene.now + after).object("message.android")["ttl"] == ttl)
+    }
+
+    @Test func quietTexts() throws {
+        let entry = PushScene.entry("e", body: "B") {
+            $0.priority = .normal
+            $0.sound = ""
+            $0.channelID = "jobs"
+        }
+        let message = try PushScene.message(PushScene.job("e"), texts: PushScene.texts(entry))
+        let object = try sent(message).object("message")
+        #expect(try object.object("android")["priority"] == "NORMAL")
+        #expect(try object.object("android").names == ["priority", "ttl", "notification"])
+        #expect(try object.object("android.notification").names == ["tag", "channel_id", "notification_count"])
+        #expect(try object.object("notification").names == ["body"])
+        #expect(try object.object("apns.headers")["apns-priority"] == "5")
+        #expect(try object.object("apns.payload.aps").names == ["alert", "badge"])
+        let call = PushScene.apns.call(message, to: PushScene.iPhone, authorization: "")
+        #expect(call.headers.contains { $0 == ("apns-priority", "5") })
+        #expect(try ReadObject(call.body).object("aps.alert").names == ["body"])
+        #expect(try ReadObject(call.body)["title"]?.isEmpty == true)
+    }
+
+    @Test func textsAreEscaped() throws {
+        let hostile = "\"},\\\u{0}\u{1f}\n\u{2028}\u{7f}</script>👩‍👩‍👧"
+        var message = try PushScene.message(PushScene.job("job-assigned"))
+        (message.title, message.body, message.sound, message.category, message.thread, message.channelID) =
+            (hostile, hostile, hostile, hostile, hostile, hostile)
+        message.details = [PushMessage.Field(hostile, hostile)]
+        let apns = try ReadObject(PushScene.apns.call(message, to: PushScene.iPhone, authorization: "").body)
+        #expect(apns[hostile] == hostile)
+        #expect(try apns.object("aps.alert")["body"] == hostile)
+        #expect(try apns.object("aps")["thread-id"] == hostile)
+        let fcm = try sent(message).object("message")
+        #expect(try fcm.object("data")[hostile] == hostile)
+        #expect(try fcm.object("android.notification")["channel_id"] == hostile)
+        #expect(try fcm.object("notification")["title"] == hostile)
+    }
+
+    private func sent(_ message: PushMessage, at now: Int64 = PushScene.now) throws -> ReadObject {
+        try ReadObject(PushScene.fcm.call(message, to: PushScene.android, at: now, authorization: "").body)
+    }
+}

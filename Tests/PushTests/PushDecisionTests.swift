@@ -1,0 +1,154 @@
+import Configuration
+import FleetRules
+import Push
+import Testing
+
+@Suite struct PushDecisionTests {
+    @Test func whatIsWantedIsSent() throws {
+        #expect(try PushScene.message(PushScene.job("job-assigned")).title == "New job")
+    }
+
+    @Test func isExpiredToTheMillisecond() {
+        let job = PushScene.job("job-assigned", lifetimeSeconds: 1)
+        #expect(decide(job, at: job.notification.expiresAt - 1).isSent)
+        #expect(decide(job, at: job.notification.expiresAt) == .expired)
+        // What is too late is too late, switched off or not.
+        #expect(decide(PushScene.job("schedule-updated"), at: .max) == .expired)
+    }
+
+    @Test func isOffWithoutAnEntryOrByIt() {
+        #expect(decide(PushScene.job("unheard-of")) == .cancelled(reason: "off"))
+        #expect(decide(PushScene.job("schedule-updated")) == .cancelled(reason: "off"))
+        #expect(decide(PushScene.job("job-assigned"), PushTexts(.builtIn, mode: .off)) == .cancelled(reason: "off"))
+        #expect(decide(PushScene.job("schedule-updated"), PushTexts(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
+    }
+
+    /// By any of its names, urgent or not; what is on, or not mentioned, is sent.
+    @Test(arguments: [
+        ("job-assigned", "new_job", true), ("job-assigned", "job-assigned", true), ("job-assigned", "job_update", false),
+        ("job-removed", "job_update", true), ("new-batch-available", "NEW_BATCH_AVAILABLE", true),
+        ("new-batch-available", "new-batch-available", true), ("driver-arrival", "driver_arrival", true),
+        ("driver-arrival", "driver-arrival", true), ("driver_arrival", "driver-arrival", false),
+    ])
+    func preferences(_ event: String, _ name: String, _ isOff: Bool) {
+        var preferences = Preferences()
+        preferences.types = [name: false, "else": false]
+        let job = PushScene.job(event, preferences: preferences)
+        #expect(decide(job) == .cancelled(reason: "preferences") || !isOff)
+        #expect(decide(job).isSent == !isOff)
+        preferences.types = [name: true]
+        #expect(decide(PushScene.job(event, preferences: preferences)).isSent)
+    }
+
+    /// A type whose entry gives it another data type can be switched off by any of the three.
+    @Test(arguments: ["batch_news", "new-batch", "NEW_BATCH"])
+    func preferencesByAllNames(_ name: String) {
+        let texts = PushScene.texts(PushScene.entry("NEW_BATCH") { $0.dataType = "batch_news" })
+        var preferences = Preferences()
+        preferences.types = [name: false]
+        let decision = decide(PushScene.job("new-batch", preferences: preferences), texts)
+        #expect(decision == .cancelled(reason: "preferences"))
+    }
+
+    @Test func quietHoursSpareWhatIsUrgent() {
+        #expect(decide(quiet("job-assigned", 22 * 60, 7 * 60), minute: 23 * 60) == .cancelled(reason: "quiet_hours"))
+        #expect(decide(quiet("job-assigned", 22 * 60, 7 * 60), minute: 7 * 60 - 1) == .cancelled(reason: "quiet_hours"))
+        #expect(decide(quiet("job-assigned", 22 * 60, 7 * 60), minute: 7 * 60).isSent)
+        #expect(decide(quiet("job-removed", 22 * 60, 7 * 60), minute: 23 * 60).isSent)
+        #expect(decide(quiet("driver-arrival", 0, 0), minute: 12 * 60).isSent)
+    }
+
+    @Test func quietHoursAskForTheirZone() {
+        var asked: [String] = []
+        let job = quiet("job-assigned", 0, 1, zone: "Asia/Kolkata")
+        let decision = PushDecision(
+            on: job, texts: PushScene.texts, now: PushScene.now,
+            minuteOfDay: { zone, time in
+                asked.append("\(zone) \(time)")
+                return 0
+            }, isConnected: { _ in false })
+        #expect(decision == .cancelled(reason: "quiet_hours"))
+        #expect(asked == ["Asia/Kolkata \(PushScene.now)"])
+    }
+
+    /// It is 09:30 there; and before 1970 minutes count down.
+    @Test func anUnknownZoneIsUTC() {
+        let job = quiet("job-assigned", 9 * 60 + 30, 9 * 60 + 31, zone: "Nowhere/At_All")
+        #expect(decide(job, minute: nil) == .cancelled(reason: "quiet_hours"))
+        #expect(decide(job, at: PushScene.now + 60_000, minute: nil).isSent)
+        let evening = quiet("job-assigned", 23 * 60 + 59, 0, zone: "Nowhere/At_All")
+        #expect(decide(evening, at: -60_000, minute: nil) == .cancelled(reason: "quiet_hours"))
+    }
+
+    @Test func summerTimeMovesQuietHours() {
+        // 21:30 UTC: in London half past nine in winter, half past ten in summer.
+        let job = PushScene.job("job-assigned", lifetimeSeconds: 86_400 * 365, preferences: nights)
+        let winter: Int64 = 1_795_296_600_000  // 2026-11-21T21:30:00Z
+        let summer: Int64 = 1_813_613_400_000  // 2027-06-21T21:30:00Z
+        #expect(local(job, winter).isSent)
+        #expect(local(job, summer) == .cancelled(reason: "quiet_hours"))
+    }
+
+    @Test func fallbackIsForWhoIsNotThere() {
+        let fallback = PushTexts(.builtIn, mode: .fallback)
+        var asked: [String] = []
+        let decision = PushDecision(
+            on: PushScene.job("job-assigned"), texts: fallback, now: PushScene.now, minuteOfDay: { _, _ in nil },
+            isConnected: {
+                asked.append($0)
+                return true
+            })
+        #expect(decision == .cancelled(reason: "connected"))
+        #expect(asked == ["driver:42"])
+        #expect(decide(PushScene.job("job-assigned"), fallback).isSent)
+        // Mirrored is what is pushed to everybody: nobody asks.
+        let mirrored = PushDecision(
+            on: PushScene.job("job-assigned"), texts: PushScene.texts, now: PushScene.now, minuteOfDay: { _, _ in nil },
+            isConnected: { _ in
+                Issue.record("asked")
+                return true
+            })
+        #expect(mirrored.isSent)
+    }
+
+    /// Who is asleep and connected is told that he is asleep: the reasons have an order.
+    @Test func preferencesComeBeforeQuietHoursBeforeConnection() {
+        var job = quiet("job-assigned", 0, 0)
+        let fallback = PushTexts(.builtIn, mode: .fallback)
+        #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "quiet_hours"))
+        var preferences = job.preferences
+        preferences.types = ["new_job": false]
+        job = PushScene.job("job-assigned", preferences: preferences)
+        #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "preferences"))
+    }
+
+    private var nights: Preferences {
+        var preferences = Preferences()
+        preferences.quietHours.isEnabled = true
+        return preferences
+    }
+
+    private func quiet(_ event: String, _ from: Int, _ to: Int, zone: String = "Europe/London") -> PushJob {
+        var preferences = nights
+        preferences.quietHours.from = from
+        preferences.quietHours.to = to
+        preferences.quietHours.timeZone = zone
+        return PushScene.job(event, preferences: preferences)
+    }
+
+    private func decide(
+        _ job: PushJob, _ texts: PushTexts = PushScene.texts, at now: Int64 = PushScene.now, minute: Int? = 0,
+        isConnected: Bool = false
+    ) -> PushDecision {
+        PushDecision(on: job, texts: texts, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })
+    }
+
+    private func local(_ job: PushJob, _ now: Int64) -> PushDecision {
+        PushDecision(
+            on: job, texts: PushScene.texts, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:), isConnected: { _ in false })
+    }
+}
+
+extension PushDecision {
+    fileprivate var isSent: Bool { if case .send = self { true } else { false } }
+}

@@ -1,0 +1,29 @@
+import Configuration
+import Push
+import Testing
+
+@Suite struct PushTextsTests {
+    @Test(arguments: [
+        ("job-assigned", "job-assigned"),  // by its name
+        ("new-batch-available", "NEW_BATCH_AVAILABLE"),  // by its type
+        ("order-cancelled", "ORDER_CANCELLED"),
+        ("driver-arrival", "driver-arrival"),  // both, and the name comes first
+        ("driver_arrival", "driver_arrival"),
+        ("NEW_BATCH_AVAILABLE", "NEW_BATCH_AVAILABLE"),
+        ("order-assigned", nil), ("", nil),
+    ])
+    func entryOfAnEvent(_ event: String, _ name: String?) {
+        #expect(PushScene.texts.entry(ofEvent: event)?.name == name)
+    }
+
+    @Test func theFirstOfTwoTypesOfOneEventCounts() {
+        let texts = PushScene.texts(PushScene.entry("new_zone"), PushScene.entry("NEW_ZONE"))
+        #expect(texts.entry(ofEvent: "new-zone")?.name == "NEW_ZONE")
+    }
+
+    @Test func anEntryOverridesTheMode() {
+        let texts = PushScene.texts(PushScene.entry("a"), PushScene.entry("b") { $0.push = .mirror }, mode: .fallback)
+        #expect(texts.entry(ofEvent: "a").map(texts.mode) == .fallback)
+        #expect(texts.entry(ofEvent: "b").map(texts.mode) == .mirror)
+    }
+}

@@ -1,0 +1,35 @@
+import Push
+import Testing
+
+@Suite struct RetryScheduleTests {
+    @Test(
+        arguments: [
+            (0, 1_000), (1, 2_000), (2, 4_000), (3, 8_000), (4, 16_000), (5, 32_000), (6, 60_000), (7, 60_000),
+            (1_000_000, 60_000),
+            (.max, 60_000), (-1, 1_000),
+        ] as [(Int, Int64)])
+    func doublesUpToAMinute(_ attempts: Int, _ least: Int64) {
+        var (low, high) = (Fixed(value: 1 << 40), Fixed(value: .max))
+        #expect(RetrySchedule.delay(afterAttempts: attempts, using: &low) == least)
+        #expect(RetrySchedule.delay(afterAttempts: attempts, using: &high) == least + least / 2)
+    }
+
+    /// Never sooner than asked, and not long after; a wish for less than the schedule shortens nothing.
+    @Test(
+        arguments: [
+            (0, 60_000, 60_000, 90_000), (0, 0, 1_000, 1_500), (6, 5_000, 60_000, 90_000), (0, 3_600_000, 3_600_000, 3_630_000),
+            (0, -1, 1_000, 1_500),
+        ] as [(Int, Int64, Int64, Int64)])
+    func neverSoonerThanAsked(_ attempts: Int, _ asked: Int64, _ least: Int64, _ most: Int64) {
+        var (low, high) = (Fixed(value: 1 << 40), Fixed(value: .max))
+        #expect(RetrySchedule.delay(afterAttempts: attempts, asked: asked, using: &low) == least)
+        #expect(RetrySchedule.delay(afterAttempts: attempts, asked: asked, using: &high) == most)
+    }
+
+    /// The least and the most of chance; not nought, which drawing without bias refuses for ever.
+    private struct Fixed: RandomNumberGenerator {
+        let value: UInt64
+
+        mutating func next() -> UInt64 { value }
+    }
+}

@@ -1,0 +1,89 @@
+import HTTPClient
+import PusherProtocol
+import Signing
+import Testing
+
+@testable import Push
+
+struct ServiceAccountTests {
+    /// A service account's file with some members replaced, or left out where the text is nil.
+    static func json(_ changes: [String: String?] = [:]) -> String {
+        let members: [(String, String)] = [
+            ("type", "service_account"), ("project_id", "fleet-1"), ("private_key_id", "0a1b"), ("private_key", PushKeys.rsa),
+            ("client_email", "push@fleet-1.example"), ("token_uri", "https://oauth2.example/token"),
+        ]
+        var json = JSONWriter()
+        var isFirst = true
+        json.raw("{")
+        for (name, text) in members {
+            guard let text = changes[name] ?? text else { continue }
+            if !isFirst { json.raw(",") }
+            isFirst = false
+            json.string(name)
+            json.raw(":")
+            json.string(text)
+        }
+        json.raw("}")
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    @Test func readsTheFile() throws {
+        let account = try ServiceAccount(json: Self.json())
+        #expect(account.clientEmail == "push@fleet-1.example")
+        #expect(account.projectID == "fleet-1")
+        #expect(account.tokenURI == "https://oauth2.example/token")
+    }
+
+    @Test func accessTokensMayComeFromThisMachineInPlainHTTP() throws {
+        let account = try ServiceAccount(json: Self.json(["token_uri": "http://127.0.0.1:8080/token"]))
+        #expect(account.tokenURI == "http://127.0.0.1:8080/token")
+    }
+
+    @Test(
+        arguments: [
+            ("client_email", nil, "client_email is missing"), ("private_key", nil, "private_key is missing"),
+            ("private_key_id", nil, "private_key_id is missing"), ("project_id", "", "project_id is missing"),
+            ("token_uri", nil, "token_uri is missing"), ("type", "authorized_user", "its type must be service_account"),
+            ("token_uri", "http://oauth2.example/token", "token_uri: expected an https address, or http on loopback"),
+            ("token_uri", "https://a@b", "token_uri: expected an https address, or http on loopback"),
+            ("project_id", "a/b", "project_id: expected letters, digits, '-', '.' and ':'"),
+            ("private_key", PushKeys.p256, "private_key: expected an RSA key"),
+        ] as [(String, String?, String)])
+    func saysWhatIsWrong(member: String, text: String?, words: String) {
+        #expect(throws: ServiceAccountError(description: words)) {
+            try ServiceAccount(json: Self.json([member: text]))
+        }
+    }
+
+    @Test func doesNotQuoteTheKey() {
+        let error = #expect(throws: ServiceAccountError.self) {
+            try ServiceAccount(json: Self.json(["private_key": "-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----"]))
+        }
+        #expect(error?.description.hasPrefix("private_key: ") == true)
+        #expect(error?.description.contains("secret") == false)
+        #expect(throws: ServiceAccountError(description: "expected a JSON object")) { try ServiceAccount(json: "[]") }
+    }
+
+    @Test func exchangesAnAssertion() throws {
+        let call = try ServiceAccount(json: Self.json()).tokenCall(at: 1_700_000_000_500)
+        #expect(call.method == .post)
+        #expect(call.url == "https://oauth2.example/token")
+        #expect(call.headers.map(\.name) == ["content-type"])
+        #expect(call.headers.map(\.value) == ["application/x-www-form-urlencoded"])
+        let form = String(decoding: call.body, as: UTF8.self)
+        let start = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="
+        try #require(form.hasPrefix(start))
+        let parts = form.dropFirst(start.count).split(separator: ".").map(String.init)
+        try #require(parts.count == 3)
+        #expect(text(parts[0]) == #"{"alg":"RS256","typ":"JWT","kid":"0a1b"}"#)
+        #expect(
+            text(parts[1])
+                == #"{"iss":"push@fleet-1.example","scope":"https://www.googleapis.com/auth/firebase.messaging","#
+                + #""aud":"https://oauth2.example/token","iat":1700000000,"exp":1700003600}"#)
+        let signature = try #require(Base64URL.bytes(parts[2]))
+        let key = try PublicKey(pem: PushKeys.rsaPublic)
+        #expect(key.verifies(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
+    }
+
+    private func text(_ part: String) -> String { String(decoding: Base64URL.bytes(part) ?? [], as: UTF8.self) }
+}

@@ -1,0 +1,148 @@
+import FleetRules
+import Testing
+
+@testable import Store
+
+/// The number on the app's icon: kept as it changes, and equal to what counting would find.
+@Suite struct BadgeTests {
+    private let room = Storeroom()
+
+    /// The badge of the push that is made last.
+    private func badge(_ ledger: Ledger, at now: Int64 = noon) throws -> Int? { try ledger.claim(100, at: now).last?.badge }
+
+    @Test func countsWhatIsNeitherReadNorActedUpon() throws {
+        let ledger = try room.pushing()
+        let me = driver("42")
+        _ = try ledger.settle(register(fcm("a"), by: me))
+        var ids: [String] = []
+        for expected in 1...4 {
+            ids += try ledger.settle(announce(to: "42")).notifications.map(\.id)
+            #expect(try badge(ledger) == expected)
+        }
+        let next = {
+            let id = try ledger.settle(announce(to: "42")).notifications[0].id
+            let badge = try badge(ledger)
+            _ = try ledger.settle(command(.markRead([id]), by: me))
+            return badge.map { $0 - 1 }
+        }
+        #expect(try next() == 4)
+        _ = try ledger.settle(telemetry(ids[0], .received, by: me))
+        #expect(try next() == 4, "having arrived is not having been read")
+        for _ in 0..<2 {
+            _ = try ledger.settle(telemetry(ids[0], .viewed, by: me))
+            #expect(try next() == 3)
+            _ = try ledger.settle(telemetry(ids[0], .dismissed, by: me))
+            #expect(try next() == 3, "one notification counts once")
+        }
+        _ = try ledger.settle(telemetry(ids[1], .accepted, by: driver("43")))
+        _ = try ledger.settle(telemetry("unknown", .accepted, by: me))
+        #expect(try next() == 3, "another's word")
+        for _ in 0..<2 {
+            _ = try ledger.settle(command(.markRead([ids[0], ids[1], ids[1], "unknown"]), by: me))
+            #expect(try next() == 2)
+        }
+        _ = try ledger.settle(command(.markRead(nil), by: me))
+        #expect(try next() == 0)
+        _ = try ledger.settle(telemetry(ids[3], .accepted, by: me))
+        #expect(try next() == 0, "read already")
+    }
+
+    @Test func isOneAtLeast() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        _ = try ledger.settle(announce(to: "42"))
+        _ = try ledger.settle(command(.markRead(nil), by: driver("42")))
+        #expect(try badge(ledger) == 1)
+    }
+
+    @Test func aNotificationOfAnotherChannelCountsOneMore() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: ["A"])))
+        for _ in 0..<2 {
+            let deed = Announcement(type: "HELLO", audience: .customer("7"), data: Array("{}".utf8))
+            _ = try ledger.settle(command(.announce(deed)))
+        }
+        _ = try ledger.claim()
+        _ = try ledger.settle(assign("A", to: "42"))
+        _ = try ledger.settle(order(.removeDriver, "A"))
+        #expect(try badge(ledger) == 3)
+    }
+
+    @Test func retentionCountsDown() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        for moment in [noon, noon, noon + day] { _ = try ledger.settle(announce(to: "42"), at: moment) }
+        let now = noon + 30 * day + 1
+        var retention = Retention(days: 30)
+        while retention.isDue(now) { _ = try retention.step(ledger, now) }
+        _ = try ledger.settle(announce(to: "42"), at: now)
+        #expect(try badge(ledger, at: now) == 2)
+    }
+
+    /// What an earlier version has logged is counted when its file is opened.
+    @Test func whatIsThereAlreadyIsCounted() throws {
+        do {
+            let database = try Database.open(
+                path: room.path, durability: .normal, now: noon, migrations: Migrations([Schema.migrations[0]]))
+            let channels = ["driver-42", "driver-42", "driver-42", "driver-42", "customer-7", "customer-7", "drivers-channel"]
+            for (number, channel) in channels.enumerated() {
+                try database.run(
+                    """
+                    INSERT INTO notifications VALUES ('N\(number)', '\(channel)', \(number), 'e', '{}', 'c', 'a', 'b', 1, 2, 'k', \
+                    \(number == 0 ? "5" : "NULL"))
+                    """)
+            }
+            for channel in Set(channels) { try database.run("INSERT INTO channel_sequences VALUES ('\(channel)', 9, 0, 1)") }
+            for step in [
+                "'N1', 'action_accept', 'driver:42', 3", "'N1', 'received', 'driver:42', 2", "'N2', 'received', 'driver:42', 2",
+                "'N3', 'action_accept', 'driver:43', 2", "'N4', 'action_dismiss', 'customer:7', 2",
+                "'N6', 'action_accept', 'driver:s-channel', 2",
+            ] {
+                try database.run("INSERT INTO notification_steps VALUES (\(step), NULL, NULL)")
+            }
+        }
+        let ledger = try room.ledger()
+        #expect(
+            try ledger.database.dump("SELECT channel, unread FROM channel_sequences ORDER BY channel")
+                == ["customer-7|1", "driver-42|2", "drivers-channel|1"])
+        #expect(
+            try ledger.database.dump("SELECT id, seen_at FROM notifications WHERE seen_at IS NOT NULL ORDER BY id")
+                == ["N1|3", "N4|2"])
+    }
+
+    @Test(arguments: 1...10) func isWhatCountingFinds(seed: UInt64) throws {
+        var dice = SplitMix(seed: seed)
+        let ledger = try room.pushing()
+        let people = ["1", "2", "3"].map(driver)
+        var ids: [String] = ["unknown"]
+        var now = noon
+        for _ in 0..<300 {
+            now += Int64.random(in: 0...day, using: &dice)
+            let one = people.randomElement(using: &dice) ?? people[0]
+            switch Int.random(in: 0..<10, using: &dice) {
+            case 0..<4: ids += try ledger.settle(announce(to: one.id), at: now).notifications.map(\.id)
+            case 4..<7:
+                let kind = TelemetryEvent.Kind.allCases.randomElement(using: &dice) ?? .received
+                _ = try ledger.settle(telemetry(ids.randomElement(using: &dice) ?? "", kind, by: one), at: now)
+            case 7: _ = try ledger.settle(command(.markRead(nil), by: one), at: now)
+            case 8:
+                let some = (0..<3).map { _ in ids.randomElement(using: &dice) ?? "" }
+                _ = try ledger.settle(command(.markRead(some), by: one), at: now)
+            default:
+                var gone: [RemovedDevice] = []
+                _ = try ledger.transaction { () throws(SQLiteError) in
+                    try ledger.forget(.notifications, now: now, lifetime: 30 * day, most: 3, &gone)
+                }
+            }
+            for person in people {
+                let counted = try ledger.database.dump(
+                    """
+                    SELECT COUNT(*) FROM notifications WHERE channel = '\(person.channel)' AND read_at IS NULL \
+                    AND NOT EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = id AND step LIKE 'action_%' \
+                    AND subject = '\(person.key)')
+                    """)
+                try #require(try "\(ledger.sequences.unread(channel: person.channel))" == counted[0])
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import FleetRules
+import Testing
+
+@testable import Store
+
+@Suite struct DeviceKeysTests {
+    private let room = Storeroom()
+
+    private func sealedWith() throws -> [String] {
+        try Database.open(readingFrom: room.path).dump("SELECT key_id, COUNT(*) FROM devices GROUP BY key_id ORDER BY key_id")
+    }
+
+    private func fill(_ count: Int, keys: DeviceKeys = testKeys("k1")) throws {
+        let ledger = try room.pushing(keys: keys)
+        try ledger.transaction { () throws(SQLiteError) in
+            for number in 0..<count { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+        }
+    }
+
+    private func start(_ keys: DeviceKeys) throws(StoreError) {
+        let scene = try Scene(room, changing: { $0.keys = keys })
+        scene.stop()
+    }
+
+    @Test func olderKeysStillOpenAndAreReplacedStepByStep() throws {
+        try fill(1_201)
+        let ledger = try room.pushing(keys: testKeys("k2", "k1"))
+        _ = try ledger.settle(announce(to: "7"))
+        #expect(try ledger.claim().map(\.device.token) == [fcm("7")])
+        #expect(try sealedWith() == ["k1|1201"])
+        _ = try ledger.doChore(now: noon)  // audiences: none
+        _ = try ledger.doChore(now: noon)  // erasures: none
+        for left in [701, 201] {
+            _ = try ledger.doChore(now: noon)
+            #expect(try sealedWith() == ["k1|\(left)", "k2|\(1201 - left)"])
+        }
+        try ledger.doChores()
+        #expect(try sealedWith() == ["k2|1201"])
+        _ = try ledger.settle(announce(to: "8"))
+        #expect(try ledger.claim().map(\.device.token) == [fcm("8")])
+    }
+
+    @Test func whatDoesNotOpenStopsNothing() throws {
+        try fill(600)
+        let ledger = try room.pushing(keys: testKeys("k3", "k2", "k1"))
+        try ledger.database.run("UPDATE devices SET sealed = X'00' WHERE owner <> 'driver:599'")
+        try ledger.doChores()
+        #expect(try sealedWith() == ["k1|599", "k3|1"])
+        _ = try ledger.settle(announce(to: "5", "6", "599"))
+        #expect(try ledger.claim().map(\.device.token) == [fcm("599")])
+        #expect(
+            try ledger.jobs() == [
+                "driver:5|failed|device_unreadable", "driver:6|failed|device_unreadable", "driver:599|sending|",
+            ])
+        #expect(ledger.outbox.takeComplaints() == ["the device of driver:5"], "said once")
+    }
+
+    @Test func isBoundToItsRow() throws {
+        try fill(2)
+        let ledger = try room.pushing()
+        try ledger.database.run(
+            "UPDATE devices SET sealed = (SELECT sealed FROM devices WHERE owner = 'driver:1') WHERE owner = 'driver:0'")
+        _ = try ledger.settle(announce(to: "0", "1"))
+        #expect(try ledger.claim().map(\.recipient) == ["driver:1"])
+    }
+
+    @Test func doesNotStartWithoutAKeyThatIsNeeded() throws {
+        try fill(3)
+        let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
+        #expect(error == .keyMissing(path: room.path, key: "k1", devices: 3))
+        let text = error?.description ?? ""
+        #expect(text.contains("3 devices sealed with the key 'k1', which store.encryption_keys does not list"))
+        #expect(text.contains("DELETE FROM devices WHERE key_id = 'k1'"))
+        try start(testKeys("k2", "k1"))
+    }
+
+    @Test func doesNotStartWithAnotherKeyOfTheName() throws {
+        try fill(3)
+        do { try room.pushing(keys: testKeys("k1")).database.run("UPDATE devices SET key_id = 'k2'") }
+        let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
+        #expect(error == .keyWrong(path: room.path, key: "k2", devices: 3))
+        #expect(error?.description.contains("sealed with another key than 'k2'") == true)
+    }
+}

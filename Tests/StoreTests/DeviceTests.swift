@@ -1,0 +1,179 @@
+import FleetRules
+import Testing
+
+@testable import Store
+
+@Suite struct DeviceTests {
+    private let room = Storeroom()
+
+    private func devices(_ person: Identity) throws -> String {
+        String(decoding: try Archive(Database.open(readingFrom: room.path)).answer(.devices(person)).get(), as: UTF8.self)
+    }
+
+    @Test func answersAsTheAppsParse() throws {
+        let ledger = try room.pushing()
+        let me = driver("42")
+        #expect(
+            try ledger.settle(register(fcm("a"), by: me)).text
+                == #"{"message":"FCM token registered","data":null,"error":null}"#)
+        #expect(
+            try ledger.settle(unregister(fcm("a"), by: me)).text == #"{"message":"FCM token removed","data":null,"error":null}"#)
+        let app = DeviceDeed(.register, apns("abcdef0123456789"), endpoint: .appDevice)
+        let settlement = try ledger.settle(command(.device(app), by: me))
+        #expect(settlement.text == #"{"success":true}"# && settlement.deed == "device_register")
+        let away = DeviceDeed(.unregister, apns("abcdef0123456789"), endpoint: .appDevice)
+        #expect(try ledger.settle(command(.device(away), by: me)).text == #"{"success":true}"#)
+    }
+
+    @Test func showsSomebodysPhonesMasked() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(apns("abcdef0123456789", .sandbox), by: customer("7")), at: noon + 1)
+        _ = try ledger.settle(register(fcm("long-enough"), by: customer("7")), at: noon)
+        _ = try ledger.settle(register(fcm("others"), by: customer("8")))
+        // Seen again: it was registered when it was.
+        _ = try ledger.settle(register(fcm("long-enough"), by: customer("7")), at: noon + 5)
+        #expect(
+            try devices(customer("7")) == #"{"success":true,"data":{"devices":["#
+                + #"{"provider":"fcm","platform":null,"environment":null,"token":"toke…ough","#
+                + #""registeredAt":"2026-11-21T12:00:00.000Z","lastSeenAt":"2026-11-21T12:00:00.005Z"},"#
+                + #"{"provider":"apns","platform":"ios","environment":"sandbox","token":"abcd…6789","#
+                + #""registeredAt":"2026-11-21T12:00:00.001Z","lastSeenAt":"2026-11-21T12:00:00.001Z"}]}}"#)
+        #expect(try devices(driver("7")) == #"{"success":true,"data":{"devices":[]}}"#)
+        let bytes = try ledger.database.dump("SELECT HEX(sealed) FROM devices")
+        let token = "token-of-phone-of-long-enough".utf8.map { String($0, radix: 16, uppercase: true) }.joined()
+        #expect(bytes.count == 3 && !bytes.contains { $0.contains(token) })
+        #expect(try ledger.database.dump("SELECT LENGTH(id) FROM devices") == ["32", "32", "32"])
+    }
+
+    @Test func keepsWhatTheAppLeavesUnsaid() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a", .android), by: driver("42"), deviceID: "pixel"))
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        #expect(try ledger.database.dump("SELECT platform, device_id FROM devices") == ["android|pixel"])
+        // It is the same phone in other hands, but what they call it is their business.
+        _ = try ledger.settle(register(fcm("a"), by: driver("43")))
+        #expect(try ledger.database.dump("SELECT platform, device_id FROM devices") == ["android|-"])
+    }
+
+    @Test func aTokenIsItsLatestOwners() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        _ = try ledger.settle(announce(to: "42"))
+        let sending = try ledger.claim()
+        _ = try ledger.settle(announce(to: "42"))
+        let settlement = try ledger.settle(register(fcm("a"), by: driver("43")), at: noon + 1)
+        #expect(settlement.removed.map(\.reason) == ["new_owner"] && settlement.removed.map(\.owner) == ["driver:42"])
+        #expect(try ledger.jobs() == ["driver:42|sending|", "driver:42|cancelled|new_owner"])
+        #expect(try ledger.deviceOwners() == ["toke…of-a|driver:43"])
+        // What was on its way is tried no second time: it would reach the new owner.
+        try ledger.report([PushOutcome(sending[0], .later(at: noon + 2, reason: "503"), wasTried: true)], at: noon + 1)
+        #expect(try ledger.claim(at: noon + 3) == [])
+        #expect(try ledger.jobs() == ["driver:42|cancelled|new_owner", "driver:42|cancelled|new_owner"])
+        _ = try ledger.settle(announce(to: "43"), at: noon + 3)
+        #expect(try ledger.claim(at: noon + 3).map(\.recipient) == ["driver:43"])
+    }
+
+    @Test func aNewTokenReplacesThePhonesOldOneAndLosesNothing() throws {
+        let ledger = try room.pushing()
+        let me = driver("42")
+        _ = try ledger.settle(register(fcm("old"), by: me, deviceID: "pixel"))
+        _ = try ledger.settle(register(fcm("other"), by: me, deviceID: "tablet"))
+        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
+        let old = try ledger.claim(6).filter { $0.device.token.text == "token-of-phone-of-old" }
+        try ledger.report([
+            PushOutcome(old[1], .later(at: noon + 10, reason: "503"), wasTried: true),
+            PushOutcome(old[2], .unsent, wasTried: false),
+        ])
+        let settlement = try ledger.settle(register(fcm("new"), by: me, deviceID: "pixel"), at: noon + 1)
+        #expect(settlement.removed.map(\.reason) == ["replaced"] && settlement.lanes == [.fcm])
+        #expect(try ledger.deviceOwners() == ["toke…-new|driver:42", "toke…ther|driver:42"])
+        // The old token was dead already when it was tried: then the new one is.
+        let gone = DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: noon + 1)
+        let supply = try ledger.report(
+            [PushOutcome(old[0], .failed(reason: "UNREGISTERED"), wasTried: true, removal: gone)], room: 9, at: noon + 20)
+        #expect(supply.jobs.map(\.notification.id).sorted() == old.map(\.notification.id).sorted())
+        #expect(Set(supply.jobs.map(\.device.token.text)) == ["token-of-phone-of-new"] && supply.removed == [])
+    }
+
+    @Test func whatTheNewTokenHasAlreadyIsNotSentTwice() throws {
+        let ledger = try room.pushing()
+        let me = driver("42")
+        _ = try ledger.settle(register(fcm("old"), by: me, deviceID: "pixel"))
+        _ = try ledger.settle(register(apns("abcdef0123456789"), by: me))
+        _ = try ledger.settle(announce(to: "42"))
+        let settlement = try ledger.settle(register(apns("abcdef0123456789"), by: me, deviceID: "pixel"))
+        #expect(settlement.lanes == [.apns])
+        #expect(try ledger.jobs().sorted() == ["driver:42|cancelled|replaced", "driver:42|queued|"])
+        #expect(try ledger.claim(9, .apns).count == 1 && ledger.claim(9, .fcm).isEmpty)
+    }
+
+    @Test func anotherEnvironmentIsAnotherLane() throws {
+        let ledger = try room.pushing()
+        let token = "abcdef0123456789"
+        _ = try ledger.settle(register(apns(token), by: driver("42")))
+        _ = try ledger.settle(announce(to: "42"))
+        let settlement = try ledger.settle(register(apns(token, .sandbox), by: driver("42")))
+        #expect(settlement.lanes == [.apnsSandbox] && settlement.removed == [])
+        #expect(try ledger.claim(9, .apns) == [])
+        #expect(try ledger.claim(9, .apnsSandbox).map(\.device.token) == [apns(token, .sandbox)])
+    }
+
+    @Test func theLeastRecentlySeenGoes() throws {
+        let ledger = try room.pushing()
+        for number in 10..<30 { _ = try ledger.settle(register(fcm("\(number)"), by: driver("42")), at: noon + Int64(number)) }
+        _ = try ledger.settle(register(fcm("10"), by: driver("42")), at: noon + 40)  // seen again
+        _ = try ledger.settle(announce(to: "42"), at: noon + 41)
+        let settlement = try ledger.settle(register(fcm("new"), by: driver("42")), at: noon + 42)
+        #expect(settlement.removed.map(\.maskedToken) == ["toke…f-11"] && settlement.removed[0].reason == "too_many_devices")
+        #expect(try ledger.count("devices") == 20)
+        #expect(try ledger.jobs().filter { $0.hasSuffix("cancelled|too_many_devices") }.count == 1)
+    }
+
+    @Test func onlyHisOwnGoes() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        _ = try ledger.settle(announce(to: "42"))
+        let before = try ledger.jobs()
+        for foreign in [unregister(fcm("a"), by: driver("43")), unregister(fcm("b"), by: driver("42"))] {
+            let settlement = try ledger.settle(foreign)
+            #expect(settlement.status == 200 && settlement.removed == [])
+        }
+        #expect(try ledger.jobs() == before && ledger.count("devices") == 1)
+        #expect(try ledger.settle(unregister(fcm("a"), by: driver("42"))).removed.map(\.reason) == ["unregistered"])
+        #expect(try ledger.jobs() == ["driver:42|cancelled|unregistered"])
+        #expect(try ledger.count("devices") == 0)
+    }
+
+    @Test func bookingsAreThoseOfTheLastRegistration() throws {
+        let ledger = try room.pushing()
+        let bookings = { try ledger.database.dump("SELECT owner, reference FROM device_bookings ORDER BY reference") }
+        _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: ["B1", "B2", "B1"])))
+        #expect(try bookings() == ["customer:7|B1", "customer:7|B2"])
+        _ = try ledger.settle(register(fcm("b"), by: customer("7", bookings: ["B2", "B3"])))
+        #expect(try bookings() == ["customer:7|B2", "customer:7|B3"])
+        _ = try ledger.settle(unregister(fcm("b"), by: customer("7")))
+        #expect(try bookings().count == 2)
+        _ = try ledger.settle(unregister(fcm("a"), by: customer("7")))
+        #expect(try bookings() == [])
+        _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: (0..<150).map { "B\($0)" })))
+        #expect(try bookings().count == 100)
+        _ = try ledger.settle(register(fcm("a"), by: customer("8")))
+        #expect(try bookings() == [], "the phone has changed hands, and its old owner has no other")
+    }
+
+    @Test func staleOnesGo() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        _ = try ledger.settle(register(fcm("b"), by: driver("42")), at: noon + 1)
+        let old = noon + 270 * day
+        _ = try ledger.settle(announce(to: "42"), at: old)
+        #expect(try ledger.jobs().count == 2)
+        _ = try ledger.settle(announce(to: "42"), at: old + 1)
+        #expect(try ledger.jobs().count == 3, "not seen for longer than that, it gets none")
+        var retention = Retention(days: 30)
+        while retention.isDue(old + 1) { _ = try retention.step(ledger, old + 1) }
+        #expect(retention.takeRemoved().map(\.maskedToken) == ["toke…of-a"] && retention.takeRemoved() == [])
+        #expect(try ledger.deviceOwners() == ["toke…of-b|driver:42"])
+        #expect(try ledger.jobs().filter { $0.hasSuffix("cancelled|stale") }.count == 1)
+    }
+}

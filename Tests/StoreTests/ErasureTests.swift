@@ -1,0 +1,209 @@
+import FleetRules
+import Testing
+
+@testable import Store
+
+/// Nothing in the store tells any more who somebody was, and everybody else's is as it was.
+@Suite struct ErasureTests {
+    private let room = Storeroom()
+
+    private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
+
+    private func named(_ id: String, _ name: String) -> Identity { Identity(role: .driver, id: id, name: name) }
+
+    /// Every text in every table.
+    private func everything(_ ledger: Ledger) throws -> String {
+        let tables = try ledger.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        return try tables.flatMap { try ledger.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
+    }
+
+    /// Two drivers with a job each, driven to the end by their own reports.
+    private func drive(_ ledger: Ledger) throws {
+        for (code, one) in [("A", named("42", "Ann")), ("B", named("43", "Bob"))] {
+            _ = try ledger.settle(register(fcm("phone-\(one.id)"), by: one))
+            var deed = OrderDeed(code: code, action: .assign)
+            deed.driverID = one.id
+            deed.driverName = one.name
+            _ = try ledger.settle(command(.order(deed)))
+            _ = try ledger.settle(command(.acceptJob(code), by: one, key: "accept"))
+            for step in [JobStatus.enRoute, .arrived] {
+                var report = ProgressReport(step: step)
+                report.notes = "\(one.name ?? "") is near"
+                report.latitude = JSONNumber(text: "51.\(one.id)")
+                report.longitude = JSONNumber(text: "-0.\(one.id)")
+                _ = try ledger.settle(command(.progress(code, report), by: one))
+            }
+            var route = RouteDeed(id: "R-\(code)", action: .assign)
+            route.driverID = one.id
+            route.driverName = one.name
+            _ = try ledger.settle(command(.route(route)))
+            _ = try ledger.settle(telemetry("N-\(code)", by: one))
+            var changes = PreferenceChanges()
+            changes.timeZone = "Europe/\(one.name ?? "")"
+            _ = try ledger.settle(command(.prefer(changes), by: one))
+        }
+    }
+
+    @Test func aDriverIsForgotten() throws {
+        let ledger = try room.pushing()
+        try drive(ledger)
+        _ = try ledger.claim(1)
+        let before = try everything(ledger)
+        #expect(before.contains("Ann") && before.contains("51.42"))
+        let settlement = try ledger.settle(erase(.driver, "42"), at: noon + 9)
+        #expect(settlement.deed == "erase" && settlement.removed.map(\.reason) == ["erased"])
+        #expect(
+            settlement.text == #"{"success":true,"message":"Person erased","data":{"devices":1,"preferences":1,"pushes":0,"#
+                + #""answers":1,"orders":1,"routes":1,"reports":2,"telemetry":1},"correlationId":"c-e"}"#)
+        try ledger.doChores()
+        let after = try everything(ledger)
+        #expect(!after.contains("Ann") && !after.contains("51.42") && !after.contains("-0.42"))
+        // The other is as he was, and what was done stays on record.
+        let others = { (text: String) in text.split(separator: "\n").filter { $0.contains("Bob") || $0.contains("driver:43") } }
+        #expect(others(after) == others(before) && !others(after).isEmpty)
+        #expect(try ledger.database.dump("SELECT driver_id, driver_name FROM orders ORDER BY code") == ["42|-", "43|Bob"])
+        #expect(
+            try ledger.database.dump("SELECT actor, action, details FROM audit WHERE action = 'erase'")
+                == [#"admin:1|erase|{"person":"driver:42"}"#])
+        #expect(try ledger.count("erasures") == 0 && ledger.count("devices") == 1)
+        #expect(try ledger.jobs().filter { $0.hasPrefix("driver:42") } == ["driver:42|sending|"])
+        let data = try ledger.database.dump("SELECT data FROM notifications WHERE event = 'driver-arrival' ORDER BY id")
+        #expect(data.count == 2 && data[0].contains(#""driverName":null"#) && data[1].contains(#""driverName":"Bob""#))
+    }
+
+    @Test func openPushesAreCancelled() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
+        let job = try ledger.claim(1)[0]
+        try ledger.report([PushOutcome(job, .later(at: noon + 60, reason: "503"), wasTried: true)])
+        #expect(try ledger.settle(erase(.driver, "42")).text.contains(#""pushes":3"#))
+        #expect(try ledger.jobs() == [String](repeating: "driver:42|cancelled|erased", count: 3))
+    }
+
+    @Test func aCustomerIsForgotten() throws {
+        let ledger = try room.pushing()
+        for (code, customer) in [("A", "7"), ("B", "7"), ("C", "8")] {
+            var changes = OrderChanges()
+            changes.bookingReference = .set("REF-\(code)")
+            changes.customerID = .set(customer)
+            changes.customerName = .set("Name-\(customer)")
+            changes.pickupAddress = .set("From-\(code)")
+            changes.dropoffAddress = .set("To-\(code)")
+            _ = try ledger.settle(assign(code, to: "42", changes: changes))
+            _ = try ledger.settle(order(.removeDriver, code))
+            if code == "A" { _ = try ledger.settle(order(.cancel, code)) }
+        }
+        let data = Array(#"{"customerName":"Name-7"}"#.utf8)
+        _ = try ledger.settle(command(.announce(Announcement(type: "HELLO", audience: .customer("7"), data: data))))
+        _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: ["REF-A"])))
+        let answer = try ledger.settle(erase(.customer, "7"))
+        #expect(answer.text.contains(#""devices":1,"preferences":0,"pushes":0,"answers":0,"orders":2,"routes":0"#))
+        try ledger.doChores()
+        let after = try everything(ledger)
+        #expect(!after.contains("Name-7") && after.contains("Name-8"))
+        #expect(!after.contains("From-A") && !after.contains("To-A"), "what is over")
+        #expect(after.contains("From-B") && after.contains("To-B"), "the driver still has to find it")
+        #expect(after.contains("From-C") && !after.contains("REF-A|customer:7"))
+    }
+
+    @Test func anUnknownPersonIsForgottenAlready() throws {
+        let ledger = try room.pushing()
+        try drive(ledger)
+        let before = try everything(ledger).split(separator: "\n").filter { !$0.contains("erase") }
+        for command in [erase(.driver, "99"), erase(.customer, "42"), erase(.admin, "42")] {
+            let settlement = try ledger.settle(command)
+            #expect(settlement.status == 200 && settlement.removed == [])
+            #expect(settlement.text.contains(#"{"devices":0,"preferences":0,"pushes":0,"answers":0,"orders":0,"#))
+        }
+        try ledger.doChores()
+        #expect(try everything(ledger).split(separator: "\n").filter { !$0.contains("erase") } == before)
+    }
+
+    /// The log is long: it is searched step by step, and goes on where a killed process stopped.
+    @Test func survivesAKillAnywhere() throws {
+        do {
+            let ledger = try room.ledger()
+            try ledger.transaction { () throws(SQLiteError) in
+                for number in 0..<400 {
+                    var deed = OrderDeed(code: "A\(number)", action: .assign)
+                    deed.driverID = number.isMultiple(of: 2) ? "42" : "43"
+                    deed.driverName = number.isMultiple(of: 2) ? "Ann" : "Bob"
+                    _ = try ledger.perform(command(.order(deed)), now: noon + Int64(number))
+                }
+            }
+            _ = try ledger.settle(erase(.driver, "42"))
+        }
+        let count = { (ledger: Ledger, name: String) in
+            try ledger.database.dump("SELECT COUNT(*) FROM notifications WHERE data LIKE '%\"\(name)\"%'")[0]
+        }
+        var left: [String] = []
+        for _ in 0..<3 {
+            let ledger = try room.ledger()
+            _ = try ledger.doChore(now: noon)  // audiences: none
+            left.append(try count(ledger, "Ann"))
+            _ = try ledger.doChore(now: noon)
+        }
+        let ledger = try room.ledger()
+        try ledger.doChores()
+        #expect(left == ["400", "233", "66"])
+        #expect(try count(ledger, "Ann") == "0" && count(ledger, "Bob") == "400" && ledger.count("erasures") == 0)
+    }
+
+    // MARK: Whose name it is
+
+    private func redacted(_ data: String, on channel: String, by actor: String, _ person: Identity) -> String? {
+        let redaction = Redaction(of: person, bookings: [("R1", true), ("R2", false), ("R3", true), ("R3", false)])
+        return redaction.redacted(
+            NotificationTable.Passage(id: "N", channel: channel, actor: actor, data: Array(data.utf8))
+        ).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(
+        arguments: [
+            (#"{"driverName":"x","driverId":"42"}"#, "admin-channel", "admin:1", #"{"driverName":null,"driverId":"42"}"#),
+            (#"{"driverName":"x","driverId":"43"}"#, "driver-42", "driver:42", nil),
+            (
+                #"{"driver_id":"42","driverName":"x","a":[1,{"driverName":"y"}]}"#, "booking-R", "admin:1",
+                #"{"driver_id":"42","driverName":null,"a":[1,{"driverName":"y"}]}"#
+            ),
+            (#"{"driverName":"x"}"#, "booking-R", "driver:42", #"{"driverName":null}"#),
+            (#"{"driverName":"x"}"#, "booking-R", "driver:43", nil),
+            (#"{"driverName":"x"}"#, "driver-42", "admin:1", #"{"driverName":null}"#),
+            (#"{"driverName":null}"#, "driver-42", "admin:1", nil),
+            (#"{"driver\u004eame":"x"}"#, "driver-42", "admin:1", #"{"driver\u004eame":null}"#),
+            (#"{}"#, "driver-42", "driver:42", nil),
+            ("not JSON", "driver-42", "driver:42", nil),
+        ] as [(String, String, String, String?)]) func ofADriver(
+            _ data: String, channel: String, actor: String, expected: String?
+        )
+    {
+        #expect(redacted(data, on: channel, by: actor, driver("42")) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"{"customerName":"x","bookingReference":"R1","pickupAddress":"p","dropoffAddress":"d","totalGBP":1}"#,
+                "driver-42",
+                #"{"customerName":null,"bookingReference":"R1","pickupAddress":null,"dropoffAddress":null,"totalGBP":1}"#
+            ),
+            (
+                #"{"customerName":"x","bookingReference":"R2","pickupAddress":"p"}"#, "driver-42",
+                #"{"customerName":null,"bookingReference":"R2","pickupAddress":"p"}"#
+            ),
+            (
+                #"{"customerName":"x","bookingReference":"R3","pickupAddress":"p"}"#, "driver-42",
+                #"{"customerName":null,"bookingReference":"R3","pickupAddress":"p"}"#
+            ),
+            (#"{"customerName":"x","bookingReference":"R9"}"#, "driver-42", nil),
+            (#"{"customerName":"x","customerId":"8","bookingReference":"R1"}"#, "driver-42", nil),
+            (#"{"customerName":"x","customerId":"7"}"#, "admin-channel", #"{"customerName":null,"customerId":"7"}"#),
+            (#"{"customerName":"x","pickupAddress":"p"}"#, "booking-R1", #"{"customerName":null,"pickupAddress":null}"#),
+            (#"{"customerName":"x","pickupAddress":"p"}"#, "customer-7", #"{"customerName":null,"pickupAddress":"p"}"#),
+            (#"{"orderRef":"R1","dropoffAddress":"d"}"#, "driver-42", #"{"orderRef":"R1","dropoffAddress":null}"#),
+        ] as [(String, String, String?)]) func ofACustomer(_ data: String, channel: String, expected: String?)
+    {
+        #expect(redacted(data, on: channel, by: "admin:1", customer("7")) == expected)
+    }
+}

@@ -1,0 +1,90 @@
+import FleetRules
+import Testing
+
+@testable import Store
+
+@Suite struct PreferenceTests {
+    private let room = Storeroom()
+
+    private func stored(_ person: Identity) throws -> String {
+        String(decoding: try Archive(Database.open(readingFrom: room.path)).answer(.preferences(person)).get(), as: UTF8.self)
+    }
+
+    private func changes(_ change: (inout PreferenceChanges) -> Void) -> Command.Deed {
+        var changes = PreferenceChanges()
+        change(&changes)
+        return .prefer(changes)
+    }
+
+    @Test func mergesAndAnswersWhatHolds() throws {
+        let ledger = try room.pushing()
+        let me = driver("42")
+        let defaults = #"{"enabled":false,"from":"22:00","to":"07:00","timeZone":"Europe/London"}"#
+        #expect(try stored(me) == #"{"success":true,"data":{"types":{},"quietHours":\#(defaults)}}"#)
+        var settlement = try ledger.settle(command(changes { $0.types = ["new_job": false, "a\"b": true] }, by: me))
+        #expect(settlement.deed == "preferences")
+        #expect(
+            settlement.text
+                == #"{"success":true,"data":{"types":{"a\"b":true,"new_job":false},"quietHours":\#(defaults)}}"#)
+        settlement = try ledger.settle(
+            command(
+                changes {
+                    $0.types = ["new_job": true]
+                    $0.isEnabled = true
+                    $0.from = 61
+                    $0.timeZone = "Asia/Tokyo"
+                }, by: me))
+        #expect(
+            settlement.text == #"{"success":true,"data":{"types":{"a\"b":true,"new_job":true},"quietHours":"#
+                + #"{"enabled":true,"from":"01:01","to":"07:00","timeZone":"Asia/Tokyo"}}}"#)
+        #expect(try stored(me) == settlement.text)
+        #expect(try stored(customer("42")).contains(#""types":{}"#))
+    }
+
+    @Test func refusesTooManyTypes() throws {
+        let ledger = try room.pushing()
+        let many = Dictionary(uniqueKeysWithValues: (0...PreferenceChanges.typesMax).map { ("t\($0)", true) })
+        #expect(try ledger.settle(command(changes { $0.types = many }, by: driver("42"))).status == 400)
+        #expect(try ledger.count("preferences") == 0)
+    }
+
+    @Test func goWithEachJob() throws {
+        let ledger = try room.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        _ = try ledger.settle(command(changes { $0.types = ["HELLO": false] }, by: driver("42")))
+        _ = try ledger.settle(announce(to: "42"))
+        #expect(try ledger.claim().map { $0.preferences.types } == [["HELLO": false]])
+    }
+
+    @Test(arguments: [
+        "", "[]", #"{"types":[]}"#, #"{"types":{"a":1}}"#, #"{"quietHours":{"from":"25:00"}}"#,
+        #"{"quietHours":{"enabled":"yes"}}"#, #"{"quietHours":{"colour":1}}"#, "{",
+    ]) func whatCannotBeReadCountsAsNotThere(json: String) throws {
+        let ledger = try room.pushing()
+        for id in ["42", "43"] {
+            _ = try ledger.settle(register(fcm(id), by: driver(id)))
+            _ = try ledger.settle(command(changes { $0.types = ["HELLO": false] }, by: driver(id)))
+        }
+        try ledger.database.run("UPDATE preferences SET json = '\(json)'")
+        _ = try ledger.settle(announce(to: "42", "43"))
+        #expect(try ledger.claim().map(\.preferences) == [Preferences(), Preferences()])
+        #expect(ledger.outbox.takeComplaints() == ["preferences of driver:42"] && ledger.outbox.takeComplaints() == [])
+        #expect(try stored(driver("42")).contains(#""types":{}"#))
+        #expect(try ledger.settle(command(changes { $0.isEnabled = true }, by: driver("42"))).text.contains(#""enabled":true"#))
+        #expect(try stored(driver("42")).contains(#""enabled":true"#))
+    }
+
+    @Test(arguments: 1...50) func readsWhatItWrites(seed: UInt64) {
+        var dice = SplitMix(seed: seed)
+        var preferences = Preferences()
+        for _ in 0..<Int.random(in: 0...5, using: &dice) {
+            let scalars = (0..<3).map { _ in Unicode.Scalar(UInt8.random(in: 1...127, using: &dice)) }
+            preferences.types[String(String.UnicodeScalarView(scalars))] = Bool.random(using: &dice)
+        }
+        preferences.quietHours.isEnabled = .random(using: &dice)
+        preferences.quietHours.from = .random(in: 0..<1440, using: &dice)
+        preferences.quietHours.to = .random(in: 0..<1440, using: &dice)
+        preferences.quietHours.timeZone = "Zone/\(seed)"
+        #expect(Preferences(json: preferences.json) == preferences)
+    }
+}

@@ -1,0 +1,127 @@
+import FleetRules
+import Testing
+
+@testable import Store
+
+/// Whose turn it is, however many jobs somebody has.
+@Suite struct PushTurnTests {
+    private let room = Storeroom()
+
+    private func ledger(_ drivers: Int) throws -> Ledger {
+        let ledger = try room.pushing()
+        try ledger.transaction { () throws(SQLiteError) in
+            for number in 0..<drivers { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+        }
+        return ledger
+    }
+
+    private func flood(_ ledger: Ledger, _ count: Int, to driver: String) throws {
+        try ledger.transaction { () throws(SQLiteError) in
+            for _ in 0..<count { _ = try ledger.perform(announce(to: driver), now: noon) }
+        }
+    }
+
+    private func recipients(_ ledger: Ledger, _ room: Int, at now: Int64 = noon) throws -> [String] {
+        try ledger.claim(room, at: now).map { String($0.recipient.dropFirst("driver:".count)) }
+    }
+
+    @Test func tenThousandOfOneDelayNobodyElsesFirst() throws {
+        let ledger = try ledger(3)
+        try flood(ledger, 10_000, to: "0")
+        _ = try ledger.settle(announce(to: "1"))
+        #expect(try recipients(ledger, 3) == ["0", "1", "0"])
+        #expect(try recipients(ledger, 50) == [String](repeating: "0", count: 50))
+        _ = try ledger.settle(announce(to: "2"))
+        _ = try ledger.settle(announce(to: "1"))
+        _ = try ledger.settle(announce(to: "1"))
+        #expect(try recipients(ledger, 6) == ["2", "1", "0", "1", "0", "0"])
+    }
+
+    @Test func everybodysKthStandsBeforeAnybodysNext() throws {
+        let ledger = try ledger(4)
+        for number in 0..<4 { try flood(ledger, 3, to: "\(number)") }
+        #expect(try recipients(ledger, 99) == ["0", "1", "2", "3", "0", "1", "2", "3", "0", "1", "2", "3"])
+    }
+
+    @Test func severalPhonesOfOneTakeSeveralTurns() throws {
+        let ledger = try ledger(2)
+        for number in 0..<5 { _ = try ledger.settle(register(fcm("more-\(number)"), by: driver("0"))) }
+        _ = try ledger.settle(announce(to: "0"))
+        _ = try ledger.settle(announce(to: "1"))
+        #expect(try recipients(ledger, 3) == ["0", "1", "0"])
+    }
+
+    /// An outage of one phone: all of its jobs come due again at the same moment.
+    @Test func retriesStandBehindNobodysFirst() throws {
+        let ledger = try ledger(2)
+        try flood(ledger, 1_200, to: "0")
+        let jobs = try ledger.claim(1_200)
+        try ledger.report(jobs.map { PushOutcome($0, .later(at: noon + 10, reason: "429"), wasTried: true) })
+        _ = try recipients(ledger, 20, at: noon + 10)
+        _ = try ledger.settle(announce(to: "1"), at: noon + 10)
+        let next = try recipients(ledger, 3, at: noon + 10)
+        #expect(next.contains("1"))
+        var rest = 23
+        while true {
+            let count = try recipients(ledger, 100, at: noon + 10).count
+            if count == 0 { break }
+            rest += count
+        }
+        #expect(rest == 1_201, "nothing is lost on the way")
+    }
+
+    @Test func turnsGoOnAfterAStart() throws {
+        do {
+            let ledger = try ledger(2)
+            try flood(ledger, 300, to: "0")
+            try ledger.report(ledger.claim(200).map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
+        }
+        let ledger = try room.pushing()
+        try flood(ledger, 100, to: "1")
+        #expect(try recipients(ledger, 6) == ["0", "1", "0", "1", "0", "1"])
+    }
+
+    /// Nothing that is asked with each report goes through the queue.
+    @Test func everyQuestionHasItsIndex() throws {
+        let ledger = try ledger(1)
+        let plans: [(sql: String, index: String)] = [
+            (PushQueue.next, "SEARCH job USING INDEX push_jobs_ready (lane=?)"),
+            (PushQueue.due, "USING INDEX push_jobs_waiting (lane=? AND due_at<?)"),
+            (PushQueue.nextDue, "USING COVERING INDEX push_jobs_waiting (lane=?)"),
+            (PushQueue.first, "USING COVERING INDEX push_jobs_ready (lane=?)"),
+            (PushQueue.countReady, "USING COVERING INDEX push_jobs_ready (lane=?)"),
+            (PushQueue.countWaiting, "USING COVERING INDEX push_jobs_waiting (lane=?)"),
+            (PushQueue.expire, "USING INDEX push_jobs_ageing (lane=? AND expires_at<?)"),
+            (PushTable.lastTurn, "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
+            (PushTable.ofNotification, "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
+            (PushTable.deleteOld, "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
+            (DeviceTable.selectDrivers, "USING INDEX devices_by_owner ("),
+            (StepTable.countStrays, "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
+            (OrderTable.clearDriver, "USING INDEX orders_by_named_driver (driver_id=?)"),
+            (OrderTable.ofCustomer, "USING INDEX orders_by_customer (customer_id=?)"),
+            (RouteTable.clearDriver, "USING INDEX routes_by_named_driver (driver_id=?)"),
+            (AuditTable.clearDetails, "USING INDEX audit_by_actor (actor=?)"),
+        ]
+        for (sql, index) in plans {
+            let plan = try ledger.plan(sql)
+            #expect(plan.contains(index) && !plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "\(plan)\n\(sql)")
+        }
+    }
+
+    /// With two hundred thousand in the queue, a claim reads what it takes.
+    @Test func aLongQueueIsAsQuickAsAShortOne() throws {
+        let ledger = try ledger(1)
+        let id = try ledger.settle(announce(to: "0")).notifications[0].id
+        let device = try ledger.database.dump("SELECT id FROM devices")[0]
+        try ledger.database.run(
+            """
+            WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 200000) \
+            INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, state, turn, attempts, queued_at, expires_at) \
+            SELECT n, 'fcm', '\(id)' || n, '\(device)', 'driver:' || n % 1000, 'queued', n / 1000, 0, \(noon), \(noon + 1000) \
+            FROM numbers
+            """)
+        #expect(try ledger.report(at: noon).depth == 200_000)
+        let work = try ledger.instructions { _ = try ledger.claim(10) }
+        #expect(work < 20_000, "\(work) instructions of SQLite's machine")
+    }
+}

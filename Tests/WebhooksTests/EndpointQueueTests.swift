@@ -1,0 +1,176 @@
+import Testing
+
+@testable import Webhooks
+
+/// What an endpoint is sent, and when: one at a time, in order, until it is taken or five minutes have passed.
+@Suite struct EndpointQueueTests {
+    private var lane = EndpointQueue(isBatching: false)
+
+    private mutating func take(_ events: String..., at now: Int64 = 0) {
+        for text in events {
+            let isTaken = lane.take(event(text), at: now, time: 1_000_000 + now)
+            #expect(isTaken)
+        }
+    }
+
+    private mutating func takes(_ event: [UInt8]) -> Bool { lane.take(event, at: 0, time: 0) }
+
+    /// What is sent at `now`; nil when nothing is.
+    private mutating func sent(at now: Int64) -> [String]? {
+        if case .send(let request) = lane.step(at: now) { request.events } else { nil }
+    }
+
+    @Test mutating func oneEventIsOneRequest() {
+        #expect(lane.step(at: 0) == .rest)
+        take("a", "b")
+        #expect(sent(at: 0) == [#""a""#])
+        #expect(lane.step(at: 99_999) == .rest, "one at a time, however long it takes")
+        #expect(lane.answered(true, at: 7, jitter: 0) == .delivered(1))
+        #expect(sent(at: 7) == [#""b""#])
+        #expect(lane.depth == 1)
+        #expect(lane.answered(true, at: 8, jitter: 0) == .delivered(1))
+        #expect(lane.step(at: 8) == .rest)
+        #expect(lane.depth == 0)
+    }
+
+    @Test mutating func v2TheBody() throws {
+        take("a", at: 5)
+        guard case .send(let request) = lane.step(at: 9) else { return #expect(Bool(false), "nothing was sent") }
+        #expect(String(decoding: request.body, as: UTF8.self) == #"{"time_ms":1000005,"events":["a"]}"#)
+    }
+
+    @Test mutating func v10WhatIsNotTakenIsSentAgainAndHoldsUpWhatFollows() {
+        take("a", "b")
+        #expect(sent(at: 0) == [#""a""#])
+        #expect(lane.answered(false, at: 100, jitter: 0.5) == .retrying(1))
+        #expect(lane.step(at: 100) == .wait(until: 1_100))
+        #expect(lane.step(at: 1_099) == .wait(until: 1_100))
+        #expect(sent(at: 1_100) == [#""a""#])
+        #expect(lane.answered(false, at: 1_200, jitter: 0.5) == .retrying(1))
+        #expect(lane.step(at: 1_200) == .wait(until: 3_200))
+        #expect(sent(at: 4_000) == [#""a""#])
+        #expect(lane.answered(true, at: 4_001, jitter: 0.5) == .delivered(1))
+        #expect(sent(at: 4_001) == [#""b""#])
+        #expect(lane.answered(false, at: 4_100, jitter: 0.5) == .retrying(1))
+        #expect(lane.step(at: 4_100) == .wait(until: 5_100), "delays begin anew with the next request")
+    }
+
+    @Test mutating func v10FiveMinutesAfterTheFirstTryItIsGivenUp() {
+        take("a", "b")
+        var now: Int64 = 50
+        var tries: [Int64] = []
+        while true {
+            #expect(sent(at: now) == [#""a""#])
+            tries.append(now)
+            // Each is refused at once.
+            guard lane.answered(false, at: now, jitter: 0.5) == .retrying(1) else { break }
+            guard case .wait(let until) = lane.step(at: now) else { return #expect(Bool(false), "it waits") }
+            now = until
+        }
+        #expect(tries.map { ($0 - 50) / 1_000 } == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 300])
+        #expect(sent(at: now) == [#""b""#], "and the next one has its own five minutes")
+        #expect(lane.answered(false, at: now + 299_999, jitter: 0) == .retrying(1))
+    }
+
+    @Test mutating func anAnswerThatComesTooLateToTryAgainIsTheLast() {
+        take("a", "b")
+        #expect(sent(at: 0) != nil)
+        #expect(lane.answered(false, at: 300_000, jitter: 0) == .dropped(1))
+        #expect(sent(at: 300_000) == [#""b""#])
+    }
+
+    @Test(
+        arguments: [
+            (1, 0.0, 750), (1, 0.5, 1_000), (2, 0.5, 2_000), (3, 0.5, 4_000), (6, 0.5, 32_000), (7, 0.5, 60_000),
+            (8, 0.5, 60_000),
+            (1_000, 0.5, 60_000), (8, 0.0, 45_000),
+        ] as [(Int, Double, Int64)])
+    func delaysDoubleUpToAMinuteGiveOrTakeAQuarter(tries: Int, jitter: Double, milliseconds: Int64) {
+        #expect(EndpointQueue.delay(after: tries, jitter: jitter) == milliseconds)
+    }
+
+    // MARK: Batches
+
+    @Test mutating func aBatchWaitsASecondForOthers() {
+        lane = EndpointQueue(isBatching: true)
+        take("a", at: 0)
+        #expect(lane.step(at: 0) == .wait(until: 1_000))
+        take("b", at: 999)
+        guard case .send(let request) = lane.step(at: 1_000) else { return #expect(Bool(false), "nothing was sent") }
+        #expect(request.events == [#""a""#, #""b""#] && request.count == 2)
+        #expect(request.time == "1000999", "of the last one")
+        #expect(lane.answered(true, at: 1_001, jitter: 0) == .delivered(2))
+    }
+
+    @Test mutating func whatCameMeanwhileGoesTogether() {
+        lane = EndpointQueue(isBatching: true)
+        take("a", at: 0)
+        #expect(sent(at: 1_000) == [#""a""#])
+        take("b", "c", at: 1_100)
+        #expect(lane.answered(false, at: 1_200, jitter: 0.5) == .retrying(1))
+        #expect(sent(at: 2_200) == [#""a""#], "the same bytes again, without the newcomers")
+        #expect(lane.answered(true, at: 2_300, jitter: 0) == .delivered(1))
+        #expect(sent(at: 2_300) == [#""b""#, #""c""#])
+    }
+
+    @Test mutating func aFullBatchWaitsForNothing() {
+        lane = EndpointQueue(isBatching: true)
+        for index in 0...EndpointQueue.batchEventsMax { take("\(index)", at: 0) }
+        #expect(sent(at: 0)?.count == EndpointQueue.batchEventsMax)
+        #expect(lane.answered(true, at: 0, jitter: 0) == .delivered(EndpointQueue.batchEventsMax))
+        #expect(lane.step(at: 0) == .wait(until: 1_000), "the one that is left has time")
+    }
+
+    @Test mutating func aBatchHasABoundOfBytes() {
+        lane = EndpointQueue(isBatching: true)
+        let half = EndpointQueue.batchBytesMax / 2
+        for text in ["a", "b", "c"] {
+            #expect(takes(event(text, bytes: half)))
+        }
+        #expect(sent(at: 0)?.count == 2)
+        _ = lane.answered(true, at: 0, jitter: 0)
+        #expect(takes(event("d", bytes: 3 * half)))
+        #expect(sent(at: 0)?.count == 1)
+        _ = lane.answered(true, at: 0, jitter: 0)
+        #expect(sent(at: 0)?.count == 1, "a single one may be larger")
+    }
+
+    @Test mutating func aHurriedBatchWaitsForNothing() {
+        lane = EndpointQueue(isBatching: true)
+        take("a")
+        lane.hurry()
+        #expect(sent(at: 0) == [#""a""#])
+    }
+
+    // MARK: Bounds
+
+    @Test mutating func theNewestIsRefusedWhenTooManyWait() {
+        for index in 0..<EndpointQueue.eventsMaxDefault { take("\(index)") }
+        #expect(!takes(event("more")))
+        #expect(sent(at: 0) == [#""0""#])
+        #expect(!takes(event("more")), "what is being sent counts")
+        _ = lane.answered(true, at: 0, jitter: 0)
+        take("last")
+        #expect(lane.depth == EndpointQueue.eventsMaxDefault)
+        for index in 1..<EndpointQueue.eventsMaxDefault {
+            #expect(sent(at: 0) == ["\"\(index)\""])
+            _ = lane.answered(true, at: 0, jitter: 0)
+        }
+        #expect(sent(at: 0) == [#""last""#])
+    }
+
+    @Test mutating func bytesAreBoundedToo() {
+        let large = EndpointQueue.bytesMax / 4
+        for text in ["a", "b", "c", "d"] {
+            #expect(takes(event(text, bytes: large)))
+        }
+        #expect(!takes(event("e")))
+        #expect(!lane.isHalfFree)
+        for _ in 0..<2 {
+            #expect(sent(at: 0) != nil)
+            _ = lane.answered(true, at: 0, jitter: 0)
+        }
+        #expect(lane.isHalfFree)
+        take("e")
+    }
+}

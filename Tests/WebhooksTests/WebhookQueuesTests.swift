@@ -1,0 +1,142 @@
+import PusherProtocol
+import Testing
+
+@testable import Webhooks
+
+/// Who is sent what, what it comes to, and what operators hear of it.
+@Suite struct WebhookQueuesTests {
+    private var queues = WebhookQueues([endpoint()])
+
+    private func moment(_ now: Int64) -> WebhookQueues.Moment { WebhookQueues.Moment(now: now, time: 1_000_000 + now) }
+
+    /// Events that are sent at `now`, by endpoint.
+    private mutating func sent(at now: Int64) -> [Int: [String]] {
+        var sent: [Int: [String]] = [:]
+        _ = queues.send(at: now) { sent[$0] = $1.events }
+        return sent
+    }
+
+    private func json(_ notice: WebhookNotice) -> String { String(decoding: notice.event.json, as: UTF8.self) }
+
+    @Test mutating func eachEndpointGetsWhatItAskedForOfItsOwnApplication() {
+        queues = WebhookQueues([
+            endpoint(app: 0, batch: true), endpoint(app: 0, events: [.channelOccupied], batch: true),
+            endpoint(app: 1, batch: true), endpoint(app: 1, events: [.notificationFailed], batch: true),
+        ])
+        queues.take(occupied("a"), at: moment(0))
+        queues.take(count(1), at: moment(1))
+        queues.take(occupied("b", app: 1), at: moment(2))
+        queues.take(occupied("c", app: 2), at: moment(3))
+        #expect(
+            sent(at: 2_000) == [
+                0: [json(occupied("a")), json(count(1))], 1: [json(occupied("a"))], 2: [json(occupied("b", app: 1))],
+            ])
+        #expect(queues.depth == 4)
+    }
+
+    @Test mutating func whatIsTakenBackCountsForThoseToWhomOnlyHalfOfItIsNews() {
+        queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint(events: .channelVacated)])
+        queues.take(vacated("a"), at: moment(0))
+        queues.take(occupied("a"), at: moment(1_000))
+        #expect(sent(at: 1_000) == [:])
+        queues.take(vacated("a"), at: moment(2_000))
+        queues.advance(to: moment(4_999))
+        #expect(sent(at: 4_999) == [:])
+        queues.advance(to: moment(5_000))
+        #expect(sent(at: 5_000) == [1: [json(vacated("a"))]])
+    }
+
+    @Test mutating func saysWhenToBeAskedAgain() {
+        queues = WebhookQueues([endpoint(batch: true), endpoint()])
+        #expect(queues.send(at: 0) { _, _ in } == nil)
+        queues.take(vacated("a"), at: moment(0))
+        #expect(queues.send(at: 0) { _, _ in } == 3_000)
+        queues.take(occupied("b"), at: moment(500))
+        #expect(queues.send(at: 500) { _, _ in } == 1_500)
+        queues.answered(1, problem: "it answered 500", at: 600, jitter: 0.5)
+        #expect(queues.send(at: 600) { _, _ in } == 1_500)
+        #expect(queues.send(at: 1_500) { _, _ in } == 1_600)
+    }
+
+    @Test mutating func aSlowEndpointDoesNotDelayAnother() {
+        queues = WebhookQueues([endpoint(), endpoint()])
+        for number in 1...3 { queues.take(count(number), at: moment(0)) }
+        #expect(sent(at: 0) == [0: [json(count(1))], 1: [json(count(1))]])
+        for number in 2...3 {
+            queues.answered(1, problem: nil, at: 10, jitter: 0)
+            #expect(sent(at: 10) == [1: [json(count(number))]])
+        }
+    }
+
+    @Test mutating func operatorsHearOfTroubleOnceAndOfItsEnd() {
+        let label = "https://backend.test (webhook 1 of key1)"
+        queues.take(count(1), at: moment(0))
+        queues.take(count(2), at: moment(0))
+        _ = sent(at: 0)
+        queues.answered(0, problem: "it answered 500", at: 0, jitter: 0)
+        #expect(queues.takeReports() == [.failing(label, reason: "it answered 500")])
+        _ = sent(at: 5_000)
+        queues.answered(0, problem: "it answered 501", at: 5_000, jitter: 0)
+        #expect(queues.takeReports() == [])
+        _ = sent(at: 300_000)
+        queues.answered(0, problem: "it answered 502", at: 300_000, jitter: 0)
+        #expect(queues.takeReports() == [.dropped(label, events: 1, reason: "it answered 502")])
+        _ = sent(at: 300_000)
+        queues.answered(0, problem: nil, at: 300_000, jitter: 0)
+        #expect(queues.takeReports() == [.recovered(label)])
+        #expect(queues.tally.delivered == 1 && queues.tally.retried == 2 && queues.tally.dropped == 1)
+    }
+
+    @Test mutating func aFullQueueHasOneLinePerBurst() {
+        queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint()], eventsMax: 4)
+        let label = "https://backend.test (webhook 2 of key1)"
+        for number in 1...7 { queues.take(count(number), at: moment(0)) }
+        #expect(queues.tally.refused == 3)
+        #expect(queues.takeReports() == [.full(label)])
+        // Room for one, and it is taken: the burst goes on.
+        _ = sent(at: 0)
+        queues.answered(1, problem: nil, at: 0, jitter: 0)
+        for number in 8...9 { queues.take(count(number), at: moment(0)) }
+        #expect(queues.takeReports() == [])
+        for _ in 1...3 {
+            _ = sent(at: 0)
+            queues.answered(1, problem: nil, at: 0, jitter: 0)
+        }
+        queues.take(count(10), at: moment(0))
+        #expect(queues.takeReports() == [.hasRoom(label, refused: 4)])
+        #expect(queues.tally.refused == 4)
+    }
+
+    @Test mutating func closingSendsWhatWasHeldAndWaitsForNoBatch() {
+        queues = WebhookQueues([endpoint(batch: true)])
+        queues.take(vacated("a"), at: moment(0))
+        queues.take(count(1), at: moment(0))
+        #expect(!queues.isEmpty)
+        queues.close(at: moment(1))
+        #expect(sent(at: 1) == [0: [json(count(1)), json(vacated("a"))]])
+        #expect(!queues.isEmpty)
+        queues.answered(0, problem: nil, at: 2, jitter: 0)
+        #expect(queues.isEmpty)
+    }
+
+    @Test mutating func whatIsLeftAtTheEndIsCounted() {
+        queues = WebhookQueues([endpoint(), endpoint(events: .memberAdded)])
+        for number in 1...3 { queues.take(count(number), at: moment(0)) }
+        _ = sent(at: 0)
+        queues.abandon()
+        #expect(queues.tally.dropped == 3)
+        #expect(
+            queues.takeReports()
+                == [.dropped("https://backend.test (webhook 1 of key1)", events: 3, reason: "the gateway stops")])
+    }
+
+    @Test(arguments: [
+        ("https://backend.test/hooks", "https://backend.test"), ("http://10.0.0.1:8080", "http://10.0.0.1:8080"),
+        ("https://hooks.test/services/T0/B0/secret", "https://hooks.test"), ("https://a.test?token=secret", "https://a.test"),
+        ("https://a.test#secret", "https://a.test"), ("https://anna:secret@a.test:8443/x@y", "https://a.test:8443"),
+        ("http://[::1]:80/x", "http://[::1]:80"), ("secret", ""),
+    ])
+    func aLogShowsOnlyWhereAnEndpointIs(url: String, shown: String) {
+        #expect(endpoint(url).origin == shown)
+    }
+}
