@@ -29,6 +29,17 @@ def all_once(scene: PushFleet, ids: list[str], seconds: float = 15.0) -> None:
     assert [requests for requests in taken.values() if len(requests) > 1] == []
 
 
+def all_unless_lost(scene: PushFleet, ids: list[str]) -> None:
+    """Each was accepted: again, under the same id, only where the answer may never have been read."""
+    for each in ids:
+        scene.accepted(each, seconds=40)
+    taken = scene.apns.taken()
+    assert {notification for _, notification in taken} >= set(ids)
+    for requests in taken.values():
+        assert len({request.headers["apns-id"] for request in requests}) == 1
+        assert all(request.answer_may_be_lost for request in requests[:-1]), requests
+
+
 def warm_crowd(scene: PushFleet, count: int) -> list[Phone]:
     """Phones of one lane whose connection has proved itself."""
     phones = [scene.ios() for _ in range(count)]
@@ -114,6 +125,15 @@ def test_GOAWAY_after_every_tenth(scene):
     all_once(scene, announce_to_all(scene, phones), seconds=60)
 
 
+def test_GOAWAY_and_the_door_behind_it(scene):
+    """A connection that is reset under what is being written takes answers with it that nobody has read: those come again, with their ids."""
+    phones = warm_crowd(scene, 100)
+    for _ in range(10):
+        scene.apns.skip(9)
+        scene.apns.script(GoAway(hasty=True), times=1)
+    all_unless_lost(scene, announce_to_all(scene, phones))
+
+
 @pytest.mark.parametrize("code", [ErrorCodes.INTERNAL_ERROR, ErrorCodes.REFUSED_STREAM, ErrorCodes.CANCEL], ids=lambda code: code.name)
 def test_a_stream_that_is_reset_is_tried_again_with_the_same_id(scene, code):
     phones = warm_crowd(scene, 20)
@@ -128,19 +148,14 @@ def test_a_connection_that_breaks_under_fifty(scene):
     phones = warm_crowd(scene, 50)
     scene.apns.delay = 0.2
     scene.apns.script(Abort(taken=True), to(phones[30].token), times=1)
-    ids = announce_to_all(scene, phones)
-    for each in ids:
-        scene.accepted(each, seconds=40)
-    for (token, _), requests in scene.apns.taken().items():
-        assert len({request.headers["apns-id"] for request in requests}) == 1
-        assert all(request.answer_may_be_lost for request in requests[:-1]), requests
+    all_unless_lost(scene, announce_to_all(scene, phones))
     assert scene.figure("push_total", provider="apns", outcome="rejected") == 0
 
 
 def test_a_provider_that_closes_when_nothing_happens(scene):
     phones = warm_crowd(scene, 2)
     for number in range(3):
-        scene.apns.all_go_away()
+        scene.apns.all_go_away(hasty=True)
         scene.apns.until(lambda: not scene.apns.open_connections, "the end of the connection")
         phones[1].next(scene.announce(phones[1]))
 

@@ -77,13 +77,15 @@ class GoDeaf(Conduct):
 
 @dataclass
 class GoAway(Conduct):
-    """GOAWAY. `keeping` what came so far, which is answered; or nothing that waits for its answer, which was not processed then."""
+    """GOAWAY. `keeping` what came so far, which is answered; or nothing that waits for its answer, which was not processed then.
+    The `hasty` close the door behind the last answer, whatever is still on its way in."""
 
     keeping: bool = True
+    hasty: bool = field(default=False, kw_only=True)
     code: ErrorCodes = ErrorCodes.NO_ERROR
     reason: str = ""
 
     def perform(self, connection, request) -> None:
-        connection.go_away(self.keeping, self.code, self.reason)
+        connection.go_away(self.keeping, self.hasty, self.code, self.reason)
         if self.keeping:
             connection.fake.usual(request).perform(connection, request)

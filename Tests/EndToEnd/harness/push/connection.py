@@ -23,6 +23,8 @@ LIMIT = SettingCodes.MAX_CONCURRENT_STREAMS
 FRAME = 16_384
 # Seconds within which what is under way may still arrive after we said something.
 GRACE = 1.0
+# Seconds for which a server that said goodbye still reads.
+LINGER = 1.0
 
 
 @dataclass(eq=False)
@@ -63,7 +65,7 @@ class Connection(asyncio.Protocol):
     """One connection of a client. It accepts more streams than it announced only to refuse them in the end."""
 
     def __init__(self, fake: "ProviderFake"):
-        self.fake, self.number, self.deaf, self.flushing, self.last_kept = fake, 0, False, False, None
+        self.fake, self.number, self.deaf, self.flushing, self.last_kept, self.hasty = fake, 0, False, False, None, False
         self.started_at, self.ended_at = time.monotonic(), None
         self.open: dict[int, tuple[dict, bytearray]] = {}
         self.unanswered: set[int] = set()
@@ -184,7 +186,7 @@ class Connection(asyncio.Protocol):
         self.flush()
         self.fake.answered(request, status)
         if self.last_kept is not None and not self.unanswered:
-            self.end()
+            self.leave()
 
     def reset(self, stream: int, code: ErrorCodes) -> None:
         self.unanswered.discard(stream)
@@ -201,16 +203,25 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         self.transport.abort()
 
-    def go_away(self, keeping: bool, code: ErrorCodes = ErrorCodes.NO_ERROR, reason: str = "") -> None:
+    def leave(self) -> None:
+        """After a GOAWAY, when nothing is left to answer. A server lingers: one that closes at once resets the connection
+        under a client that is still writing, which may then never read the last answers. The `hasty` do just that."""
+        if self.hasty:
+            self.end()
+        else:
+            asyncio.get_running_loop().call_later(LINGER, self.end)
+
+    def go_away(self, keeping: bool, hasty: bool = False, code: ErrorCodes = ErrorCodes.NO_ERROR, reason: str = "") -> None:
         """With `keeping`, all that came so far is processed and answered; otherwise nothing that has no answer yet."""
         if self.last_kept is not None:
             return
+        self.hasty = hasty
         self.last_kept = self.last_stream if keeping else min(self.unanswered, default=self.last_stream + 2) - 2
         debug = json.dumps({"reason": reason}).encode() if reason else b""
         self.write(GoAwayFrame(0, last_stream_id=self.last_kept, error_code=code, additional_data=debug))
         self.unanswered = {stream for stream in self.unanswered if stream <= self.last_kept}
         if not self.unanswered:
-            asyncio.get_running_loop().call_later(0.1, self.end)
+            self.leave()
 
     def announce(self, limit: int) -> None:
         """A new limit of streams."""

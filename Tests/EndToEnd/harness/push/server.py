@@ -134,11 +134,11 @@ class ProviderFake:
 
         self.run(tell())
 
-    def all_go_away(self, keeping: bool = True) -> None:
+    def all_go_away(self, keeping: bool = True, hasty: bool = False) -> None:
         """GOAWAY on every connection, whatever is under way on it."""
         async def tell() -> None:
             for connection in self.open_connections:
-                connection.go_away(keeping)
+                connection.go_away(keeping, hasty)
 
         self.run(tell())
 
