@@ -1,5 +1,7 @@
 #include <curl/curl.h>
+#include <linux/sock_diag.h>
 #include <openssl/ssl.h>
+#include <stdbool.h>
 #include <sys/eventfd.h> /* which Swift's Glibc module leaves out */
 
 /* curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic: one typed call per kind of argument. */
@@ -27,6 +29,10 @@ static inline CURLcode ccurl_set_socket_opener(CURL *easy, curl_opensocket_callb
     CURLcode result = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, data) : result;
 }
+static inline CURLcode ccurl_set_socket_closer(CURL *easy, curl_closesocket_callback callback, void *data) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, data) : result;
+}
 static inline CURLcode ccurl_set_gatekeeper(CURL *easy, curl_prereq_callback callback, void *data) {
     CURLcode result = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PREREQDATA, data) : result;
@@ -34,11 +40,27 @@ static inline CURLcode ccurl_set_gatekeeper(CURL *easy, curl_prereq_callback cal
 static inline CURLcode ccurl_status(CURL *easy, long *status) {
     return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
 }
+static inline CURLcode ccurl_uploaded(CURL *easy, curl_off_t *bytes) {
+    return curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, bytes);
+}
 static inline CURLcode ccurl_owner(CURL *easy, void **owner) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, owner);
 }
 static inline CURLMcode ccurl_set_multi_number(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
+}
+
+/* A socket's send buffer and what is in it, in bytes by the kernel's own count; false where the kernel does not say. */
+static inline bool ccurl_send_buffer(int socket, long *size, long *used) {
+    unsigned counts[SK_MEMINFO_VARS];
+    socklen_t length = sizeof counts;
+    if (getsockopt(socket, SOL_SOCKET, SO_MEMINFO, counts, &length) != 0) return false;
+    *size = counts[SK_MEMINFO_SNDBUF];
+    *used = counts[SK_MEMINFO_WMEM_QUEUED];
+    return true;
+}
+static inline int ccurl_set_send_buffer(int socket, int bytes) {
+    return setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
 /* Whether the connection that a transfer is about to use agreed on HTTP/2. libcurl knows, and tells only afterwards. */

@@ -14,19 +14,27 @@ final class Exchange {
     private let replyBytesMax: Int
     private let requiresHTTP2: Bool
     private let fresh: FreshConnections
+    private let buffers: SendBuffers
     private var method: HTTPCall.Method?
     private var allowsPrivateAddresses = false
     private var began = ContinuousClock.now
     private var headers: UnsafeMutablePointer<curl_slist>?
     /// The request's body, which libcurl does not copy; never empty, for a null pointer would mean a body yet to be asked for.
     private var body = UnsafeMutableRawBufferPointer.allocate(byteCount: 8_192, alignment: 1)
+    private var bodyBytes = 0
     /// Where a header is put together.
     private var line: [UInt8] = []
 
     private var replyBody: [UInt8] = []
     private var replyHeaders: [String: String] = [:]
-    /// Whether libcurl was allowed to write the request, to whatever connection.
-    private(set) var wasWritten = false
+    /// How often libcurl was about to write the request, to whatever connection.
+    private(set) var writes = 0
+    /// Bytes at most of the request as it is written.
+    private var requestBytes = 0
+    /// What of them is promised to the send buffers.
+    private var promisedBytes = 0 {
+        didSet { buffers.promised += promisedBytes - oldValue }
+    }
     /// Whether a request of it is under way.
     private(set) var isBusy = false
     /// Whether it opened a connection, and nothing has come back yet.
@@ -37,12 +45,13 @@ final class Exchange {
     private var refusal: String?
     private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    init(_ options: HTTPPool.Options, _ fresh: FreshConnections) {
+    init(_ options: HTTPPool.Options, _ fresh: FreshConnections, _ buffers: SendBuffers) {
         guard let easy = curl_easy_init() else { preconditionFailure("curl_easy_init: out of memory") }
         self.easy = easy
         replyBytesMax = options.replyBytesMax
         requiresHTTP2 = options.requiresHTTP2
         self.fresh = fresh
+        self.buffers = buffers
         words[0] = 0
         setUp(options)
         let this = Unmanaged.passUnretained(self).toOpaque()
@@ -51,6 +60,8 @@ final class Exchange {
         ccurl_set_writer(easy, Self.receiveBody, this)
         ccurl_set_header_reader(easy, Self.receiveHeader, this)
         ccurl_set_socket_opener(easy, Self.openSocket, this)
+        // A connection outlives the request that opened it, as the pool does.
+        ccurl_set_socket_closer(easy, Self.closeSocket, Unmanaged.passUnretained(buffers).toOpaque())
         ccurl_set_gatekeeper(easy, Self.mayWrite, this)
     }
 
@@ -73,6 +84,8 @@ final class Exchange {
         ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, options.allowsPlainHTTP ? "https,http" : "https")
         ccurl_set_number(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         ccurl_set_number(easy, CURLOPT_NOSIGNAL, 1)
+        // A request that is given up would wait for its name to be resolved, and everybody behind it.
+        ccurl_set_number(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_text(easy, CURLOPT_NOPROXY, "*")
         ccurl_set_number(easy, CURLOPT_TCP_KEEPALIVE, 1)
         ccurl_set_number(easy, CURLOPT_TCP_KEEPIDLE, 60)
@@ -92,12 +105,14 @@ final class Exchange {
     ) throws(HTTPFailure) {
         // A NUL would end the URL early, behind the back of whoever checked it.
         guard !call.url.utf8.contains(0) else { throw .notSent("a URL with a NUL") }
+        bodyBytes = call.method == .post ? call.body.count : 0
+        requestBytes = SendBuffers.overheadBytes + call.url.utf8.count + bodyBytes
         for header in call.headers { try append(header) }
         self.tag = tag
         self.allowsPrivateAddresses = allowsPrivateAddresses
         serial += 1
         began = now
-        wasWritten = false
+        writes = 0
         isBusy = true
         refusal = nil
         words[0] = 0
@@ -111,10 +126,30 @@ final class Exchange {
         if call.method == .post { setBody(call.body) }
     }
 
+    /// Whether libcurl was allowed to write the request.
+    var wasWritten: Bool { writes > 0 }
+
+    /// Counts the request among those that are about to be written, unless it would not fit. What fits nowhere goes alone.
+    func promise(within room: Int, isAlone: Bool) -> Bool {
+        guard requestBytes <= room || isAlone else { return false }
+        promisedBytes = requestBytes
+        return true
+    }
+
+    /// Whether all of it has been written, so that the kernel counts it from now on. The body may follow long after the headers,
+    /// when the connection has room again.
+    func hasLeft() -> Bool {
+        var uploaded: curl_off_t = 0
+        guard wasWritten, ccurl_uploaded(easy, &uploaded) == CURLE_OK, uploaded >= bodyBytes else { return false }
+        promisedBytes = 0
+        return true
+    }
+
     /// Puts the handle away for the next request.
     func end() {
         serial += 1
         isBusy = false
+        promisedBytes = 0
         isFirst = false
         discardHeaders()
         replyBody = []
@@ -154,6 +189,7 @@ final class Exchange {
             throw .notSent("a header that cannot be written: \(header.name.prefix(64))")
         }
         line.append(0)
+        requestBytes += line.count
         headers = line.withUnsafeBytes { curl_slist_append(headers, $0.assumingMemoryBound(to: CChar.self).baseAddress) }
         precondition(headers != nil, "curl_slist_append: out of memory")
     }
@@ -176,21 +212,30 @@ final class Exchange {
 extension Exchange {
     /// What libcurl's `code` and all that was received amount to.
     func result(_ code: CURLcode) -> Result<HTTPReply, HTTPFailure> {
-        guard code == CURLE_OK else {
-            let said = words[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: words)
-            return .failure(HTTPFailure(code: code.rawValue, words: refusal ?? said, wasWritten: wasWritten))
-        }
-        var status = 0
-        ccurl_status(easy, &status)
-        return .success(HTTPReply(status: status, body: replyBody, headers: replyHeaders))
+        guard code != CURLE_OK else { return .success(reply(isWhole: true)) }
+        let said = words[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: words)
+        return result(otherwise: HTTPFailure(code: code.rawValue, words: refusal ?? said, writes: writes))
     }
 
-    /// Of a request that is taken from libcurl before it has an answer.
+    /// Of a request that is taken from libcurl before it has its whole answer.
     /// - Parameters:
     ///   - failure: if it was written.
     ///   - words: if it was not.
-    func failure(_ failure: HTTPFailure, otherwise words: String) -> Result<HTTPReply, HTTPFailure> {
-        .failure(wasWritten ? failure : .notSent(words))
+    func result(after failure: HTTPFailure, otherwise words: String) -> Result<HTTPReply, HTTPFailure> {
+        result(otherwise: wasWritten ? failure : .notSent(words))
+    }
+
+    /// A server that has said 2xx has done what it was asked, whatever became of the rest of its answer. What else it says
+    /// needs its reasons, which are in the body.
+    private func result(otherwise failure: HTTPFailure) -> Result<HTTPReply, HTTPFailure> {
+        let reply = reply(isWhole: false)
+        return wasWritten && 200..<300 ~= reply.status ? .success(reply) : .failure(failure)
+    }
+
+    private func reply(isWhole: Bool) -> HTTPReply {
+        var status = 0
+        ccurl_status(easy, &status)
+        return HTTPReply(status: status, body: replyBody, headers: replyHeaders, isWhole: isWhole)
     }
 }
 
@@ -214,6 +259,11 @@ extension Exchange {
     private static let openSocket: curl_opensocket_callback = { user, _, address in
         guard let user, let address else { return -1 }
         return Unmanaged<Exchange>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.openSocket(to: address) }
+    }
+
+    private static let closeSocket: curl_closesocket_callback = { user, socket in
+        if let user { Unmanaged<SendBuffers>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.remove(socket) } }
+        return close(socket)
     }
 
     private static let mayWrite: curl_prereq_callback = { user, address, _, _, _ in
@@ -240,8 +290,10 @@ extension Exchange {
         let bytes = UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen))
         guard allowsPrivateAddresses || isPublic(PeerAddress(socketAddress: bytes)) else { return -1 }
         isFirst = true
-        return socket(
+        let descriptor = socket(
             address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
+        if descriptor >= 0 { buffers.add(descriptor) }
+        return descriptor
     }
 
     /// Asked when a connection is ready, be it new or an old one that a bolder call left open.
@@ -251,7 +303,7 @@ extension Exchange {
             refusal = "the server does not speak HTTP/2"
             return false
         }
-        wasWritten = true
+        writes += 1
         refusal = nil  // of an address tried before
         return true
     }

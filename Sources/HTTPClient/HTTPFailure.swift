@@ -17,12 +17,13 @@ extension HTTPFailure {
     /// answer had come.
     /// - Parameters:
     ///   - code: a CURLcode other than CURLE_OK, as a number.
-    ///   - wasWritten: whether a connection was ever ready and libcurl about to write the request to it.
-    init(code: UInt32, words: String, wasWritten: Bool) {
+    ///   - writes: how often a connection was ready and libcurl about to write the request to it.
+    init(code: UInt32, words: String, writes: Int) {
         switch code {
-        case _ where !wasWritten: self = .notSent(words)
-        // CURLE_HTTP2: the server said goodbye (GOAWAY) to streams that it had not processed.
-        case 16: self = .notSent(words)
+        case _ where writes == 0: self = .notSent(words)
+        // CURLE_HTTP2: the server said goodbye (GOAWAY) to streams that it had not processed. Of what went out before, over
+        // another connection, that says nothing.
+        case 16 where writes == 1: self = .notSent(words)
         case 28: self = .timedOut  // CURLE_OPERATION_TIMEDOUT
         default: self = .lost(words)
         }

@@ -29,6 +29,10 @@ package final class HTTPPool {
         /// pool is given one at a time. APNs allows no more before it has seen a good token, so this is for a pool of
         /// one upstream.
         package var requiresHTTP2 = false
+        /// Bytes of a connection's send buffer, if the system allows as many. No more requests are begun at once than fit (see
+        /// ``SendBuffers``), whichever connection they will go over: so this, too, is for a pool of one upstream. Nil: as the
+        /// system has it, and everything is begun at once.
+        package var sendBufferBytes: Int?
         /// Bytes of an answer's body that are kept. More is read and thrown away: what the server has done, it has done.
         package var replyBytesMax = 65_536
 
@@ -53,12 +57,20 @@ package final class HTTPPool {
     private var idle: [Exchange] = []
     private var deadlines = Deadlines()
     private let fresh = FreshConnections()
+    private let buffers: SendBuffers
+    /// Those that libcurl has not been given yet, in the order of their start.
+    private var held: [Started] = []
+    /// Those that it has been given, and that were not written to their end when last looked at.
+    private var leaving: [Started] = []
     private var streamsPerConnection = 0
+    /// Requests that libcurl was busy with when it was last asked.
+    private var running: Int32 = 0
     /// Those that libcurl never heard of.
     private var refused: [Completion] = []
 
     package init(_ options: Options) {
         self.options = options
+        buffers = SendBuffers(bytesEach: options.sendBufferBytes)
         multi = Self.newMulti(options)
         limitStreams()
     }
@@ -90,20 +102,18 @@ package final class HTTPPool {
             return
         }
         deadlines.append(exchange, at: now.advanced(by: .milliseconds(options.timeoutMilliseconds)))
-        // Nothing but memory or a handle that is there already could be wrong.
-        let result = curl_multi_add_handle(multi, exchange.easy)
-        precondition(result == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(result)))")
+        held.append(Started(exchange))
     }
 
     /// Reads and writes what can be, and answers what has come to its end.
     package func perform() -> [Completion] {
+        admit()
         // What could fail here is told by no request; each has its deadline.
-        var running: Int32 = 0
         curl_multi_perform(multi, &running)
         var completions = takeFinished()
         let now = ContinuousClock.now
         while let (exchange, deadline) = deadlines.next(), deadline <= now {
-            let result = exchange.failure(.timedOut, otherwise: "no connection was ready for it in time")
+            let result = exchange.result(after: .timedOut, otherwise: "no connection was ready for it in time")
             completions.append(end(exchange, result, at: now))
         }
         limitStreams()
@@ -117,6 +127,10 @@ package final class HTTPPool {
     package func wait(milliseconds: Int) {
         rest(milliseconds: milliseconds)
         var limit = refused.isEmpty ? milliseconds : 0
+        // What the kernel has sent makes room for more, and nobody tells.
+        if !held.isEmpty { limit = min(limit, 2) }
+        // libcurl may have read more from TLS than it has passed on, of which the socket says nothing.
+        if inFlight > 0 { limit = min(limit, 1_000) }
         if let (_, deadline) = deadlines.next() {
             // Rounded up: a wait that ends too early would be followed by many that do not wait.
             limit = min(limit, Int(ContinuousClock.now.duration(to: deadline) / .milliseconds(1)) + 1)
@@ -147,13 +161,34 @@ package final class HTTPPool {
         let now = ContinuousClock.now
         let words = "its connection was given up"
         while let (exchange, _) = deadlines.next() {
-            completions.append(end(exchange, exchange.failure(.lost(words), otherwise: words), at: now))
+            completions.append(end(exchange, exchange.result(after: .lost(words), otherwise: words), at: now))
         }
+        held = []
         curl_multi_cleanup(multi)
         multi = Self.newMulti(options)
         streamsPerConnection = 0
         limitStreams()
         return completions
+    }
+
+    /// Gives libcurl as many of those that wait as the connections have room for.
+    private func admit() {
+        leaving.removeAll { $0.hasEnded || $0.exchange.hasLeft() }
+        guard !held.isEmpty else { return }
+        let room = buffers.room()
+        var taken = 0
+        for request in held {
+            if !request.hasEnded {
+                let isAlone = running == 0 && buffers.promised == 0
+                guard request.exchange.promise(within: room - buffers.promised, isAlone: isAlone) else { break }
+                // Nothing but memory or a handle that is there already could be wrong.
+                let result = curl_multi_add_handle(multi, request.exchange.easy)
+                precondition(result == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(result)))")
+                leaving.append(request)
+            }
+            taken += 1
+        }
+        held.removeFirst(taken)
     }
 
     /// What libcurl has done with, and what it never got.
@@ -196,7 +231,7 @@ package final class HTTPPool {
     }
 
     private func newExchange() -> Exchange {
-        let exchange = Exchange(options, fresh)
+        let exchange = Exchange(options, fresh, buffers)
         exchanges.append(exchange)
         return exchange
     }

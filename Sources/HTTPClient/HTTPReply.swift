@@ -5,11 +5,15 @@ package struct HTTPReply: Equatable, Sendable {
     /// By lower-case name; of several of one name the last. Only those that somebody asks for are kept, which are the
     /// cases of ``Header``.
     package let headers: [String: String]
+    /// False when the connection was lost, or the time was over, before the end of the body. The status is 2xx then: any other
+    /// answer that is not whole is a ``HTTPFailure``.
+    package let isWhole: Bool
 
-    package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:]) {
+    package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:], isWhole: Bool = true) {
         self.status = status
         self.body = body
         self.headers = headers
+        self.isWhole = isWhole
     }
 
     /// What is kept of a reply's headers: another one costs its case here.

@@ -80,7 +80,8 @@ extension PeerAddress {
         Block([100, 64], 10),  // a carrier's own
         Block([127], 8),  // this machine
         Block([169, 254], 16),  // this link, and clouds' metadata
-        Block([192, 0, 0], 24),  // protocols' own
+        Block([192, 0, 0], 24), Block([192, 88, 99], 24),  // protocols' own; 6to4's, as it was once
+        Block([192, 0, 2], 24), Block([198, 51, 100], 24), Block([203, 0, 113], 24),  // for documents
         Block([198, 18], 15),  // measurements of networks
         Block([224], 4), Block([240], 4),  // multicast; reserved, and broadcast
     ]
@@ -89,6 +90,8 @@ extension PeerAddress {
         Block([UInt8](repeating: 0, count: 12), 96),  // :: and ::1, and a form of IPv4 that was given up
         Block([0x00, 0x64, 0xFF, 0x9B, 0x00, 0x01], 48),  // translation to IPv4 within a network
         Block([0x20, 0x01, 0x00, 0x00], 32), Block([0x20, 0x02], 16),  // Teredo and 6to4, tunnels to any IPv4 address
+        Block([0x01, 0, 0, 0, 0, 0, 0, 0], 64),  // thrown away
+        Block([0x20, 0x01, 0x0D, 0xB8], 32), Block([0x3F, 0xFF, 0x00], 20),  // for documents
         Block([0xFC], 7),  // private
         Block([0xFE, 0x80], 10), Block([0xFE, 0xC0], 10),  // this link; this site, as it was once
         Block([0xFF], 8),  // multicast

@@ -35,6 +35,7 @@ final class ProviderLink {
 
     init(_ settings: ProviderSettings, _ rules: LaneRules) {
         var options = HTTPPool.Options()
+        options.sendBufferBytes = 4_194_304
         options.timeoutMilliseconds = Int(rules.requestTime)
         switch settings {
         case .apns(let settings):

@@ -145,8 +145,8 @@ def providers(tmp_path, tls):
 @pytest.fixture
 def pushing(providers, start_gateway, closing):
     """Starts gateways that push to the fakes: `pushing()`, `pushing("kept", mode="fallback", texts={…}, apns={…}, fcm={…})`."""
-    def start(folder: str | None = None, server: dict | None = None, **sections) -> PushFleet:
-        gateway = start_gateway(folder, server=server, sections=providers.sections(**sections))
+    def start(folder: str | None = None, server: dict | None = None, under: list | None = None, **sections) -> PushFleet:
+        gateway = start_gateway(folder, server=server, under=under, sections=providers.sections(**sections))
         return PushFleet(gateway, closing, providers)
 
     return start

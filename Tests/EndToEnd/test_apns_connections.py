@@ -1,6 +1,8 @@
 """What connections do: their streams, their ends, and silence. Every push arrives, and once where that can be known."""
 
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from h2.errors import ErrorCodes
@@ -8,7 +10,7 @@ from h2.errors import ErrorCodes
 from harness.push.apns import to
 from harness.push.conduct import Abort, GoAway, GoDeaf, Hang, Proceed, Reset, Say
 from harness.push.phones import Phone
-from harness.push.scene import PushFleet
+from harness.push.scene import PushFleet, wait
 
 
 @pytest.fixture
@@ -86,6 +88,32 @@ def test_a_limit_that_falls_and_rises_again(scene):
     scene.apns.set_limit(1_000)
     all_once(scene, announce_to_all(scene, phones), seconds=40)
     assert len(scene.apns.connections) <= 10, "a lower limit is no reason for connection upon connection"
+
+
+@pytest.fixture(scope="session")
+def far_away(tmp_path_factory):
+    """A command that runs a program as if all it connects to were far away."""
+    library = tmp_path_factory.mktemp("far") / "far_away.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-o", library, Path(__file__).parent / "harness/far_away.c", "-ldl"], check=True)
+    return ["env", f"LD_PRELOAD={library}"]
+
+
+def test_more_is_under_way_than_the_network_holds(pushing, far_away):
+    """It waits for its turn, too, when the provider reads nothing for a while: nothing is lost, cut or sent twice, over one connection."""
+    scene = pushing(under=far_away)
+    scene.apns.refuse()
+    scene.apns.receive_buffer = 16_384
+    scene.apns.listen()
+    phones = warm_crowd(scene, 400)
+    drivers = [phone.owner.subject for phone in phones]
+    for _ in range(2):
+        all_once(scene, announce_to_all(scene, phones), seconds=60)  # every answer lets one more be under way
+    scene.apns.read(False)
+    ids = [each for _ in range(3) for each in scene.announce_many(drivers, text="x" * 3_500)]
+    wait(lambda: scene.lane("apns")["inFlight"] > 800, lambda: f"most are under way: {scene.lane('apns')}", 15)
+    scene.apns.read(True)
+    all_once(scene, ids, seconds=60)
+    assert len(scene.apns.connections) == 1
 
 
 # Ends

@@ -12,13 +12,36 @@ import Testing
         return failure
     }
 
-    @Test(arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "nonsense"])
+    @Test(arguments: ["", "HTTP/1.1 500 No\r\nContent-Length: 10\r\n\r\nshort", "HTTP/1.1 100 Continue\r\n\r\n", "nonsense"])
     func aConnectionThatEndsAfterTheRequestLeavesItInDoubt(answer: String) {
         guard case .lost(let words)? = Self.ending(of: ScriptedServer({ _ in .last(answer) })) else {
             Issue.record("expected .lost")
             return
         }
         #expect(!words.isEmpty)
+    }
+
+    /// A server that says so has done what it was asked.
+    @Test func successIsOneHoweverItsBodyEnds() {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"
+        let reply = Result<HTTPReply, HTTPFailure>.success(HTTPReply(status: 200, body: Array("short".utf8), isWhole: false))
+        let short = ScriptedServer { _ in .last(answer) }
+        let pool = HTTPPool(HTTPPoolTests.options { $0.timeoutMilliseconds = 200 })
+        pool.start(HTTPCall(.get, short.url), tag: 0)
+        #expect(HTTPPoolTests.run(pool, short, until: 1)[0] == reply, "the connection ends")
+
+        let slow = ScriptedServer { _ in .bytes(answer) }
+        pool.start(HTTPCall(.get, slow.url), tag: 1)
+        #expect(HTTPPoolTests.run(pool, slow, until: 1)[1] == reply, "the time is over")
+
+        pool.start(HTTPCall(.get, slow.url), tag: 2)
+        while slow.requests.count < 2 {
+            #expect(pool.perform().isEmpty)
+            slow.step()
+            pool.wait(milliseconds: 1)
+        }
+        for _ in 0..<3 { _ = pool.perform() }
+        #expect(pool.retire().map(\.result) == [reply], "the connection is given up")
     }
 
     @Test func aLongBodyIsAnAnswerAsWell() {

@@ -63,6 +63,50 @@ import Testing
         #expect(posted.hasSuffix("\r\n\r\n" + body))
     }
 
+    /// The kernel gives twice what is asked for, and libcurl is never given more than was asked for.
+    @Test func noMoreIsBegunThanTheSendBufferHolds() {
+        let server = ScriptedServer { _ in .bytes(Self.ok) }
+        let pool = HTTPPool(
+            Self.options {
+                $0.sendBufferBytes = 65_536
+                $0.connectionsPerHost = 10
+            })
+        for tag in 0..<5 { pool.start(HTTPCall(.post, server.url, body: [UInt8](repeating: 1, count: 40_000)), tag: tag) }
+        #expect(pool.perform().isEmpty && pool.inFlight == 5)
+        server.step()
+        #expect(server.connectionCount == 1, "the others wait until the first has left")
+        #expect(Self.run(pool, server, until: 5).values.allSatisfy { (try? $0.get())?.status == 200 })
+        for tag in 0..<5 { pool.start(HTTPCall(.post, server.url, body: [UInt8](repeating: 1, count: 5_000)), tag: tag) }
+        _ = pool.perform()
+        server.step()
+        #expect(Self.run(pool, server, until: 5).count == 5)
+        #expect(server.connectionCount > 1, "small ones fit side by side")
+    }
+
+    @Test func whatNoSendBufferHoldsGoesAlone() {
+        let server = ScriptedServer { _ in .bytes(Self.ok) }
+        let pool = HTTPPool(Self.options { $0.sendBufferBytes = 65_536 })
+        for tag in 0..<3 { pool.start(HTTPCall(.post, server.url, body: [UInt8](repeating: 1, count: 1_000_000)), tag: tag) }
+        #expect(Self.run(pool, server, until: 3).values.allSatisfy { (try? $0.get())?.status == 200 })
+        #expect(server.requests.map(\.utf8.count).min() ?? 0 > 1_000_000)
+    }
+
+    @Test func whatIsHeldBackCanBeTakenBackAndTimesOut() {
+        let server = ScriptedServer { _ in .silence }
+        let pool = HTTPPool(
+            Self.options {
+                $0.sendBufferBytes = 65_536
+                $0.timeoutMilliseconds = 200
+            })
+        for tag in 0..<4 { pool.start(HTTPCall(.post, server.url, body: [UInt8](repeating: 1, count: 60_000)), tag: tag) }
+        _ = pool.perform()
+        #expect(pool.withdraw([2]) == [2])
+        let results = Self.run(pool, server, until: 3)
+        #expect(results.keys.sorted() == [0, 1, 3])
+        #expect(results[3] == .failure(.notSent("no connection was ready for it in time")))
+        #expect(pool.inFlight == 0)
+    }
+
     @Test func aHandleRemembersNothingOfTheRequestBefore() throws {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options())

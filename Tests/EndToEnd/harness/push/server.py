@@ -41,6 +41,8 @@ class ProviderFake:
 
     def __init__(self, tls: dict[str, str]):
         self.certificate = tls["certificate"]
+        # Bytes that the kernel takes in of what is not read; None: as many as it likes. For connections after the next `listen`.
+        self.receive_buffer: int | None = None
         self.changed = threading.Condition()
         self.requests: list[Request] = []
         self.connections: list[Connection] = []
@@ -69,6 +71,8 @@ class ProviderFake:
         bound = socket.socket()
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if self.receive_buffer:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receive_buffer)
         bound.bind(("127.0.0.1", port))
         return bound
 
@@ -151,6 +155,14 @@ class ProviderFake:
                 assert left > 0, f"not within {seconds} s: {what}; the last of {len(self.requests)} requests: {self.requests[-5:]}"
                 self.changed.wait(min(left, 0.1))
             return found
+
+    def read(self, reads: bool) -> None:
+        """Stops reading, or goes on, on every connection: then its buffers fill, and those of the other side."""
+        async def tell() -> None:
+            for connection in self.open_connections:
+                (connection.transport.resume_reading if reads else connection.transport.pause_reading)()
+
+        self.run(tell())
 
     def close(self) -> None:
         self.refuse()

@@ -1,0 +1,42 @@
+import CCurl
+
+/// The kernel's send buffers of a pool's connections, and how much more may be written into them.
+///
+/// libcurl 7.88 does not survive a full one under HTTP/2: it takes "try again" for an error, or sleeps without asking when it may
+/// go on. Answers that have come are lost with it, connections stand still until they are given up, and bodies are cut. So where
+/// it matters the pool begins only what surely fits. And a connection to somewhere far takes some tens of KiB at once as long as
+/// its buffer is left to grow by itself, less than a crowd's notifications: so a larger one is asked for.
+final class SendBuffers {
+    /// What the kernel keeps besides a request's bytes, and more: for each of the two or three pieces that it is written in.
+    static let overheadBytes = 4_096
+
+    /// Bytes of requests that libcurl has been given and not begun to write.
+    var promised = 0
+    private let bytesEach: Int?
+    private var sockets: [Int32] = []
+
+    /// - Parameter bytesEach: of a connection, as far as the kernel allows (net.core.wmem_max); nil: they grow by themselves, and
+    ///   nobody looks after them.
+    init(bytesEach: Int?) { self.bytesEach = bytesEach }
+
+    func add(_ socket: Int32) {
+        guard let bytesEach else { return }
+        ccurl_set_send_buffer(socket, Int32(clamping: bytesEach))
+        sockets.append(socket)
+    }
+
+    func remove(_ socket: Int32) { sockets.removeAll { $0 == socket } }
+
+    /// How many more bytes every connection takes at present, what is promised not counted; a connection that is yet to be made
+    /// takes what is asked for.
+    func room() -> Int {
+        guard let bytesEach else { return .max }
+        var room = bytesEach
+        for socket in sockets {
+            var (size, used) = (0, 0)
+            // A quarter is for what libcurl has to say by itself, such as the ends of streams.
+            if ccurl_send_buffer(socket, &size, &used) { room = min(room, size / 4 * 3 - used) }
+        }
+        return room
+    }
+}
