@@ -10,9 +10,9 @@ package struct Command: Equatable, Sendable {
         /// By the order's code, else its bookingId.
         case progress(String, ProgressReport)
         case announce(Announcement)
-        /// What a driver's phone says became of notifications.
+        /// What a phone says became of notifications.
         case telemetry([TelemetryEvent])
-        /// The driver has read these of his notifications; nil: all of them.
+        /// Somebody has read these of his notifications; nil: all of them.
         case markRead([String]?)
         /// A phone comes or goes.
         case device(DeviceDeed)
@@ -91,7 +91,7 @@ package enum Enquiry: Equatable, Sendable {
     /// The open orders and routes of a driver.
     case jobs(driverID: String)
     /// What was said on a driver's own channel, newest first, older than `before`.
-    case notifications(driverID: String, before: String?, limit: Int)
+    case notifications(of: Identity, before: String?, limit: Int)
     /// One notification and all that became of it.
     case life(notificationID: String)
     /// The newest notifications of all, or of one channel, older than `before`.

@@ -77,9 +77,6 @@ enum FleetEndpoint {
         case (3, "jobs", "accept"): self = .acceptJob(id: path[1])
         case (3, "jobs", "progress"): self = .progress(id: path[1])
         case (3, "routes", "accept"): self = .acceptRoute(id: path[1])
-        case (1, "notifications", _): self = .notifications
-        case (2, "notifications", "read"): self = .markRead
-        case (2, "notifications", "log"): self = .telemetry
         default: self.init(person: path)
         }
     }
@@ -89,6 +86,9 @@ enum FleetEndpoint {
         switch path {
         case ["devices"]: self = .devices
         case ["preferences"]: self = .preferences
+        case ["notifications"]: self = .notifications
+        case ["notifications", "read"]: self = .markRead
+        case ["notifications", "log"]: self = .telemetry
         default: return nil
         }
     }

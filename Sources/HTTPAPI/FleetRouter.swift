@@ -74,7 +74,7 @@ package struct FleetRouter {
         case .route(let id) where request.method != .put: .enquire(.route(try FleetBody.checkedName(id, field: "routeId")))
         case .jobs: .enquire(.jobs(driverID: identity.id))
         case .notifications:
-            .enquire(.notifications(driverID: identity.id, before: try before(request), limit: try limit(request)))
+            .enquire(.notifications(of: identity, before: try before(request), limit: try limit(request)))
         case .devices: .enquire(.devices(identity))
         case .preferences where request.method != .put: .enquire(.preferences(identity))
         case .stats, .push, .lives, .life: try opsOutcome(endpoint, request)

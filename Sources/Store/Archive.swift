@@ -32,7 +32,7 @@ final class Archive {
             case .order(let code): try order(code)
             case .route(let id): try route(id)
             case .jobs(let driverID): .success(try jobs(driverID))
-            case .notifications(let driverID, let before, let limit): try mailbox(driverID, before, limit)
+            case .notifications(let owner, let before, let limit): try mailbox(owner, before, limit)
             case .life(let id): try life(id)
             case .lives(let channel, let before, let limit): try lives(channel, before, limit)
             case .devices(let person): .success(try devices(person))
@@ -94,9 +94,8 @@ final class Archive {
     /// As many as anybody gets at once.
     private static let limitMax = 200
 
-    private func mailbox(_ driverID: String, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<[UInt8], Refusal> {
-        let channel = Identity(role: .driver, id: driverID).channel
-        switch try page(channel, before, limit) {
+    private func mailbox(_ owner: Identity, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+        switch try page(owner.channel, before, limit) {
         case .failure(let refusal): return .failure(refusal)
         case .success(let page):
             var body = JSONWriter(capacity: 64 + 512 * page.count)

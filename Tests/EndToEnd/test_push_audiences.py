@@ -198,16 +198,19 @@ def test_without_any_provider_nothing_is_queued(pushing):
 # The badge
 
 
-def test_the_badge_counts_what_he_has_not_read(scene):
-    phone = scene.ios()
+@pytest.mark.parametrize("role", ["driver", "customer"])
+def test_the_badge_counts_what_he_has_not_read(scene, role):
+    phone = scene.ios(getattr(scene, role)())
     ids = []
     for number in range(3):
         ids.append(scene.announce(phone))
         assert phone.next(ids[-1]).badge == number + 1
-    read = "/api/driver/notifications/read"
+    read = f"/api/{role}/notifications/read"
     phone.owner.done("POST", read, {"ids": ids[:1]})
     phone.owner.done("POST", read, {"ids": ids[:1]})
     assert phone.next(scene.announce(phone)).badge == 3
+    listed = phone.owner.done("GET", f"/api/{role}/notifications")["data"]["notifications"]
+    assert [each["readAt"] is None for each in listed] == [True, True, True, False]
     phone.owner.done("POST", read, {"all": True})
     assert phone.next(scene.announce(phone)).badge == 1
 

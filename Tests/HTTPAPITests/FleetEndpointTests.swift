@@ -32,12 +32,6 @@ import Testing
             Endpoint(path: "/api/driver/routes/R1/accept", methods: [.post: ""], allow: "POST", roles: [.driver]),
             Endpoint(
                 path: "/api/driver/jobs/A1/progress", methods: [.put: #"{"step":"arrived"}"#], allow: "PUT", roles: [.driver]),
-            Endpoint(path: "/api/driver/notifications", methods: read(), allow: "GET, HEAD", roles: [.driver]),
-            Endpoint(
-                path: "/api/driver/notifications/read", methods: [.post: #"{"all":true}"#], allow: "POST", roles: [.driver]),
-            Endpoint(
-                path: "/api/driver/notifications/log", methods: [.post: FleetTelemetryTests.event()], allow: "POST",
-                roles: [.driver]),
             Endpoint(
                 path: "/api/auth/fcm-token", methods: [.post: #"{"fcmToken":"t"}"#, .delete: #"{"fcmToken":"t"}"#],
                 allow: "POST, DELETE", roles: [.driver, .customer]),
@@ -56,6 +50,14 @@ import Testing
             Endpoint(path: "/api/ops/notifications", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
             Endpoint(path: "/api/ops/notifications/N1", methods: read(), allow: "GET, HEAD", roles: [.admin, .ops]),
         ]
+        + [Role.driver, .customer].flatMap { role in
+            let path = "/api/\(role.rawValue)/notifications"
+            return [
+                Endpoint(path: path, methods: read(), allow: "GET, HEAD", roles: [role]),
+                Endpoint(path: path + "/read", methods: [.post: #"{"all":true}"#], allow: "POST", roles: [role]),
+                Endpoint(path: path + "/log", methods: [.post: FleetTelemetryTests.event()], allow: "POST", roles: [role]),
+            ]
+        }
         + ["assign-driver", "unassign", "cancel-enhanced", "remove-driver"].map {
             action("/api/admin/orders/A1/\($0)")
         }
@@ -144,12 +146,12 @@ import Testing
         #expect(FleetCall(.get, "/api/admin/orders/A1").enquiry == .order("A1"))
         #expect(FleetCall(.head, "/api/admin/routes/R1").enquiry == .route("R1"))
         #expect(FleetCall(.get, "/api/driver/jobs", as: .driver).enquiry == .jobs(driverID: "42"))
-        #expect(
-            FleetCall(.get, "/api/driver/notifications", as: .driver).enquiry
-                == .notifications(driverID: "42", before: nil, limit: 50))
         for role in [Role.driver, .customer] {
             let someone = FleetCall.identity(role)
             #expect(FleetCall(.get, "/api/\(role.rawValue)/devices", as: role).enquiry == .devices(someone))
+            #expect(
+                FleetCall(.get, "/api/\(role.rawValue)/notifications", as: role).enquiry
+                    == .notifications(of: someone, before: nil, limit: 50))
             for method in [HTTPRequest.Method.get, .head] {
                 #expect(FleetCall(method, "/api/\(role.rawValue)/preferences", as: role).enquiry == .preferences(someone))
             }

@@ -55,7 +55,7 @@ import Threads
         }
         let foreign = try ledger.settle(assign("B", to: "43")).notifications[0].id
         _ = try ledger.settle(command(.markRead([notifications[4].id]), by: driver("42")), at: noon + 9)
-        let whole = try ask(.notifications(driverID: "42", before: nil, limit: 1)).get()
+        let whole = try ask(.notifications(of: Identity(role: .driver, id: "42"), before: nil, limit: 1)).get()
         let data = String(decoding: notifications[4].data, as: UTF8.self)
         #expect(
             whole == #"{"success":true,"data":{"notifications":[{"id":"\#(notifications[4].id)","event":"job-assigned","#
@@ -63,7 +63,9 @@ import Threads
                 + #""readAt":"2026-11-21T12:00:00.009Z"}]}}"#)
 
         let page = { (before: Int?, limit: Int) in
-            try ask(.notifications(driverID: "42", before: before.map { notifications[$0].id }, limit: limit)).get()
+            try ask(
+                .notifications(of: Identity(role: .driver, id: "42"), before: before.map { notifications[$0].id }, limit: limit)
+            ).get()
                 .matches(of: /"id":"([^"]*)"/).map { match in notifications.firstIndex { $0.id == match.1 } }
         }
         #expect(try page(nil, 200) == [4, 3, 2, 1, 0])
@@ -72,11 +74,11 @@ import Threads
         #expect(try page(nil, 0) == [4], "a limit is at least one")
         for before in ["unknown", foreign] {
             #expect(
-                try ask(.notifications(driverID: "42", before: before, limit: 1))
+                try ask(.notifications(of: Identity(role: .driver, id: "42"), before: before, limit: 1))
                     == .failure(Refusal(.invalid, "before: no such notification")))
         }
         #expect(
-            try ask(.notifications(driverID: "7", before: nil, limit: 9)).get()
+            try ask(.notifications(of: Identity(role: .driver, id: "7"), before: nil, limit: 9)).get()
                 == #"{"success":true,"data":{"notifications":[]}}"#)
     }
 
