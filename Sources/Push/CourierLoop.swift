@@ -35,16 +35,22 @@ struct CourierLoop {
     mutating func run() {
         while !isFinished, Self.milliseconds() < endAt {
             let now = surroundings.now()
-            readLetters(now)
-            hear(link.turn(at: now, using: &dice), now)
-            if Self.milliseconds() >= cutAt {
-                cutAt = .max
-                hear(link.retire(at: now, using: &dice), now)
-            }
-            let hasMore = act(now)
-            desk.status.withLock { $0 = lane.status }
+            let hasMore = turn(now)
             if !hasMore, !isFinished { link.wait(milliseconds: Int(sleep(now))) }
         }
+    }
+
+    /// Takes in what has happened, and does what is to be done; true when that has made something happen.
+    mutating func turn(_ now: Int64) -> Bool {
+        readLetters(now)
+        hear(link.turn(at: now, using: &dice), now)
+        if Self.milliseconds() >= cutAt {
+            cutAt = .max
+            hear(link.retire(at: now, using: &dice), now)
+        }
+        let hasMore = act(now)
+        desk.status.withLock { $0 = lane.status }
+        return hasMore
     }
 
     private mutating func readLetters(_ now: Int64) {
@@ -53,8 +59,12 @@ struct CourierLoop {
             return letters
         }
         if let texts = letters.texts { self.texts = texts }
-        if !letters.withdrawn.isEmpty { hear(link.withdraw(letters.withdrawn), now) }
+        // First what the store has handed over: it did so before the devices went, or knows that they have.
         if let supply = letters.supply { lane.hear(.supplied(supply), at: now, using: &dice) }
+        if !letters.lost.isEmpty {
+            lane.hear(.lost(devices: letters.lost), at: now, using: &dice)
+            hear(link.withdraw(letters.lost), now)
+        }
         if letters.isRefused { lane.hear(.refused, at: now, using: &dice) }
         if letters.isWoken { lane.hear(.wake, at: now, using: &dice) }
         if let end = letters.stop, end + Self.farewell < endAt {

@@ -19,7 +19,9 @@ package struct Lane {
         /// The store could not take the report under way.
         case refused
         case ended(Ending)
-        /// A request was taken back before it was on the wire: whom it was for has another phone now.
+        /// Devices that are gone, or somebody else's now: what is in hand for them goes back to the store, which knows.
+        case lost(devices: Set<String>)
+        /// A request was taken back before it was on the wire: its device is among those.
         case withdrawn(Int64)
         case credential(CredentialNews)
         /// Nothing new is to be sent.
@@ -138,6 +140,7 @@ package struct Lane {
             guard let ticket = inFlight.removeValue(forKey: ending.number) else { return }
             end(ticket, ending, at: now, using: &dice)
         case .credential(let news): hear(news, now)
+        case .lost(let devices): giveBack { devices.contains($0.device.id) }
         case .withdrawn(let number):
             guard let ticket = inFlight.removeValue(forKey: number) else { return }
             pace.withdraw(era: ticket.era)
@@ -241,18 +244,24 @@ package struct Lane {
     }
 
     /// The store has what waits; nobody else.
-    mutating func giveBack() {
-        for job in ready[head...] { book.add(PushOutcome(job, .unsent, wasTried: false)) }
-        empty()
+    mutating func giveBack(where isToGo: (PushJob) -> Bool = { _ in true }) {
+        for job in takeReady(where: isToGo) { book.add(PushOutcome(job, .unsent, wasTried: false)) }
     }
 
     private mutating func cancelDead() {
-        guard head < ready.count else { return }
+        for job in takeReady(where: { [troubles] in troubles.isDead($0.device) }) { cancel(job, "device_removed") }
+    }
+
+    /// Takes some of what is in hand and not sent out of it.
+    private mutating func takeReady(where isToGo: (PushJob) -> Bool) -> [PushJob] {
+        guard head < ready.count else { return [] }
         let jobs = ready[head...]
         empty()
+        var taken: [PushJob] = []
         for job in jobs {
-            if troubles.isDead(job.device) { cancel(job, "device_removed") } else { ready.append(job) }
+            if isToGo(job) { taken.append(job) } else { ready.append(job) }
         }
+        return taken
     }
 
     private mutating func empty() {

@@ -6,7 +6,8 @@ import Threads
 /// who we are.
 ///
 /// Whoever has something to say to it leaves it in a letterbox, which cannot overflow: of each kind there is one letter at
-/// most, for the store answers a report before it gets the next. (Devices that go are as many as requests say so.)
+/// most, for the store answers a report before it gets the next. (Devices that go are as many as the store's one writer
+/// commits while the thread takes one turn, which waits for nobody; or while the program ends.)
 package final class PushCourier: Sendable {
     /// What the thread needs of the rest of the program. All of it is called on the thread.
     package struct Surroundings: Sendable {
@@ -37,7 +38,7 @@ package final class PushCourier: Sendable {
         var isWoken = false
         var texts: PushTexts?
         /// Devices that nothing is to be sent to any more.
-        var withdrawn: Set<String> = []
+        var lost: Set<String> = []
         /// When it has to have stopped, by the clock that nobody sets, in milliseconds.
         var stop: Int64?
     }
@@ -88,7 +89,7 @@ package final class PushCourier: Sendable {
     package func wake() { leave { $0.isWoken = true } }
 
     /// The device has gone, or is another's: what is not on the wire yet goes back to the store, which knows.
-    package func withdraw(_ deviceID: String) { leave { $0.withdrawn.insert(deviceID) } }
+    package func withdraw(_ deviceID: String) { leave { $0.lost.insert(deviceID) } }
 
     /// Other texts from now on.
     package func use(_ texts: PushTexts) { leave { $0.texts = texts } }

@@ -104,6 +104,30 @@ struct LaneVerdictTests {
         #expect(scene.lane.status.state == .running && scene.lane.status.inFlight == 0)
     }
 
+    /// A setback between report and supply leaves more in hand than can be sent.
+    @Test func whatIsInHandForALostDeviceGoesBack() {
+        var scene = LaneScene(window: 2)
+        scene.warmUp(1)
+        let jobs = [
+            LaneScene.job(1), LaneScene.job(2), LaneScene.job(3, device: "D"), LaneScene.job(4, device: "E"),
+            LaneScene.job(5, device: "D"),
+        ]
+        scene.supply(jobs)
+        #expect(scene.takeSent() == [1, 2])
+        scene.hear(.lost(devices: ["D", "device-1", "another"]))
+        scene.act()
+        #expect(
+            scene.takeReport()?.outcomes == [
+                PushOutcome(jobs[2], .unsent, wasTried: false), PushOutcome(jobs[4], .unsent, wasTried: false),
+            ])
+        // Whether the first is on the wire, the lane cannot know.
+        #expect(scene.lane.status.inFlight == 2)
+        scene.answer(1, .accepted(messageID: nil))
+        scene.answer(2, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.takeSent() == [4])
+    }
+
     @Test func nothingInHandGoesToADeadDevice() {
         var scene = LaneScene()
         scene.warmUp(1)

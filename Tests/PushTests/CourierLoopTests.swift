@@ -1,0 +1,60 @@
+import FleetRules
+import HTTPClient
+import Signing
+import Testing
+import Threads
+
+@testable import Push
+
+/// What the thread does in one turn. Nobody listens where it would send.
+@Suite struct CourierLoopTests {
+    /// What its surroundings saw.
+    private struct Seen {
+        var reports: [PushReport] = []
+        /// How many more reports the store takes.
+        var room = Int.max
+    }
+
+    private let seen = Lock(Seen())
+    private let desk = PushCourier.Desk()
+
+    private func loop() throws -> CourierLoop {
+        let token = APNsToken(teamID: "TEAM123456", keyID: "KEY1234567", key: try PrivateKey(pem: PushKeys.p256))
+        let settings = APNsSettings(address: APNsAddress(host: "127.0.0.1", port: 1, topic: "uk.example.driver"), token: token)
+        let rules = LaneRules(for: .apns)
+        let surroundings = PushCourier.Surroundings(
+            now: { PushScene.now },
+            report: { [seen] report in
+                seen.withLock { seen in
+                    seen.reports.append(report)
+                    seen.room -= 1
+                    return seen.room >= 0
+                }
+            }, isConnected: { _ in false }, event: { _ in })
+        return CourierLoop(.apns, ProviderLink(.apns(settings), rules), rules, PushScene.texts, surroundings, desk)
+    }
+
+    private func leave(_ letter: (inout PushCourier.Letters) -> Void) { desk.letters.withLock { letter(&$0) } }
+
+    private func supply(_ jobs: [PushJob]) -> PushSupply {
+        var supply = PushSupply(lane: .apns)
+        supply.jobs = jobs
+        return supply
+    }
+
+    private var inFlight: Int { desk.status.withLock { $0.inFlight } }
+
+    /// Both may have been said since it looked last.
+    @Test func nothingIsSentToWhoLostHisPhoneWhileItWasHandedOver() throws {
+        var loop = try loop()
+        _ = loop.turn(PushScene.now)
+        let (lost, other) = (LaneScene.job(1, device: "D"), LaneScene.job(2))
+        leave {
+            $0.supply = supply([lost, other])
+            $0.lost = ["D"]
+        }
+        _ = loop.turn(PushScene.now)
+        #expect(inFlight == 1)
+        #expect(seen.withLock { $0.reports.last?.outcomes } == [PushOutcome(lost, .unsent, wasTried: false)])
+    }
+}
