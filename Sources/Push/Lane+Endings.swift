@@ -42,6 +42,7 @@ extension Lane {
         switch verdict {
         case .accepted(let messageID):
             troubles.relieve(job.device.id)
+            suspects.noteAccepted()
             notes.lastAcceptedAt = now
             book.add(PushOutcome(job, .accepted(messageID: messageID), wasTried: true))
             say(.accepted(job, seconds: ending.seconds))
@@ -64,6 +65,11 @@ extension Lane {
             tryAgain(job, reason, after: after, ending, at: now, using: &dice)
             return (.overloaded(after: after), reason)
         case .laneStopped(let reason, let newConnection):
+            if pace.isRunning(era: ticket.era), suspects.convict(job.number) {
+                reject(job, reason, nil, ending, now)
+                alarm("a notification is refused, and others are not: \(reason)", now)
+                return (.alive, reason)
+            }
             notes.fail(reason, now)
             // Not a word about the job; but it gives up its turn, here and below: it may be this one that is not wanted, and
             // a lane that probes with it for ever sends nobody's.

@@ -95,6 +95,7 @@ package struct Lane {
     let rules: LaneRules
     var pace: LanePace
     var troubles: DeviceTroubles
+    var suspects = LaneSuspects()
     var book: ReportBook
     var effects: [Effect] = []
     private(set) var inFlight: [Int64: Ticket] = [:]

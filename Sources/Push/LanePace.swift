@@ -88,6 +88,9 @@ struct LanePace {
         if era == self.era { inFlight -= 1 }
     }
 
+    /// Whether the lane sends as it likes, and what ends now of an era says something of that.
+    func isRunning(era: Int) -> Bool { mode == .running && era == self.era }
+
     /// Why the connections are to be thrown away now; nil when they are not. Says so once.
     mutating func retire(total: Int, at now: Int64) -> String? {
         guard let retirement, now >= retirement.at || total == 0 else { return nil }
