@@ -64,9 +64,9 @@ extension Verdict {
         return refusal.isQuotaOfDevice ? .deviceBusy(reason: reason, after: after) : .retry(reason: reason, after: after)
     }
 
-    /// Our fault or the token's. Where fields are named, the token has to be the only one.
+    /// Our fault or the token's. Where fields are named, the token has to be the only one, however often.
     private static func invalid(_ refusal: FCMRefusal, isTokenMeant: Bool, _ sentAt: Int64) -> Verdict {
-        guard refusal.badFields.map({ $0 == ["message.token"] }) ?? isTokenMeant else {
+        guard refusal.badFields.map({ !$0.isEmpty && $0.allSatisfy { $0 == "message.token" } }) ?? isTokenMeant else {
             let field = refusal.badFields?.first.map { " \($0)" } ?? ""
             return .rejected(reason: "INVALID_ARGUMENT\(field)", alarm: false)
         }
@@ -110,7 +110,7 @@ private struct FCMRefusal {
             if key.equals("@type") { type = value.string }
             if key.equals("errorCode") { code = value.word }
             if key.equals("violations") { value.readElements { quotas.append(Self.isOfDevice($0)) } }
-            if key.equals("fieldViolations") { value.readElements { fields += Self.field(of: $0).map { [$0] } ?? [] } }
+            if key.equals("fieldViolations") { value.readElements { fields.append(Self.field(of: $0)) } }
         }
         switch type {
         case "type.googleapis.com/google.firebase.fcm.v1.FcmError": errorCode = code
@@ -130,8 +130,9 @@ private struct FCMRefusal {
         return isOfDevice
     }
 
-    private static func field(of violation: JSONSlice) -> String? {
-        var field: String?
+    /// The field that is blamed; what is no name of ours is blamed, too, but not repeated.
+    private static func field(of violation: JSONSlice) -> String {
+        var field = "(unreadable)"
         violation.readMembers { key, value in
             if key.equals("field"), let path = value.string, path.utf8.count <= 64, path.hasPrefix("message") { field = path }
         }

@@ -139,7 +139,9 @@ import Testing
             (["message.token"], true, nil), (["message.token"], false, nil),
             (["message.data[0].value"], true, "message.data[0].value"),
             (["message.token", "message.android.ttl"], true, "message.token"),
-            (["message.android.ttl"], false, "message.android.ttl"),
+            (["message.android.ttl"], false, "message.android.ttl"), (["message.token", "message.token"], true, nil),
+            (["message.token", "message.data." + String(repeating: "x", count: 64)], true, "message.token"),
+            (["message.token", "validate_only"], true, "message.token"), (["", "message.token"], true, "(unreadable)"),
             ([], true, ""),
         ] as [([String], Bool, String?)])
     func badRequests(_ fields: [String], _ hasErrorCode: Bool, _ blamed: String?) {
