@@ -68,7 +68,7 @@ package enum PushTest {
         case .retry(let reason, _): "not accepted this time: \(reason)"
         case .deviceBusy(let reason, _): "not accepted this time, too many to this phone: \(reason)"
         case .credentialExpired(let reason): "refused: \(reason): is the clock right?"
-        case .laneStopped(let reason, _): "refused: \(reason): key, team or topic are not what the provider knows"
+        case .laneStopped(let reason, _): "refused: \(reason): address, key, team or topic are not what they should be"
         case .reconnect(let reason): "not accepted this time, the provider was about to close the connection: \(reason)"
         }
     }

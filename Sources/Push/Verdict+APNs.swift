@@ -8,8 +8,10 @@ extension Verdict {
     ///   - sentAt: when it was asked: milliseconds since 1970.
     ///   - now: milliseconds since 1970.
     package init(apns reply: HTTPReply, sentAt: Int64, now: Int64) {
-        guard reply.status != 200 else {
-            self = .accepted(messageID: reply.headers["apns-id"].flatMap { $0.utf8.count <= 256 ? $0 : nil })
+        guard reply.status >= 400 else {
+            let isAPNs = reply.status == 200 && reply.body.isEmpty
+            let id = reply.headers["apns-id"].flatMap { $0.utf8.count <= 256 ? $0 : nil }
+            self = isAPNs ? .accepted(messageID: id) : .foreign(reply)
             return
         }
         let refusal = APNsRefusal(reply)
@@ -28,8 +30,7 @@ extension Verdict {
             case (429, "TooManyProviderTokenUpdates"): .retry(reason: reason, after: nil)
             case (429, _): .deviceBusy(reason: reason, after: nil)
             case (500..., _): .retry(reason: reason, after: RetryAfter.milliseconds(of: reply, now: now))
-            // A wrong path, and whatever APNs never answers: somebody else is at its address.
-            case (404, _), (405, _), (..<400, _): .rejected(reason: reason, alarm: true)
+            case (404, _), (405, _): .rejected(reason: reason, alarm: true)  // a wrong path
             default: .rejected(reason: reason, alarm: false)
             }
     }

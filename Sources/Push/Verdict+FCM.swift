@@ -8,8 +8,8 @@ extension Verdict {
     ///   - sentAt: when it was asked: milliseconds since 1970.
     ///   - now: milliseconds since 1970.
     package init(fcm reply: HTTPReply, sentAt: Int64, now: Int64) {
-        guard reply.status != 200 else {
-            self = .accepted(messageID: FCMRefusal.messageID(of: reply))
+        guard reply.status >= 400 else {
+            self = FCMAcceptance(reply).map { .accepted(messageID: $0.messageID) } ?? .foreign(reply)
             return
         }
         let refusal = FCMRefusal(reply)
@@ -52,8 +52,7 @@ extension Verdict {
         case 403: .laneStopped(reason: reason, newConnection: false)
         case 429: .retry(reason: reason, after: after ?? quotaMilliseconds)
         case 500...: .retry(reason: reason, after: after)
-        // What FCM never answers: somebody else is at its address.
-        case 404, 405, ..<400: .rejected(reason: reason, alarm: true)
+        case 404, 405: .rejected(reason: reason, alarm: true)  // not what FCM says of a token
         default: .rejected(reason: reason, alarm: false)
         }
     }
@@ -75,6 +74,24 @@ extension Verdict {
 
     /// When a quota is used up and FCM does not say when there is more.
     private static let quotaMilliseconds: Int64 = 60_000
+}
+
+/// What FCM says when it has taken a message: `{"name":"projects/p/messages/1"}`.
+private struct FCMAcceptance {
+    var messageID: String?
+
+    /// Nil where there is no name: then it is not FCM that says so.
+    init?(_ reply: HTTPReply) {
+        var isNamed = false
+        var id: String?
+        reply.readMembers { key, value in
+            guard key.equals("name"), value.kind == .string else { return }
+            isNamed = true
+            id = value.messageID
+        }
+        guard reply.status == 200, isNamed else { return nil }
+        messageID = id
+    }
 }
 
 /// What FCM says in the body of an answer that is not 200: `{"error":{"status":…,"details":[{"@type":…,…}]}}`.
@@ -137,14 +154,5 @@ private struct FCMRefusal {
             if key.equals("field"), let path = value.string, path.utf8.count <= 64, path.hasPrefix("message") { field = path }
         }
         return field
-    }
-
-    /// `projects/p/messages/1` of `{"name":"projects/p/messages/1"}`.
-    static func messageID(of reply: HTTPReply) -> String? {
-        var id: String?
-        reply.readMembers { key, value in
-            if key.equals("name") { id = value.messageID }
-        }
-        return id
     }
 }

@@ -43,7 +43,7 @@ import Testing
         (400, "New", .rejected(reason: "New", alarm: false)), (403, "New", .laneStopped(reason: "New", newConnection: false)),
         (410, "New", .dead(DeviceRemoval(reason: "New", ifSeenBefore: sentAt))),
         (429, "New", .deviceBusy(reason: "New", after: nil)),
-        (418, "New", .rejected(reason: "New", alarm: false)), (301, "New", .rejected(reason: "New", alarm: true)),
+        (418, "New", .rejected(reason: "New", alarm: false)),
         (502, "New", .retry(reason: "New", after: nil)), (500, "BadDeviceToken", .retry(reason: "BadDeviceToken", after: nil)),
         (408, "New", .rejected(reason: "New", alarm: false)),
         (413, "Unregistered", .rejected(reason: "Unregistered", alarm: false)),
@@ -54,7 +54,16 @@ import Testing
 
     @Test func accepted() {
         #expect(Self.verdict(200, "", ["apns-id": "ID"]) == .accepted(messageID: "ID"))
-        #expect(Self.verdict(200, #"{"reason":"BadDeviceToken"}"#) == .accepted(messageID: nil))
+        #expect(Self.verdict(200, "") == .accepted(messageID: nil))
+    }
+
+    /// Its 200 has no body, and it redirects nobody.
+    @Test(arguments: [
+        (200, "<html>Sign in</html>"), (200, #"{"reason":"BadDeviceToken"}"#), (204, ""), (302, ""), (308, "x"),
+    ])
+    func whatAPNsNeverSaysStopsTheLane(_ status: Int, _ body: String) {
+        let reason = "HTTP \(status), not of the provider"
+        #expect(Self.verdict(status, body) == .laneStopped(reason: reason, newConnection: true))
     }
 
     /// Milliseconds, where it is some; else when it was asked.
@@ -119,7 +128,6 @@ import Testing
             (404, nil, nil, .rejected(reason: "HTTP 404", alarm: true)),
             (429, nil, nil, .retry(reason: "HTTP 429", after: 60_000)),
             (500, nil, "UNSPECIFIED_ERROR", .retry(reason: "HTTP 500", after: nil)),
-            (302, nil, nil, .rejected(reason: "HTTP 302", alarm: true)),
             (413, nil, nil, .rejected(reason: "HTTP 413", alarm: false)),
             (408, nil, nil, .rejected(reason: "HTTP 408", alarm: false)), (504, nil, nil, .retry(reason: "HTTP 504", after: nil)),
         ] as [(Int, String?, String?, Verdict)])
@@ -130,7 +138,20 @@ import Testing
 
     @Test func accepted() {
         #expect(Self.verdict(200, #"{"name":"projects/p/messages/1"}"#) == .accepted(messageID: "projects/p/messages/1"))
-        #expect(Self.verdict(200, "not JSON") == .accepted(messageID: nil))
+        let long = String(repeating: "x", count: 257)
+        #expect(Self.verdict(200, #"{"name":"\#(long)"}"#) == .accepted(messageID: nil))
+    }
+
+    /// Of somebody in between, or at a wrong address.
+    @Test(
+        arguments: [
+            (200, ""), (200, "<html>Sign in</html>"), (200, "{}"), (200, #"{"name":7}"#), (200, #"["name"]"#),
+            (200, #"{"error":{"status":"UNAVAILABLE"}}"#), (201, #"{"name":"projects/p/messages/1"}"#), (204, ""), (302, ""),
+            (304, #"{"error":{"status":"UNAVAILABLE"}}"#),
+        ])
+    func whatFCMNeverSaysStopsTheLane(_ status: Int, _ body: String) {
+        let reason = "HTTP \(status), not of the provider"
+        #expect(Self.verdict(status, body) == .laneStopped(reason: reason, newConnection: true))
     }
 
     /// Who names fields means them: only if the token is the only one is it the token.
