@@ -103,7 +103,6 @@ extension Lane {
     ) {
         notes.fail(reason, now)
         say(.retried(job, reason: reason, seconds: ending.seconds))
-        // Whatever it asks for: one absurd answer must not cost the notification.
         let wish = wish.map { min($0, rules.wishMax) }
         putOff(
             job, until: now + RetrySchedule.delay(afterAttempts: job.attempts, asked: wish, using: &dice), reason,

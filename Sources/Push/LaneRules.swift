@@ -14,8 +14,8 @@ package struct LaneRules: Equatable, Sendable {
     package var probeInterval: Int64 = 30_000
     /// How often the pauses of a lane double: with 3 they are 1, 2, 4, 8, 8 … s, and up to half as long again by chance.
     package var pauseDoublings = 3
-    /// How long it waits at most when the provider asked for it: then one job sees whether it still means that.
-    package var wishMax: Int64 = 3_600_000
+    /// How long it waits at most when the provider asked for it: no notification lives longer.
+    package var wishMax: Int64 = 2_419_200_000
     /// How long a request may take before it is given up: the pool's own number, by which a queue is told from a refusal.
     package var requestTime: Int64 = 10_000
     /// How long a connection that is to go may still bring answers to what was asked over it.

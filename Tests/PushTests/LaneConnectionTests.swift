@@ -241,7 +241,7 @@ struct LaneConnectionTests {
         var dice = SplitMix(seed: 1)
         var now: Int64 = 0
         var waits: [Int64] = []
-        for wish in [nil, 3_000, 3_000, 0, 9_000_000] as [Int64?] {
+        for wish in [nil, 3_000, 3_000, 0, 9_000_000, .max] as [Int64?] {
             let era = pace.begin()
             let sign = wish.map { LanePace.Sign.overloaded(after: $0) } ?? .notSent
             guard case .paused(let wait) = pace.end(sign, era: era, begun: now, at: now, using: &dice) else { break }
@@ -249,7 +249,7 @@ struct LaneConnectionTests {
             now += wait
             #expect(pace.room(total: 0, at: now) == 1)
         }
-        #expect(waits.count == 5 && waits[1...2] == [3_000, 3_000] && waits[4] == 3_600_000, "\(waits)")
+        #expect(waits.count == 6 && waits[1...2] == [3_000, 3_000] && waits[4...] == [9_000_000, 2_419_200_000], "\(waits)")
     }
 
     @Test func aProbeIsOneJob() {

@@ -63,19 +63,25 @@ struct LaneVerdictTests {
         #expect(scene.takeReport()?.outcomes == [PushOutcome(job, .expired, wasTried: true)])
     }
 
-    @Test func anAbsurdWishCostsNoNotification() throws {
+    /// However long that is: hours are waited for, and what cannot wait so long expires.
+    @Test(
+        arguments: [
+            (.retry(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_230_000),
+            (.deviceBusy(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_200_000),
+            (.retry(reason: "UNAVAILABLE", after: 86_400_000), nil), (.retry(reason: "UNAVAILABLE", after: .max), nil),
+            (.deviceBusy(reason: "UNAVAILABLE", after: .max), nil),
+        ] as [(Verdict, ClosedRange<Int64>?)])
+    func aWishIsObeyedOrTheNotificationExpires(_ verdict: Verdict, _ range: ClosedRange<Int64>?) throws {
         var scene = LaneScene()
         scene.act()
         let job = LaneScene.job(1, expiresAt: scene.now + 86_400_000)
         scene.supply([job])
-        scene.answer(1, .retry(reason: "UNAVAILABLE", after: 2_419_200_000))
+        scene.answer(1, verdict)
         scene.act()
-        let fate = try #require(scene.takeReport()?.outcomes.first?.fate)
-        guard case .later(let at, _) = fate else {
-            Issue.record("\(fate)")
-            return
+        switch try #require(scene.takeReport()?.outcomes.first?.fate) {
+        case .later(let at, _): #expect(range?.contains(at - scene.now) == true)
+        case let fate: #expect(fate == .expired && range == nil)
         }
-        #expect((3_600_000..<5_400_001).contains(at - scene.now))
     }
 
     @Test func aDeviceRestsAsLongAsItsProviderWishes() {
