@@ -38,6 +38,15 @@ struct CourierLoop {
             let hasMore = turn(now)
             if !hasMore, !isFinished { link.wait(milliseconds: Int(sleep(now))) }
         }
+        if !isFinished { sayLastWords() }
+    }
+
+    /// The time is over, and the store has not taken all: what it does not hear it would have sent again after the next start.
+    private mutating func sayLastWords() {
+        let now = surroundings.now()
+        hear(link.retire(at: now, using: &dice), now)
+        // Nothing can be done any more for what cannot be told now.
+        if let report = lane.lastReport { _ = surroundings.report(report) }
     }
 
     /// Takes in what has happened, and does what is to be done; true when that has made something happen.

@@ -136,7 +136,9 @@ package struct Lane {
         switch input {
         case .wake: book.wake()
         case .supplied(let supply): take(supply, now)
-        case .refused: book.refused(at: now)
+        case .refused:
+            book.refused(at: now)
+            notes.fail("the store cannot write", now)
         case .ended(let ending):
             guard let ticket = inFlight.removeValue(forKey: ending.number) else { return }
             end(ticket, ending, at: now, using: &dice)
@@ -198,6 +200,13 @@ package struct Lane {
         }
         defer { effects = [] }
         return effects
+    }
+
+    /// All that the store has not taken, or not said that it has; nil when that is nothing. It may be told twice: of a job that
+    /// is not the lane's any more the store notes nothing.
+    package var lastReport: PushReport? {
+        let outcomes = book.untaken
+        return outcomes.isEmpty ? nil : PushReport(lane: lane, outcomes: outcomes, room: 0)
     }
 
     /// How many more jobs can be in hand.

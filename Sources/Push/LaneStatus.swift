@@ -20,7 +20,8 @@ package struct LaneStatus: Equatable, Sendable {
     package var inFlight = 0
     package var lastError: Failure?
     package var lastAcceptedAt: Int64?
-    /// Jobs that wait in the store, as it counted a few seconds ago at most, and when the oldest of them was queued.
+    /// Jobs that wait in the store, as it counted a few seconds ago at most, and when the oldest of them was queued; where it
+    /// cannot count, those at least whose fate it could not take.
     package var depth = 0
     package var oldestAt: Int64?
 
@@ -72,7 +73,8 @@ extension Lane {
         status.inFlight = inFlight.count
         status.lastError = notes.lastError
         status.lastAcceptedAt = notes.lastAcceptedAt
-        status.depth = notes.depth
+        // What it has refused to take has not come to its end there.
+        status.depth = max(notes.depth, book.refusedCount)
         status.oldestAt = notes.oldestAt
         return status
     }

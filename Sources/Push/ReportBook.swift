@@ -15,6 +15,8 @@ struct ReportBook {
     private var mayHaveJobs = true
     private var nextDueAt: Int64?
     private var notBefore: Int64 = .min
+    /// Whether the store could not take the last report.
+    private var isRefused = false
     private var lastAt: Int64
 
     init(_ rules: LaneRules, at now: Int64) {
@@ -24,6 +26,12 @@ struct ReportBook {
 
     /// Whether everything has been told, and taken.
     var isEmpty: Bool { pending.isEmpty && !isUnderway }
+
+    /// What the store has not taken, or not said that it has.
+    var untaken: [PushOutcome] { underway + pending }
+
+    /// How much of that waits because the store could not take it.
+    var refusedCount: Int { isRefused ? underway.count + pending.count : 0 }
 
     mutating func add(_ outcome: PushOutcome) {
         pending.append(outcome)
@@ -56,6 +64,7 @@ struct ReportBook {
     /// The store has taken the report, and answers.
     mutating func taken(_ supply: PushSupply, at now: Int64) {
         isUnderway = false
+        isRefused = false
         underway = []
         nextDueAt = supply.nextDueAt
         guard supply.hasMore else { return }
@@ -71,6 +80,7 @@ struct ReportBook {
     mutating func refused(at now: Int64) {
         guard isUnderway else { return }
         isUnderway = false
+        isRefused = true
         pending = underway + pending
         underway = []
         notBefore = now + rules.reportAgain

@@ -57,4 +57,28 @@ import Threads
         #expect(inFlight == 1)
         #expect(seen.withLock { $0.reports.last?.outcomes } == [PushOutcome(lost, .unsent, wasTried: false)])
     }
+
+    /// What the provider has accepted must not be sent again after the next start.
+    @Test func whatTheStoreDoesNotTakeInTimeIsToldOnceMore() throws {
+        let jobs = LaneScene.jobs(1...2)
+        let unsent = jobs.map { PushOutcome($0, .unsent, wasTried: false) }
+        for room in [0, 1] {
+            var loop = try loop()
+            seen.withLock { $0 = Seen(room: room) }
+            leave {
+                $0.supply = supply(jobs)
+                $0.stop = 0
+            }
+            loop.run()
+            // Refused, or not answered.
+            #expect(seen.withLock { $0.reports } == (1...2).map { _ in PushReport(lane: .apns, outcomes: unsent, room: 0) })
+        }
+    }
+
+    @Test func whoHasToldEverythingSaysNothingMore() throws {
+        var loop = try loop()
+        leave { $0.stop = 0 }
+        loop.run()
+        #expect(seen.withLock { $0.reports.allSatisfy { $0.outcomes.isEmpty } })
+    }
 }

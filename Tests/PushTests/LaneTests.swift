@@ -77,6 +77,21 @@ struct LaneTests {
         #expect(scene.takeReport()?.outcomes == report?.outcomes)
     }
 
+    /// Those who look see that something is wrong, and how much waits.
+    @Test func aStoreThatCannotWriteShows() {
+        var scene = LaneScene()
+        scene.warmUp(2)
+        scene.supply(LaneScene.jobs(1...2))
+        for number in [1, 2] as [Int64] { scene.answer(number, .accepted(messageID: nil)) }
+        scene.act()
+        scene.hear(.refused)
+        #expect(scene.lane.status.lastError?.text == "the store cannot write")
+        #expect(scene.lane.status.depth == 2)
+        scene.pass(1_000)
+        scene.supply([])
+        #expect(scene.lane.status.depth == 0)
+    }
+
     @Test func asksAgainWhenMoreIsDueAndRestsWhenNothingIs() {
         var scene = LaneScene()
         scene.act()
