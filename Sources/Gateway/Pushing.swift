@@ -83,7 +83,7 @@ final class Pushing: Sendable {
     }
 
     /// The store could not take the report.
-    func refused(_ report: PushReport) { courier(report.lane)?.refused(report) }
+    func refused(_ report: PushReport) { courier(report.lane)?.refused() }
 
     /// A device is gone, whoever wanted it so.
     func note(removed device: RemovedDevice) {

@@ -31,7 +31,7 @@ package struct APNsAddress: Equatable, Sendable {
         json.raw(payload.data)
         json.raw("}")
         return HTTPCall(
-            .post, "https://\(host):\(port)/3/device/\(device.token.text)",
+            .post, "https://\(urlHost):\(port)/3/device/\(device.token.text)",
             headers: [
                 ("authorization", authorization), ("content-type", "application/json"), ("apns-topic", topic),
                 ("apns-push-type", "alert"), ("apns-id", Self.id(of: message, to: device)),
@@ -39,6 +39,9 @@ package struct APNsAddress: Equatable, Sendable {
                 ("apns-collapse-id", message.collapseID),
             ], body: json.bytes)
     }
+
+    /// The host as URLs write it: IPv6 addresses in brackets.
+    private var urlHost: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 
     /// One for each notification and phone.
     package static func id(of message: PushMessage, to device: PushJob.Device) -> String {

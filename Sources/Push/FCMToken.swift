@@ -55,8 +55,8 @@ struct FCMToken {
     /// When the next one is to be asked for; nil while one is, or nobody wants one.
     var nextTurn: Int64? { isAsking || !isWanted ? nil : askAt }
 
-    /// Whether a token is to be asked for now: who hears that asks.
-    mutating func isDue(_ now: Int64) -> Bool {
+    /// Takes it upon the caller to ask for a token, if one is to be asked for now; false if not.
+    mutating func claimRenewal(at now: Int64) -> Bool {
         guard isWanted, !isAsking, now >= askAt else { return false }
         isAsking = true
         askedAt = now

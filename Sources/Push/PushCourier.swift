@@ -14,7 +14,7 @@ package final class PushCourier: Sendable {
         /// Milliseconds since 1970.
         package var now: @Sendable () -> Int64
         /// Hands a report to the store; false when it cannot take one. What comes of it is ``PushCourier/supply(_:)``, or
-        /// ``PushCourier/refused(_:)``.
+        /// ``PushCourier/refused()``.
         package var report: @Sendable (PushReport) -> Bool
         /// Whether somebody (``PushJob/recipient``) subscribes to his own channel at present.
         package var isConnected: @Sendable (_ recipient: String) -> Bool
@@ -83,7 +83,7 @@ package final class PushCourier: Sendable {
     package func supply(_ supply: PushSupply) { leave { $0.supply = supply } }
 
     /// The store could not take the report after all: the same comes again, in a second.
-    package func refused(_ report: PushReport) { leave { $0.isRefused = true } }
+    package func refused() { leave { $0.isRefused = true } }
 
     /// The store may have jobs for the lane.
     package func wake() { leave { $0.isWoken = true } }

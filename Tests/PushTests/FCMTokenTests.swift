@@ -13,7 +13,7 @@ struct FCMTokenTests {
         var isComing: Bool { token.isComing }
         func current(at now: Int64) -> IssuedCredential? { token.current(at: now) }
         func use(at now: Int64) -> IssuedCredential? { token.use(at: now) }
-        func isDue(_ now: Int64) -> Bool { token.isDue(now) }
+        func claimRenewal(at now: Int64) -> Bool { token.claimRenewal(at: now) }
         func demand(after generation: Int, at now: Int64) -> FCMToken.Demand { token.demand(after: generation, at: now) }
 
         @discardableResult func take(_ reply: AccessTokenReply, at now: Int64) -> FCMToken.Outcome {
@@ -22,7 +22,7 @@ struct FCMTokenTests {
 
         func grant(_ text: String, at now: Int64) {
             #expect(demand(after: -1, at: now) == .asked)
-            #expect(isDue(now))
+            #expect(claimRenewal(at: now))
             take(.granted(text, seconds: 3_600), at: now)
         }
     }
@@ -31,39 +31,39 @@ struct FCMTokenTests {
 
     @Test func isFetchedOnceAndServesForItsLife() {
         #expect(token.current(at: 0) == nil)
-        #expect(!token.isDue(0), "nobody needs one")
+        #expect(!token.claimRenewal(at: 0), "nobody needs one")
         #expect(token.demand(after: -1, at: 0) == .asked)
-        #expect(token.isDue(0))
-        #expect(!token.isDue(5), "one request at a time")
+        #expect(token.claimRenewal(at: 0))
+        #expect(!token.claimRenewal(at: 5), "one request at a time")
         #expect(token.nextTurn == nil)
         #expect(token.take(.granted("abc", seconds: 3_600), at: 400) == .renewed)
         #expect(token.current(at: 400) == IssuedCredential(authorization: "Bearer abc", generation: 0))
         #expect(token.nextTurn == nil)
-        #expect(!token.isDue(3_000_000), "nobody has used it since")
+        #expect(!token.claimRenewal(at: 3_000_000), "nobody has used it since")
         #expect(token.use(at: 2_879_999) != nil)
-        #expect(!token.isDue(2_879_999))
+        #expect(!token.claimRenewal(at: 2_879_999))
         #expect(token.current(at: 3_599_999) != nil)
         #expect(token.current(at: 3_600_000) == nil)
     }
 
     @Test(arguments: [Int64(0), 1, 9]) func whatHasRunOutBeforeItCameIsNone(_ seconds: Int64) {
         #expect(token.demand(after: -1, at: 0) == .asked)
-        #expect(token.isDue(0))
+        #expect(token.claimRenewal(at: 0))
         #expect(token.take(.granted("abc", seconds: seconds), at: 9_000) == .delayed(reason: "it had run out before it came"))
         #expect(token.current(at: 9_000) == nil && token.isComing)
-        #expect(!token.isDue(9_500))
-        #expect(token.isDue(10_500), "and asked for again, but not at once")
+        #expect(!token.claimRenewal(at: 9_500))
+        #expect(token.claimRenewal(at: 10_500), "and asked for again, but not at once")
     }
 
     @Test func theOldOneServesWhileTheNextIsFetched() {
         token.grant("old", at: 0)
         #expect(token.use(at: 2_880_000)?.authorization == "Bearer old")
-        #expect(token.isDue(2_880_000))
+        #expect(token.claimRenewal(at: 2_880_000))
         #expect(token.current(at: 2_900_000)?.authorization == "Bearer old")
         #expect(token.take(.delayed(reason: "503"), at: 2_900_000) == .delayed(reason: "503"))
         #expect(token.current(at: 2_900_000)?.generation == 0)
-        #expect(!token.isDue(2_900_999))
-        #expect(token.isDue(2_901_500))
+        #expect(!token.claimRenewal(at: 2_900_999))
+        #expect(token.claimRenewal(at: 2_901_500))
         #expect(token.take(.granted("new", seconds: 100), at: 2_902_000) == .renewed)
         #expect(token.current(at: 2_902_000) == IssuedCredential(authorization: "Bearer new", generation: 1))
     }
@@ -73,7 +73,7 @@ struct FCMTokenTests {
         var waits: [Int64] = []
         #expect(token.demand(after: -1, at: 0) == .asked)
         for _ in 0..<8 {
-            #expect(token.isDue(now))
+            #expect(token.claimRenewal(at: now))
             token.take(.delayed(reason: "503"), at: now)
             let next = token.nextTurn ?? 0
             waits.append(next - now)
@@ -86,7 +86,7 @@ struct FCMTokenTests {
 
     @Test func whatDoesNotIsTriedEveryHalfMinute() {
         #expect(token.demand(after: -1, at: 0) == .asked)
-        #expect(token.isDue(0))
+        #expect(token.claimRenewal(at: 0))
         #expect(token.take(.refused(reason: "invalid_grant"), at: 10) == .refused(reason: "invalid_grant"))
         #expect(token.nextTurn == 30_010)
     }
@@ -95,9 +95,9 @@ struct FCMTokenTests {
         token.grant("a", at: 0)
         #expect(token.demand(after: 0, at: 1_000) == .asked)
         #expect(token.current(at: 1_000) == nil)
-        #expect(token.isDue(1_000))
+        #expect(token.claimRenewal(at: 1_000))
         #expect(token.demand(after: 0, at: 1_001) == .asked)
-        #expect(!token.isDue(1_001))
+        #expect(!token.claimRenewal(at: 1_001))
         token.take(.granted("b", seconds: 3_600), at: 1_100)
         #expect(token.demand(after: 0, at: 1_200) == .replaced)
         #expect(token.demand(after: 1, at: 1_300) == .tooSoon)

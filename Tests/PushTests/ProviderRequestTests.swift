@@ -17,6 +17,14 @@ import Testing
             ])
     }
 
+    @Test func apnsHostsOfNumbersStandInBrackets() throws {
+        let message = try PushScene.message(PushScene.job("job-assigned"))
+        for (host, written) in [("::1", "[::1]"), ("127.0.0.1", "127.0.0.1")] {
+            let call = APNsAddress(host: host, port: 2197, topic: "t").call(message, to: PushScene.iPhone, authorization: "")
+            #expect(call.url.hasPrefix("https://\(written):2197/3/device/"))
+        }
+    }
+
     /// The same on each try, another for another phone or notification.
     @Test func apnsIDs() throws {
         var message = try PushScene.message(PushScene.job("job-assigned"))
