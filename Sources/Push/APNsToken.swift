@@ -10,32 +10,50 @@ package struct IssuedCredential: Equatable, Sendable {
     package let generation: Int
 }
 
+/// A moment by both clocks, in milliseconds.
+struct APNsTokenTime {
+    /// Since 1970: what a token says of when it was made.
+    let clock: Int64
+    /// By the clock that nobody sets: how old it grows.
+    let tick: Int64
+}
+
 /// When a provider token is made anew. Apple wants that no more often than every 20 minutes, and takes none that is older than
-/// an hour (PUSH.md section 1). Times are milliseconds since 1970.
+/// an hour (PUSH.md section 1).
 struct APNsTokenAge {
     /// The middle of what Apple allows, and then some: nobody should be refused for a token of 59 minutes.
     static let lifetime: Int64 = 45 * 60_000
-    /// Between two tokens that were asked for because Apple found the one before too old. Whoever needs one sooner has a wrong
-    /// clock, which no token mends.
-    static let forcedInterval: Int64 = 20 * 60_000
+    /// Between two tokens. Whoever needs one sooner because Apple found the one before too old has a wrong clock, which no
+    /// token mends.
+    static let interval: Int64 = 20 * 60_000
     /// A clock that was set back by more than this makes a token one of the future.
     static let skewMax: Int64 = 60_000
 
-    private var issuedAt: Int64?
+    private var issued: APNsTokenTime?
     private var forcedAt: Int64?
 
-    /// Whether one is to be made, which then is from now on the one there is.
-    mutating func isDue(_ now: Int64) -> Bool {
-        if let issuedAt, now - issuedAt < Self.lifetime, issuedAt - now <= Self.skewMax { return false }
-        issuedAt = now
+    /// Whether there is none, or none that says of itself what is true by the clock as it is now.
+    func isOver(at now: APNsTokenTime) -> Bool {
+        guard let issued else { return true }
+        let age = now.clock - issued.clock
+        return now.tick - issued.tick >= Self.lifetime || age >= Self.lifetime || age < -Self.skewMax
+    }
+
+    /// Whether the next would be too soon for connections that have seen this one.
+    func isYoung(at now: APNsTokenTime) -> Bool { issued.map { now.tick - $0.tick < Self.interval } ?? false }
+
+    /// Takes it upon the caller to make one, if one is to be made now; false if not.
+    mutating func claimRenewal(at now: APNsTokenTime) -> Bool {
+        guard isOver(at: now) else { return false }
+        issued = now
         return true
     }
 
     /// The same for one that is made before its time.
-    mutating func isGranted(_ now: Int64) -> Bool {
-        if let forcedAt, now - forcedAt < Self.forcedInterval, forcedAt - now <= Self.skewMax { return false }
-        forcedAt = now
-        issuedAt = now
+    mutating func claimForcedRenewal(at now: APNsTokenTime) -> Bool {
+        if let forcedAt, now.tick - forcedAt < Self.interval { return false }
+        forcedAt = now.tick
+        issued = now
         return true
     }
 }
@@ -48,6 +66,8 @@ package final class APNsToken: Sendable {
         var issued: IssuedCredential?
         /// Made, and nobody has been told yet.
         var isNews = false
+        /// The last that was made sooner after the one before than a connection may see two.
+        var hastyGeneration = -1
     }
 
     private let teamID: String
@@ -63,19 +83,30 @@ package final class APNsToken: Sendable {
     }
 
     /// The token to send with, made now if need be.
-    package func current(at now: Int64) -> IssuedCredential {
+    func current(at now: APNsTokenTime) -> IssuedCredential {
         state.withLock { state in
-            if !state.age.isDue(now), let issued = state.issued { return issued }
-            return issue(&state, now)
+            let isHasty = state.age.isYoung(at: now)
+            if !state.age.claimRenewal(at: now), let issued = state.issued { return issued }
+            let issued = issue(&state, now.clock)
+            if isHasty { state.hastyGeneration = issued.generation }
+            return issued
+        }
+    }
+
+    /// Whether connections over which the token of a generation went are to be left, for the clock was set: with the next, or
+    /// the one there is, they would see two tokens sooner than Apple allows.
+    func isTooSoon(after generation: Int, at now: APNsTokenTime) -> Bool {
+        state.withLock { state in
+            state.hastyGeneration > generation || state.age.isYoung(at: now) && state.age.isOver(at: now)
         }
     }
 
     /// A token newer than `generation`, which Apple found too old; nil when it would be the second within 20 minutes.
-    package func renewed(after generation: Int, at now: Int64) -> IssuedCredential? {
+    func renewed(after generation: Int, at now: APNsTokenTime) -> IssuedCredential? {
         state.withLock { state in
             // The other lane may have had it made already.
             if let issued = state.issued, issued.generation > generation { return issued }
-            return state.age.isGranted(now) ? issue(&state, now) : nil
+            return state.age.claimForcedRenewal(at: now) ? issue(&state, now.clock) : nil
         }
     }
 

@@ -88,6 +88,7 @@ struct CourierLoop {
             switch happening {
             case .ended(let ending): lane.hear(.ended(ending), at: now, using: &dice)
             case .withdrawn(let number): lane.hear(.withdrawn(number), at: now, using: &dice)
+            case .outdated(let reason): lane.hear(.outdated(reason: reason), at: now, using: &dice)
             case .credential(let news): lane.hear(.credential(news), at: now, using: &dice)
             case .renewed(let kind): surroundings.event(.credentialRenewed(kind))
             }

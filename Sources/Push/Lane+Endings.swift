@@ -64,6 +64,9 @@ extension Lane {
         case .retry(let reason, let after):
             tryAgain(job, reason, after: after, ending, at: now, using: &dice)
             return (.overloaded(after: after), reason)
+        case .connectionSpoilt(let reason):
+            tryAgain(job, reason, after: nil, ending, at: now, using: &dice)
+            return (.spoilt, reason)
         case .laneStopped(let reason, let newConnection):
             if pace.isRunning(era: ticket.era), suspects.convict(job.number) {
                 reject(job, reason, nil, ending, now)

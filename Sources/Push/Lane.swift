@@ -24,6 +24,8 @@ package struct Lane {
         /// A request was taken back before it was on the wire: its device is among those.
         case withdrawn(Int64)
         case credential(CredentialNews)
+        /// The connections must not be used for what comes next.
+        case outdated(reason: String)
         /// Nothing new is to be sent.
         case stop
     }
@@ -143,6 +145,7 @@ package struct Lane {
             guard let ticket = inFlight.removeValue(forKey: ending.number) else { return }
             end(ticket, ending, at: now, using: &dice)
         case .credential(let news): hear(news, now)
+        case .outdated(let reason): carry(pace.leaveConnections(reason, now), because: reason)
         case .lost(let devices): giveBack { devices.contains($0.device.id) }
         case .withdrawn(let number):
             guard let ticket = inFlight.removeValue(forKey: number) else { return }

@@ -18,8 +18,8 @@ struct LanePace {
         case overloaded(after: Int64?)
         /// It will not, until somebody mends the configuration.
         case forbidden(newConnection: Bool)
-        /// It has had enough of this connection.
-        case leaving
+        /// It has had enough of this connection, now or if that goes on.
+        case leaving, spoilt
         case notSent, lost, timedOut
     }
 
@@ -51,6 +51,7 @@ struct LanePace {
     private var failuresInRow = 0
     private var timeOutsInRow = 0
     private var wishesInRow = 0
+    private var spoiltInRow = 0
     private var pausesInRow = 0
     /// When the connections are to be thrown away, and why.
     private var retirement: (at: Int64, reason: String)?
@@ -98,6 +99,12 @@ struct LanePace {
         return retirement.reason
     }
 
+    /// The connections are to be thrown away: nothing more is sent over them.
+    mutating func leaveConnections(_ reason: String, _ now: Int64) -> Change {
+        retireLater(reason, now)
+        return setBack()
+    }
+
     /// The lane may probe at once: what hindered it has changed.
     mutating func probeNow(_ now: Int64) { probeAt = min(probeAt, now) }
 
@@ -117,6 +124,7 @@ struct LanePace {
             if newConnection { retireLater("the provider wants a new connection", now) }
             return stop(now)
         case .leaving: return leave(now, &dice)
+        case .spoilt: return spoilt(now, &dice)
         case .notSent: return notSent(begun, now, &dice)
         case .lost: return lost(now, &dice)
         case .timedOut: return timedOut(now, &dice)
@@ -143,6 +151,7 @@ struct LanePace {
         hear(now)
         failuresInRow = 0
         wishesInRow = 0
+        spoiltInRow = 0
         pausesInRow = 0
         window = min(window + 1, rules.windowMax)
         guard mode != .running else { return .nothing }
@@ -165,6 +174,15 @@ struct LanePace {
         retireLater("the provider is leaving", now)
         // A connection whose first answer is that is not worth another at once.
         return isWarm && mode == .running ? setBack() : again(now, &dice)
+    }
+
+    private mutating func spoilt(_ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
+        spoiltInRow += 1
+        let change = overloaded(nil, now, &dice)
+        guard spoiltInRow >= rules.spoiltMax else { return change }
+        spoiltInRow = 0
+        let setBack = leaveConnections("the provider has seen too many tokens over it", now)
+        return change == .nothing ? setBack : change
     }
 
     // MARK: No answers

@@ -8,6 +8,8 @@ package struct LaneRules: Equatable, Sendable {
     package var failuresMax = 10
     /// So many requests in a row without any answer, and the connection is thrown away.
     package var timeOutsMax = 2
+    /// So many requests in a row whose connection is spoilt, and it is thrown away.
+    package var spoiltMax = 3
     /// So many wishes in a row to be left alone for a while, and the whole lane obeys.
     package var wishesMax = 3
     /// How long a stopped lane waits between two probes.

@@ -14,6 +14,8 @@ final class ProviderLink {
         case withdrawn(Int64)
         case credential(Lane.CredentialNews)
         case renewed(CredentialKind)
+        /// The connections must not be used for what comes next.
+        case outdated(reason: String)
     }
 
     /// What is proved by.
@@ -26,6 +28,8 @@ final class ProviderLink {
     private var proof: Proof
     /// By job: with the token of which generation it went, when, and to which device.
     private var sent: [Int: (credential: Int, at: Int64, device: String)] = [:]
+    /// Of the provider tokens that the present connections have seen, the first one's generation.
+    private var firstSeen: Int?
     /// Whether there was an access token when that was last asked.
     private var hadToken = false
     private var happenings: [Happening] = []
@@ -83,6 +87,7 @@ final class ProviderLink {
 
     /// Throws the connections away; returns how what was in flight has ended.
     func retire(at now: Int64, using dice: inout some RandomNumberGenerator) -> [Happening] {
+        firstSeen = nil
         for completion in pool.retire() { take(completion, now, &dice) }
         return settle(now)
     }
@@ -104,6 +109,7 @@ final class ProviderLink {
         sent[tag] = (credential.generation, now, job.device.id)
         switch proof {
         case .apns(let address, _):
+            firstSeen = firstSeen ?? credential.generation
             pool.start(address.call(message, to: job.device, authorization: credential.authorization), tag: tag)
         case .fcm(let address, _, _):
             pool.start(address.call(message, to: job.device, at: now, authorization: credential.authorization), tag: tag)
@@ -114,10 +120,10 @@ final class ProviderLink {
     func renew(after generation: Int, at now: Int64, using dice: inout some RandomNumberGenerator) -> [Happening] {
         switch proof {
         case .apns(_, let token):
-            if token.renewed(after: generation, at: now) != nil {
+            if token.renewed(after: generation, at: time(now)) != nil {
                 happenings.append(.credential(.ready))
             } else {
-                let minutes = APNsTokenAge.forcedInterval / 60_000
+                let minutes = APNsTokenAge.interval / 60_000
                 happenings.append(
                     .credential(
                         .refused(reason: "a provider token less than \(minutes) minutes old is too old: is the clock right?")))
@@ -136,9 +142,11 @@ final class ProviderLink {
 
     // MARK: Credentials
 
+    private func time(_ now: Int64) -> APNsTokenTime { APNsTokenTime(clock: now, tick: tick) }
+
     private func credential(at now: Int64) -> IssuedCredential? {
         switch proof {
-        case .apns(_, let token): return token.current(at: now)
+        case .apns(_, let token): return token.current(at: time(now))
         case .fcm(let address, let account, var token):
             let issued = token.use(at: tick)
             proof = .fcm(address, account, token)
@@ -149,7 +157,12 @@ final class ProviderLink {
     /// Asks for an access token if it is time, and says so if there is none any more.
     private func settle(_ now: Int64) -> [Happening] {
         switch proof {
-        case .apns(_, let token): if token.takeNews() { happenings.append(.renewed(.apnsToken)) }
+        case .apns(_, let token):
+            if token.takeNews() { happenings.append(.renewed(.apnsToken)) }
+            if let generation = firstSeen, token.isTooSoon(after: generation, at: time(now)) {
+                firstSeen = nil  // said once
+                happenings.append(.outdated(reason: "the clock was set, and the provider token is made anew"))
+            }
         case .fcm(let address, let account, var token):
             if hadToken, token.current(at: tick) == nil {
                 hadToken = false

@@ -36,7 +36,7 @@ package enum PushTest {
                 case .credential(.ready): isReady = true
                 case .credential(.missing(let reason)), .credential(.refused(let reason)), .credential(.doubtful(let reason)):
                     return Finding(isAccepted: false, words: reason)
-                case .renewed, .withdrawn, .credential(.lapsed): break
+                case .renewed, .withdrawn, .outdated, .credential(.lapsed): break
                 }
             }
             if isReady, !isSent {
@@ -69,6 +69,7 @@ package enum PushTest {
         case .deviceBusy(let reason, _): "not accepted this time, too many to this phone: \(reason)"
         case .credentialExpired(let reason): "refused: \(reason): is the clock right?"
         case .laneStopped(let reason, _): "refused: \(reason): address, key, team or topic are not what they should be"
+        case .connectionSpoilt(let reason): "not accepted this time, the connection has seen too many tokens: \(reason)"
         case .reconnect(let reason): "not accepted this time, the provider was about to close the connection: \(reason)"
         }
     }

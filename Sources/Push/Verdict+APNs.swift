@@ -27,7 +27,7 @@ extension Verdict {
             // What else is forbidden is so for all that we send.
             case (403, _): .laneStopped(reason: reason, newConnection: reason == "UnrelatedKeyIdInToken")
             // Another token would bring it again.
-            case (429, "TooManyProviderTokenUpdates"): .retry(reason: reason, after: nil)
+            case (429, "TooManyProviderTokenUpdates"): .connectionSpoilt(reason: reason)
             case (429, _): .deviceBusy(reason: reason, after: nil)
             case (500..., _): .retry(reason: reason, after: RetryAfter.milliseconds(of: reply, now: now))
             case (404, _), (405, _): .rejected(reason: reason, alarm: true)  // a wrong path

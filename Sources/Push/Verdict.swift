@@ -18,6 +18,8 @@ package enum Verdict: Equatable, Sendable {
     /// Nothing can be sent until an operator has mended the configuration: the job goes back to the queue. `newConnection`:
     /// the next try needs one.
     case laneStopped(reason: String, newConnection: Bool)
+    /// The connection has seen more of us than the provider allows: to be tried again, and if that goes on, on another.
+    case connectionSpoilt(reason: String)
     /// The server has had enough of this connection: at once again, on another.
     case reconnect(reason: String)
 }

@@ -12,7 +12,7 @@ struct APNsTokenTests {
     }
 
     @Test func saysWhoWeAreAndSinceWhen() throws {
-        let issued = try token().current(at: 1_700_000_000_999)
+        let issued = try token().current(at: time(0))
         #expect(issued.generation == 0)
         #expect(issued.authorization.hasPrefix("bearer "))
         let parts = issued.authorization.dropFirst(7).split(separator: ".").map(String.init)
@@ -25,36 +25,72 @@ struct APNsTokenTests {
         #expect(key.verifies(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
     }
 
+    /// By the clock that nobody sets; the other one starts in 2023.
+    private func time(_ tick: Int64, setBy step: Int64 = 0) -> APNsTokenTime {
+        APNsTokenTime(clock: 1_700_000_000_999 + tick + step, tick: tick)
+    }
+
     @Test func servesAllForThreeQuartersOfAnHour() throws {
         let token = try token()
-        let first = token.current(at: 0)
-        #expect(token.current(at: 45 * Self.minute - 1) == first)
+        let first = token.current(at: time(0))
+        #expect(token.current(at: time(45 * Self.minute - 1)) == first)
         #expect(token.takeNews())
         #expect(!token.takeNews(), "told once")
-        let second = token.current(at: 45 * Self.minute)
+        let second = token.current(at: time(45 * Self.minute))
         #expect(second.generation == 1)
         #expect(second.authorization != first.authorization)
         #expect(token.takeNews())
-        #expect(token.current(at: 90 * Self.minute - 1) == second)
+        #expect(token.current(at: time(90 * Self.minute - 1)) == second)
+        #expect(!token.isTooSoon(after: 0, at: time(90 * Self.minute)), "connections outlive tokens")
     }
 
     @Test func isRenewedOncePerNeed() throws {
         let token = try token()
-        let first = token.current(at: 0)
-        let second = try #require(token.renewed(after: first.generation, at: Self.minute))
+        let first = token.current(at: time(0))
+        let second = try #require(token.renewed(after: first.generation, at: time(Self.minute)))
         #expect(second.generation == 1)
         // The other lane hears of the same trouble: it gets the one that has been made.
-        #expect(token.renewed(after: first.generation, at: Self.minute) == second)
-        #expect(token.renewed(after: second.generation, at: 20 * Self.minute) == nil)
-        #expect(token.current(at: 20 * Self.minute) == second)
-        #expect(token.renewed(after: second.generation, at: 21 * Self.minute)?.generation == 2)
+        #expect(token.renewed(after: first.generation, at: time(Self.minute)) == second)
+        #expect(token.renewed(after: second.generation, at: time(20 * Self.minute)) == nil)
+        // Whatever the clock says by then.
+        #expect(token.renewed(after: second.generation, at: time(20 * Self.minute, setBy: 60 * Self.minute)) == nil)
+        #expect(token.renewed(after: second.generation, at: time(20 * Self.minute, setBy: -60 * Self.minute)) == nil)
+        #expect(token.current(at: time(20 * Self.minute)) == second)
+        #expect(token.renewed(after: second.generation, at: time(21 * Self.minute))?.generation == 2)
     }
 
-    @Test func aClockThatIsSetBackMakesAnother() throws {
+    @Test func aClockThatIsSetALittleChangesNothing() throws {
         let token = try token()
-        let first = token.current(at: 100 * Self.minute)
-        #expect(token.current(at: 99 * Self.minute) == first)
-        #expect(token.current(at: 98 * Self.minute).generation == 1)
+        let first = token.current(at: time(0))
+        for step in [-Self.minute, 15 * Self.minute] {
+            #expect(token.current(at: time(29 * Self.minute, setBy: step)) == first)
+            #expect(!token.isTooSoon(after: 0, at: time(10, setBy: step)))
+        }
+        #expect(token.current(at: time(29 * Self.minute, setBy: -30 * Self.minute)) == first, "it is not of the future yet")
+        #expect(token.current(at: time(45 * Self.minute, setBy: -30 * Self.minute)).generation == 1, "it has grown old")
+    }
+
+    /// A token that is not true any more is made anew, but not for connections that have seen it a moment ago.
+    @Test(arguments: [-120 * minute, -2 * minute, 45 * minute]) func aClockThatIsSetMakesAnother(_ step: Int64) throws {
+        let token = try token()
+        _ = token.current(at: time(0))
+        #expect(!token.isTooSoon(after: 0, at: time(10)))
+        #expect(token.isTooSoon(after: 0, at: time(10, setBy: step)))
+        #expect(token.current(at: time(10, setBy: step)).generation == 1)
+        #expect(token.isTooSoon(after: 0, at: time(10, setBy: step)), "the other lane's, too")
+        #expect(!token.isTooSoon(after: 1, at: time(10, setBy: step)))
+        // And right again.
+        #expect(token.isTooSoon(after: 1, at: time(20)) == (step != -2 * Self.minute))
+        #expect(token.current(at: time(45 * Self.minute + 10)).generation == 2)
+    }
+
+    @Test func aClockThatIsSetLaterSpoilsNoConnection() throws {
+        let token = try token()
+        _ = token.current(at: time(0))
+        let later = time(20 * Self.minute, setBy: -60 * Self.minute)
+        #expect(!token.isTooSoon(after: 0, at: later))
+        #expect(token.current(at: later).generation == 1)
+        #expect(!token.isTooSoon(after: 0, at: later))
     }
 
     private func text(_ part: String) -> String { String(decoding: Base64URL.bytes(part) ?? [], as: UTF8.self) }

@@ -139,6 +139,51 @@ struct LaneConnectionTests {
         #expect(scene.retired == 1)
     }
 
+    @Test func aConnectionThatHasSeenTooManyTokensIsLeftAfterThree() {
+        var scene = scene(inFlight: 5)
+        let spoilt = Verdict.connectionSpoilt(reason: "TooManyProviderTokenUpdates")
+        scene.answer(1, spoilt)
+        scene.answer(2, spoilt)
+        scene.answer(3, .accepted(messageID: nil))
+        for number in [4, 5] as [Int64] { scene.answer(number, spoilt) }
+        scene.act()
+        #expect(scene.retired == 0, "one was well in between")
+        scene.supply(LaneScene.jobs(6...6))
+        scene.answer(6, spoilt)
+        scene.act()
+        #expect(scene.retired == 1)
+        #expect(scene.lane.status.state == .running)
+        #expect(scene.takeEvents().contains(.connectionRetired(reason: "the provider has seen too many tokens over it")))
+        #expect(scene.renewals.isEmpty, "another token would bring it again")
+    }
+
+    /// Which another connection does not help against.
+    @Test func aProviderThatAlwaysSaysSoPausesTheLane() {
+        var scene = LaneScene()
+        scene.act()
+        for number in Int64(1)...10 {
+            #expect(scene.lane.status.state == .running)
+            scene.supply([LaneScene.job(number)])
+            scene.answer(number, .connectionSpoilt(reason: "TooManyProviderTokenUpdates"))
+            scene.act()
+        }
+        #expect(scene.lane.status.state == .paused)
+        #expect(scene.retired == 3)
+    }
+
+    @Test func outdatedConnectionsAreLeftWhenWhatIsUnderWayIsAnswered() {
+        var scene = scene(inFlight: 2)
+        scene.hear(.outdated(reason: "the clock was set"))
+        scene.supply(LaneScene.jobs(3...3))
+        #expect(scene.takeSent().isEmpty)
+        #expect(scene.retired == 0)
+        for number in [1, 2] as [Int64] { scene.answer(number, .accepted(messageID: nil)) }
+        scene.act()
+        #expect(scene.retired == 1)
+        #expect(scene.takeSent() == [3])
+        #expect(scene.lane.status.state == .running)
+    }
+
     @Test func twoRequestsWithoutAnswerRetireTheConnection() {
         var scene = scene(inFlight: 4)
         scene.now += 10_000

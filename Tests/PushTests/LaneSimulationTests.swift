@@ -39,9 +39,9 @@ private struct LaneWorld {
         windowMax = seed.isMultiple(of: 2) ? 3 : 16
         dice = SplitMix(seed: seed)
         // Some worlds have much of one trouble and nothing of another.
-        weights = (0..<12).map { _ in 0 }
+        weights = (0..<13).map { _ in 0 }
         weights[0] = 60
-        for index in 1..<12 where Bool.random(using: &dice) { weights[index] = Int.random(in: 1...12, using: &dice) }
+        for index in 1..<13 where Bool.random(using: &dice) { weights[index] = Int.random(in: 1...12, using: &dice) }
         var rules = LaneRules(windowMax: windowMax)
         rules.failuresMax = 4
         lane = Lane(.apns, rules, hasCredential: true, at: now)
@@ -62,6 +62,10 @@ private struct LaneWorld {
         default: now += Int64.random(in: 0...3_000, using: &dice)
         }
         if !isCalm, Int.random(in: 0..<200, using: &dice) == 0 { now -= 20_000 }
+        if !isCalm, Int.random(in: 0..<100, using: &dice) == 0 { lane.hear(.outdated(reason: "clock"), at: now, using: &dice) }
+        if !isCalm, Int.random(in: 0..<20, using: &dice) == 0 {
+            lane.hear(.lost(devices: ["device-\(Int.random(in: 0..<12, using: &dice))"]), at: now, using: &dice)
+        }
         act()
         check()
     }
@@ -210,6 +214,7 @@ private struct LaneWorld {
         case 9: return .failure(.notSent("no"))
         case 10: return .failure(.lost("gone"))
         case 11: return .failure(.timedOut)
+        case 12: return .success(.connectionSpoilt(reason: "too many tokens"))
         default: return .success(.accepted(messageID: nil))
         }
     }

@@ -35,7 +35,7 @@ import Testing
         (410, "ExpiredToken", .dead(DeviceRemoval(reason: "ExpiredToken", ifSeenBefore: sentAt))),
         (413, "PayloadTooLarge", .rejected(reason: "PayloadTooLarge", alarm: false)),
         (429, "TooManyRequests", .deviceBusy(reason: "TooManyRequests", after: nil)),
-        (429, "TooManyProviderTokenUpdates", .retry(reason: "TooManyProviderTokenUpdates", after: nil)),
+        (429, "TooManyProviderTokenUpdates", .connectionSpoilt(reason: "TooManyProviderTokenUpdates")),
         (500, "InternalServerError", .retry(reason: "InternalServerError", after: nil)),
         (503, "ServiceUnavailable", .retry(reason: "ServiceUnavailable", after: nil)),
         (503, "Shutdown", .reconnect(reason: "Shutdown")),
