@@ -69,9 +69,19 @@ extension PushMessage {
         ("batchId", nil), ("reference", nil),
     ]
 
+    /// What apps are promised besides, by type: of it no half arrives.
+    private static let promisedDetails = [
+        "NEW_BATCH_AVAILABLE": ["batchId", "batchNumber", "zone", "orderCount"],
+        "BATCH_REASSIGNED": ["batchId", "batchNumber", "zone", "orderCount", "orderId"],
+        "ORDER_CANCELLED": ["orderId", "batchId"],
+        "DRIVER_APPROVED": ["action"],
+        "DRIVER_REJECTED": ["action"],
+        "driver_arrival": ["reference", "driver_id", "timestamp"],
+    ]
+
     /// What the event says, except what is promised under the same name and what the providers keep for themselves.
     private static func details(_ scalars: EventScalars, beside ids: [Field], type: String) -> [Field] {
-        let promised = type == "driver_arrival" ? ["reference", "driver_id", "timestamp"] : []
+        let promised = promisedDetails[type] ?? []
         return scalars.fields.compactMap { field in
             let isOurs = ids.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
             guard !isOurs, !isReserved(field.name) else { return nil }

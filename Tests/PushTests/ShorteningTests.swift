@@ -88,6 +88,23 @@ import Testing
         }
     }
 
+    /// A zone cut in half is another zone. A reason is words, and may be cut.
+    @Test(
+        arguments: [
+            ("new-batch-available", ["batchId", "batchNumber", "zone", "orderCount"]),
+            ("batch-reassigned", ["batchId", "zone", "orderId"]),
+            ("order-cancelled", ["orderId", "batchId"]), ("driver-approved", ["action"]), ("driver-rejected", ["action"]),
+        ])
+    func cataloguedFieldsAreWhole(_ event: String, _ names: [String]) throws {
+        let value = String(repeating: "7", count: 150)
+        let fields = names.map { #""\#($0)":"\#(value)""# } + [#""reason":"\#(text("r", 5_000))""#]
+        let message = try PushScene.message(PushScene.job(event, "{\(fields.joined(separator: ","))}"))
+        for object in [try ReadObject(payload(message)), try ReadObject(fcm(message)).object("message.data")] {
+            for name in names { #expect(object[name] == value, "\(name)") }
+            #expect(object["reason"]?.hasSuffix("…") == true)
+        }
+    }
+
     /// Of nothing but endless ids, those that fit are left; none of them in part.
     @Test func idsAreDroppedRatherThanCut() throws {
         let data = #"{"bookingId":"\#(text("9", 4_000))","orderId":"O-1"}"#
