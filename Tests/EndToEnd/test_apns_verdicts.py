@@ -202,6 +202,18 @@ def test_who_is_refused_stops_and_keeps_his_queue(scene, reason):
     scene.reaches("push_queue_depth", 10, provider="apns")
 
 
+@pytest.mark.parametrize("answer", [Say(200, b"<html>Sign in</html>"), Say(204), Say(302)], ids=["200 page", "204", "302"])
+def test_who_answers_in_apples_place_is_no_phone(scene, answer):
+    """Its own 200 has no body, and it redirects nobody."""
+    phone = scene.ios()
+    scene.apns.script(answer, times=1)
+    each = scene.announce(phone)
+    lane = scene.lane_is("apns", "stopped")
+    assert lane["lastError"]["reason"] == f"HTTP {answer.status}, not of the provider"
+    scene.until_logged("not of the provider", "error")
+    assert scene.steps(each)[-1]["step"] == "push_queued"
+
+
 def test_a_stopped_lane_probes_and_goes_on_when_it_may(scene):
     phones = [scene.ios() for _ in range(10)]
     rule = scene.apns.script(refusal(403, "InvalidProviderToken"), times=2)

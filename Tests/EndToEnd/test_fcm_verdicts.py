@@ -200,17 +200,35 @@ def test_a_login_that_hangs_is_given_up(providers, pushing):
     assert len(scene.fcm.logins) == 2 and scene.fcm.logins[1].at - scene.fcm.logins[0].at >= 9
 
 
-@pytest.mark.parametrize("answer", [error(403, "PERMISSION_DENIED"), Say(403, b"<html>")], ids=["PERMISSION_DENIED", "403"])
-def test_who_is_forbidden_stops_and_keeps_his_queue(scene, answer):
+@pytest.mark.parametrize("answer, words", [
+    (error(403, "PERMISSION_DENIED"), "PERMISSION_DENIED"), (Say(403, b"<html>"), "HTTP 403"),
+    # Somebody else answers: at a wrong address, or on the way.
+    (Say(200, b"<html>Sign in</html>"), "HTTP 200"), (error(200, "UNAVAILABLE"), "HTTP 200"), (Say(302), "HTTP 302")],
+    ids=["PERMISSION_DENIED", "403", "200 page", "200 error", "302"])
+def test_who_is_forbidden_stops_and_keeps_his_queue(scene, answer, words):
     phones, apple = [scene.android() for _ in range(5)], scene.ios()
     scene.fcm.script(answer, sends)
     ids = [scene.announce(phone) for phone in phones]
     scene.lane_is("fcm", "stopped")
-    scene.until_logged("403|PERMISSION_DENIED", "error")
+    scene.until_logged(words, "error")
     for _ in range(20):
         apple.next(scene.announce(apple))
     assert len(scene.fcm.sends) == 1
     assert all(scene.steps(each)[-1]["step"] == "push_queued" for each in ids) and all(map(devices, phones))
+
+
+def test_one_that_is_forbidden_though_others_are_not_fails_alone(scene):
+    bad, good = scene.android(), scene.android()
+    scene.warm(bad, good)
+    scene.fcm.script(error(403, "PERMISSION_DENIED"), to(bad.token))
+    each = scene.announce(bad)
+    scene.lane_is("fcm", "stopped")
+    scene.accepted(scene.announce(good), seconds=75)
+    [step] = scene.became(each, "push_failed", seconds=15)
+    assert step["detail"]["reason"] == "PERMISSION_DENIED"
+    scene.until_logged("others are not", "error")
+    assert scene.lane("fcm")["state"] == "running" and len(devices(bad)) == 1
+    scene.accepted(scene.announce(good), seconds=5)
 
 
 def test_connections_end_daily(scene):
