@@ -1,0 +1,109 @@
+import FleetRules
+import HTTPClient
+import Testing
+
+@testable import Push
+
+/// What only an operator can mend, and what looks like it.
+struct LaneStopTests {
+    @Test func aStoppedLaneKeepsItsQueueAndProbes() {
+        var scene = LaneScene()
+        scene.warmUp(1)
+        scene.supply(LaneScene.jobs(1...3))
+        #expect(scene.takeSent() == [1, 2])
+        scene.answer(1, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
+        scene.answer(2, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
+        scene.act()
+        #expect(scene.takeEvents() == [.alarm("apns: stopped, for the provider refuses us: InvalidProviderToken")])
+        // The next probe is to be another's than of those who were refused.
+        let refused = PushOutcome.Fate.later(at: scene.now, reason: "InvalidProviderToken")
+        #expect(scene.takeReport()?.outcomes.map(\.fate) == [refused, .unsent, refused])
+        scene.supply(LaneScene.jobs(3...3))
+        #expect(scene.takeSent().isEmpty)
+        #expect(scene.takeReport()?.outcomes.map(\.fate) == [.unsent])
+        scene.supply([])
+        for _ in 1...5 {
+            scene.pass(5_000)
+            #expect(scene.takeReport()?.room == 0, "it tells the store nothing but that it is there")
+            scene.supply([])
+        }
+        scene.pass(5_000)
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(3...3), hasMore: true)
+        #expect(scene.takeSent() == [3])
+        scene.answer(3, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
+        scene.act()
+        #expect(scene.takeEvents() == [], "one alarm is enough")
+        scene.supply([])
+        _ = scene.takeReport()
+        scene.supply([])
+        scene.pass(29_999)
+        #expect(scene.takeReport()?.room == 0)
+        scene.supply([])
+        scene.pass(1)
+        #expect(scene.takeReport()?.room == 1)
+        scene.supply(LaneScene.jobs(3...3))
+        scene.answer(3, .accepted(messageID: nil))
+        scene.act()
+        #expect(scene.lane.status.state == .running)
+        #expect(scene.events.last == .resumed)
+    }
+
+    /// Its provider's refusal of one notification, in the words for all of them.
+    @Test func whatStopsTheLaneTwiceWhileOthersAreAcceptedFailsAlone() {
+        var scene = LaneScene(.fcm)
+        scene.act()
+        let refusal = Verdict.laneStopped(reason: "PERMISSION_DENIED", newConnection: false)
+        scene.supply([LaneScene.job(1)])
+        scene.answer(1, refusal)
+        scene.act()
+        #expect(scene.lane.status.state == .stopped)
+        // Again by a probe: nobody was accepted since.
+        for probe in [1, 2] as [Int64] {
+            scene.pass(30_000)
+            scene.supply([LaneScene.job(probe)])
+            scene.answer(probe, probe == 1 ? refusal : .accepted(messageID: nil))
+            scene.act()
+        }
+        #expect(scene.lane.status.state == .running)
+        for _ in 1...2 { scene.supply([]) }
+        _ = (scene.takeReport(), scene.takeEvents())
+        scene.supply([LaneScene.job(1), LaneScene.job(3)])
+        scene.answer(1, refusal)
+        scene.act()
+        #expect(scene.lane.status.state == .running)
+        #expect(
+            scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .failed(reason: "PERMISSION_DENIED"), wasTried: true)])
+        let events = scene.takeEvents()
+        #expect(events.contains(.rejected(LaneScene.job(1), reason: "PERMISSION_DENIED", seconds: 0.05)))
+        #expect(events.contains(.alarm("fcm: a notification is refused, and others are not: PERMISSION_DENIED")))
+        // Another that does the same is at its beginning.
+        scene.answer(3, refusal)
+        #expect(scene.lane.status.state == .stopped)
+    }
+
+    @Test func aProbesRefusalIsNobodysFault() {
+        var scene = LaneScene()
+        scene.act()
+        let refusal = Verdict.laneStopped(reason: "Forbidden", newConnection: false)
+        for (number, verdict) in [(1, refusal), (2, .accepted(messageID: nil)), (3, refusal), (1, refusal)] as [(Int64, Verdict)]
+        {
+            scene.supply([LaneScene.job(number)])
+            scene.answer(number, verdict)
+            scene.act()
+            scene.pass(30_000)
+        }
+        #expect(scene.lane.status.state == .stopped)
+        #expect(!scene.events.contains { if case .rejected = $0 { true } else { false } })
+    }
+
+    @Test func suspectsAreForgottenWhenThereAreTooMany() {
+        var suspects = LaneSuspects()
+        let count = Int64(LaneSuspects.countMax)
+        let first = (0...count).map { suspects.convict($0) }
+        #expect(!first.contains(true))
+        suspects.noteAccepted()
+        let second = [1, count, 0].map { suspects.convict($0) }
+        #expect(second == [true, true, false])
+    }
+}
