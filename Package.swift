@@ -68,22 +68,26 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        tests("PusherProtocol"),
+        // What several targets' tests need.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+
+        tests("PusherProtocol", ["TestSupport"]),
         tests("Timestamps"),
-        tests("FleetRules", ["PusherProtocol"], exclude: ["Golden"]),
-        tests("FanOut", ["PusherProtocol", "FleetRules"]),
+        tests("FleetRules", ["PusherProtocol", "TestSupport"], exclude: ["Golden"]),
+        tests("FanOut", ["PusherProtocol", "FleetRules", "TestSupport"]),
         tests("Signing"),
         tests("Tokens", ["FleetRules", "PusherProtocol", "Signing", "Threads"]),
-        tests("Store", ["CSQLite", "FleetRules", "PusherProtocol", "Signing", "Threads"]),
+        tests("Store", ["CSQLite", "FleetRules", "PusherProtocol", "Signing", "TestSupport", "Threads"]),
         tests("Threads"),
         tests("Observability", ["Threads", "Timestamps"]),
-        tests("Configuration", ["Yams"]),
+        tests("Configuration", ["TestSupport", "Yams"]),
         tests("HTTPClient"),
         tests(
-            "Push", ["Configuration", "FleetRules", "HTTPClient", "PusherProtocol", "Signing", "Threads"], exclude: ["Golden"]),
-        tests("Webhooks", ["HTTPClient", "PusherProtocol", "Signing", "Threads"]),
+            "Push", ["Configuration", "FleetRules", "HTTPClient", "PusherProtocol", "Signing", "TestSupport", "Threads"],
+            exclude: ["Golden"]),
+        tests("Webhooks", ["HTTPClient", "PusherProtocol", "Signing", "TestSupport", "Threads"]),
         tests("HTTPAPI", ["FanOut", "FleetRules", "PusherProtocol", "Signing", "Tokens"]),
-        tests("Server", ["PusherProtocol", "HTTPAPI"]),
+        tests("Server", ["PusherProtocol", "HTTPAPI", "TestSupport"]),
         tests(
             "Gateway",
             [

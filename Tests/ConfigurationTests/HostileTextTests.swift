@@ -1,21 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Configuration
 
 @Suite struct HostileTextTests {
-    /// SplitMix64: the same seeds give the same texts everywhere.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
-    }
-
     /// Whatever comes of it, every line of an error must say where.
     private func check(_ yaml: String, _ seed: UInt64) {
         for line in problems(yaml, ["A": "${A}"], files: ["a": "b", "notifications.yaml": ""]) {
@@ -32,7 +20,7 @@ import Testing
             "secrets", "allowed_origins", "tls", "key", "fleet", "channels", "pattern", "access", "auth", "jwt", "issuer",
             "store", "path", "notifications", "file", "encryption_keys", "push", "apns", "enabled", "key_file", "webhooks", "url",
         ]
-        var dice = Dice(state: seed)
+        var dice = SplitMix(seed: seed)
         for _ in 0..<400 {
             let count = Int.random(in: 0..<60, using: &dice)
             check((0..<count).map { _ in pieces.randomElement(using: &dice) ?? "" }.joined(), seed)
@@ -42,7 +30,7 @@ import Testing
     @Test("The committed file with random damage is read or refused", arguments: 0..<8 as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let file = Array(try TextFile.content(of: CommittedFileTests.path).utf8)
-        var dice = Dice(state: seed)
+        var dice = SplitMix(seed: seed)
         for _ in 0..<100 {
             var bytes = file
             for _ in 0..<Int.random(in: 1...8, using: &dice) {
@@ -57,7 +45,7 @@ import Testing
     @Test("The committed catalogue with random damage is read or refused", arguments: 0..<8 as Range<UInt64>)
     func damagedCatalogue(seed: UInt64) throws {
         let file = Array(try TextFile.content(of: CommittedFileTests.cataloguePath).utf8)
-        var dice = Dice(state: seed)
+        var dice = SplitMix(seed: seed)
         for _ in 0..<50 {
             var bytes = file
             for _ in 0..<Int.random(in: 1...8, using: &dice) {

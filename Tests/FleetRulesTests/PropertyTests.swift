@@ -1,19 +1,7 @@
 import FleetRules
 import PusherProtocol
+import TestSupport
 import Testing
-
-/// The same dice for the same seed.
-private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
 
 /// Long random histories of one order and one route: what must hold whatever happens, and whatever texts say.
 @Suite struct PropertyTests {
@@ -22,12 +10,12 @@ private struct Dice: RandomNumberGenerator {
         "null", "a", " ", "日本", "\u{10FFFF}", "'", "\\u0000",
     ]
 
-    private func text(_ dice: inout Dice) -> String? {
+    private func text(_ dice: inout SplitMix) -> String? {
         if Int.random(in: 0..<6, using: &dice) == 0 { return nil }
         return (0..<Int.random(in: 0..<12, using: &dice)).map { _ in Self.pieces.randomElement(using: &dice)! }.joined()
     }
 
-    private func change(_ dice: inout Dice) -> Change<String> {
+    private func change(_ dice: inout SplitMix) -> Change<String> {
         switch Int.random(in: 0..<4, using: &dice) {
         case 0: .clear
         case 1: text(&dice).map { .set($0) } ?? .keep
@@ -35,7 +23,7 @@ private struct Dice: RandomNumberGenerator {
         }
     }
 
-    private func orderDeed(_ dice: inout Dice) -> OrderDeed {
+    private func orderDeed(_ dice: inout SplitMix) -> OrderDeed {
         var deed = OrderDeed(code: "ORD-1", action: OrderDeed.Action.allCases.randomElement(using: &dice)!)
         deed.driverID = ["7", "42", nil].randomElement(using: &dice)!
         deed.driverName = text(&dice)
@@ -47,7 +35,7 @@ private struct Dice: RandomNumberGenerator {
         return deed
     }
 
-    private func routeDeed(_ dice: inout Dice) -> RouteDeed {
+    private func routeDeed(_ dice: inout SplitMix) -> RouteDeed {
         let actions: [RouteDeed.Action] = [.assign, .unassign, .cancel, .removeDrop("D-9"), .update]
         var deed = RouteDeed(id: "R-1", action: actions.randomElement(using: &dice)!)
         deed.driverID = ["7", "42", nil].randomElement(using: &dice)!
@@ -58,7 +46,7 @@ private struct Dice: RandomNumberGenerator {
     }
 
     private func act(
-        _ rules: inout Rulebook, _ order: Order?, _ route: Route?, _ occasion: Occasion, _ dice: inout Dice
+        _ rules: inout Rulebook, _ order: Order?, _ route: Route?, _ occasion: Occasion, _ dice: inout SplitMix
     ) throws(Refusal) -> Decision {
         let driver = Identity(role: .driver, id: "42", name: text(&dice))
         let driving = Occasion(
@@ -77,7 +65,7 @@ private struct Dice: RandomNumberGenerator {
 
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func whateverHappens(_ seed: UInt64) throws {
-        var dice = Dice(state: seed)
+        var dice = SplitMix(seed: seed)
         var rules = Rulebook()
         var order: Order?
         var route: Route?

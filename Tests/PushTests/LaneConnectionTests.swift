@@ -1,5 +1,6 @@
 import FleetRules
 import HTTPClient
+import TestSupport
 import Testing
 
 @testable import Push

@@ -1,5 +1,6 @@
 import FleetRules
 import HTTPClient
+import TestSupport
 
 @testable import Push
 
@@ -114,20 +115,5 @@ struct LaneScene {
             notificationID: job.notification.id, title: "T", body: "B", sound: "", category: "", thread: "", channelID: "",
             isHighPriority: true, expiresAt: job.notification.expiresAt, collapseID: "c", collapseKey: nil, badge: 1, ids: [],
             details: [])
-    }
-}
-
-/// A dice that falls the same way for the same seed (Steele, Lea, Flood 2014).
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

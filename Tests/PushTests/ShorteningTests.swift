@@ -2,6 +2,7 @@ import Configuration
 import FleetRules
 import Push
 import PusherProtocol
+import TestSupport
 import Testing
 
 /// What does not fit is cut: 4,096 bytes is all that a phone is sent.
@@ -147,7 +148,7 @@ import Testing
     /// a beginning of it.
     @Test func everythingFits() throws {
         for seed in 0..<150 {
-            var dice = Dice(state: UInt64(seed))
+            var dice = SplitMix(seed: UInt64(seed))
             let message = try randomMessage(&dice)
             let apns = payload(message)
             #expect(apns.count <= 4_096, "seed \(seed)")
@@ -178,7 +179,7 @@ import Testing
         object.names.reduce(0) { $0 + $1.utf8.count + (object[$1]?.utf8.count ?? 0) }
     }
 
-    private func randomMessage(_ dice: inout Dice) throws -> PushMessage {
+    private func randomMessage(_ dice: inout SplitMix) throws -> PushMessage {
         var message = try message()
         message.title = dice.text()
         message.body = dice.text()
@@ -206,29 +207,18 @@ import Testing
     private func fcm(_ message: PushMessage) -> [UInt8] {
         PushScene.fcm.call(message, to: PushScene.android, at: PushScene.now, authorization: "").body
     }
+}
 
-    /// SplitMix64: a seed is a run.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
+extension SplitMix {
+    private static let characters = [
+        "a", "Z", "9", " ", "é", "e\u{301}", "\u{301}", "漢", "한", "👩‍👩‍👧", "🇬🇧", "👍🏽", "\"", "\\", "\n", "\u{0}", "\u{1b}",
+        "\u{200d}", "…", "null", "\u{2028}",
+    ]
 
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-
-        private static let characters = [
-            "a", "Z", "9", " ", "é", "e\u{301}", "\u{301}", "漢", "한", "👩‍👩‍👧", "🇬🇧", "👍🏽", "\"", "\\", "\n", "\u{0}", "\u{1b}",
-            "\u{200d}", "…", "null", "\u{2028}",
-        ]
-
-        /// Mostly short, sometimes far too long.
-        mutating func text(few: Bool = false) -> String {
-            let count = Int.random(in: 0...[3, 20, 60, few ? 60 : 4_000].randomElement(using: &self)!, using: &self)
-            let kinds = (0..<3).map { _ in Self.characters.randomElement(using: &self)! }
-            return (0..<count).map { _ in kinds.randomElement(using: &self)! }.joined()
-        }
+    /// Mostly short, sometimes far too long.
+    fileprivate mutating func text(few: Bool = false) -> String {
+        let count = Int.random(in: 0...[3, 20, 60, few ? 60 : 4_000].randomElement(using: &self)!, using: &self)
+        let kinds = (0..<3).map { _ in Self.characters.randomElement(using: &self)! }
+        return (0..<count).map { _ in kinds.randomElement(using: &self)! }.joined()
     }
 }

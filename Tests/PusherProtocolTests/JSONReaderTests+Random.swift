@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 /// Random texts: right ones are read as they were written, wrong ones are refused and break nothing.
@@ -54,9 +55,9 @@ struct RandomJSON {
         var children: [Written] = []
     }
 
-    private var dice: SeededDice
+    private var dice: SplitMix
 
-    init(seed: UInt64) { dice = SeededDice(seed: seed) }
+    init(seed: UInt64) { dice = SplitMix(seed: seed) }
 
     mutating func object(depth: Int) -> Written {
         var children: [Written] = []

@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 @Suite struct JSONWriterTests {
@@ -40,7 +41,7 @@ import Testing
 
     /// Any text is read as it was written.
     @Test(arguments: UInt64(1)...20) func writesWhatTheReaderReads(seed: UInt64) throws {
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix(seed: seed)
         for _ in 0..<200 {
             let text = Self.randomText(&dice)
             var json = JSONWriter()
@@ -53,7 +54,7 @@ import Testing
     }
 
     /// Mostly what needs escaping, and scalars of every length.
-    private static func randomText(_ dice: inout SeededDice) -> String {
+    private static func randomText(_ dice: inout SplitMix) -> String {
         var text = ""
         for _ in 0..<Int.random(in: 0...40, using: &dice) {
             let value: UInt32 =

@@ -1,9 +1,10 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 @Suite struct SocketIDTests {
     @Test func keepsLoopAndSlotApart() {
-        var dice = SeededDice(seed: 1)
+        var dice = SplitMix(seed: 1)
         for (loop, slot) in [(0, 0), (0, 1), (1, 0), (255, 0), (0, 0xFF_FFFF), (255, 0xFF_FFFF), (7, 123_456)] {
             let socket = SocketID(loop: loop, slot: slot, using: &dice)
             #expect(socket.loop == loop && socket.slot == slot && socket.salt > 0)
@@ -11,7 +12,7 @@ import Testing
     }
 
     @Test func isReadAsItWasWritten() {
-        var dice = SeededDice(seed: 2)
+        var dice = SplitMix(seed: 2)
         for _ in 0..<1_000 {
             let loop = Int.random(in: 0..<256, using: &dice)
             let socket = SocketID(loop: loop, slot: Int.random(in: 0...0xFF_FFFF, using: &dice), using: &dice)
@@ -27,7 +28,7 @@ import Testing
     }
 
     @Test func givesTheNextTenantOfASlotAnotherName() {
-        var dice = SeededDice(seed: 3)
+        var dice = SplitMix(seed: 3)
         let names = Set((0..<1_000).map { _ in SocketID(loop: 1, slot: 2, using: &dice).description })
         #expect(names.count == 1_000)
     }

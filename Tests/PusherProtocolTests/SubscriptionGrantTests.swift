@@ -1,10 +1,11 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 /// What it takes to be granted a subscription. The signature of a text is `sig`, so only its place and its text matter.
 @Suite struct SubscriptionGrantTests {
     private static let socket: SocketID = {
-        var dice = SeededDice(seed: 1)
+        var dice = SplitMix(seed: 1)
         return SocketID(loop: 1, slot: 2, using: &dice)
     }()
 

@@ -1,4 +1,5 @@
 import FleetRules
+import TestSupport
 import Testing
 
 @testable import Store

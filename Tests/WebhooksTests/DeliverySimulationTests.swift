@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -46,7 +47,7 @@ private struct Day {
 
     var queues: WebhookQueues
     private var desks: [Desk] = []
-    private var dice: Dice
+    private var dice: SplitMix
     private var now: Int64 = 0
     private let eventsMax: Int
     /// What is so now, and what is held back.
@@ -56,7 +57,7 @@ private struct Day {
     private var refused = 0
 
     init(seed: UInt64) {
-        var dice = Dice(state: seed)
+        var dice = SplitMix(seed: seed)
         let filters: [WebhookKinds] = [.all, .all, .occupancy, .channelVacated, [.subscriptionCount, .channelOccupied]]
         let moods = [100, 95, 50, 0]
         eventsMax = dice.below(2) == 0 ? 10_000 : 1 + dice.below(40)
@@ -180,15 +181,6 @@ private struct Day {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same seed is the same day.
-private struct Dice {
-    var state: UInt64
-
-    mutating func below(_ bound: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Int((bits ^ (bits >> 31)).multipliedFullWidth(by: UInt64(bound)).high)
-    }
+extension SplitMix {
+    fileprivate mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 }
