@@ -8,6 +8,8 @@ struct Channel {
     private(set) var loops = LoopSet()
     /// All subscribers.
     private(set) var subscriberCount = 0
+    /// Those of them who have not proved who they are.
+    var anonymousCount = 0
     /// Who is there; on presence channels only.
     var presence: Presence?
     /// Whether subscribers are still to hear how many they are.

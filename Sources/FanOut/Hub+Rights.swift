@@ -35,6 +35,7 @@ extension Hub {
     /// worth is looked at again when he brings it, and whenever a job changes hands: a signature never goes stale.
     mutating func vouch(for socket: SocketID, _ identity: Identity, _ effects: inout [Effect]) {
         guard isOpen(socket), !self[socket].identities.contains(identity) else { return }
+        recognise(socket)
         self[socket].identities.append(identity)
         apps[self[socket].app].vouched[identity.key, default: []].append(socket)
         guard self[socket].identities.count > Self.identitiesMax else { return }

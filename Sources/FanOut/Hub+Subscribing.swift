@@ -23,6 +23,7 @@ extension Hub {
         let slot = apps[app].slots[name] ?? occupy(name, app)
         self[socket].memberships.append(Membership(slot: slot, userID: grant.member?.id))
         channels[slot].add(loop: socket.loop)
+        if self[socket].isAnonymous { channels[slot].anonymousCount += 1 }
         subscriptionCount += 1
         effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
         welcome(socket, to: slot, as: grant.member, &effects)
@@ -43,6 +44,7 @@ extension Hub {
         let slot = membership.slot
         subscriptionCount -= 1
         channels[slot].remove(loop: socket.loop)
+        if self[socket].isAnonymous { channels[slot].anonymousCount -= 1 }
         effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
         if let userID = membership.userID, channels[slot].presence?.leave(userID) == true {
             fanOut(ServerMessage.memberRemoved(channels[slot].name, userID: userID), on: slot, &effects)

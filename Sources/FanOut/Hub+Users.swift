@@ -7,6 +7,7 @@ extension Hub {
         guard self[socket].user == nil else {
             return refuse(socket, "Already signed in: a connection cannot change its user", code: 4009, &effects)
         }
+        recognise(socket)
         self[socket].user = user
         let app = self[socket].app
         let watchers = apps[app].users.signIn(user, socket)

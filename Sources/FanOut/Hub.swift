@@ -172,6 +172,9 @@ struct Connection {
     var user: SignedInUser?
     /// Whom our authorization endpoint has recognised at it.
     var identities: [Identity] = []
+
+    /// Whether nobody has proved who he is at it. That changes once at most: see ``Hub/recognise(_:)``.
+    var isAnonymous: Bool { user == nil && identities.isEmpty }
 }
 
 /// One subscription of a connection.

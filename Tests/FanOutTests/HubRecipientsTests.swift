@@ -1,0 +1,145 @@
+import FanOut
+import FleetRules
+import PusherProtocol
+import TestSupport
+import Testing
+
+/// Whether somebody hears what is said to him, so that his phone need not.
+@Suite struct HubRecipientsTests {
+    private static let own = name("driver-1")
+    private var hub = Hub(loopCount: 2, apps: [.fleet])
+
+    private var isListening: Bool { hub.isListening(driver("1"), on: Self.own, app: 0) }
+
+    /// A connection with one subscription; `proving` comes after it.
+    private mutating func subscribe(_ text: String, _ channel: String, proving proofs: (SocketID) -> Hub.Input...) {
+        _ = hub.mail(.opened(socket(text), app: 0), .subscribe(socket(text), grant(channel)))
+        for proof in proofs { _ = hub.mail(proof(socket(text))) }
+    }
+
+    @Test mutating func nobodyIsThere() {
+        #expect(!isListening)
+        subscribe("1.1", "private-driver-2")
+        #expect(!isListening)
+    }
+
+    @Test mutating func whomHisBackendSignedForIsHe() {
+        subscribe("1.1", "private-driver-1")
+        #expect(isListening)
+        _ = hub.mail(.unsubscribe(socket("1.1"), name("private-driver-1")))
+        #expect(!isListening)
+    }
+
+    @Test mutating func whoProvesToBeAnotherIsNot() {
+        subscribe("1.1", "private-driver-1", proving: { .signin($0, user("admin:anna")) })
+        subscribe("1.2", "private-driver-1", proving: { .vouch($0, driver("2")) }, { .signin($0, user("driver:2")) })
+        #expect(!isListening)
+        subscribe("1.3", "private-driver-1", proving: { .vouch($0, driver("1")) })
+        #expect(isListening)
+        _ = hub.mail(.closed(socket("1.3")))
+        #expect(!isListening)
+    }
+
+    @Test mutating func heMayBeSignedInOrRecognised() {
+        subscribe("1.1", "private-driver-1", proving: { .signin($0, user("driver:1")) })
+        #expect(isListening)
+        _ = hub.mail(.closed(socket("1.1")))
+        subscribe("1.2", "private-driver-1", proving: { .vouch($0, driver("2")) }, { .vouch($0, driver("1")) })
+        #expect(isListening)
+    }
+
+    // MARK: Against looking through all connections
+
+    @Test(arguments: UInt64(1)...40)
+    func isWhatLookingThroughAllConnectionsFinds(_ seed: UInt64) throws {
+        var history = History(seed: seed)
+        var found = Set<Bool>()
+        for step in 0..<600 {
+            history.goOn()
+            for id in History.ids {
+                let isFound = history.isFound(id)
+                found.insert(isFound)
+                #expect(history.isListening(id) == isFound, "seed \(seed), step \(step), driver \(id)")
+            }
+        }
+        try #require(found.count == 2)
+    }
+}
+
+/// Connections that come, subscribe, prove who is at them, lose jobs and go, by chance; and what is known of each, kept as
+/// simply as can be.
+private struct History {
+    static let ids = ["1", "2"]
+    /// Slots 0 to 2 of two loops.
+    private static let sockets = [0, 1, 2, 16_777_216, 16_777_217, 16_777_218].map { socket("1.\($0)") }
+    private static let channels =
+        ["driver-1", "private-driver-1", "driver-2", "private-driver-2", "private-tracking-R", "lobby-1"]
+    private static let users = ["driver:1", "driver:2", "admin:anna", "somebody"]
+
+    private struct Known {
+        var channels: [Int: String] = [:]
+        var user: String?
+        /// The last four.
+        var identities: [Identity] = []
+    }
+
+    private var dice: SplitMix
+    private var hub = Hub(loopCount: 2, apps: [.fleet])
+    private var connections: [SocketID: Known] = [:]
+
+    init(seed: UInt64) { dice = SplitMix(seed: seed) }
+
+    func isListening(_ id: String) -> Bool { hub.isListening(driver(id), on: name("driver-\(id)"), app: 0) }
+
+    func isFound(_ id: String) -> Bool {
+        connections.values.contains { known in
+            guard known.channels.values.contains(where: { $0 == "driver-\(id)" || $0 == "private-driver-\(id)" }) else {
+                return false
+            }
+            let isAnonymous = known.user == nil && known.identities.isEmpty
+            return isAnonymous || known.user == "driver:\(id)" || known.identities.contains { $0.key == "driver:\(id)" }
+        }
+    }
+
+    mutating func goOn() {
+        guard let socket = Self.sockets.randomElement(using: &dice) else { return }
+        guard connections[socket] != nil else {
+            connections[socket] = Known()
+            _ = hub.mail(.opened(socket, app: 0))
+            return
+        }
+        let channel = Self.channels.randomElement(using: &dice) ?? ""
+        switch Int.random(in: 0..<12, using: &dice) {
+        case 0..<5: apply(.subscribe(socket, grant(channel)), on: channel)
+        case 5, 6: apply(.unsubscribe(socket, name(channel)))
+        case 7:
+            let id = Self.users.randomElement(using: &dice) ?? ""
+            if connections[socket]?.user == nil { connections[socket]?.user = id }
+            apply(.signin(socket, user(id)))
+        case 8: recognise(driver("\(Int.random(in: 1...7, using: &dice))"), at: socket)
+        case 9, 10: apply(.holding("ORD-1", "R", Self.ids.randomElement(using: &dice)))
+        default:
+            apply(.closed(socket))
+            connections[socket] = nil
+        }
+    }
+
+    private mutating func recognise(_ identity: Identity, at socket: SocketID) {
+        if connections[socket]?.identities.contains(identity) == false {
+            connections[socket]?.identities.append(identity)
+            if connections[socket]?.identities.count == 5 { connections[socket]?.identities.removeFirst() }
+        }
+        apply(.vouch(socket, identity))
+    }
+
+    /// Loops are told who joins and leaves what.
+    private mutating func apply(_ input: Hub.Input, on channel: String = "") {
+        for mail in hub.mail(input) {
+            switch mail.instruction {
+            case .join(let slot, let socket): connections[socket]?.channels[slot] = channel
+            case .leave(let slot, let socket): connections[socket]?.channels[slot] = nil
+            default: break
+            }
+        }
+    }
+}
