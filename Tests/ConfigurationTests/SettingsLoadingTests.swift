@@ -74,7 +74,7 @@ import Testing
         let directory = try Directory(["bytes": Data([0x61, 0xFF]), "c.yaml": Data("log: {level: file:none}".utf8)])
         let path = directory.path
         #expect(problem("\(path)/none") == "\(path)/none: cannot be read: No such file or directory")
-        #expect(problem(path) == "\(path): cannot be read: Is a directory")
+        #expect(problem(path) == "\(path): cannot be read: expected a regular file, found a directory")
         #expect(problem("\(path)/bytes") == "\(path)/bytes: cannot be read: not UTF-8 text")
         #expect(
             problem("\(path)/c.yaml")
@@ -87,6 +87,23 @@ import Testing
         let directory = try Directory(["fits": comment, "larger": comment + Data("#".utf8)])
         #expect(problem("\(directory.path)/fits") == nil)
         #expect(problem("\(directory.path)/larger") == "\(directory.path)/larger: cannot be read: larger than 1 MiB")
-        #expect(problem("/dev/zero") == "/dev/zero: cannot be read: larger than 1 MiB")
+    }
+
+    @Test("What is no regular file is not waited for")
+    func irregular() throws {
+        let directory = try Directory([
+            "c.yaml": Data("notifications: {file: fifo}".utf8), "d.yaml": Data("metrics: {token: 'file:fifo'}".utf8),
+        ])
+        let path = directory.path
+        #expect(mkfifo("\(path)/fifo", 0o600) == 0)
+        let words = "expected a regular file, found a FIFO"
+        #expect(problem("\(path)/fifo") == "\(path)/fifo: cannot be read: \(words)")
+        #expect(problem("\(path)/c.yaml") == "\(path)/c.yaml:1: notifications.file: cannot read \"fifo\": \(words)")
+        #expect(problem("\(path)/d.yaml") == "\(path)/d.yaml:1: metrics.token: cannot read \"\(path)/fifo\": \(words)")
+        // A writer may come: it is refused all the same.
+        let writer = open("\(path)/fifo", O_RDWR | O_CLOEXEC)
+        #expect(problem("\(path)/fifo") == "\(path)/fifo: cannot be read: \(words)")
+        close(writer)
+        #expect(problem("/dev/zero") == "/dev/zero: cannot be read: expected a regular file, found a device")
     }
 }
