@@ -44,9 +44,10 @@ extension Section {
         reader.readPart(content, file: path, table: read)
     }
 
-    /// The path of a file that must be there if it is used, and otherwise is not looked at; empty: no file.
-    func file(_ key: String, into path: inout String, isUsed: Bool) {
-        if isUsed { _ = file(key, into: &path) } else { unusedFile(key, into: &path) }
+    /// The path of a file that must be there if it is used, and otherwise is not looked at, and what it holds; empty: no file.
+    func file(_ key: String, into path: inout String, content: inout String, isUsed: Bool) {
+        guard isUsed else { return unusedFile(key, into: &path) }
+        if let text = file(key, into: &path)?.content { content = text }
     }
 
     /// The path of a file, and what it holds; if it is used there must be both, and otherwise it is not looked at.

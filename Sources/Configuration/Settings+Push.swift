@@ -39,6 +39,8 @@ extension Settings {
         package var topic = ""
         /// The path of a PEM file with the authorities to trust instead of the system's; empty: the system's.
         package var caFile = ""
+        /// What that file held when the configuration was read.
+        package var authorities = ""
 
         package init() {}
     }
@@ -56,6 +58,8 @@ extension Settings {
         package var baseURL = "https://fcm.googleapis.com"
         /// The path of a PEM file with the authorities to trust instead of the system's; empty: the system's.
         package var caFile = ""
+        /// What that file held when the configuration was read.
+        package var authorities = ""
 
         package init() {}
     }
@@ -85,7 +89,7 @@ extension Settings.APNs {
         apns.text("key_id", into: &keyID, enabled ? .appleIdentifier : .appleIdentifierOrNone)
         apns.file("key_file", into: &keyFile, holding: .privateKey, into: &key, isUsed: enabled)
         apns.text("topic", into: &topic, enabled ? .bundleID : .bundleIDOrNone)
-        apns.file("ca_file", into: &caFile, isUsed: enabled)
+        apns.file("ca_file", into: &caFile, content: &authorities, isUsed: enabled)
     }
 }
 
@@ -95,6 +99,6 @@ extension Settings.FCM {
         fcm.file(
             "service_account_file", into: &serviceAccountFile, holding: .serviceAccount, into: &serviceAccount, isUsed: enabled)
         fcm.text("base_url", into: &baseURL, .baseURL)
-        fcm.file("ca_file", into: &caFile, isUsed: enabled)
+        fcm.file("ca_file", into: &caFile, content: &authorities, isUsed: enabled)
     }
 }

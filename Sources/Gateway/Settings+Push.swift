@@ -4,7 +4,7 @@ import HTTPClient
 import Push
 import Signing
 
-/// Why what proves to a provider who we are cannot be used.
+/// Why what proves to a provider who we are, or to us who it is, cannot be used.
 struct CredentialProblem: Error {
     /// The key of the configuration: `push.apns.key_file`.
     let key: String
@@ -23,6 +23,7 @@ extension Settings.Push {
     func providers() throws(CredentialProblem) -> [(lane: PushLane, settings: ProviderSettings)] {
         var providers: [(PushLane, ProviderSettings)] = []
         if apns.enabled {
+            try Self.check(apns.authorities, of: apns.caFile, key: "push.apns.ca_file")
             let token = APNsToken(teamID: apns.teamID, keyID: apns.keyID, key: try apns.privateKey())
             let hosts = [(PushLane.apns, apns.host, apns.port), (.apnsSandbox, apns.sandboxHost, apns.sandboxPort)]
             for (lane, host, port) in hosts {
@@ -31,10 +32,18 @@ extension Settings.Push {
             }
         }
         if fcm.enabled {
+            try Self.check(fcm.authorities, of: fcm.caFile, key: "push.fcm.ca_file")
             let settings = FCMSettings(baseURL: fcm.baseURL, account: try fcm.account(), caFile: fcm.caFile)
             providers.append((.fcm, .fcm(settings)))
         }
         return providers
+    }
+
+    /// libcurl reads the file when it connects, and would only then say that it cannot.
+    private static func check(_ authorities: String, of file: String, key: String) throws(CredentialProblem) {
+        guard file.isEmpty || Authorities.areReadable(in: authorities) else {
+            throw CredentialProblem(key: key, problem: "expected PEM with at least one certificate, and nothing unreadable")
+        }
     }
 }
 

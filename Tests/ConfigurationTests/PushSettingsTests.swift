@@ -5,7 +5,7 @@ import Testing
 @Suite struct PushSettingsTests {
     static let key = "-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----\n"
     static let account = "{\"private_key\":\"hunter2\"}\n"
-    static let files = ["k.p8": key, "certs/k.p8": key, "s.json": account, "ca.pem": "", "text": "hunter2"]
+    static let files = ["k.p8": key, "certs/k.p8": key, "s.json": account, "ca.pem": "authorities", "text": "hunter2"]
 
     private func push(_ map: String, _ environment: [String: String] = [:]) throws -> Settings.Push {
         try read("push: \(map)", environment, files: Self.files).get().push
@@ -52,11 +52,13 @@ import Testing
         expected.apns.key = Self.key
         expected.apns.topic = "com.example.fleet-Driver"
         expected.apns.caFile = "ca.pem"
+        expected.apns.authorities = "authorities"
         expected.fcm.enabled = true
         expected.fcm.serviceAccountFile = "s.json"
         expected.fcm.serviceAccount = Self.account
         expected.fcm.baseURL = "https://localhost:9443"
         expected.fcm.caFile = "ca.pem"
+        expected.fcm.authorities = "authorities"
         #expect(try push(map) == expected)
     }
 
