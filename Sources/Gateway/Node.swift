@@ -135,7 +135,7 @@ final class Node: SocketOwner {
     }
 
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
-        let milliseconds = Int64(Clock.monotonicNanoseconds() / 1_000_000)
+        let milliseconds = Clock.monotonicMilliseconds()
         guard clients[socket.slot]?.mayPublish(nowMilliseconds: milliseconds) == true else {
             board.counters[index].limitedClientEvents.add()
             let text = "Client event rejected: more than the allowed number per second"

@@ -36,7 +36,7 @@ final class SharedHub: Sendable {
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
         var hub = Hub(loopCount: wakeups.count, apps: apps)
         var effects: [Hub.Effect] = []
-        hub.apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000)), &effects)
+        hub.apply(.tick(Clock.monotonicMilliseconds()), &effects)
         state = Lock(State(hub: hub, effects: effects))
     }
 

@@ -5,6 +5,9 @@ package enum Clock {
     /// Nanoseconds since some fixed moment; never goes back.
     package static func monotonicNanoseconds() -> UInt64 { read(CLOCK_MONOTONIC) }
 
+    /// The same in milliseconds.
+    package static func monotonicMilliseconds() -> Int64 { Int64(monotonicNanoseconds() / 1_000_000) }
+
     /// Milliseconds since 1970, UTC; may be set back by an operator.
     package static func unixMilliseconds() -> Int64 { Int64(read(CLOCK_REALTIME) / 1_000_000) }
 

@@ -12,6 +12,12 @@ import Threads
         }
     }
 
+    @Test func measuresInMillisecondsByTheSameClock() {
+        let before = Int64(Clock.monotonicNanoseconds())
+        let milliseconds = Clock.monotonicMilliseconds()
+        #expect((before / 1_000_000...Int64(Clock.monotonicNanoseconds()) / 1_000_000).contains(milliseconds))
+    }
+
     @Test func tellsTheSystemsTime() {
         let before = time(nil)
         let milliseconds = Clock.unixMilliseconds()
