@@ -11,8 +11,8 @@ package final class WebhookCourier: Sendable {
     package struct Surroundings: Sendable {
         /// Told what operators are to know, on the courier's thread.
         package var report: @Sendable (WebhookReport) -> Void
-        /// Nanoseconds on a clock that never goes back.
-        package var monotonicNanoseconds: @Sendable () -> UInt64 = Clock.monotonicNanoseconds
+        /// Milliseconds on a clock that never goes back.
+        package var monotonicMilliseconds: @Sendable () -> Int64 = Clock.monotonicMilliseconds
         /// Milliseconds since 1970.
         package var unixMilliseconds: @Sendable () -> Int64 = Clock.unixMilliseconds
         /// How long a request may take, in milliseconds.
@@ -28,14 +28,21 @@ package final class WebhookCourier: Sendable {
         package internal(set) var depth = 0
     }
 
+    /// How far its end is decided.
+    private struct End {
+        /// Whether everything has been posted: only then may it end, or what came afterwards would be nowhere.
+        var isWanted = false
+        /// When it has to be done, in milliseconds on the monotonic clock.
+        var latest = Int64.max
+    }
+
     /// Where the hub puts its notices.
     package let notices = NoticeBox()
     /// By application: what its endpoints want, with what may take it back.
     private let wanted: [Int: WebhookKinds]
     private let surroundings: Surroundings
     private let current = Lock(Statistics())
-    /// When it has to be done, in milliseconds on the monotonic clock; nil while nobody wants it to end.
-    private let end = Lock<Int64?>(nil)
+    private let end = Lock(End())
     private let thread = Lock<Thread?>(nil)
 
     /// Starts to deliver, unless there is nowhere to deliver to.
@@ -64,8 +71,13 @@ package final class WebhookCourier: Sendable {
 
     /// Delivers what has been posted, for as long as that may take, and ends; what is left then is dropped and counted.
     /// What was held back to see whether somebody returns goes at once: nobody will, here.
+    /// - Precondition: nothing is posted any more.
     package func stop(withinSeconds seconds: Int) {
-        hurry(withinSeconds: seconds)
+        end.withLock {
+            $0.isWanted = true
+            $0.latest = min($0.latest, milliseconds + Int64(seconds) * 1_000)
+        }
+        notices.wake()
         let thread = thread.withLock { thread in
             defer { thread = nil }
             return thread
@@ -73,14 +85,13 @@ package final class WebhookCourier: Sendable {
         thread?.join()
     }
 
-    /// Has a ``stop(withinSeconds:)`` end sooner, from any thread.
-    package func hurry(withinSeconds seconds: Int = 0) {
-        let latest = milliseconds + Int64(seconds) * 1_000
-        end.withLock { $0 = min($0 ?? latest, latest) }
+    /// Has a ``stop(withinSeconds:)`` end at once, from any thread, whether it has begun or is still to come.
+    package func hurry() {
+        end.withLock { $0.latest = milliseconds }
         notices.wake()
     }
 
-    private var milliseconds: Int64 { Int64(surroundings.monotonicNanoseconds() / 1_000_000) }
+    private var milliseconds: Int64 { surroundings.monotonicMilliseconds() }
 }
 
 extension WebhookCourier {
@@ -117,7 +128,7 @@ extension WebhookCourier {
             // What was posted before there was anybody to wake is found by looking first and sleeping afterwards.
             while let milliseconds = turn() { pool.wait(milliseconds: milliseconds) }
             _ = pool.retire()
-            queues.abandon()
+            queues.abandon(at: moment)
             publish()
         }
 
@@ -126,7 +137,7 @@ extension WebhookCourier {
         private func turn() -> Int? {
             let end = courier.end.withLock { $0 }
             takeNotices()
-            if end != nil, !isClosing {
+            if end.isWanted, !isClosing {
                 isClosing = true
                 queues.close(at: moment)
             }
@@ -138,10 +149,10 @@ extension WebhookCourier {
                 hasSent = true
             }
             publish()
-            if let end, now >= end || queues.isEmpty { return nil }
+            if end.isWanted, now >= end.latest || queues.isEmpty { return nil }
             // What was started has yet to be performed.
             guard !hasSent else { return 0 }
-            let wake = min(next ?? .max, end ?? .max)
+            let wake = min(next ?? .max, end.isWanted ? end.latest : .max)
             return Int(min(max(0, wake - now), 60_000))
         }
 

@@ -10,18 +10,18 @@ struct WebhookQueues {
         let time: Int64
     }
 
-    private struct Lane {
+    private struct Endpoint {
         /// What operators know it by.
         let label: String
         let wants: WebhookKinds
-        var lane: EndpointQueue
+        var queue: EndpointQueue
         var burst = RefusalBurst()
         var isFailing = false
     }
 
-    private var lanes: [Lane]
-    /// Of each application: the endpoints it has.
-    private var endpoints: [Int: [Int]]
+    private var endpoints: [Endpoint]
+    /// Of each application: which of them are its.
+    private var indices: [Int: [Int]]
     private var debounce = Debounce()
     private var reports: [WebhookReport] = []
     /// Events so far.
@@ -29,19 +29,18 @@ struct WebhookQueues {
 
     /// - Parameter eventsMax: events that may wait for one endpoint.
     init(_ endpoints: [WebhookEndpoint], eventsMax: Int = EndpointQueue.eventsMaxDefault) {
-        self.endpoints = Dictionary(grouping: endpoints.indices) { endpoints[$0].appIndex }
-        lanes = []
-        for (index, endpoint) in endpoints.enumerated() {
-            let place = self.endpoints[endpoint.appIndex]?.firstIndex(of: index) ?? 0
-            lanes.append(
-                Lane(
-                    label: "\(endpoint.origin) (webhook \(place + 1) of \(endpoint.key))", wants: endpoint.events,
-                    lane: EndpointQueue(isBatching: endpoint.batch, eventsMax: eventsMax)))
+        let indices = Dictionary(grouping: endpoints.indices) { endpoints[$0].appIndex }
+        self.indices = indices
+        self.endpoints = endpoints.enumerated().map { index, endpoint in
+            let place = indices[endpoint.appIndex]?.firstIndex(of: index) ?? 0
+            return Endpoint(
+                label: "\(endpoint.origin) (webhook \(place + 1) of \(endpoint.key))", wants: endpoint.events,
+                queue: EndpointQueue(isBatching: endpoint.batch, eventsMax: eventsMax))
         }
     }
 
     /// Events that wait, the ones being sent included.
-    var depth: Int { lanes.reduce(0) { $0 + $1.lane.depth } }
+    var depth: Int { endpoints.reduce(0) { $0 + $1.queue.depth } }
 
     /// Whether nothing is left to be done.
     var isEmpty: Bool { debounce.count == 0 && depth == 0 }
@@ -62,20 +61,20 @@ struct WebhookQueues {
     /// There will be no others: what is held back goes now, for nobody will come back here, and no batch waits for more.
     mutating func close(at moment: Moment) {
         for notice in debounce.release(at: .max) { enqueue(notice, moment) }
-        for index in lanes.indices { lanes[index].lane.hurry() }
+        for index in endpoints.indices { endpoints[index].queue.hurry() }
     }
 
     private mutating func enqueue(_ notice: WebhookNotice, _ moment: Moment) {
-        let wanting = endpoints[notice.app, default: []].filter { lanes[$0].wants.contains(notice.event.kind) }
+        let wanting = indices[notice.app, default: []].filter { endpoints[$0].wants.contains(notice.event.kind) }
         guard !wanting.isEmpty else { return }
         // Encoded once, whoever wants it.
         let json = notice.event.json
-        for endpoint in wanting {
-            let isTaken = lanes[endpoint].lane.take(json, at: moment.now, time: moment.time)
+        for index in wanting {
+            let isTaken = endpoints[index].queue.take(json, at: moment.now, time: moment.time)
             if !isTaken { tally.refused += 1 }
-            switch lanes[endpoint].burst.note(isTaken: isTaken, isHalfFree: lanes[endpoint].lane.isHalfFree) {
-            case .begins: reports.append(.full(lanes[endpoint].label))
-            case .ends(let refused): reports.append(.hasRoom(lanes[endpoint].label, refused: refused))
+            switch endpoints[index].burst.note(isTaken: isTaken, isHalfFree: endpoints[index].queue.isHalfFree) {
+            case .begins: reports.append(.full(endpoints[index].label))
+            case .ends(let refused): reports.append(.hasRoom(endpoints[index].label, refused: refused))
             case nil: break
             }
         }
@@ -87,8 +86,8 @@ struct WebhookQueues {
     /// - Returns: when to ask again if nothing happens before; nil: not until then.
     mutating func send(at now: Int64, _ send: (_ endpoint: Int, WebhookRequest) -> Void) -> Int64? {
         var next = debounce.nextDue
-        for index in lanes.indices {
-            switch lanes[index].lane.step(at: now) {
+        for index in endpoints.indices {
+            switch endpoints[index].queue.step(at: now) {
             case .send(let request): send(index, request)
             case .wait(let until): next = min(next ?? until, until)
             case .rest: break
@@ -99,30 +98,31 @@ struct WebhookQueues {
 
     /// What an endpoint was sent has been taken (`problem` is nil), or has not.
     /// - Parameter jitter: from 0 up to 1.
-    mutating func answered(_ endpoint: Int, problem: String?, at now: Int64, jitter: Double) {
-        let label = lanes[endpoint].label
-        switch lanes[endpoint].lane.answered(problem == nil, at: now, jitter: jitter) {
+    mutating func answered(_ index: Int, problem: String?, at now: Int64, jitter: Double) {
+        let label = endpoints[index].label
+        switch endpoints[index].queue.answered(problem == nil, at: now, jitter: jitter) {
         case .delivered(let count):
             tally.delivered += count
-            if lanes[endpoint].isFailing { reports.append(.recovered(label)) }
-            lanes[endpoint].isFailing = false
+            if endpoints[index].isFailing { reports.append(.recovered(label)) }
+            endpoints[index].isFailing = false
         case .retrying(let count):
             tally.retried += count
-            if !lanes[endpoint].isFailing { reports.append(.failing(label, reason: problem ?? "")) }
-            lanes[endpoint].isFailing = true
+            if !endpoints[index].isFailing { reports.append(.failing(label, reason: problem ?? "")) }
+            endpoints[index].isFailing = true
         case .dropped(let count):
             tally.dropped += count
             reports.append(.dropped(label, events: count, reason: problem ?? ""))
         }
     }
 
-    /// Nothing can be sent any more: what is left is dropped.
-    mutating func abandon() {
-        for lane in lanes where lane.lane.depth > 0 {
-            tally.dropped += lane.lane.depth
-            reports.append(.dropped(lane.label, events: lane.lane.depth, reason: "the gateway stops"))
+    /// Nothing can be sent any more: what is left is dropped, what was held back with it.
+    mutating func abandon(at moment: Moment) {
+        close(at: moment)
+        for endpoint in endpoints where endpoint.queue.depth > 0 {
+            tally.dropped += endpoint.queue.depth
+            reports.append(.dropped(endpoint.label, events: endpoint.queue.depth, reason: "the gateway stops"))
         }
-        lanes = []
+        (endpoints, indices) = ([], [:])
     }
 
     /// Hands over what operators are to know.

@@ -74,4 +74,19 @@ import Threads
         other.join()
         #expect(courier.statistics.tally.dropped == 1)
     }
+
+    /// While a gateway closes its connections in a hurry, they are still news.
+    @Test func whatIsPostedAfterTheHurryIsDroppedAndCounted() {
+        let nowhere = WebhookEndpoint(
+            appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: true,
+            allowsPrivate: true)
+        let courier = courier([nowhere])
+        courier.hurry()
+        for number in 1...3 { courier.post(count(number)) }
+        courier.post(vacated("a"))
+        courier.stop(withinSeconds: 3_600)
+        #expect(courier.statistics.tally.dropped == 4 && courier.notices.depth == 0)
+        let dropped = WebhookReport.dropped("http://127.0.0.1:9 (webhook 1 of key1)", events: 4, reason: "the gateway stops")
+        #expect(reports.withLock { $0.last } == dropped)
+    }
 }

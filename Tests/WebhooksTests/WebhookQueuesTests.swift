@@ -119,11 +119,22 @@ import Testing
         #expect(queues.isEmpty)
     }
 
+    @Test mutating func whatIsHeldBackAtTheEndIsCounted() {
+        queues = WebhookQueues([endpoint(), endpoint(events: .memberAdded)])
+        queues.close(at: moment(0))
+        queues.take(vacated("a"), at: moment(0))
+        queues.abandon(at: moment(1))
+        #expect(queues.tally.dropped == 1 && queues.isEmpty)
+        #expect(
+            queues.takeReports()
+                == [.dropped("https://backend.test (webhook 1 of key1)", events: 1, reason: "the gateway stops")])
+    }
+
     @Test mutating func whatIsLeftAtTheEndIsCounted() {
         queues = WebhookQueues([endpoint(), endpoint(events: .memberAdded)])
         for number in 1...3 { queues.take(count(number), at: moment(0)) }
         _ = sent(at: 0)
-        queues.abandon()
+        queues.abandon(at: moment(0))
         #expect(queues.tally.dropped == 3)
         #expect(
             queues.takeReports()
