@@ -40,7 +40,7 @@ let package = Package(
         module("Threads", ["CLinux"]),
         module("Observability", ["Threads", "Timestamps"]),
         module("Tokens", ["PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads"]),
-        module("Configuration", ["PusherProtocol", "Yams"]),
+        module("Configuration", ["PusherProtocol", "FleetRules", "Yams"]),
         module("HTTPClient", ["CCurl"]),
         module("Store", ["CSQLite", "PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads"]),
         module(

@@ -1,3 +1,5 @@
+import FleetRules
+
 extension Settings {
     /// What phones show for each event, by the event's name or the notification's type.
     package struct Catalogue: Equatable, Sendable {
@@ -78,16 +80,10 @@ extension Settings.Catalogue {
 }
 
 extension Settings.Catalogue.Entry {
-    /// Existing apps tell by it what to open. Event names are in kebab case, types are not, and stay as they are.
+    /// Event names are in kebab case, types are not, and stay as they are.
     private static func dataType(of name: String) -> String {
-        switch name {
-        case "job-assigned": "new_job"
-        case "route-assigned": "new_route"
-        case "driver-arrival": "driver_arrival"  // the event of that type
-        case _ where name.hasPrefix("route-") || name.hasPrefix("drop-"): "route_update"
-        case _ where name.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }: "job_update"
-        default: name
-        }
+        let isEvent = name.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
+        return isEvent ? EventNames.type(ofEvent: name) : name
     }
 
     private static func lifetimeSeconds(of dataType: String) -> Int {

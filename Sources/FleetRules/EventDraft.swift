@@ -46,8 +46,6 @@ struct EventFields: ExpressibleByDictionaryLiteral {
 struct EventDraft {
     let place: FleetChannel
     let event: String
-    /// What phones call it; a rule may be the type's instead of the event's.
-    let type: String
     /// JSON members, without the braces around them.
     let members: [UInt8]
     /// How many bytes of them each field takes: what makes it too large is named.
@@ -56,17 +54,15 @@ struct EventDraft {
     init(_ channel: FleetChannel, _ event: String, _ fields: EventFields) {
         place = channel
         self.event = event
-        type = NotificationRules.type(ofEvent: event)
         var json = JSONWriter(capacity: 512)
         lengths = json.members(fields)
         members = json.bytes
     }
 
     /// What an admin worded: `members` as they came.
-    init(_ channel: FleetChannel, _ event: String, type: String, verbatim members: [UInt8]) {
+    init(_ channel: FleetChannel, _ event: String, verbatim members: [UInt8]) {
         place = channel
         self.event = event
-        self.type = type
         self.members = members
         lengths = [("data", members.count)]
     }
@@ -118,22 +114,5 @@ extension JSONWriter {
             string(text)
         }
         raw("]")
-    }
-}
-
-extension NotificationRules {
-    /// What phones call an event.
-    package static func type(ofEvent event: String) -> String {
-        switch event {
-        case "job-assigned": "new_job"
-        case "route-assigned": "new_route"
-        case "driver-arrival": "driver_arrival"
-        default: event.hasPrefix("route-") || event.hasPrefix("drop-") ? "route_update" : "job_update"
-        }
-    }
-
-    /// The event's rule, else its type's.
-    func rule(of draft: EventDraft) -> Rule {
-        rules[draft.event] ?? rules[draft.type] ?? self[draft.event]
     }
 }

@@ -45,16 +45,21 @@ package struct NotificationRules: Equatable, Sendable {
     }
 
     /// By event name or type; what is not there lives a day, collapses with nothing, and is not pushed.
-    package var rules: [String: Rule]
+    package var rules: [String: Rule] {
+        didSet { names = EntryNames(rules.keys) }
+    }
     /// The largest `data` of an event, in bytes.
     package var eventBytesMax: Int
+    private var names: EntryNames
 
     package init(rules: [String: Rule] = [:], eventBytesMax: Int = 10_240) {
         self.rules = rules
+        names = EntryNames(rules.keys)
         self.eventBytesMax = eventBytesMax
     }
 
-    package subscript(event: String) -> Rule { rules[event] ?? Self.unlisted }
+    /// What is decided of an event: by its own rule, or its type's.
+    package subscript(event: String) -> Rule { names.entry(ofEvent: event).flatMap { rules[$0] } ?? Self.unlisted }
 
     private static let unlisted = Rule(lifetimeSeconds: 86_400, collapsesByJob: false, push: .never)
 }

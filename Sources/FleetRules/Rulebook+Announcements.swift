@@ -4,10 +4,8 @@ extension Rulebook {
     /// Tells drivers, a customer or everybody what an admin worded.
     package mutating func announce(_ announcement: Announcement, _ occasion: Occasion) throws(Refusal) -> Decision {
         let members = try announcement.members()
-        let event = announcement.event
-        // A type that is an event's name is ruled as that event's; a catalogued one as itself.
-        let type = event == announcement.type ? NotificationRules.type(ofEvent: event) : announcement.type
-        let drafts = try announcement.channels().map { EventDraft($0, event, type: type, verbatim: members) }
+        let event = EventNames.event(ofType: announcement.type)
+        let drafts = try announcement.channels().map { EventDraft($0, event, verbatim: members) }
         let told = try tell(drafts, of: .fleet, to: .announcement, said: ["data"], occasion)
         var decision = Decision(answer: Decision.answer("Notification sent", told.notifications, occasion.correlationID))
         decision.tell(told)
@@ -17,11 +15,6 @@ extension Rulebook {
 }
 
 extension Announcement {
-    /// The type in lower-case kebab: `NEW_BATCH_AVAILABLE` is told as `new-batch-available`.
-    fileprivate var event: String {
-        String(decoding: type.lowercased().utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }, as: UTF8.self)
-    }
-
     /// A driver who is named twice is told once.
     fileprivate func channels() throws(Refusal) -> [FleetChannel] {
         switch audience {

@@ -31,7 +31,7 @@ enum PushScope {
         var pushes: [PushIntent] = []
         var reached: Set<PushIntent.Audience> = []
         for (draft, notification) in events {
-            let push = rules.rule(of: draft).push
+            let push = rules[draft.event].push
             guard push != .never, let audience = audience(of: draft.place, push, reached: pushes.first?.audience),
                 reached.insert(audience).inserted
             else { continue }

@@ -27,7 +27,7 @@ package struct Rulebook: Sendable {
         _ draft: EventDraft, of subject: AuditEntry.Subject, _ occasion: Occasion
     ) -> Notification {
         let id = ids.next(at: occasion.now)
-        let rule = occasion.rules.rule(of: draft)
+        let rule = occasion.rules[draft.event]
         return Notification(
             id: id, channel: draft.channel, event: draft.event,
             data: draft.data(id: id, correlationID: occasion.correlationID), createdAt: occasion.now,

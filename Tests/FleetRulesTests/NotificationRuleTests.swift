@@ -43,17 +43,8 @@ import Testing
             return told.expiresAt - Scene.now
         }
         #expect(try lifetime("NEW_BATCH_AVAILABLE", ["NEW_BATCH_AVAILABLE": Self.hour]) == 3_600_000)
-        #expect(try lifetime("NEW_BATCH_AVAILABLE", ["job_update": Self.hour]) == 86_400_000)
+        #expect(try lifetime("NEW_BATCH_AVAILABLE", ["new_job": Self.hour]) == 86_400_000)
         #expect(try lifetime("driver_arrival", ["driver-arrival": Self.minute, "driver_arrival": Self.hour]) == 60_000)
         #expect(try lifetime("job-assigned", ["new_job": Self.hour]) == 3_600_000)
-    }
-
-    @Test(arguments: [
-        ("job-assigned", "new_job"), ("route-assigned", "new_route"), ("route-cancelled", "route_update"),
-        ("drop-removed", "route_update"), ("route-unassigned", "route_update"), ("job-removed", "job_update"),
-        ("schedule-updated", "job_update"), ("driver-removed", "job_update"), ("driver-arrival", "driver_arrival"),
-    ])
-    func phonesKnowEventsByType(_ event: String, _ type: String) {
-        #expect(NotificationRules.type(ofEvent: event) == type)
     }
 }

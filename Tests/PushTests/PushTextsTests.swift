@@ -16,6 +16,14 @@ import Testing
         #expect(PushScene.texts.entry(ofEvent: event)?.name == name)
     }
 
+    /// What the same entry rules to be pushed has words to be pushed with.
+    @Test func anEntryOfAnEventsTypeIsFound() {
+        let texts = PushScene.texts(PushScene.entry("job_update"), PushScene.entry("job-removed"))
+        #expect(texts.entry(ofEvent: "job-progress")?.name == "job_update")
+        #expect(texts.entry(ofEvent: "job-removed")?.name == "job-removed")
+        #expect(texts.entry(ofEvent: "route-cancelled") == nil)
+    }
+
     @Test func theFirstOfTwoTypesOfOneEventCounts() {
         let texts = PushScene.texts(PushScene.entry("new_zone"), PushScene.entry("NEW_ZONE"))
         #expect(texts.entry(ofEvent: "new-zone")?.name == "NEW_ZONE")
