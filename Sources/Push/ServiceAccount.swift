@@ -27,8 +27,8 @@ package struct ServiceAccount: Sendable {
         if let type = members["type"], type != "service_account" {
             throw ServiceAccountError(description: "its type must be service_account")
         }
-        clientEmail = try Self.text("client_email", in: members)
-        keyID = try Self.text("private_key_id", in: members)
+        clientEmail = try Self.word("client_email", in: members)
+        keyID = try Self.word("private_key_id", in: members)
         projectID = try Self.text("project_id", in: members)
         guard projectID.utf8.allSatisfy(Self.isProjectCharacter) else {
             throw ServiceAccountError(description: "project_id: expected letters, digits, '-', '.' and ':'")
@@ -94,6 +94,15 @@ package struct ServiceAccount: Sendable {
 
     private static func text(_ name: String, in members: [String: String]) throws(ServiceAccountError) -> String {
         guard let text = members[name], !text.isEmpty else { throw ServiceAccountError(description: "\(name) is missing") }
+        return text
+    }
+
+    /// An address or an id: Google would refuse anything else, at the first push.
+    private static func word(_ name: String, in members: [String: String]) throws(ServiceAccountError) -> String {
+        let text = try text(name, in: members)
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ServiceAccountError(description: "\(name): expected printable ASCII without spaces")
+        }
         return text
     }
 

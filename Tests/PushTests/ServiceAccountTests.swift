@@ -46,6 +46,9 @@ struct ServiceAccountTests {
             ("token_uri", nil, "token_uri is missing"), ("type", "authorized_user", "its type must be service_account"),
             ("token_uri", "http://oauth2.example/token", "token_uri: expected an https address, or http on loopback"),
             ("token_uri", "https://a@b", "token_uri: expected an https address, or http on loopback"),
+            ("client_email", "a@b\u{0}", "client_email: expected printable ASCII without spaces"),
+            ("client_email", "ä@b", "client_email: expected printable ASCII without spaces"),
+            ("private_key_id", "0a\r\n1b", "private_key_id: expected printable ASCII without spaces"),
             ("project_id", "a/b", "project_id: expected letters, digits, '-', '.' and ':'"),
             ("private_key", PushKeys.p256, "private_key: expected an RSA key"),
         ] as [(String, String?, String)])
