@@ -10,7 +10,7 @@ struct Fleetwire: ParsableCommand {
         abstract: "A realtime notification gateway for delivery fleets; speaks the Pusher Channels protocol.",
         version: version,
         subcommands: [
-            Serve.self, CheckConfig.self, MintToken.self, Send.self, TestPush.self, Audit.self, Simulate.self,
+            Serve.self, CheckConfig.self, MintToken.self, Send.self, PushTestCommand.self, Audit.self, Simulate.self,
         ])
 
     /// Without a command there is nothing to do, which is a mistake (64), not a wish for help.

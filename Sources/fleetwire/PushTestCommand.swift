@@ -5,7 +5,7 @@ import Push
 import Threads
 
 /// `fleetwire push-test`: one push to one phone, to see whether the configuration is right.
-struct TestPush: ParsableCommand {
+struct PushTestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-test", abstract: "Send one push to a phone, with the configured credentials.",
         discussion: "Prints what the provider says; exit 0 when it has accepted, else 1.")
