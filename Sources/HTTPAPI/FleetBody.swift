@@ -163,8 +163,3 @@ extension Change {
         }
     }
 }
-
-extension JSONSlice {
-    /// Nil unless it is true or false.
-    var boolean: Bool? { kind == .boolean ? raw.first == UInt8(ascii: "t") : nil }
-}

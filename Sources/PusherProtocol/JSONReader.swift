@@ -34,6 +34,9 @@ package struct JSONSlice {
         return escaped ? JSONEscapes.decode(content).utf8.count : content.count
     }
 
+    /// Nil for other kinds.
+    package var boolean: Bool? { kind == .boolean ? raw.first == UInt8(ascii: "t") : nil }
+
     /// A number's text as an integer; nil for other kinds, fractions and overflow.
     package var integer: Int? { kind == .number ? Int(String(decoding: raw, as: UTF8.self)) : nil }
 

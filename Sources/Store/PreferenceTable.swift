@@ -60,11 +60,11 @@ extension Preferences {
     private mutating func readTypes(_ object: JSONSlice) throws -> Bool {
         var isRight = true
         try JSONReader.object(object.raw) { key, value in
-            guard let name = key.string, value.kind == .boolean else {
+            guard let name = key.string, let isOn = value.boolean else {
                 isRight = false
                 return
             }
-            types[name] = value.isTrue
+            types[name] = isOn
         }
         return isRight
     }
@@ -72,8 +72,8 @@ extension Preferences {
     private mutating func readQuietHours(_ object: JSONSlice) throws -> Bool {
         var isRight = true
         try JSONReader.object(object.raw) { key, value in
-            if key.equals("enabled"), value.kind == .boolean {
-                quietHours.isEnabled = value.isTrue
+            if key.equals("enabled"), let isEnabled = value.boolean {
+                quietHours.isEnabled = isEnabled
             } else if key.equals("from"), let minutes = value.string.flatMap(Self.minutes(ofClock:)) {
                 quietHours.from = minutes
             } else if key.equals("to"), let minutes = value.string.flatMap(Self.minutes(ofClock:)) {
@@ -86,9 +86,4 @@ extension Preferences {
         }
         return isRight
     }
-}
-
-extension JSONSlice {
-    /// Of a boolean.
-    fileprivate var isTrue: Bool { raw.first == UInt8(ascii: "t") }
 }

@@ -39,6 +39,13 @@ import Testing
         for (json, number) in numbers { #expect(try read(json) { $0.integer } == number, "\(json)") }
     }
 
+    @Test func givesBooleansAndNothingElseForOne() throws {
+        let booleans: [(String, Bool?)] = [
+            ("true", true), ("false", false), ("null", nil), (#""true""#, nil), ("1", nil), ("[true]", nil),
+        ]
+        for (json, isTrue) in booleans { #expect(try read(json) { $0.boolean } == isTrue, "\(json)") }
+    }
+
     @Test func equalsATextHoweverItWasEscaped() throws {
         for json in [#""event""#, #""\u0065vent""#, #""even\u0074""#, #""\u0065\u0076\u0065\u006E\u0074""#] {
             #expect(try read(json) { $0.equals("event") }, "\(json)")
