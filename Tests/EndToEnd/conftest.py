@@ -16,6 +16,7 @@ from harness.fleet import Fleet  # noqa: E402
 from harness.gateway import BINARY, Gateway  # noqa: E402
 from harness.push.providers import Providers  # noqa: E402
 from harness.push.scene import PushFleet  # noqa: E402
+from harness.receiver import Receiver  # noqa: E402
 from harness.wire import Wire  # noqa: E402
 
 
@@ -33,17 +34,19 @@ def no_proxies(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def gateways(request, tmp_path_factory):
-    """The gateways of a module by their number of loops. One that died is replaced, so that it fails one test only.
+def module_settings(request) -> dict:
+    """What a module needs configured: it says so in `SETTINGS`, as arguments of `Gateway`, or overrides this fixture."""
+    return getattr(request.module, "SETTINGS", {})
 
-    What a module needs configured it says in `SETTINGS`, as arguments of `Gateway`.
-    """
+
+@pytest.fixture(scope="module")
+def gateways(module_settings, tmp_path_factory):
+    """The gateways of a module by their number of loops. One that died is replaced, so that it fails one test only."""
     running: dict[int, Gateway] = {}
-    settings = getattr(request.module, "SETTINGS", {})
 
     def with_loops(loops: int) -> Gateway:
         if loops not in running or running[loops].process.poll() is not None:
-            running[loops] = Gateway(tmp_path_factory.mktemp("gateway"), loops=loops, **settings)
+            running[loops] = Gateway(tmp_path_factory.mktemp("gateway"), loops=loops, **module_settings)
         return running[loops]
 
     yield with_loops
@@ -135,6 +138,13 @@ def fleet(gateway, closing):
 
 
 @pytest.fixture
+def own_receiver():
+    """A backend of one test, for webhooks: see `harness.receiver`."""
+    with contextlib.closing(Receiver()) as receiver:
+        yield receiver
+
+
+@pytest.fixture
 def providers(tmp_path, tls):
     """APNs with its sandbox, and FCM: fakes that find fault with everything, at the latest in the end."""
     with contextlib.closing(Providers(tmp_path / "providers", tls)) as providers:
@@ -145,8 +155,8 @@ def providers(tmp_path, tls):
 @pytest.fixture
 def pushing(providers, start_gateway, closing):
     """Starts gateways that push to the fakes: `pushing()`, `pushing("kept", mode="fallback", texts={…}, apns={…}, fcm={…})`."""
-    def start(folder: str | None = None, server: dict | None = None, under: list | None = None, **sections) -> PushFleet:
-        gateway = start_gateway(folder, server=server, under=under, sections=providers.sections(**sections))
+    def start(folder: str | None = None, server: dict | None = None, first: dict | None = None, under: list | None = None, **sections) -> PushFleet:
+        gateway = start_gateway(folder, server=server, first=first, under=under, sections=providers.sections(**sections))
         return PushFleet(gateway, closing, providers)
 
     return start

@@ -1,6 +1,7 @@
 """What operators see of pushes and how they steer them: lives, figures, lanes, the trial push, new texts, wrong settings."""
 
 import json
+import os
 import signal
 
 import pytest
@@ -202,6 +203,17 @@ def test_a_reload_also_changes_what_is_pushed_at_all(pushing, providers):
     eventually(lambda: not [step for step in scene.steps(scene.announce(phone)) if step["step"] != "push_cancelled"], "it is off")
 
 
+def test_a_reload_does_not_wait_for_a_FIFO(pushing, providers):
+    scene = pushing(texts={"DRIVER_APPROVED": {"title": "T"}})
+    (providers.folder / "notifications.yaml").unlink()
+    os.mkfifo(providers.folder / "notifications.yaml")
+    scene.gateway.process.send_signal(signal.SIGHUP)
+    assert "FIFO" in scene.until_logged("reload_failed")["reason"]
+    phone = scene.ios()
+    scene.announce(phone)
+    assert phone.next().title == "T", "the old texts stay in use"
+
+
 # Settings
 
 
@@ -256,6 +268,30 @@ def test_a_key_of_another_kind_is_78(providers, tmp_path):
     (tmp_path / "rsa.p8").write_text(account["private_key"])
     done = run("serve", "--config", configured(providers, tmp_path, apns={"key_file": "rsa.p8"}))
     assert done.returncode == 78 and "key_file" in done.stderr, done
+
+
+@pytest.mark.parametrize("command", ["serve", "check-config"])
+@pytest.mark.parametrize("section", ["apns", "fcm"])
+@pytest.mark.parametrize("content", ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "a private key"], ids=ascii)
+def test_authorities_that_are_none_are_78(providers, tmp_path, command, section, content):
+    (tmp_path / "ca.pem").write_text(providers.key_file.read_text() if content == "a private key" else content)
+    done = run(command, "--config", configured(providers, tmp_path, **{section: {"ca_file": "ca.pem"}}))
+    assert done.returncode == 78 and f"push.{section}.ca_file" in done.stderr, done
+
+
+@pytest.mark.parametrize("command", ["serve", "check-config"])
+@pytest.mark.parametrize("section, key", [("apns", "key_file"), ("apns", "ca_file"), ("fcm", "service_account_file")])
+def test_a_FIFO_is_78_and_not_waited_for(providers, tmp_path, command, section, key):
+    os.mkfifo(tmp_path / "fifo")
+    done = run(command, "--config", configured(providers, tmp_path, **{section: {key: "fifo"}}))
+    assert done.returncode == 78 and f"push.{section}.{key}" in done.stderr and "FIFO" in done.stderr, done
+
+
+@pytest.mark.parametrize("member, text", [("client_email", "a\0b"), ("private_key_id", "a\r\nb"), ("private_key_id", "a b")], ids=ascii)
+def test_an_account_of_odd_texts_is_78(providers, tmp_path, member, text):
+    path = providers.fcm.write_account(tmp_path / "bad.json", **{member: text})
+    done = run("serve", "--config", configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
+    assert done.returncode == 78 and member in done.stderr, done
 
 
 @pytest.mark.parametrize("keys, word", [
