@@ -17,7 +17,7 @@ final class Storeroom: Sendable {
     }
 
     deinit {
-        for name in ["", ".lock", "-wal", "-shm", "-journal"] { unlink(path + name) }
+        for name in ["", ".lock", ".key", "-wal", "-shm", "-journal"] { unlink(path + name) }
         chmod(directory + "/var", 0o700)
         rmdir(directory + "/var")
         rmdir(directory)

@@ -1,0 +1,71 @@
+import FleetRules
+import Glibc
+import Testing
+
+@testable import Store
+
+/// The key of whoever has configured none: whole or not there, and one for all.
+@Suite struct DevelopmentKeyTests {
+    private let room = Storeroom()
+    private var file: String { room.path + ".key" }
+
+    private func key() throws(StoreError) -> DeviceKeys { try .development(besideDatabase: room.path) }
+
+    private func opens(_ keys: DeviceKeys, _ sealed: [UInt8]) -> Bool {
+        keys.open(sealed, keyID: "development", deviceID: "d") == "token"
+    }
+
+    private func files() -> [String] {
+        guard let directory = opendir(room.directory + "/var") else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            names.append(withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+        }
+        return names.filter { $0 != "." && $0 != ".." }.sorted()
+    }
+
+    @Test func isTheSameTheNextTime() throws {
+        let sealed = try key().seal("token", deviceID: "d")
+        #expect(try opens(key(), sealed))
+        #expect(files() == ["fleetwire.db.key"], "and nothing beside it")
+        var status = stat()
+        #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_nlink == 1 && status.st_size == 45)
+    }
+
+    /// Each finds the file absent, or whole: one wins, and the others take his.
+    @Test func manyAtOnceHaveOne() async throws {
+        for _ in 0..<200 {
+            let room = Storeroom()
+            let keys = try await withThrowingTaskGroup(of: DeviceKeys.self) { group in
+                for _ in 0..<4 { group.addTask { try .development(besideDatabase: room.path) } }
+                return try await group.reduce(into: [DeviceKeys]()) { $0.append($1) }
+            }
+            let sealed = keys[0].seal("token", deviceID: "d")
+            #expect(keys.allSatisfy { opens($0, sealed) })
+        }
+    }
+
+    /// Whoever kills the process while it makes the key leaves none, or a whole one.
+    @Test func isNeverThereHalf() async throws {
+        var sizes: Set<Int> = []
+        for _ in 0..<100 {
+            let room = Storeroom()
+            async let keys = DeviceKeys.development(besideDatabase: room.path)
+            var status = stat()
+            while stat(room.path + ".key", &status) != 0 { sched_yield() }
+            sizes.insert(status.st_size)
+            _ = try await keys
+        }
+        #expect(sizes == [45])
+    }
+
+    /// A file that a disk or somebody's editor has spoilt is not replaced: it may be the only key of what is sealed.
+    @Test func whatIsNoKeyIsNamed() throws {
+        _ = try key()
+        #expect(truncate(file, 20) == 0)
+        let error = #expect(throws: StoreError.self) { try key() }
+        #expect(error?.description.contains("fleetwire.db.key: expected 32 bytes in base64") == true)
+        #expect(files() == ["fleetwire.db.key"])
+    }
+}
