@@ -60,6 +60,9 @@ package final class Database {
     /// Runs a statement without parameters.
     package func run(_ sql: String) throws(SQLiteError) { try check(sqlite3_exec(handle, sql, nil, nil, nil), doing: sql) }
 
+    /// Rows written since it was opened, what was rolled back included.
+    var changes: Int64 { sqlite3_total_changes64(handle) }
+
     /// All of `body`, or nothing of it.
     /// - Parameter sql: `BEGIN` for a steady view; `BEGIN IMMEDIATE` takes the write lock at once rather than at the first change.
     func transaction<Result>(

@@ -5,7 +5,7 @@ import FleetRules
 /// It belongs to the writer's thread. What it keeps in memory, the sources of ids and of turns, only ever advances: a
 /// transaction that is rolled back leaves a gap there and nothing else.
 ///
-/// One chapter per kind of deed that no rules decide: `Ledger+Notifications`, `+Phones`, `+Erasing`; what is done a piece
+/// One chapter per kind of deed that no rules decide: `Ledger+Notifications`, `+Devices`, `+Erasing`; what is done a piece
 /// at a time stands in `Ledger+Chores` and `Ledger+Forgetting`, and what reaches phones in ``PushOutbox``.
 package final class Ledger {
     package let database: Database

@@ -57,8 +57,6 @@ struct WriterLoop {
                 forgetSome()
                 batchesSinceRetention = 0
             }
-            let endings = ledger.outbox.takeEndings()
-            if !endings.isEmpty { surroundings.ended(endings) }
         }
     }
 
@@ -91,9 +89,11 @@ struct WriterLoop {
     }
 
     private mutating func settle(_ batch: [StoreWriter.Work]) -> [Ending] {
+        let before = ledger.database.changes
         do throws(SQLiteError) {
             let endings = try commit(batch)
-            endBurst()
+            // A commit of nothing succeeds on a full disk, too.
+            if ledger.database.changes != before { endBurst() }
             return endings
         } catch {
             if error.isTransient { return refuse(batch, error) }
@@ -121,6 +121,7 @@ struct WriterLoop {
             return endings
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
+        tellEndings()
         let reports = batch.count(where: \.isReport)
         counts.withLock {
             $0.countCommit(errands: batch.count - reports, reports: reports, nanoseconds: nanoseconds)
@@ -159,15 +160,20 @@ struct WriterLoop {
         surroundings.report(.recovered(refused: refused))
     }
 
-    /// After the commit: first who waits for an answer, then the lanes.
+    /// Which push jobs ended in the transaction that has just been committed; the next one may fail and forget them.
+    private func tellEndings() {
+        let endings = ledger.outbox.takeEndings()
+        if !endings.isEmpty { surroundings.ended(endings) }
+    }
+
+    /// After the commit: first what the lanes get, then who waits for an answer. A settlement may say that a phone has changed
+    /// hands; the lane then withdraws what it has for it, and it must have all that the same commit gave it.
     private func tell(_ endings: [Ending]) {
         var settled: [Settled] = []
-        for case .settled(let one) in endings { settled.append(one) }
-        if !settled.isEmpty { surroundings.settled(settled) }
         var woken: Set<PushLane> = []
         for ending in endings {
             switch ending {
-            case .settled: break
+            case .settled(let one): settled.append(one)
             case .refused(let report): surroundings.reportRefused(report)
             case .dealt(let dealing):
                 counts.withLock { $0.supplied += dealing.supply.jobs.count }
@@ -175,6 +181,7 @@ struct WriterLoop {
                 woken.formUnion(dealing.woken)
             }
         }
+        if !settled.isEmpty { surroundings.settled(settled) }
         if !woken.isEmpty { surroundings.queued(woken) }
         for complaint in ledger.outbox.takeComplaints() { surroundings.report(.unreadable(complaint)) }
     }

@@ -13,6 +13,9 @@ final class Scene: Sendable {
     let woken = WorkQueue<Set<PushLane>>(capacity: 1_000_000)
     let removed = Lock<[RemovedDevice]>([])
     let events = Lock<[StoreEvent]>([])
+    let ended = Lock<[[PushLane: PushEndings]]>([])
+    /// What was told in which order: `settled` and `supplied`.
+    let order = Lock<[String]>([])
     let time = Lock<Int64>(noon)
     /// Runs on the writer's thread before each answer is noted.
     private let writer: StoreWriter
@@ -34,15 +37,20 @@ final class Scene: Sendable {
             StoreWriter.Surroundings(
                 now: { [time] in time.withLock { $0 } },
                 opened: opened,
-                settled: { [settled, batches] batch in
+                settled: { [settled, batches, order] batch in
                     settling(batch)
+                    order.withLock { $0.append("settled") }
                     batches.withLock { $0.append(batch.count) }
                     for one in batch { _ = settled.post(one) }
                 },
-                supplied: { [supplies] supply in _ = supplies.post(supply) },
+                supplied: { [supplies, order] supply in
+                    order.withLock { $0.append("supplied") }
+                    _ = supplies.post(supply)
+                },
                 reportRefused: { [refused] report in refused.withLock { $0.append(report) } },
                 queued: { [woken] lanes in _ = woken.post(lanes) },
                 removed: { [removed] devices in removed.withLock { $0 += devices } },
+                ended: { [ended] endings in ended.withLock { $0.append(endings) } },
                 report: { [events] event in events.withLock { $0.append(event) } }))
     }
 

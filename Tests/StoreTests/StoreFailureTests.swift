@@ -67,6 +67,12 @@ import Threads
             if outcome.isUnavailable { refused += 1 } else { codes.append(code) }
         }
         #expect(refused == 5)
+        // What has nothing to write succeeds, and proves nothing.
+        for _ in 0..<2 {
+            scene.post(PushReport(lane: .fcm, room: 0))
+            #expect(scene.supplies(1).count == 1)
+            #expect(scene.settle(assign("again", to: "42"))?.isUnavailable == true)
+        }
         let full = scene.events.withLock { $0 }
         #expect(full.count == 1)
         if case .unavailable(let error) = full.first { #expect(error.code == SQLITE_FULL) } else { Issue.record("\(full)") }
@@ -74,8 +80,8 @@ import Threads
         pages.withLock { $0.max = 1_000_000 }
         #expect(scene.settle(assign("sixth", to: "42"))?.isUnavailable == true)  // room is made after it
         #expect(scene.settle(assign("after", to: "42"))?.settlement?.status == 200)
-        #expect(scene.events.withLock { $0 }.last == .recovered(refused: 6))
-        #expect(scene.statistics.unavailable == 6)
+        #expect(scene.events.withLock { $0 }.last == .recovered(refused: 8))
+        #expect(scene.statistics.unavailable == 8)
         scene.stop()
 
         let database = try room.ledger().database

@@ -1,0 +1,63 @@
+import FleetRules
+import Testing
+import Threads
+
+@testable import Store
+
+/// What the writer's thread says after its commits, and in which order.
+@Suite struct WriterTellingTests {
+    private let room = Storeroom()
+
+    private func scene(
+        opened: @escaping @Sendable (Ledger) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+        settling: @escaping @Sendable ([Settled]) -> Void
+    ) throws(StoreError) -> Scene {
+        try Scene(
+            room, opened: opened, settling: settling,
+            changing: {
+                $0.rules = pushingRules
+                $0.lanes = [.fcm]
+            })
+    }
+
+    /// Otherwise the lane would look for the push to withdraw before it has it, and send it to the new owner's phone.
+    @Test func whatIsSuppliedIsToldBeforeWhatWithdrawsIt() throws {
+        let gate = Gate(1)
+        let scene = try scene { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } }
+        _ = scene.settle(register(fcm("a"), by: driver("42")))
+        scene.post(announce(to: "42"), exchange: 7)
+        gate.waitForArrival()
+        scene.post(PushReport(lane: .fcm, room: 9))
+        scene.post(register(fcm("a"), by: driver("43")))
+        gate.open()
+        let removed = scene.answers(2).compactMap(\.outcome.settlement).flatMap(\.removed)
+        #expect(removed.map(\.owner) == ["driver:42"])
+        #expect(scene.supplies(1).map(\.jobs.count) == [1])
+        scene.stop()
+        #expect(scene.statistics.commits == 3)
+        #expect(scene.order.withLock { $0 } == ["settled", "settled", "supplied", "settled"])
+    }
+
+    /// The batch fails, and then one of its two pieces.
+    @Test func whatEndedIsToldAlthoughTheNextCommitFails() throws {
+        let gate = Gate(1)
+        let scene = try scene(
+            opened: { (ledger: Ledger) throws(SQLiteError) in
+                try ledger.database.run(
+                    """
+                    CREATE TRIGGER poison BEFORE INSERT ON audit WHEN NEW.order_code = 'POISON' \
+                    BEGIN SELECT RAISE(ABORT, 'poisoned'); END
+                    """)
+            },
+            settling: { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } })
+        _ = scene.settle(register(fcm("a"), by: driver("42")))
+        scene.post(announce(to: "42"), exchange: 7)
+        gate.waitForArrival()
+        scene.post(unregister(fcm("a"), by: driver("42")))
+        scene.post(assign("POISON", to: "43"))
+        gate.open()
+        #expect(scene.answers(3).map { $0.outcome.settlement?.status } == [200, 200, nil])
+        scene.stop()
+        #expect(scene.ended.withLock { $0 }.map { $0[.fcm]?.cancelled } == [1])
+    }
+}
