@@ -186,7 +186,8 @@ extension Log {
         case .failed(let error, let correlationID):
             self.error("command_failed", ["reason": .text("\(error)"), "correlation_id": .text(correlationID)])
         case .unreadable(let what): self.error("store_unreadable_row", ["reason": .text("cannot read \(what)")])
-        case .retentionFailed(let error): warning("retention_failed", ["reason": .text("\(error)")])
+        case .choreFailed(let error, let kind):
+            warning("chore_failed", ["kind": .text(kind), "reason": .text("\(error)")])
         case .checkpointFailed(let error): warning("checkpoint_failed", ["reason": .text("\(error)")])
         }
     }

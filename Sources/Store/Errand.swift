@@ -72,9 +72,9 @@ package enum StoreEvent: Equatable, Sendable {
     case recovered(refused: Int)
     /// One errand failed alone.
     case failed(SQLiteError, correlationID: String)
-    /// Old rows could not be removed, or something else that is done between errands. Tried again every few seconds, and
-    /// said once until it works.
-    case retentionFailed(SQLiteError)
+    /// Something that is done between errands: one of the ``Chore``s, or `retention` of old rows. Tried again every few
+    /// seconds, and said once until it works.
+    case choreFailed(SQLiteError, kind: String)
     /// Everything is stored, but the log could not be moved into the file at the end; the next start does it.
     case checkpointFailed(SQLiteError)
     /// A row holds what this program cannot have written: `preferences of driver:42`. It counts as not there. Said once for

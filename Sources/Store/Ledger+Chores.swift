@@ -2,7 +2,7 @@ import FleetRules
 
 /// What is not finished in the transaction that begins it, and is done a piece at a time between batches: at once and until
 /// nothing is left. Each piece is a transaction that also notes how far it came, so that a killed process loses none.
-enum Chore: CaseIterable {
+enum Chore: String, CaseIterable {
     /// Jobs for every driver's phones.
     case audiences
     /// Somebody who is to be forgotten, in the log of notifications.
@@ -12,9 +12,8 @@ enum Chore: CaseIterable {
 }
 
 extension Ledger {
-    /// Does a piece of something, or finds out that there is nothing; answers the lanes that have more to do now.
-    func doChore(now: Int64) throws(SQLiteError) -> Set<PushLane> {
-        guard let chore = Chore.allCases.first(where: chores.contains) else { return [] }
+    /// Does a piece of it, or finds out that there is nothing; answers the lanes that have more to do now.
+    func doSome(of chore: Chore, now: Int64) throws(SQLiteError) -> Set<PushLane> {
         let (isBusy, woken) = try transaction { () throws(SQLiteError) -> (Bool, Set<PushLane>) in
             switch chore {
             case .audiences: try outbox.expandSome(now: now)

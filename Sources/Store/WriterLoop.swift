@@ -19,8 +19,8 @@ struct WriterLoop {
     private var retention: Retention
     /// How many errands were answered 503 since the store could last be written; nil when it can be.
     private var refusedInBurst: Int?
-    private var isRetentionFailing = false
-    private var choresRestUntil = Int64.min
+    /// The kinds of chore that failed last time, and until when they rest: the others go on.
+    private var failing: [String: Int64] = [:]
 
     init(
         _ ledger: Ledger, _ settings: StoreWriter.Settings, _ surroundings: StoreWriter.Surroundings,
@@ -40,7 +40,7 @@ struct WriterLoop {
         var batchesSinceRetention = 0
         while true {
             let isDue = retention.isDue(surroundings.now())
-            let waiting = isDue || hasChore(surroundings.now()) ? 0 : Self.sleepMilliseconds
+            let waiting = isDue || nextChore(surroundings.now()) != nil ? 0 : Self.sleepMilliseconds
             switch queue.take(into: &batch, most: batchMax, waiting: waiting) {
             case .closed:
                 close()
@@ -52,7 +52,7 @@ struct WriterLoop {
                 for part in Self.transactions(of: batch) { tell(settle(part)) }
                 batchesSinceRetention += 1
             }
-            if hasChore(surroundings.now()) { doChore() }
+            doChore()
             if isDue, batchesSinceRetention >= Self.batchesPerRetention {
                 forgetSome()
                 batchesSinceRetention = 0
@@ -188,38 +188,45 @@ struct WriterLoop {
 
     // MARK: The rest
 
-    /// A clock set back must not keep chores away for long.
-    private func hasChore(_ now: Int64) -> Bool {
-        !ledger.chores.isEmpty && (now >= choresRestUntil || choresRestUntil - now > Self.pauseAfterFailure)
+    private func nextChore(_ now: Int64) -> Chore? {
+        Chore.allCases.first { ledger.chores.contains($0) && !isResting($0, now) }
+    }
+
+    /// A clock set back must not keep a chore away for long.
+    private func isResting(_ chore: Chore, _ now: Int64) -> Bool {
+        guard let until = failing[chore.rawValue] else { return false }
+        return now < until && until - now <= Self.pauseAfterFailure
     }
 
     private mutating func doChore() {
         let now = surroundings.now()
+        guard let chore = nextChore(now) else { return }
         do throws(SQLiteError) {
-            let woken = try ledger.doChore(now: now)
-            isRetentionFailing = false
+            let woken = try ledger.doSome(of: chore, now: now)
+            failing[chore.rawValue] = nil
+            tellEndings()
             if !woken.isEmpty { surroundings.queued(woken) }
         } catch {
-            choresRestUntil = now + Self.pauseAfterFailure
-            noteFailure(error)
+            note(failed: chore.rawValue, error, now)
         }
     }
 
     private mutating func forgetSome() {
         do throws(SQLiteError) {
             let count = try retention.step(ledger, surroundings.now())
-            isRetentionFailing = false
+            failing["retention"] = nil
+            tellEndings()
             if count > 0 { counts.withLock { $0.forgotten += count } }
         } catch {
-            noteFailure(error)
+            note(failed: "retention", error, surroundings.now())
         }
         let removed = retention.takeRemoved()
         if !removed.isEmpty { surroundings.removed(removed) }
     }
 
-    private mutating func noteFailure(_ error: SQLiteError) {
-        if !isRetentionFailing { surroundings.report(.retentionFailed(error)) }
-        isRetentionFailing = true
+    private mutating func note(failed kind: String, _ error: SQLiteError, _ now: Int64) {
+        if failing[kind] == nil { surroundings.report(.choreFailed(error, kind: kind)) }
+        failing[kind] = now + Self.pauseAfterFailure
     }
 
     private func close() {

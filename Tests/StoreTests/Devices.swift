@@ -71,6 +71,12 @@ extension Ledger {
         try report(room: room, lane, at: now).jobs
     }
 
+    /// Does a piece of the first of what is to do between batches.
+    func doChore(now: Int64) throws -> Set<PushLane> {
+        guard let chore = Chore.allCases.first(where: chores.contains) else { return [] }
+        return try doSome(of: chore, now: now)
+    }
+
     /// Does all that is to do between batches; answers in how many pieces.
     @discardableResult func doChores(at now: Int64 = noon) throws -> Int {
         var pieces = 0

@@ -179,7 +179,7 @@ import Threads
         #expect(scene.settle(assign("A", to: "42"))?.settlement?.status == 200)
         scene.stop()
         // Retention may have met the lock, too.
-        let events = scene.events.withLock { $0 }.filter { if case .retentionFailed = $0 { false } else { true } }
+        let events = scene.events.withLock { $0 }.filter { if case .choreFailed = $0 { false } else { true } }
         #expect(events.count == 2)
         if case .unavailable(let error) = events.first { #expect(error.code == SQLITE_BUSY) } else { Issue.record("\(events)") }
         #expect(events.last == .recovered(refused: 1))

@@ -5,7 +5,7 @@ import Threads
 @testable import Store
 
 /// What the writer's thread says after its commits, and in which order.
-@Suite struct WriterTellingTests {
+@Suite(.timeLimit(.minutes(1))) struct WriterTellingTests {
     private let room = Storeroom()
 
     private func scene(
@@ -36,6 +36,39 @@ import Threads
         scene.stop()
         #expect(scene.statistics.commits == 3)
         #expect(scene.order.withLock { $0 } == ["settled", "settled", "supplied", "settled"])
+    }
+
+    /// What is for every driver cannot be made; who is to be forgotten is forgotten, and the other is tried again.
+    @Test func aChoreThatFailsStopsNoOther() throws {
+        do {
+            let ledger = try room.pushing()
+            _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+            _ = try ledger.settle(announceToAll)
+            _ = try ledger.settle(command(.erase(.driver, id: "99")))
+            try ledger.database.run(
+                """
+                CREATE TRIGGER poison BEFORE INSERT ON push_jobs WHEN NEW.recipient = 'driver:42' \
+                BEGIN SELECT RAISE(ABORT, 'poisoned'); END
+                """)
+        }
+        let scene = try scene { _ in }
+        let other = try Database.open(readingFrom: room.path)
+        var none: [Settled] = []
+        while try other.dump("SELECT * FROM erasures") != [] { _ = scene.settled.take(into: &none, most: 1, waiting: 10) }
+        let events = scene.events.withLock { $0 }
+        #expect(events.count == 1)
+        if case .choreFailed(let error, "audiences") = events.first {
+            #expect(error.message == "poisoned")
+        } else {
+            Issue.record("\(events)")
+        }
+        let writing = try Database(path: room.path, .writing)
+        try writing.run("DROP TRIGGER poison")
+        scene.time.withLock { $0 += 5_000 }
+        #expect(scene.settle(assign("A", to: "1"))?.settlement?.status == 200)
+        #expect(scene.woken(1) == [[.fcm]])
+        scene.stop()
+        #expect(scene.events.withLock { $0 }.count == 1)
     }
 
     /// The batch fails, and then one of its two pieces.
