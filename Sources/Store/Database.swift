@@ -12,6 +12,9 @@ package enum Durability: String, CaseIterable, Sendable {
 package final class Database {
     enum Access { case writing, reading }
 
+    /// Milliseconds for which it waits for a lock.
+    private static let busyTimeout: Int32 = 1000
+
     let handle: OpaquePointer
     package let path: String
     private var isInTransaction = false
@@ -32,7 +35,7 @@ package final class Database {
         self.path = path
         self.file = file
         try check(result, doing: "opening")
-        sqlite3_busy_timeout(handle, 1000)
+        sqlite3_busy_timeout(handle, Self.busyTimeout)
         try run("PRAGMA trusted_schema = OFF")
         try run("PRAGMA temp_store = MEMORY")
         try run("PRAGMA cache_size = \(access == .reading ? -4_000 : -16_000)")  // negative: KiB
@@ -54,6 +57,8 @@ package final class Database {
         // "In WAL mode when synchronous is NORMAL, the WAL file is synchronized before each checkpoint" only.
         try run("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
         try run("PRAGMA wal_autocheckpoint = 4000")  // pages: at 16 MiB the log goes into the file
+        // What is erased must not be read in free pages by whoever gets hold of the file: they are overwritten with zeros.
+        try run("PRAGMA secure_delete = ON")
         try run("PRAGMA journal_size_limit = 67108864")  // after a long read the log may be large: give the disk back
     }
 
@@ -90,7 +95,11 @@ package final class Database {
     }
 
     /// Moves the log into the file and cuts it off, so that the file alone is the store.
-    func checkpoint() throws(SQLiteError) {
+    /// - Parameter waiting: whether it waits for readers (a second). Otherwise, while somebody reads, it moves what it can and
+    ///   throws BUSY.
+    func checkpoint(waiting: Bool = true) throws(SQLiteError) {
+        if !waiting { sqlite3_busy_timeout(handle, 0) }
+        defer { sqlite3_busy_timeout(handle, Self.busyTimeout) }
         try check(
             sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil), doing: "checkpointing")
     }

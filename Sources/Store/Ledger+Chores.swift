@@ -9,16 +9,24 @@ enum Chore: String, CaseIterable {
     case erasures
     /// Phones sealed with a key that is no longer the first.
     case seals
+    /// What was erased still stands in the write-ahead log: it goes into the file, which no longer has it.
+    case checkpoint
 }
 
 extension Ledger {
     /// Does a piece of it, or finds out that there is nothing; answers the lanes that have more to do now.
     func doSome(of chore: Chore, now: Int64) throws(SQLiteError) -> Set<PushLane> {
+        if chore == .checkpoint {
+            try database.checkpoint(waiting: false)
+            chores.remove(chore)
+            return []
+        }
         let (isBusy, woken) = try transaction { () throws(SQLiteError) -> (Bool, Set<PushLane>) in
             switch chore {
             case .audiences: try outbox.expandSome(now: now)
             case .erasures: (try eraseSome(), [])
             case .seals: (try resealSome(), [])
+            case .checkpoint: preconditionFailure("a checkpoint within a transaction")
             }
         }
         if !isBusy { chores.remove(chore) }

@@ -3,33 +3,50 @@ import PusherProtocol
 
 /// Forgetting a person, as data protection law gives everybody the right to (GDPR, article 17).
 extension Ledger {
-    /// At once goes what is found by his name: phones, preferences, bookings, pushes not yet sent, stored answers; his name
+    /// At once goes what is found by his id: phones, preferences, bookings, pushes not yet sent, stored answers; his name
     /// in orders and routes; notes and positions in the audit; what his phone said beside the bare steps. Then the log of
-    /// notifications is searched for his name, a piece at a time (``eraseSome()``). What was done stays on record, by his id.
+    /// notifications and others' stored answers are searched for him, a piece at a time (``eraseSome()``). What of his is
+    /// open then keeps what it needs, and is searched for once more when it is over (``resumeErasures()``). What was done
+    /// stays on record, by his id.
     func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(SQLiteError) -> Settlement {
         let key = person.key
         let devices = try outbox.devices.devices(of: key)
         for device in devices { try outbox.devices.remove(id: device.id) }
         try outbox.bookings.remove(of: key)
-        let isCustomer = person.role == .customer
-        let counts: [(StaticString, Int)] = [
-            ("devices", devices.count),
-            ("preferences", try outbox.preferences.remove(of: key)),
-            ("pushes", try outbox.cancel(of: key, reason: "erased", now: now)),
-            ("answers", try repetitions.remove(of: key)),
-            ("orders", try isCustomer ? orders.clearName(ofCustomer: person.id) : clearOrders(ofDriver: person)),
-            ("routes", try person.role == .driver ? routes.clearName(ofDriver: person.id) : 0),
-            ("reports", try audit.clearDetails(of: key)),
-            ("telemetry", try steps.clearDetails(of: key)),
-        ]
-        if let last = try notifications.lastID(), person.role == .driver || isCustomer {
-            try erasures.add(person, lastID: last, now: now)
+        let preferences = try outbox.preferences.remove(of: key)
+        let pushes = try outbox.cancel(of: key, reason: "erased", now: now)
+        let names = try names(of: person)
+        let counts =
+            [("devices", devices.count), ("preferences", preferences), ("pushes", pushes)] + (try clearRows(of: person))
+        if person.role == .driver || person.role == .customer {
+            try erasures.add(person, names: names, lastID: try notifications.lastID() ?? "", now: now)
             chores.insert(.erasures)
+        } else {
+            chores.insert(.checkpoint)
         }
         try note(.erasure(of: person, command, now))
         var settlement = Settlement.done(command.deed, body: Self.answer(counts, command.correlationID))
         settlement.removed = devices.map { $0.removed("erased") }
         return settlement
+    }
+
+    private func names(of person: Identity) throws(SQLiteError) -> [String] {
+        switch person.role {
+        case .driver: try orders.names(of: person) + routes.names(ofDriver: person.id)
+        case .customer: try orders.names(of: person)
+        case .admin, .ops: []
+        }
+    }
+
+    /// Forgets what rows say of him that are found by his id; answers how many of each kind.
+    private func clearRows(of person: Identity) throws(SQLiteError) -> [(StaticString, Int)] {
+        let (role, id) = (person.role, person.id)
+        let orders = role == .customer ? try orders.clearName(ofCustomer: id) : try clearOrders(ofDriver: person)
+        return [
+            ("answers", try repetitions.remove(of: person.key)), ("orders", orders),
+            ("routes", role == .driver ? try routes.clearName(ofDriver: id) : 0),
+            ("reports", try audit.clearDetails(of: person.key)), ("telemetry", try steps.clearDetails(of: person.key)),
+        ]
     }
 
     private func clearOrders(ofDriver person: Identity) throws(SQLiteError) -> Int {
@@ -51,25 +68,76 @@ extension Ledger {
         return answer.bytes
     }
 
-    /// Notifications that one piece looks at.
+    // MARK: Searching
+
+    /// Notifications that one piece looks at, and stored answers, about.
     private static let passagesMax = 500
 
-    /// Searches some of the log for one who is to be forgotten; false when there is nobody.
+    /// Searches some of the log and of the answers for one who is to be forgotten; false when there is nobody.
     func eraseSome() throws(SQLiteError) -> Bool {
         guard let erasure = try erasures.first() else { return false }
+        let answersTo = try clearAnswers(erasure)
+        let cursor = try clearNotifications(erasure)
+        if answersTo == nil, cursor == nil {
+            try conclude(erasure)
+        } else {
+            try erasures.advance(
+                erasure.person, to: cursor ?? erasure.lastID, answersTo: answersTo ?? erasure.answersTo, names: erasure.names)
+        }
+        return true
+    }
+
+    /// How far it came; nil when nothing is left.
+    private func clearNotifications(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> String? {
         let person = erasure.person
         let bookings = person.role == .customer ? try orders.references(ofCustomer: person.id) : []
-        let redaction = Redaction(of: person, bookings: bookings)
+        let redaction = Redaction(of: person, named: erasure.names, bookings: bookings)
         let passages = try notifications.passages(after: erasure.cursor, upTo: erasure.lastID, most: Self.passagesMax)
         for passage in passages {
             if let data = redaction.redacted(passage) { try notifications.replaceData(of: passage.id, by: data) }
         }
-        if let last = passages.last, passages.count == Self.passagesMax {
-            try erasures.advance(person, to: last.id)
-        } else {
-            try erasures.remove(person)
+        return passages.count == Self.passagesMax ? passages.last?.id : nil
+    }
+
+    /// What others are answered once more does not tell of him: the key still holds, and the request is not done twice.
+    private func clearAnswers(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Int64? {
+        let redaction = Redaction(of: erasure.person, named: [], bookings: [])
+        let answers = try repetitions.passages(after: erasure.answersTo, about: Self.passagesMax)
+        for answer in answers {
+            if let body = redaction.redacted(answer: answer.body) { try repetitions.replaceBody(of: answer, by: body) }
         }
-        return true
+        return answers.count >= Self.passagesMax ? answers.last?.storedAt : nil
+    }
+
+    private func conclude(_ erasure: ErasureTable.Erasure) throws(SQLiteError) {
+        if try hasOpen(erasure) { try erasures.wait(erasure.person) } else { try erasures.remove(erasure.person) }
+        chores.insert(.checkpoint)
+    }
+
+    // MARK: What was open
+
+    private func hasOpen(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Bool {
+        let person = erasure.person
+        if try orders.hasOpen(of: person, since: erasure.requestedAt) { return true }
+        return person.role == .driver ? try routes.hasOpen(ofDriver: person.id, since: erasure.requestedAt) : false
+    }
+
+    /// Begins the search anew for those of whom something has ended that was open when they were to be forgotten. It takes what
+    /// has come of them since then, too: while something is open, their names come with everything that is done for it.
+    func resumeErasures() throws(SQLiteError) {
+        for erasure in try erasures.waiting() {
+            if try hasOpen(erasure), try !hasRest(erasure) { continue }
+            let person = erasure.person
+            let names = try names(of: person)
+            _ = try clearRows(of: person)
+            try erasures.restart(person, names: names, lastID: try notifications.lastID() ?? "")
+            chores.insert(.erasures)
+        }
+    }
+
+    private func hasRest(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Bool {
+        guard erasure.person.role == .customer else { return false }
+        return try orders.hasRest(ofCustomer: erasure.person.id, since: erasure.requestedAt)
     }
 }
 

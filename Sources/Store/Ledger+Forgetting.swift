@@ -8,6 +8,8 @@ extension Ledger {
         case answers, pushes, notifications, steps, audit, orders, routes, channels, devices
         /// Rows stay, but what waits too long for a lane that is not enabled expires.
         case overdue
+        /// Rows stay, but who was to be forgotten is searched for once more, when what kept his addresses is over.
+        case erasures
     }
 
     /// Forgets at most `most` rows of a kind (of notifications, with their steps); answers how many.
@@ -37,6 +39,9 @@ extension Ledger {
                 let count = try outbox.expire(lane, now: now, most: most)
                 if count > 0 { return count }
             }
+            return 0
+        case .erasures:
+            try resumeErasures()
             return 0
         }
     }

@@ -17,6 +17,11 @@ struct OrderTable {
     private let clearCustomer: Statement
     private let clearAddresses: Statement
     private let selectCustomer: Statement
+    private let selectDriverNames: Statement
+    private let selectCustomerNames: Statement
+    private let hasOpenOfDriver: Statement
+    private let hasOpenOfCustomer: Statement
+    private let hasRest: Statement
 
     init(_ database: Database) throws(SQLiteError) {
         let select = "SELECT \(Self.columns), created_at FROM orders"
@@ -46,6 +51,18 @@ struct OrderTable {
             AND status IN ('completed', 'cancelled')
             """, on: database)
         selectCustomer = try Statement(Self.ofCustomer, on: database)
+        selectDriverNames = try Statement(
+            "SELECT DISTINCT driver_name FROM orders WHERE driver_id = ? AND driver_name IS NOT NULL", on: database)
+        selectCustomerNames = try Statement(
+            "SELECT DISTINCT customer_name FROM orders WHERE customer_id = ? AND customer_name IS NOT NULL", on: database)
+        let hasOpen = "created_at <= ? AND status NOT IN ('completed', 'cancelled') LIMIT 1"
+        hasOpenOfDriver = try Statement("SELECT 1 FROM orders WHERE driver_id = ? AND \(hasOpen)", on: database)
+        hasOpenOfCustomer = try Statement("SELECT 1 FROM orders WHERE customer_id = ? AND \(hasOpen)", on: database)
+        hasRest = try Statement(
+            """
+            SELECT 1 FROM orders WHERE customer_id = ? AND created_at <= ? AND status IN ('completed', 'cancelled') \
+            AND COALESCE(customer_name, pickup_address, dropoff_address) IS NOT NULL LIMIT 1
+            """, on: database)
     }
 
     static let clearDriver = "UPDATE orders SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL"
@@ -104,6 +121,22 @@ struct OrderTable {
         let count = try clearCustomer.change(.string(id))
         try clearAddresses.run(.string(id))
         return count
+    }
+
+    func names(of person: Identity) throws(SQLiteError) -> [String] {
+        let select = person.role == .driver ? selectDriverNames : selectCustomerNames
+        return try select.all(.string(person.id)) { row throws(SQLiteError) in row.string(0) }
+    }
+
+    /// Whether something of his that was there at a moment is still open.
+    func hasOpen(of person: Identity, since moment: Int64) throws(SQLiteError) -> Bool {
+        let select = person.role == .driver ? hasOpenOfDriver : hasOpenOfCustomer
+        return try select.first(.string(person.id), .integer(moment)) { _ throws(SQLiteError) in true } ?? false
+    }
+
+    /// Whether something of a customer's that was there at a moment is over and still tells of him.
+    func hasRest(ofCustomer id: String, since moment: Int64) throws(SQLiteError) -> Bool {
+        try hasRest.first(.string(id), .integer(moment)) { _ throws(SQLiteError) in true } ?? false
     }
 
     /// The references of a customer's orders, and whether each is over.

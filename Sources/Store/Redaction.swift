@@ -9,11 +9,14 @@ import PusherProtocol
 /// the channel's name. Correlation ids would tell less: a dispatcher's tool may give many deeds the same.
 struct Redaction {
     private let person: Identity
+    /// What he was called, beside what a notification itself says.
+    private let names: [String]
     /// References of a customer's orders, and whether all of a reference's orders are over.
     private let bookings: [UserID: Bool]
 
-    init(of person: Identity, bookings: [(reference: String, isFinal: Bool)]) {
+    init(of person: Identity, named names: [String], bookings: [(reference: String, isFinal: Bool)]) {
         self.person = person
+        self.names = names
         self.bookings = Dictionary(bookings.map { (UserID($0.reference), $0.isFinal) }) { $0 && $1 }
     }
 
@@ -21,7 +24,23 @@ struct Redaction {
     func redacted(_ passage: NotificationTable.Passage) -> [UInt8]? {
         guard let facts = Facts(passage.data) else { return nil }
         let fields = fields(passage, facts)
-        return fields.isEmpty || !facts.hasAny(of: fields) ? nil : Self.clear(fields, in: passage.data)
+        if fields.isEmpty { return nil }
+        let name = person.role == .driver ? facts.driverName : facts.customerName
+        return NameRemoval.apply(to: passage.data, clearing: fields, names: names + (name.map { [$0] } ?? []))
+    }
+
+    /// A stored answer without him: each order and route in it says whose it is. Its addresses go, too, for nobody finds his
+    /// way by an answer that is given again. Nil when there is nothing to take out.
+    func redacted(answer: [UInt8]) -> [UInt8]? {
+        let (id, role) = (person.id, person.role)
+        return NameRemoval.apply(to: answer, clearing: [], names: []) { object in
+            var isHis = false
+            try JSONReader.object(object) { key, value in
+                guard key.equals(role == .driver ? "driverId" : "customerId") else { return }
+                isHis = value.string?.isSame(as: id) ?? false
+            }
+            return !isHis ? [] : role == .driver ? ["driverName"] : Self.all(true)
+        }
     }
 
     private func fields(_ passage: NotificationTable.Passage, _ facts: Facts) -> [StaticString] {
@@ -53,8 +72,9 @@ struct Redaction {
     private struct Facts {
         private(set) var driverID: String?
         private(set) var customerID: String?
+        private(set) var driverName: String?
+        private(set) var customerName: String?
         private(set) var references: [String] = []
-        private var filled: [[UInt8]] = []
 
         init?(_ data: [UInt8]) {
             do {
@@ -74,36 +94,11 @@ struct Redaction {
                 customerID = value.string
             } else if key.equals("bookingReference") || key.equals("orderRef") || key.equals("reference") {
                 if let reference = value.string { references.append(reference) }
-            } else if let name = key.string {
-                filled.append(Array(name.utf8))
+            } else if key.equals("driverName") {
+                driverName = value.string
+            } else if key.equals("customerName") {
+                customerName = value.string
             }
         }
-
-        /// Whether one of them is there, and is not null.
-        func hasAny(of fields: [StaticString]) -> Bool {
-            fields.contains { field in filled.contains { $0.elementsEqual(field.description.utf8) } }
-        }
-    }
-
-    /// The object with null for these members.
-    private static func clear(_ fields: [StaticString], in data: [UInt8]) -> [UInt8]? {
-        var json = JSONWriter(capacity: data.count)
-        json.raw("{")
-        var isFirst = true
-        do {
-            try data.withUnsafeBytes { bytes in
-                try JSONReader.object(bytes) { key, value in
-                    if !isFirst { json.raw(",") }
-                    isFirst = false
-                    json.raw(key.raw)
-                    json.raw(":")
-                    if fields.contains(where: key.equals) { json.raw("null") } else { json.raw(value.raw) }
-                }
-            }
-        } catch {
-            return nil
-        }
-        json.raw("}")
-        return json.bytes
     }
 }

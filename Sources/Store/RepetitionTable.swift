@@ -15,6 +15,8 @@ struct RepetitionTable {
     private let upsert: Statement
     private let deleteSubject: Statement
     private let deleteOld: Statement
+    private let selectSome: Statement
+    private let updateBody: Statement
 
     init(_ database: Database) throws(SQLiteError) {
         select = try Statement(
@@ -32,6 +34,14 @@ struct RepetitionTable {
             DELETE FROM idempotency WHERE (subject, key) IN (SELECT subject, key FROM idempotency WHERE created_at <= ? \
             ORDER BY created_at LIMIT ?)
             """, on: database)
+        // All of the last moment, too: there is no order among those of one commit.
+        selectSome = try Statement(
+            """
+            SELECT subject, key, body, created_at FROM idempotency WHERE created_at > ?1 AND created_at <= COALESCE(\
+            (SELECT created_at FROM idempotency WHERE created_at > ?1 ORDER BY created_at LIMIT 1 OFFSET ?2), \(Int64.max)) \
+            ORDER BY created_at
+            """, on: database)
+        updateBody = try Statement("UPDATE idempotency SET body = ? WHERE subject = ? AND key = ?", on: database)
     }
 
     /// - Parameter subject: ``Identity/key``: everybody's keys are his own.
@@ -48,6 +58,28 @@ struct RepetitionTable {
 
     /// Forgets all of somebody's; answers how many.
     func remove(of subject: String) throws(SQLiteError) -> Int { try deleteSubject.change(.string(subject)) }
+
+    // MARK: Going through all
+
+    struct Passage {
+        let subject: String
+        let key: String
+        let body: [UInt8]
+        let storedAt: Int64
+    }
+
+    /// Those stored after a moment, oldest first: about `count`, and none left out of the last one's moment.
+    func passages(after: Int64, about count: Int) throws(SQLiteError) -> [Passage] {
+        try selectSome.all(.integer(after), .integer(count - 1)) { row throws(SQLiteError) in
+            Passage(subject: row.string(0), key: row.string(1), body: row.bytes(2), storedAt: row.integer(3))
+        }
+    }
+
+    func replaceBody(of passage: Passage, by body: [UInt8]) throws(SQLiteError) {
+        try updateBody.run(.utf8(body), .string(passage.subject), .string(passage.key))
+    }
+
+    // MARK: Forgetting
 
     /// Forgets what is older than ``lifetime``; answers how many.
     func forget(now: Int64, most: Int) throws(SQLiteError) -> Int {

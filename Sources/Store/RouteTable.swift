@@ -11,6 +11,8 @@ struct RouteTable {
     private let upsert: Statement
     private let deleteFinal: Statement
     private let clearDriver: Statement
+    private let selectNames: Statement
+    private let hasOpen: Statement
 
     init(_ database: Database) throws(SQLiteError) {
         let select = "SELECT \(Self.columns), created_at FROM routes"
@@ -31,6 +33,12 @@ struct RouteTable {
             AND updated_at < ? ORDER BY updated_at LIMIT ?)
             """, on: database)
         clearDriver = try Statement(Self.clearDriver, on: database)
+        selectNames = try Statement(
+            "SELECT DISTINCT driver_name FROM routes WHERE driver_id = ? AND driver_name IS NOT NULL", on: database)
+        hasOpen = try Statement(
+            """
+            SELECT 1 FROM routes WHERE driver_id = ? AND created_at <= ? AND status NOT IN ('completed', 'cancelled') LIMIT 1
+            """, on: database)
     }
 
     static let clearDriver = "UPDATE routes SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL"
@@ -58,6 +66,15 @@ struct RouteTable {
 
     /// Forgets a driver's name; answers in how many routes it was.
     func clearName(ofDriver id: String) throws(SQLiteError) -> Int { try clearDriver.change(.string(id)) }
+
+    func names(ofDriver id: String) throws(SQLiteError) -> [String] {
+        try selectNames.all(.string(id)) { row throws(SQLiteError) in row.string(0) }
+    }
+
+    /// Whether something of his that was there at a moment is still open.
+    func hasOpen(ofDriver id: String, since moment: Int64) throws(SQLiteError) -> Bool {
+        try hasOpen.first(.string(id), .integer(moment)) { _ throws(SQLiteError) in true } ?? false
+    }
 
     private static func route(_ row: Row) throws(SQLiteError) -> Route {
         var route = Route(id: row.string(0))

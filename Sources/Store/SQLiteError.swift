@@ -24,6 +24,9 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
 
     package var description: String { "SQLite error \(extendedCode) (\(message)) while \(doing)" }
 
+    /// Whether somebody else was in the way.
+    var isBusy: Bool { code == SQLITE_BUSY }
+
     /// Whether the same may succeed later, when the disk has room or the other process has let go.
     package var isTransient: Bool {
         switch code {

@@ -69,11 +69,12 @@ extension Schema {
     }
 
     private static let erasures = [
-        // What the log still has to be searched for: the notifications after `cursor`, up to `last_id`.
+        // What the log still has to be searched for: the notifications after `cursor`, up to `last_id`, and stored answers
+        // younger than `answers_to`. `names`, a JSON array, is what he was called; it goes when the search is done.
         """
         CREATE TABLE erasures (
             subject TEXT NOT NULL PRIMARY KEY, role TEXT NOT NULL, id TEXT NOT NULL, requested_at BIGINT NOT NULL,
-            cursor TEXT NOT NULL, last_id TEXT NOT NULL)
+            cursor TEXT NOT NULL, last_id TEXT NOT NULL, answers_to BIGINT NOT NULL, names TEXT NOT NULL)
         """,
         // Where somebody's name and positions are.
         "CREATE INDEX orders_by_named_driver ON orders (driver_id) WHERE driver_name IS NOT NULL",

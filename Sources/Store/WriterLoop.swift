@@ -225,7 +225,9 @@ struct WriterLoop {
     }
 
     private mutating func note(failed kind: String, _ error: SQLiteError, _ now: Int64) {
-        if failing[kind] == nil { surroundings.report(.choreFailed(error, kind: kind)) }
+        // Somebody reads just now: no news.
+        let isBusyReading = kind == Chore.checkpoint.rawValue && error.isBusy
+        if failing[kind] == nil, !isBusyReading { surroundings.report(.choreFailed(error, kind: kind)) }
         failing[kind] = now + Self.pauseAfterFailure
     }
 

@@ -1,0 +1,178 @@
+import FleetRules
+import Glibc
+import Testing
+
+@testable import Store
+
+/// What an erasure does not find at once: what is open, what others are answered again, and what deleted rows leave behind.
+@Suite struct ErasureEndTests {
+    private let room = Storeroom()
+
+    private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
+
+    /// An order of customer 7's, whose name and addresses are in it and in what is told of it.
+    private func place(_ code: String, _ ledger: Ledger, key: String? = nil, at now: Int64 = noon) throws {
+        var changes = OrderChanges()
+        changes.customerID = .set("7")
+        changes.customerName = .set("Zeb Quix")
+        changes.pickupAddress = .set("From-\(code)")
+        changes.dropoffAddress = .set("To-\(code)")
+        _ = try ledger.settle(assign(code, to: "42", key: key, changes: changes), at: now)
+    }
+
+    /// A round of retention, and the chores that it leaves.
+    private func goOn(_ ledger: Ledger, at now: Int64) throws {
+        var retention = Retention(days: 30)
+        while retention.isDue(now) { _ = try retention.step(ledger, now) }
+        try ledger.doChores()
+    }
+
+    private func everything(_ ledger: Ledger) throws -> String {
+        let tables = try ledger.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        return try tables.flatMap { try ledger.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
+    }
+
+    // MARK: What is open
+
+    @Test func addressesGoWhenTheirOrderEnds() throws {
+        let ledger = try room.pushing()
+        for code in ["A", "B"] { try place(code, ledger) }
+        _ = try ledger.settle(erase(.customer, "7"))
+        try ledger.doChores()
+        #expect(try ledger.database.dump("SELECT names FROM erasures") == ["[]"])
+        try place("C", ledger, at: noon + 1)
+        try goOn(ledger, at: noon + 2)
+        var left = try everything(ledger)
+        #expect(left.contains("To-A") && left.contains("To-B"), "the driver still has to find it")
+
+        _ = try ledger.settle(order(.cancel, "A"), at: noon + 3)
+        try goOn(ledger, at: noon + 4)
+        left = try everything(ledger)
+        #expect(!left.contains("From-A") && !left.contains("To-A") && left.contains("To-B"))
+        #expect(try ledger.count("erasures") == 1)
+
+        _ = try ledger.settle(order(.cancel, "B"), at: noon + 5)
+        _ = try ledger.settle(order(.cancel, "C"), at: noon + 5)
+        try goOn(ledger, at: noon + 6)
+        left = try everything(ledger)
+        #expect(!left.contains("From-B") && !left.contains("To-B"))
+        #expect(try ledger.count("erasures") == 0)
+        try place("D", ledger, at: noon + 7)
+        try goOn(ledger, at: noon + 8)
+        #expect(try ledger.database.dump("SELECT code FROM orders WHERE customer_name IS NOT NULL") == ["D"])
+    }
+
+    /// A driver's token says his name again with all that he does for the job that he still has.
+    @Test func namesGoWhenTheLastJobEnds() throws {
+        let ledger = try room.pushing()
+        let zeb = Identity(role: .driver, id: "42", name: "Zeb Quix")
+        _ = try ledger.settle(assign("A", to: "42"))
+        _ = try ledger.settle(erase(.driver, "42"))
+        try ledger.doChores()
+        _ = try ledger.settle(command(.acceptJob("A"), by: zeb, key: "accept"), at: noon + 1)
+        for step in [JobStatus.enRoute, .arrived] {
+            var report = ProgressReport(step: step)
+            report.notes = "Zeb Quix is near"
+            _ = try ledger.settle(command(.progress("A", report), by: zeb), at: noon + 2)
+        }
+        try goOn(ledger, at: noon + 3)
+        #expect(try everything(ledger).contains("Zeb Quix") && ledger.count("erasures") == 1)
+        _ = try ledger.settle(order(.unassign, "A"), at: noon + 4)
+        try goOn(ledger, at: noon + 5)
+        #expect(try !everything(ledger).contains("Zeb Quix") && ledger.count("erasures") == 0)
+    }
+
+    // MARK: Answers
+
+    @Test func othersAreAnsweredWithoutHim() throws {
+        let ledger = try room.pushing()
+        try ledger.transaction { () throws(SQLiteError) in
+            for number in 0..<1_300 { _ = try ledger.perform(assign("B\(number)", to: "43", key: "b\(number)"), now: noon) }
+        }
+        try place("A", ledger, key: "a", at: noon + 1)
+        let before = try ledger.dump("idempotency").filter { !$0.contains("Zeb Quix") }
+        #expect(before.count == 1_300)
+        _ = try ledger.settle(erase(.customer, "7"), at: noon + 2)
+        try ledger.doChores()
+        let again = try ledger.settle(assign("A", to: "42", key: "a"), at: noon + 3)
+        #expect(again.isReplay && again.status == 200)
+        #expect(again.text.contains(#""customerId":"7","customerName":null,"pickupAddress":null,"dropoffAddress":null"#))
+        #expect(again.text.contains(#""code":"A""#) && again.text.contains(#""notificationIds":[""#))
+        #expect(try ledger.settle(assign("A", to: "42", key: "a", digest: [2]), at: noon + 3).status == 409)
+        #expect(try ledger.dump("idempotency").filter { !$0.contains(#""customerId":"7""#) } == before)
+    }
+
+    @Test func whatAdminsWroteToHimIsCleared() throws {
+        let ledger = try room.pushing()
+        try place("A", ledger)
+        let data = Array(#"{"message":"Hello Zeb Quix","customerName":null}"#.utf8)
+        _ = try ledger.settle(command(.announce(Announcement(type: "HELLO", audience: .customer("7"), data: data))))
+        _ = try ledger.settle(erase(.customer, "7"))
+        try ledger.doChores()
+        #expect(
+            try ledger.database.dump("SELECT data FROM notifications WHERE channel = 'customer-7' AND data LIKE '%Hello%'")
+                .allSatisfy { $0.contains("Hello [erased]") })
+        #expect(try !everything(ledger).contains("Zeb Quix"))
+    }
+
+    // MARK: The files
+
+    private func isInFiles(_ text: String) -> Bool {
+        ["", "-wal"].contains { suffix in
+            let descriptor = open(room.path + suffix, O_RDONLY)
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            var bytes = [UInt8](repeating: 0, count: 1 << 25)
+            let count = read(descriptor, &bytes, bytes.count)
+            return Self.contains(bytes[..<max(0, count)], Array(text.utf8))
+        }
+    }
+
+    private static func contains(_ bytes: ArraySlice<UInt8>, _ text: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { buffer in
+            guard var place = buffer.baseAddress else { return false }
+            let end = place + buffer.count
+            while let next = memchr(place, Int32(text[0]), end - place) {
+                if end - UnsafeRawPointer(next) >= text.count, memcmp(next, text, text.count) == 0 { return true }
+                place = UnsafeRawPointer(next) + 1
+            }
+            return false
+        }
+    }
+
+    @Test func nothingIsLeftInTheFiles() throws {
+        let ledger = try room.pushing()
+        for number in 0..<300 {
+            try place("A\(number)", ledger, key: "k\(number)")
+            if number.isMultiple(of: 7) { try ledger.database.checkpoint() }
+            _ = try ledger.settle(order(.cancel, "A\(number)"))
+        }
+        _ = try ledger.settle(register(fcm("a"), by: customer("7")))
+        #expect(isInFiles("Zeb Quix") && isInFiles("From-A"))
+        _ = try ledger.settle(erase(.customer, "7"))
+        try ledger.doChores()
+        #expect(!isInFiles("Zeb Quix") && !isInFiles("From-A") && !isInFiles("To-A"))
+    }
+
+    /// Who reads is not waited for, and does not wait.
+    @Test func aReaderPutsOffTheCheckpointOnly() throws {
+        let ledger = try room.pushing()
+        try place("A", ledger)
+        try ledger.doChores()
+        let reader = try Database.open(readingFrom: room.path)
+        try reader.run("BEGIN")
+        #expect(try reader.dump("SELECT customer_name FROM orders") == ["Zeb Quix"])
+        _ = try ledger.settle(erase(.customer, "7"))
+        do {
+            try ledger.doChores()
+            Issue.record("somebody is reading")
+        } catch {
+            #expect((error as? SQLiteError)?.isBusy == true)
+        }
+        #expect(ledger.chores == [.checkpoint] && isInFiles("Zeb Quix"))
+        #expect(try reader.dump("SELECT customer_name FROM orders") == ["Zeb Quix"])
+        try reader.run("COMMIT")
+        try ledger.doChores()
+        #expect(!isInFiles("Zeb Quix"))
+    }
+}
