@@ -80,7 +80,8 @@ package struct PushOutcome: Equatable, Sendable {
         /// The provider took it; its own id of the message, where it gives one.
         case accepted(messageID: String?)
         case failed(reason: String)
-        /// Not to be sent: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`.
+        /// Not to be sent: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`. The store has reasons of its own:
+        /// `superseded`, `notification_removed`, and why the device is not his any more.
         case cancelled(reason: String)
         case expired
         /// To be tried at `at` (milliseconds since 1970).

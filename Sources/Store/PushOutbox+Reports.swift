@@ -50,7 +50,7 @@ extension PushOutbox {
         switch outcome.fate {
         case .accepted, .failed, .cancelled, .expired: break
         case .later, .unsent:
-            guard try jobs.cancel(job.number, ifItsDeviceIsLostAt: now) else { return }
+            guard try jobs.cancelIfVain(job.number, now: now) else { return }
             count(1, as: .cancelled, in: dealing.supply.lane)
         }
     }
@@ -115,6 +115,7 @@ extension PushOutbox {
             return .failure(Obstacle(state: .cancelled, reason: "notification_removed"))
         }
         guard let device = pick.device else { return .failure(Obstacle(state: .cancelled, reason: "device_removed")) }
+        guard !pick.isSuperseded else { return .failure(Obstacle(state: .cancelled, reason: "superseded")) }
         guard let token = keys.open(device.sealed, keyID: device.keyID, deviceID: pick.deviceID) else {
             complain("the device", pick.recipient)
             return .failure(Obstacle(state: .failed, reason: "device_unreadable"))

@@ -86,8 +86,7 @@ final class PushOutbox {
                 preconditionFailure("a push of a notification that was not told before it")
             }
             rest = rest[index...]
-            let pushing = Pushing(
-                notificationID: intent.notificationID, entity: intent.entity, expiresAt: told[index].expiresAt, now: now)
+            let pushing = Pushing(told[index], intent.entity, now: now)
             switch intent.audience {
             case .driver(let id): try queue(pushing, for: Identity(role: .driver, id: id).key, &woken)
             case .customer(let id): try queue(pushing, for: Identity(role: .customer, id: id).key, &woken)
@@ -101,10 +100,15 @@ final class PushOutbox {
 
     /// A notification on its way to phones.
     private struct Pushing {
-        let notificationID: String
+        let notification: Notification
         let entity: PushIntent.Entity?
-        let expiresAt: Int64
         let now: Int64
+
+        init(_ notification: Notification, _ entity: PushIntent.Entity?, now: Int64) {
+            self.notification = notification
+            self.entity = entity
+            self.now = now
+        }
     }
 
     private func queue(_ pushing: Pushing, for owner: String, _ woken: inout Set<PushLane>) throws(SQLiteError) {
@@ -119,9 +123,11 @@ final class PushOutbox {
         for phone in phones where lanes.contains(phone.lane) {
             var place = places[phone.lane] ?? -1
             if place < 0 { place = try self.place(of: phone.owner, in: phone.lane) }
+            let notification = pushing.notification
             let draft = PushTable.Draft(
-                notificationID: pushing.notificationID, entity: pushing.entity, device: phone, queuedAt: pushing.now,
-                expiresAt: pushing.expiresAt)
+                notificationID: notification.id, entity: pushing.entity,
+                collapseKey: notification.isSupersedable ? notification.collapseKey : nil, device: phone,
+                queuedAt: pushing.now, expiresAt: notification.expiresAt)
             guard try jobs.queue(draft, number: lastNumber + 1, turn: place) else { continue }
             lastNumber += 1
             places[phone.lane] = place + 1
@@ -146,8 +152,7 @@ final class PushOutbox {
         }
         let phones = try devices.reachableDrivers(
             after: audience.afterOwner, audience.afterDevice, since: now - staleAfter, most: Self.phonesMax)
-        let pushing = Pushing(
-            notificationID: notification.id, entity: audience.entity, expiresAt: notification.expiresAt, now: now)
+        let pushing = Pushing(notification, audience.entity, now: now)
         var woken: Set<PushLane> = []
         for theirs in phones.split(byOwnersExcept: audience.except) { try queue(pushing, on: theirs, &woken) }
         if let last = phones.last, phones.count == Self.phonesMax {
@@ -202,6 +207,11 @@ final class PushOutbox {
         defer { complaints = [] }
         return complaints
     }
+}
+
+extension Notification {
+    /// Whether a newer one may make it out of date.
+    fileprivate var isSupersedable: Bool { !collapseKey.isSame(as: id) }
 }
 
 extension [DeviceTable.Address] {

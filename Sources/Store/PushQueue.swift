@@ -35,11 +35,16 @@ struct PushQueue {
 
     // MARK: The questions, each with an index that answers it
 
+    /// Turns keep somebody's jobs in order until one has been in a lane's hands and come back, or was made long after its
+    /// notification, for every driver's phones. Only of those it is asked whether newer news has overtaken them.
+    private static let mayBeLate = "job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at"
+
     static let next = """
         SELECT job.number, job.notification_id, job.device_id, job.recipient, job.entity, job.attempts, job.turn, \
-        job.expires_at, CASE WHEN devices.owner = job.recipient THEN 1 ELSE 0 END, devices.provider, devices.platform, devices.environment, devices.sealed, \
-        devices.key_id, devices.last_seen_at, notifications.channel, notifications.event, notifications.data, \
-        notifications.created_at, notifications.collapse_key, preferences.json FROM push_jobs AS job \
+        job.expires_at, CASE WHEN devices.owner = job.recipient THEN 1 ELSE 0 END, devices.provider, devices.platform, \
+        devices.environment, devices.sealed, devices.key_id, devices.last_seen_at, notifications.channel, \
+        notifications.event, notifications.data, notifications.created_at, notifications.collapse_key, preferences.json, \
+        CASE WHEN \(mayBeLate) THEN \(PushTable.isSuperseded("job")) ELSE 0 END FROM push_jobs AS job \
         LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
         LEFT JOIN preferences ON preferences.owner = job.recipient \
         WHERE job.lane = ? AND job.state = 'queued' ORDER BY job.turn, job.number LIMIT ?
@@ -77,6 +82,7 @@ struct PushQueue {
         let device: Device?
         /// JSON.
         let preferences: [UInt8]?
+        let isSuperseded: Bool
 
         struct Device {
             let provider: PushProvider
@@ -95,7 +101,8 @@ struct PushQueue {
                 number: row.integer(0), notificationID: row.string(1), deviceID: row.string(2), recipient: row.string(3),
                 entity: row.optionalString(4).flatMap { .init(stored: $0) }, attempts: Int(row.integer(5)),
                 turn: row.integer(6), expiresAt: row.integer(7), notification: Self.notification(row),
-                device: try Self.device(row), preferences: row.optionalBytes(20))
+                device: try Self.device(row), preferences: row.optionalBytes(20),
+                isSuperseded: row.integer(21) == 1)
         }
     }
 

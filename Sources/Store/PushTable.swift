@@ -1,6 +1,7 @@
 import FleetRules
 
-/// How far a push job has come. A lane's hands are the only way from `queued` to the four ends that a provider decides.
+/// How far a push job has come. What is accepted has been in a lane's hands; to the other ends the store has shorter ways:
+/// what nobody wants any more, what comes too late, and what cannot be read never gets there.
 enum PushState: String {
     case queued
     /// To be tried again when it is due.
@@ -21,7 +22,7 @@ struct PushTable {
     private let postpone: Statement
     private let giveBack: Statement
     private let requeueIfMoved: Statement
-    private let cancelIfLost: Statement
+    private let cancelIfVain: Statement
     private let cancelDevice: Statement
     private let cancelRecipient: Statement
     private let carry: Statement
@@ -33,8 +34,8 @@ struct PushTable {
         self.database = database
         insert = try Statement(
             """
-            INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, state, turn, attempts, \
-            queued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?) \
+            INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, collapse_key, state, turn, \
+            attempts, queued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?) \
             ON CONFLICT (notification_id, device_id) DO NOTHING
             """, on: database)
         selectLastTurn = try Statement(Self.lastTurn, on: database)
@@ -50,13 +51,7 @@ struct PushTable {
         giveBack = try Statement("UPDATE push_jobs SET state = 'queued', attempts = attempts - 1 \(ifSending)", on: database)
         requeueIfMoved = try Statement(
             "UPDATE push_jobs SET state = 'queued', reason = ? \(ifSending) AND device_id <> ? RETURNING lane", on: database)
-        cancelIfLost = try Statement(
-            """
-            UPDATE push_jobs SET state = 'cancelled', settled_at = ?, reason = CASE WHEN EXISTS (SELECT 1 FROM devices \
-            WHERE devices.id = push_jobs.device_id) THEN 'new_owner' ELSE 'device_removed' END \
-            WHERE number = ? AND \(Self.unsent) AND NOT EXISTS (SELECT 1 FROM devices \
-            WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
-            """, on: database)
+        cancelIfVain = try Statement(Self.cancelIfVain, on: database)
         let cancel = "UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ?"
         cancelDevice = try Statement("\(cancel) AND \(Self.unsent) AND device_id = ? RETURNING lane", on: database)
         cancelRecipient = try Statement("\(cancel) AND \(Self.unsent) RETURNING lane", on: database)
@@ -74,6 +69,26 @@ struct PushTable {
     }
 
     static let lastTurn = "SELECT MAX(turn) FROM push_jobs WHERE recipient = ? AND lane = ? AND settled_at IS NULL"
+
+    /// Whether its recipient has been told newer things of the same order or route, or is about to be; what became of those
+    /// pushes does not matter, for this one is out of date in any case.
+    static func isSuperseded(_ job: String) -> String {
+        """
+        EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
+        AND newer.collapse_key = \(job).collapse_key AND newer.notification_id > \(job).notification_id)
+        """
+    }
+
+    static let cancelIfVain = """
+        UPDATE push_jobs SET state = 'cancelled', settled_at = ?, reason = CASE \
+        WHEN NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id) THEN 'device_removed' \
+        WHEN NOT \(isHis) THEN 'new_owner' ELSE 'superseded' END \
+        WHERE number = ? AND \(unsent) AND (NOT \(isHis) OR \(isSuperseded("push_jobs")))
+        """
+
+    private static let isHis = """
+        EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
+        """
 
     /// By the time that notifications' ids begin with: an index they have anyway.
     static let deleteOld = """
@@ -95,6 +110,8 @@ struct PushTable {
     struct Draft {
         let notificationID: String
         let entity: PushIntent.Entity?
+        /// What a newer one of the same key supersedes; nil: nothing.
+        let collapseKey: String?
         let device: DeviceTable.Address
         let queuedAt: Int64
         let expiresAt: Int64
@@ -104,8 +121,8 @@ struct PushTable {
     func queue(_ draft: Draft, number: Int64, turn: Int64) throws(SQLiteError) -> Bool {
         try insert.change(
             .integer(number), .string(draft.device.lane.rawValue), .string(draft.notificationID), .string(draft.device.id),
-            .string(draft.device.owner), .string(draft.entity?.stored), .integer(turn), .integer(draft.queuedAt),
-            .integer(draft.expiresAt)) > 0
+            .string(draft.device.owner), .string(draft.entity?.stored), .string(draft.collapseKey), .integer(turn),
+            .integer(draft.queuedAt), .integer(draft.expiresAt)) > 0
     }
 
     /// The greatest turn of somebody's open jobs in a lane; nil when he has none.
@@ -143,9 +160,10 @@ struct PushTable {
         }
     }
 
-    /// Cancels a job that a lane has given back, when its device went, or to somebody else, while the lane had it; true then.
-    func cancel(_ number: Int64, ifItsDeviceIsLostAt now: Int64) throws(SQLiteError) -> Bool {
-        try cancelIfLost.change(.integer(now), .integer(number)) > 0
+    /// Cancels a job that a lane has given back, when its device went, or to somebody else, while the lane had it, or when
+    /// there is newer news by now; true then.
+    func cancelIfVain(_ number: Int64, now: Int64) throws(SQLiteError) -> Bool {
+        try cancelIfVain.change(.integer(now), .integer(number)) > 0
     }
 
     // MARK: When phones come and go

@@ -22,11 +22,12 @@ extension Schema {
     ]
 
     private static let outbox = [
-        // One notification for one phone, at most once. `turn` is its place among everybody's, `number` only its name.
+        // One notification for one phone, at most once. `turn` is its place among everybody's, `number` only its name;
+        // `collapse_key` is the notification's, NULL where that is only its own id.
         """
         CREATE TABLE push_jobs (
             number BIGINT NOT NULL PRIMARY KEY, lane TEXT NOT NULL, notification_id TEXT NOT NULL, device_id TEXT NOT NULL,
-            recipient TEXT NOT NULL, entity TEXT, state TEXT NOT NULL, turn BIGINT NOT NULL, due_at BIGINT,
+            recipient TEXT NOT NULL, entity TEXT, collapse_key TEXT, state TEXT NOT NULL, turn BIGINT NOT NULL, due_at BIGINT,
             attempts BIGINT NOT NULL, reason TEXT, message_id TEXT, queued_at BIGINT NOT NULL, expires_at BIGINT NOT NULL,
             settled_at BIGINT, UNIQUE (notification_id, device_id))
         """,
@@ -35,6 +36,10 @@ extension Schema {
         "CREATE INDEX push_jobs_ready ON push_jobs (lane, turn, number, state) WHERE state = 'queued'",
         "CREATE INDEX push_jobs_waiting ON push_jobs (lane, due_at, number, state) WHERE state = 'waiting'",
         "CREATE INDEX push_jobs_open ON push_jobs (recipient, lane, turn) WHERE settled_at IS NULL",
+        // What somebody was told of an order or route, settled or not: the newest is what counts.
+        """
+        CREATE INDEX push_jobs_news ON push_jobs (recipient, collapse_key, notification_id) WHERE collapse_key IS NOT NULL
+        """,
         "CREATE INDEX push_jobs_ageing ON push_jobs (lane, expires_at) WHERE settled_at IS NULL",
         // Notifications for every driver's phones, and how far their jobs have been made.
         """

@@ -188,6 +188,23 @@ def test_SIGTERM_with_the_providers_down(pushing):
 # Too late
 
 
+@pytest.mark.parametrize("kind", ["ios", "android"])
+def test_a_retry_does_not_replace_newer_news(pushing, kind):
+    """Both have the order's collapse id: the phone would show a new job that has been cancelled."""
+    scene = pushing()
+    phone = scene.phone(kind)
+    phone.fake.script(Say(503, headers={"retry-after": "3"}), sends if kind == "android" else None, times=1)
+    code, answer = scene.order(phone.owner)
+    old = answer["data"]["notificationIds"][0]
+    scene.reaches("push_total", 1, outcome="retried")
+    new = scene.dispatcher.order(code, "cancel-enhanced")["data"]["notificationIds"][0]
+    assert phone.next(new).collapse == f"order:{code}"
+    [step] = scene.became(old, "push_cancelled")
+    assert step["detail"]["reason"] == "superseded" and step["detail"]["attempts"] == 1, step
+    scene.hear_nothing(phone)
+    assert scene.figure("push_total", outcome="cancelled") == 1
+
+
 def test_what_is_not_worth_it_any_more_is_not_sent(pushing):
     scene = pushing(texts={"DRIVER_APPROVED": {"title": "T", "lifetime": "2s"}, "DRIVER_REJECTED": {"title": "R", "lifetime": "1h"}})
     phone, android = scene.ios(), scene.android()
