@@ -49,7 +49,7 @@ extension PushTable.Account {
     private func step(_ step: String, of id: String, at: Int64, isLast: Bool) -> NotificationStep {
         var detail = JSONWriter()
         detail.raw(#"{"provider":"#)
-        detail.string(lane.provider.rawValue)
+        detail.optional(lane?.provider.rawValue)
         detail.raw(#","device":"#)
         detail.string(device)
         if isLast {

@@ -8,9 +8,8 @@ struct AudienceTable {
         /// ``Identity/key`` of whom the same action has reached already.
         let except: String?
         let entity: PushIntent.Entity?
-        /// The last phone that was looked at.
+        /// The last whose phones were looked at.
         let afterOwner: String
-        let afterDevice: String
     }
 
     private let insert: Statement
@@ -21,22 +20,22 @@ struct AudienceTable {
     init(_ database: Database) throws(SQLiteError) {
         insert = try Statement(
             """
-            INSERT INTO push_audiences (notification_id, excepted, entity, after_owner, after_device) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO push_audiences (notification_id, excepted, entity, after_owner) VALUES (?, ?, ?, ?)
             """, on: database)
         selectFirst = try Statement(
             """
-            SELECT notification_id, excepted, entity, after_owner, after_device FROM push_audiences \
+            SELECT notification_id, excepted, entity, after_owner FROM push_audiences \
             ORDER BY notification_id LIMIT 1
             """, on: database)
         advance = try Statement(
-            "UPDATE push_audiences SET after_owner = ?, after_device = ? WHERE notification_id = ?", on: database)
+            "UPDATE push_audiences SET after_owner = ? WHERE notification_id = ?", on: database)
         delete = try Statement("DELETE FROM push_audiences WHERE notification_id = ?", on: database)
     }
 
     func add(_ intent: PushIntent, except: String?) throws(SQLiteError) {
         // Before all drivers, and behind all admins and customers.
         try insert.run(
-            .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"), .string(""))
+            .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"))
     }
 
     /// The oldest; nil when there is none.
@@ -44,13 +43,12 @@ struct AudienceTable {
         try selectFirst.first { row throws(SQLiteError) in
             Audience(
                 notificationID: row.string(0), except: row.optionalString(1),
-                entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3),
-                afterDevice: row.string(4))
+                entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3))
         }
     }
 
-    func advance(_ id: String, to last: DeviceTable.Address) throws(SQLiteError) {
-        try advance.run(.string(last.owner), .string(last.id), .string(id))
+    func advance(_ id: String, to owner: String) throws(SQLiteError) {
+        try advance.run(.string(owner), .string(id))
     }
 
     func remove(_ id: String) throws(SQLiteError) { try delete.run(.string(id)) }

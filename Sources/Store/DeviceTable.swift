@@ -25,11 +25,14 @@ struct StoredDevice {
 }
 
 /// The phones, each under a digest of its token: one token is one row, whoever registers it.
+///
+/// A row that nobody here can have written is passed over, with a complaint: an action must not fail because of it.
 struct DeviceTable {
     private static let columns = """
         id, provider, platform, environment, owner, device_id, masked, registered_at, last_seen_at
         """
 
+    private let complaints: Complaints
     private let selectID: Statement
     private let selectOwner: Statement
     private let selectName: Statement
@@ -42,7 +45,8 @@ struct DeviceTable {
     private let deleteIfUnseen: Statement
     private let deleteStale: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database, _ complaints: Complaints = Complaints()) throws(SQLiteError) {
+        self.complaints = complaints
         let select = "SELECT \(Self.columns) FROM devices"
         selectID = try Statement("\(select) WHERE id = ?", on: database)
         selectOwner = try Statement("\(select) WHERE owner = ? ORDER BY last_seen_at, id", on: database)
@@ -55,7 +59,8 @@ struct DeviceTable {
         upsert = try Statement(
             """
             INSERT INTO devices (\(Self.columns), sealed, key_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-            ON CONFLICT (id) DO UPDATE SET platform = excluded.platform, environment = excluded.environment, \
+            ON CONFLICT (id) DO UPDATE SET provider = excluded.provider, platform = excluded.platform, \
+            environment = excluded.environment, \
             owner = excluded.owner, device_id = excluded.device_id, registered_at = excluded.registered_at, \
             last_seen_at = excluded.last_seen_at, sealed = excluded.sealed, key_id = excluded.key_id
             """, on: database)
@@ -73,7 +78,7 @@ struct DeviceTable {
 
     /// A semicolon is the character behind the colon: what lies between are the keys of drivers.
     static let selectDrivers = """
-        SELECT owner, id, provider, environment FROM devices WHERE (owner, id) > (?, ?) AND owner < 'driver;' \
+        SELECT owner, id, provider, environment FROM devices WHERE owner > ? AND owner < 'driver;' \
         AND last_seen_at >= ? ORDER BY owner, id LIMIT ?
         """
 
@@ -85,17 +90,17 @@ struct DeviceTable {
     // MARK: Who has which
 
     func device(id: String) throws(SQLiteError) -> StoredDevice? {
-        try selectID.first(.string(id)) { row throws(SQLiteError) in try Self.device(row) }
+        try selectID.first(.string(id), body: device) ?? nil
     }
 
     /// Somebody's phones, the least recently seen first.
     func devices(of owner: String) throws(SQLiteError) -> [StoredDevice] {
-        try selectOwner.all(.string(owner)) { row throws(SQLiteError) in try Self.device(row) }
+        try selectOwner.all(.string(owner), body: device).compactMap { $0 }
     }
 
     /// Somebody's phones of one name, but the one with `id`.
     func devices(of owner: String, named name: String, but id: String) throws(SQLiteError) -> [StoredDevice] {
-        try selectName.all(.string(owner), .string(name), .string(id)) { row throws(SQLiteError) in try Self.device(row) }
+        try selectName.all(.string(owner), .string(name), .string(id), body: device).compactMap { $0 }
     }
 
     /// Where a push may go, without what only its sending needs.
@@ -107,14 +112,30 @@ struct DeviceTable {
 
     /// Somebody's phones that were seen at `since` or later.
     func reachable(_ owner: String, since: Int64) throws(SQLiteError) -> [Address] {
-        try selectReachable.all(.string(owner), .integer(since)) { row throws(SQLiteError) in try Self.address(row) }
+        try selectReachable.all(.string(owner), .integer(since), body: address).compactMap { $0 }
     }
 
-    /// The next of all drivers' phones, in the order of owners and ids.
-    func reachableDrivers(after owner: String, _ id: String, since: Int64, most: Int) throws(SQLiteError) -> [Address] {
-        try selectDrivers.all(.string(owner), .string(id), .integer(since), .integer(most)) { row throws(SQLiteError) in
-            try Self.address(row)
+    /// Some drivers' phones, all of each.
+    struct DriversPage {
+        let phones: [Address]
+        /// Nil when there are no others behind.
+        let lastOwner: String?
+    }
+
+    /// The next of all drivers' phones, in the order of owners and ids, about `most`. Nobody's are torn apart: a phone that
+    /// gets another token between two pages would be in neither of them, or in both.
+    func reachableDrivers(after owner: String, since: Int64, most: Int) throws(SQLiteError) -> DriversPage {
+        let rows = try selectDrivers.all(.string(owner), .integer(since), .integer(most)) { row throws(SQLiteError) in
+            (owner: row.string(0), phone: address(row))
         }
+        guard rows.count == most, let last = rows.last?.owner else {
+            return DriversPage(phones: rows.compactMap(\.phone), lastOwner: nil)
+        }
+        // His may go on behind the page. Nobody has a page full of them, and if somebody had, the rest would be left out.
+        let whole = rows.prefix { !$0.owner.isSame(as: last) }
+        return whole.isEmpty
+            ? DriversPage(phones: rows.compactMap(\.phone), lastOwner: last)
+            : DriversPage(phones: whole.compactMap(\.phone), lastOwner: whole.last?.owner)
     }
 
     // MARK: Coming and going
@@ -133,12 +154,12 @@ struct DeviceTable {
     /// Removes a phone unless it was seen at `moment` or later; nil when there was none to remove. A time to come says that the
     /// clock was set back since, and nothing else.
     func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(SQLiteError) -> StoredDevice? {
-        try deleteIfUnseen.first(.string(id), .integer(moment), .integer(now)) { row throws(SQLiteError) in try Self.device(row) }
+        try deleteIfUnseen.first(.string(id), .integer(moment), .integer(now), body: device) ?? nil
     }
 
     /// Removes some of those not seen since `cutoff`.
     func removeUnseen(since cutoff: Int64, most: Int) throws(SQLiteError) -> [StoredDevice] {
-        try deleteStale.all(.integer(cutoff), .integer(most)) { row throws(SQLiteError) in try Self.device(row) }
+        try deleteStale.all(.integer(cutoff), .integer(most), body: device).compactMap { $0 }
     }
 
     // MARK: Seals
@@ -156,34 +177,34 @@ struct DeviceTable {
 
     // MARK: Rows
 
-    private static func device(_ row: Row) throws(SQLiteError) -> StoredDevice {
-        StoredDevice(
-            id: row.string(0), provider: try row.provider(1), platform: row.platform(2), environment: row.environment(3),
+    /// Nil when it cannot be read.
+    private func device(_ row: Row) -> StoredDevice? {
+        guard let origin = row.origin(1, 3) else { return complain(of: row.string(4)) }
+        return StoredDevice(
+            id: row.string(0), provider: origin.provider, platform: row.platform(2), environment: origin.environment,
             owner: row.string(4), name: row.optionalString(5), masked: row.string(6), registeredAt: row.integer(7),
             lastSeenAt: row.integer(8))
     }
 
-    private static func address(_ row: Row) throws(SQLiteError) -> Address {
-        let token = DeviceToken(
-            provider: try row.provider(2), platform: nil, environment: row.environment(3), text: "")
+    private func address(_ row: Row) -> Address? {
+        guard let origin = row.origin(2, 3) else { return complain(of: row.string(0)) }
+        let token = DeviceToken(provider: origin.provider, platform: nil, environment: origin.environment, text: "")
         return Address(owner: row.string(0), id: row.string(1), lane: token.lane)
+    }
+
+    private func complain<Nothing>(of owner: String) -> Nothing? {
+        complaints.add("the provider of a device", of: owner)
+        return nil
     }
 }
 
 extension Row {
-    func provider(_ column: Int32) throws(SQLiteError) -> PushProvider {
-        guard let provider = PushProvider(rawValue: string(column)) else {
-            throw .misread("the provider '\(string(column))'", doing: sql)
-        }
-        return provider
+    /// Which provider's a device is, and of which environment; nil when that is nothing we know.
+    func origin(_ provider: Int32, _ environment: Int32) -> (provider: PushProvider, environment: DeviceToken.Environment?)? {
+        guard let provider = PushProvider(rawValue: string(provider)) else { return nil }
+        guard let text = optionalString(environment) else { return (provider, nil) }
+        return DeviceToken.Environment(rawValue: text).map { (provider, $0) }
     }
 
     func platform(_ column: Int32) -> DeviceToken.Platform? { optionalString(column).flatMap { .init(rawValue: $0) } }
-
-    func environment(_ column: Int32) -> DeviceToken.Environment? { optionalString(column).flatMap { .init(rawValue: $0) } }
-
-    func lane(_ column: Int32) throws(SQLiteError) -> PushLane {
-        guard let lane = PushLane(rawValue: string(column)) else { throw .misread("the lane '\(string(column))'", doing: sql) }
-        return lane
-    }
 }

@@ -39,7 +39,7 @@ extension Ledger {
                 let count = try outbox.expire(lane, now: now, most: most)
                 if count > 0 { return count }
             }
-            return 0
+            return try outbox.endStrays(now: now, most: most)
         case .erasures:
             try resumeErasures()
             return 0

@@ -46,12 +46,12 @@ extension PushOutbox {
             }
             try remove(job.device.id, removal, now, &dealing.supply)
         }
-        try jobs.settle(outcome, now: now)
-        switch outcome.fate {
-        case .accepted, .failed, .cancelled, .expired: break
-        case .later, .unsent:
-            guard try jobs.cancelIfVain(job.number, now: now) else { return }
-            count(1, as: .cancelled, in: dealing.supply.lane)
+        // Its device may go by another lane by now.
+        guard let lane = try jobs.settle(outcome, now: now) else { return }
+        if try jobs.cancelIfVain(job.number, now: now) {
+            count(1, as: .cancelled, in: lane)
+        } else {
+            dealing.woken.insert(lane)
         }
     }
 
@@ -114,10 +114,17 @@ extension PushOutbox {
         guard let notification = pick.notification else {
             return .failure(Obstacle(state: .cancelled, reason: "notification_removed"))
         }
-        guard let device = pick.device else { return .failure(Obstacle(state: .cancelled, reason: "device_removed")) }
+        let device: PushQueue.Pick.Device
+        switch pick.device {
+        case .found(let found): device = found
+        case .gone: return .failure(Obstacle(state: .cancelled, reason: "device_removed"))
+        case .unreadable:
+            complaints.add("the provider of a device", of: pick.recipient)
+            return .failure(Obstacle(state: .failed, reason: "device_unreadable"))
+        }
         guard !pick.isSuperseded else { return .failure(Obstacle(state: .cancelled, reason: "superseded")) }
         guard let token = keys.open(device.sealed, keyID: device.keyID, deviceID: pick.deviceID) else {
-            complain("the device", pick.recipient)
+            complaints.add("the device", of: pick.recipient)
             return .failure(Obstacle(state: .failed, reason: "device_unreadable"))
         }
         return .success(
@@ -143,7 +150,7 @@ extension PushOutbox {
     func readable(_ json: [UInt8]?, of owner: String) -> Preferences {
         guard let json else { return Preferences() }
         if let preferences = Preferences(json: json) { return preferences }
-        complain("preferences", owner)
+        complaints.add("preferences", of: owner)
         return Preferences()
     }
 

@@ -19,9 +19,7 @@ final class PushOutbox {
     let lanes: Set<PushLane>
     /// Milliseconds after which a phone that was not seen is nobody's any more.
     let staleAfter: Int64
-    /// What could not be read, said once each.
-    private(set) var complaints: [String] = []
-    private var complained: Set<String> = []
+    let complaints = Complaints()
     /// How many jobs wait, as last counted.
     var measured: [PushLane: Measure] = [:]
 
@@ -47,7 +45,7 @@ final class PushOutbox {
         self.sequences = sequences
         jobs = try PushTable(database)
         queue = try PushQueue(database)
-        devices = try DeviceTable(database)
+        devices = try DeviceTable(database, complaints)
         bookings = try BookingTable(database)
         audiences = try AudienceTable(database)
         preferences = try PreferenceTable(database)
@@ -150,12 +148,11 @@ final class PushOutbox {
             try audiences.remove(audience.notificationID)
             return (true, [])
         }
-        let phones = try devices.reachableDrivers(
-            after: audience.afterOwner, audience.afterDevice, since: now - staleAfter, most: Self.phonesMax)
+        let page = try devices.reachableDrivers(after: audience.afterOwner, since: now - staleAfter, most: Self.phonesMax)
         let pushing = Pushing(notification, audience.entity, now: now)
         var woken: Set<PushLane> = []
-        for theirs in phones.split(byOwnersExcept: audience.except) { try queue(pushing, on: theirs, &woken) }
-        if let last = phones.last, phones.count == Self.phonesMax {
+        for theirs in page.phones.split(byOwnersExcept: audience.except) { try queue(pushing, on: theirs, &woken) }
+        if let last = page.lastOwner {
             try audiences.advance(audience.notificationID, to: last)
         } else {
             try audiences.remove(audience.notificationID)
@@ -196,17 +193,14 @@ final class PushOutbox {
         return endings
     }
 
-    // MARK: Complaints
-
-    /// Says once that a kind of row cannot be read, naming the first.
-    func complain(_ kind: String, _ subject: String) {
-        if complained.insert(kind).inserted { complaints.append("\(kind) of \(subject)") }
+    /// Ends what is in no lane that there is: somebody has changed the row. Answers how many, at most `most`.
+    func endStrays(now: Int64, most: Int) throws(SQLiteError) -> Int {
+        let recipients = try jobs.failStrays(now: now, most: most)
+        if let first = recipients.first { complaints.add("the lane of a push", of: first) }
+        return recipients.count
     }
 
-    func takeComplaints() -> [String] {
-        defer { complaints = [] }
-        return complaints
-    }
+    func takeComplaints() -> [String] { complaints.take() }
 }
 
 extension Notification {

@@ -79,10 +79,18 @@ struct PushQueue {
         let turn: Int64
         let expiresAt: Int64
         let notification: Notification?
-        let device: Device?
+        let device: Phone
         /// JSON.
         let preferences: [UInt8]?
         let isSuperseded: Bool
+
+        /// The device, while it is the recipient's.
+        enum Phone {
+            case found(Device)
+            case gone
+            /// Its row holds what nobody here has written.
+            case unreadable
+        }
 
         struct Device {
             let provider: PushProvider
@@ -101,17 +109,18 @@ struct PushQueue {
                 number: row.integer(0), notificationID: row.string(1), deviceID: row.string(2), recipient: row.string(3),
                 entity: row.optionalString(4).flatMap { .init(stored: $0) }, attempts: Int(row.integer(5)),
                 turn: row.integer(6), expiresAt: row.integer(7), notification: Self.notification(row),
-                device: try Self.device(row), preferences: row.optionalBytes(20),
+                device: Self.device(row), preferences: row.optionalBytes(20),
                 isSuperseded: row.integer(21) == 1)
         }
     }
 
-    /// Nil when it is gone, or somebody else's.
-    private static func device(_ row: Row) throws(SQLiteError) -> Pick.Device? {
-        guard row.integer(8) == 1 else { return nil }
-        return Pick.Device(
-            provider: try row.provider(9), platform: row.platform(10), environment: row.environment(11), sealed: row.bytes(12),
-            keyID: row.string(13), lastSeenAt: row.integer(14))
+    private static func device(_ row: Row) -> Pick.Phone {
+        guard row.integer(8) == 1 else { return .gone }
+        guard let origin = row.origin(9, 11) else { return .unreadable }
+        return .found(
+            Pick.Device(
+                provider: origin.provider, platform: row.platform(10), environment: origin.environment, sealed: row.bytes(12),
+                keyID: row.string(13), lastSeenAt: row.integer(14)))
     }
 
     private static func notification(_ row: Row) -> Notification? {

@@ -27,6 +27,7 @@ struct PushTable {
     private let cancelRecipient: Statement
     private let carry: Statement
     private let moveLane: Statement
+    private let failStrays: Statement
     private let selectNotification: Statement
     private let deleteOld: Statement
 
@@ -46,9 +47,11 @@ struct PushTable {
             """, on: database)
         postpone = try Statement(
             """
-            UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ? \(ifSending)
+            UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ? \(ifSending) \
+            RETURNING lane
             """, on: database)
-        giveBack = try Statement("UPDATE push_jobs SET state = 'queued', attempts = attempts - 1 \(ifSending)", on: database)
+        giveBack = try Statement(
+            "UPDATE push_jobs SET state = 'queued', attempts = attempts - 1 \(ifSending) RETURNING lane", on: database)
         requeueIfMoved = try Statement(
             "UPDATE push_jobs SET state = 'queued', reason = ? \(ifSending) AND device_id <> ? RETURNING lane", on: database)
         cancelIfVain = try Statement(Self.cancelIfVain, on: database)
@@ -64,6 +67,7 @@ struct PushTable {
         moveLane = try Statement(
             "UPDATE push_jobs SET lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL AND device_id = ?",
             on: database)
+        failStrays = try Statement(Self.failStrays, on: database)
         selectNotification = try Statement(Self.ofNotification, on: database)
         deleteOld = try Statement(Self.deleteOld, on: database)
     }
@@ -90,10 +94,16 @@ struct PushTable {
         EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
         """
 
+    private static let failStrays = """
+        UPDATE push_jobs SET state = 'failed', reason = 'device_unreadable', settled_at = ? WHERE number IN \
+        (SELECT number FROM push_jobs WHERE \(unsent) \
+        AND lane NOT IN (\(PushLane.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) LIMIT ?) RETURNING recipient
+        """
+
     /// By the time that notifications' ids begin with: an index they have anyway.
     static let deleteOld = """
         DELETE FROM push_jobs WHERE number IN (SELECT number FROM push_jobs WHERE notification_id < ? \
-        ORDER BY notification_id LIMIT ?)
+        AND settled_at IS NOT NULL ORDER BY notification_id LIMIT ?)
         """
 
     /// The greatest number there is; 0 when there is none.
@@ -135,7 +145,8 @@ struct PushTable {
     // MARK: What lanes say
 
     /// Notes what became of a job that a lane has; of another, nothing.
-    func settle(_ outcome: PushOutcome, now: Int64) throws(SQLiteError) {
+    /// - Returns: the lane where it is again; nil when it has come to its end.
+    func settle(_ outcome: PushOutcome, now: Int64) throws(SQLiteError) -> PushLane? {
         // The try was counted when the job was handed over.
         let uncounted = SQLValue.integer(outcome.wasTried ? 0 : 1)
         let number = SQLValue.integer(outcome.job.number)
@@ -148,17 +159,20 @@ struct PushTable {
         case .failed(let reason): try finish(.failed, reason: reason)
         case .cancelled(let reason): try finish(.cancelled, reason: reason)
         case .expired: try finish(.expired)
-        case .later(let at, let reason): try postpone.run(uncounted, .integer(at), .string(reason), number)
-        case .unsent: try giveBack.run(number)
+        case .later(let at, let reason):
+            return try postpone.first(uncounted, .integer(at), .string(reason), number, body: Self.lane) ?? nil
+        case .unsent: return try giveBack.first(number, body: Self.lane) ?? nil
         }
+        return nil
     }
 
     /// Queues a job that a lane has tried in vain with a phone that it is no longer for; answers where, nil when it still is.
     func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(SQLiteError) -> PushLane? {
-        try requeueIfMoved.first(.string(reason), .integer(number), .string(deviceID)) { row throws(SQLiteError) in
-            try row.lane(0)
-        }
+        try requeueIfMoved.first(.string(reason), .integer(number), .string(deviceID), body: Self.lane) ?? nil
     }
+
+    /// Nil when it is none: somebody has changed the row.
+    private static func lane(_ row: Row) -> PushLane? { PushLane(rawValue: row.string(0)) }
 
     /// Cancels a job that a lane has given back, when its device went, or to somebody else, while the lane had it, or when
     /// there is newer news by now; true then.
@@ -171,13 +185,12 @@ struct PushTable {
     /// Cancels what is not sent yet to somebody, or to one of his devices; answers the lane of each job.
     func cancel(of recipient: String, deviceID: String?, reason: String, now: Int64) throws(SQLiteError) -> [PushLane] {
         guard let deviceID else {
-            return try cancelRecipient.all(.string(reason), .integer(now), .string(recipient)) { row throws(SQLiteError) in
-                try row.lane(0)
-            }
+            return try cancelRecipient.all(.string(reason), .integer(now), .string(recipient), body: Self.lane)
+                .compactMap { $0 }
         }
-        return try cancelDevice.all(.string(reason), .integer(now), .string(recipient), .string(deviceID)) {
-            row throws(SQLiteError) in try row.lane(0)
-        }
+        return try cancelDevice.all(
+            .string(reason), .integer(now), .string(recipient), .string(deviceID), body: Self.lane
+        ).compactMap { $0 }
     }
 
     /// Gives a phone what is open for another, but not what it has already; of what a lane has in its hands, the next try.
@@ -198,7 +211,8 @@ struct PushTable {
 
     /// What a notification's life tells of one of its jobs.
     struct Account {
-        let lane: PushLane
+        /// Nil when it is none: somebody has changed the row.
+        let lane: PushLane?
         let recipient: String
         /// Its token, masked; its id when it is gone.
         let device: String
@@ -223,13 +237,19 @@ struct PushTable {
                 throw .misread("the state '\(row.string(3))'", doing: row.sql)
             }
             return Account(
-                lane: try row.lane(0), recipient: row.string(1), device: row.string(2), state: state,
+                lane: Self.lane(row), recipient: row.string(1), device: row.string(2), state: state,
                 attempts: Int(row.integer(4)), reason: row.optionalString(5), messageID: row.optionalString(6),
                 queuedAt: row.integer(7), settledAt: row.optionalInteger(8))
         }
     }
 
-    /// Forgets jobs of notifications made before `cutoff`; answers how many.
+    /// Ends jobs that no lane will ever take, for theirs is none; answers whose they were, at most `most`.
+    func failStrays(now: Int64, most: Int) throws(SQLiteError) -> [String] {
+        try failStrays.all(.integer(now), .integer(most)) { row throws(SQLiteError) in row.string(0) }
+    }
+
+    /// Forgets jobs of notifications made before `cutoff`; answers how many. Those that are open come to an end of their own first,
+    /// which is counted and told.
     func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
         var least = ULIDSource(random: { 0 })
         return try deleteOld.change(.string(least.next(at: max(0, cutoff))), .integer(most))

@@ -44,8 +44,7 @@ extension Schema {
         // Notifications for every driver's phones, and how far their jobs have been made.
         """
         CREATE TABLE push_audiences (
-            notification_id TEXT NOT NULL PRIMARY KEY, excepted TEXT, entity TEXT, after_owner TEXT NOT NULL,
-            after_device TEXT NOT NULL)
+            notification_id TEXT NOT NULL PRIMARY KEY, excepted TEXT, entity TEXT, after_owner TEXT NOT NULL)
         """,
     ]
 

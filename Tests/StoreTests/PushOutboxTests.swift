@@ -255,11 +255,31 @@ import Testing
     @Test func goWithTheirNotifications() throws {
         let ledger = try ledger(driver("42"))
         for moment in [noon, noon + 1] { _ = try ledger.settle(announce(to: "42"), at: moment) }
+        try ledger.report(ledger.claim().map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
         var retention = Retention(days: 30)
         let now = noon + 30 * day + 1
         while retention.isDue(now) { _ = try retention.step(ledger, now) }
         #expect(try ledger.database.dump("SELECT number FROM push_jobs") == ["2"])
         #expect(try ledger.count("notifications") == 1)
+    }
+
+    /// Kept for a shorter time than it may take to deliver: it comes to an end that is counted, and only then it goes.
+    @Test func noneGoesBeforeItHasEnded() throws {
+        let ledger = try ledger(driver("42"))
+        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
+        let jobs = try ledger.claim(2)
+        try ledger.report([PushOutcome(jobs[0], .accepted(messageID: nil), wasTried: true)])
+        func forget(_ now: Int64) throws {
+            var retention = Retention(days: 1)
+            while retention.isDue(now) { _ = try retention.step(ledger, now) }
+        }
+        try forget(noon + 2 * day)
+        #expect(try ledger.jobs() == ["driver:42|sending|", "driver:42|queued|"])
+        try ledger.report([PushOutcome(jobs[1], .expired, wasTried: false)], room: 1, at: noon + 2 * day)
+        #expect(try ledger.jobs() == ["driver:42|expired|", "driver:42|expired|"])
+        #expect(ledger.outbox.takeEndings()[.fcm]?.expired == 1, "the other one the lane has told of")
+        try forget(noon + 2 * day)
+        #expect(try ledger.jobs() == [])
     }
 
     @Test func whoseNotificationIsGoneIsNotSent() throws {

@@ -93,3 +93,33 @@ import Testing
         #expect(ledger.outbox.takeEndings().isEmpty)
     }
 }
+
+/// A phone may come to go by another lane while its job is in a lane's hands: what comes back waits there, and that lane hears
+/// of it.
+@Suite struct LaneChangeTests {
+    private let storeroom = Storeroom()
+
+    @Test(arguments: [PushOutcome.Fate.unsent, .later(at: noon + 50, reason: "503")])
+    func whatComesBackWakesTheLaneWhereItIs(_ fate: PushOutcome.Fate) throws {
+        let ledger = try storeroom.pushing()
+        let token = "abcdef0123456789"
+        _ = try ledger.settle(register(apns(token), by: driver("1")))
+        _ = try ledger.settle(register(apns("99\(token)"), by: driver("2"), deviceID: "phone"))
+        for id in ["1", "2"] { _ = try ledger.settle(announce(to: id)) }
+        let jobs = try ledger.claim(9, .apns)
+        _ = try ledger.settle(register(apns(token, .sandbox), by: driver("1")))
+        _ = try ledger.settle(register(fcm("new"), by: driver("2"), deviceID: "phone"))
+        let outcomes = jobs.map { PushOutcome($0, fate, wasTried: false) }
+        #expect(try ledger.deal(PushReport(lane: .apns, outcomes: outcomes, room: 9)).woken == [.apnsSandbox, .fcm])
+        #expect(try ledger.claim(9, .apnsSandbox, at: noon + 50).map(\.device.token) == [apns(token, .sandbox)])
+        #expect(try ledger.claim(9, .fcm, at: noon + 50).map(\.device.token) == [fcm("new")])
+    }
+
+    @Test func whatComesBackToItsOwnLaneWakesNobody() throws {
+        let ledger = try storeroom.pushing()
+        _ = try ledger.settle(register(fcm("1"), by: driver("1")))
+        _ = try ledger.settle(announce(to: "1"))
+        let outcomes = try ledger.claim().map { PushOutcome($0, .unsent, wasTried: false) }
+        #expect(try ledger.deal(PushReport(lane: .fcm, outcomes: outcomes, room: 0)).woken == [])
+    }
+}

@@ -1,0 +1,78 @@
+import FleetRules
+import Testing
+
+@testable import Store
+
+/// Somebody has changed the file by hand, or a newer program has: what cannot be read stops nothing else.
+@Suite struct UnreadableRowTests {
+    private static let marks = ["provider = 'hms'", "environment = 'staging'"]
+
+    private let room = Storeroom()
+
+    /// Three drivers with a phone each, of whom the first one's cannot be read.
+    private func ledger(_ mark: String, before prepare: (Ledger) throws -> Void = { _ in }) throws -> Ledger {
+        let ledger = try room.pushing()
+        for id in ["1", "2"] { _ = try ledger.settle(register(fcm(id), by: driver(id))) }
+        try prepare(ledger)
+        try ledger.database.run("UPDATE devices SET \(mark) WHERE owner = 'driver:1'")
+        return ledger
+    }
+
+    @Test(arguments: marks) func aJobForItFailsAlone(_ mark: String) throws {
+        let ledger = try ledger(mark) { _ = try $0.settle(announce(to: "1", "2")) }
+        #expect(try ledger.claim().map(\.recipient) == ["driver:2"])
+        #expect(try ledger.jobs() == ["driver:1|failed|device_unreadable", "driver:2|sending|"])
+        #expect(ledger.outbox.takeComplaints() == ["the provider of a device of driver:1"])
+    }
+
+    @Test(arguments: marks) func actionsPassItOver(_ mark: String) throws {
+        let ledger = try ledger(mark)
+        _ = try ledger.settle(register(fcm("more"), by: driver("1"), deviceID: "phone"))
+        #expect(try ledger.settle(assign("A", to: "1")).status == 200)
+        _ = try ledger.settle(announceToAll)
+        try ledger.doChores()
+        #expect(try ledger.claim().map(\.device.token.text).sorted() == [fcm("2"), fcm("more"), fcm("more")].map(\.text))
+        #expect(ledger.outbox.takeComplaints() == ["the provider of a device of driver:1"], "said once")
+        #expect(try ledger.settle(unregister(fcm("1"), by: driver("1"))).status == 200)
+        #expect(try ledger.outbox.devices.devices(of: "driver:1").map(\.name) == ["phone"])
+    }
+
+    @Test(arguments: marks) func itsAppRegistersItAnew(_ mark: String) throws {
+        let ledger = try ledger(mark)
+        _ = try ledger.settle(register(fcm("1"), by: driver("1")))
+        _ = try ledger.settle(announce(to: "1"))
+        #expect(try ledger.claim().map(\.device.token) == [fcm("1")])
+    }
+
+    @Test(arguments: marks) func itGoesWhenItIsDeadOrStale(_ mark: String) throws {
+        var jobs: [PushJob] = []
+        let ledger = try ledger(mark) {
+            _ = try $0.settle(announce(to: "1"))
+            jobs = try $0.claim()
+        }
+        let removal = DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: noon + 1)
+        try ledger.report([PushOutcome(jobs[0], .failed(reason: "UNREGISTERED"), wasTried: true, removal: removal)])
+        #expect(try ledger.jobs() == ["driver:1|failed|UNREGISTERED"] && ledger.count("devices") == 1)
+        try ledger.database.run("UPDATE devices SET \(mark)")
+        var retention = Retention(days: 30)
+        while retention.isDue(noon + 271 * day) { _ = try retention.step(ledger, noon + 271 * day) }
+        #expect(try ledger.count("devices") == 0)
+    }
+
+    @Test func whatIsInNoLaneEnds() throws {
+        let ledger = try ledger("platform = 'toaster'") { _ = try $0.settle(announce(to: "1", "2")) }
+        let id = try ledger.database.dump("SELECT DISTINCT notification_id FROM push_jobs")[0]
+        _ = try ledger.settle(announce(to: "2"))
+        try ledger.database.run("UPDATE push_jobs SET lane = 'hms' WHERE recipient = 'driver:1' OR number = 3")
+        #expect(try ledger.claim().map(\.recipient) == ["driver:2"])
+        _ = try Archive(Database.open(readingFrom: room.path)).answer(.life(notificationID: id)).get()
+        _ = try ledger.settle(unregister(fcm("1"), by: driver("1")))
+        var retention = Retention(days: 30)
+        while retention.isDue(noon) { _ = try retention.step(ledger, noon) }
+        #expect(
+            try ledger.jobs() == [
+                "driver:1|cancelled|unregistered", "driver:2|sending|", "driver:2|failed|device_unreadable",
+            ])
+        #expect(ledger.outbox.takeComplaints() == ["the lane of a push of driver:2"])
+    }
+}
