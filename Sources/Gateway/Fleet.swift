@@ -43,7 +43,7 @@ final class Fleet: Sendable {
         let pushing = try Pushing(
             settings.push,
             Pushing.Listeners(
-                failed: { job, reason in webhooks.post(WebhookNotice(app: app, .notificationFailed(of: job, reason))) },
+                failed: { webhooks.post(WebhookNotice(app: app, .notificationFailed($0, $1))) },
                 removed: { webhooks.post(WebhookNotice(app: app, .deviceRemoved($0))) }),
             log: log)
         self.pushing = pushing
@@ -166,10 +166,10 @@ extension SharedHub {
 }
 
 extension WebhookEvent {
-    fileprivate static func notificationFailed(of job: PushJob, _ reason: String) -> WebhookEvent {
+    fileprivate static func notificationFailed(_ failed: FailedPush, _ lane: PushLane) -> WebhookEvent {
         .notificationFailed(
-            notificationID: job.notification.id, userID: job.recipient, provider: job.device.token.provider.rawValue,
-            reason: reason)
+            notificationID: failed.notificationID, userID: failed.recipient, provider: lane.provider.rawValue,
+            reason: failed.reason)
     }
 
     fileprivate static func deviceRemoved(_ device: RemovedDevice) -> WebhookEvent {

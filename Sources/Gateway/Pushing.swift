@@ -11,7 +11,7 @@ final class Pushing: Sendable {
     /// Who is told what backends want to know.
     struct Listeners: Sendable {
         /// A push has failed for good.
-        var failed: @Sendable (PushJob, _ reason: String) -> Void
+        var failed: @Sendable (FailedPush, PushLane) -> Void
         /// A device is gone.
         var removed: @Sendable (RemovedDevice) -> Void
     }
@@ -67,18 +67,24 @@ final class Pushing: Sendable {
         courier(supply.lane)?.supply(supply)
     }
 
-    /// Pushes have come to an end before they were sent.
+    /// Pushes have failed, or have come to an end before they were sent.
     func note(_ endings: [PushLane: PushEndings]) {
         for (lane, ended) in endings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             counters.count(.expired, lane.provider, ended.expired)
             counters.count(.cancelled, lane.provider, ended.cancelled)
-            counters.count(.rejected, lane.provider, ended.failed)
-            log.info(
-                "push_unsent",
-                [
-                    "lane": .text(lane.rawValue), "expired": .number(ended.expired), "cancelled": .number(ended.cancelled),
-                    "failed": .number(ended.failed),
-                ])
+            counters.count(.rejected, lane.provider, ended.failed.count)
+            counters.count(.retried, lane.provider, ended.retried)
+            if ended.expired + ended.cancelled > 0 {
+                log.info(
+                    "push_unsent",
+                    [
+                        "lane": .text(lane.rawValue), "expired": .number(ended.expired), "cancelled": .number(ended.cancelled),
+                    ])
+            }
+            for failed in ended.failed {
+                log.warning("push_rejected", failed.fields(lane))
+                listeners.failed(failed, lane)
+            }
         }
     }
 
@@ -161,10 +167,9 @@ final class Pushing: Sendable {
             counters.observe(seconds: seconds, lane.provider)
             if log.writes(.debug) { log.debug("push_accepted", job.fields(lane)) }
         case .rejected(let job, let reason, let seconds):
-            counters.count(.rejected, lane.provider)
+            // Whether that is its end, the store will say: there may be a new token by now.
             counters.observe(seconds: seconds, lane.provider)
-            log.warning("push_rejected", job.fields(lane, reason))
-            listeners.failed(job, reason)
+            if log.writes(.debug) { log.debug("push_refused", job.fields(lane, reason)) }
         case .retried(let job, let reason, let seconds):
             counters.count(.retried, lane.provider)
             counters.observe(seconds: seconds, lane.provider)
@@ -186,6 +191,15 @@ final class Pushing: Sendable {
         case .connectionRetired(let reason):
             log.warning("push_connection_retired", ["lane": name, "reason": .text(reason)])
         }
+    }
+}
+
+extension FailedPush {
+    fileprivate func fields(_ lane: PushLane) -> KeyValuePairs<String, Log.Value> {
+        [
+            "lane": .text(lane.rawValue), "notification": .text(notificationID), "event": .text(event),
+            "recipient": .text(recipient), "token": .text(device), "attempts": .number(attempts), "reason": .text(reason),
+        ]
     }
 }
 

@@ -5,7 +5,7 @@ import FleetRules
 package enum LaneEvent: Equatable, Sendable {
     /// `seconds`: from the request's start to the answer, here and below.
     case accepted(PushJob, seconds: Double)
-    /// It has failed for good.
+    /// The provider will never take it; whether it has failed for good, the store says.
     case rejected(PushJob, reason: String, seconds: Double)
     /// It was tried, and goes back to the store.
     case retried(PushJob, reason: String, seconds: Double)

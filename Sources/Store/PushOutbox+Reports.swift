@@ -43,15 +43,20 @@ extension PushOutbox {
                 let lane = try jobs.requeue(job.number, ifNotFor: job.device.id, reason: reason)
             {
                 dealing.woken.insert(lane)
+                countRetry(in: dealing.supply.lane)
             }
             try remove(job.device.id, removal, now, &dealing.supply)
         }
-        // Its device may go by another lane by now.
-        guard let lane = try jobs.settle(outcome, now: now) else { return }
-        if try jobs.cancelIfVain(job.number, now: now) {
-            count(1, as: .cancelled, in: lane)
-        } else {
-            dealing.woken.insert(lane)
+        switch try jobs.settle(outcome, now: now) {
+        case .unchanged: break
+        case .ended:
+            if case .failed(let reason) = outcome.fate { count(FailedPush(job, reason: reason), in: dealing.supply.lane) }
+        case .open(let lane):
+            if try jobs.cancelIfVain(job.number, now: now) {
+                count(1, as: .cancelled, in: dealing.supply.lane)
+            } else if let lane {
+                dealing.woken.insert(lane)
+            }
         }
     }
 
@@ -82,7 +87,7 @@ extension PushOutbox {
         supply.jobs.reserveCapacity(min(most, 1_000))
         for pick in try queue.next(lane, most: most) {
             guard pick.expiresAt > now else {
-                try drop(pick, Obstacle(state: .expired, reason: nil), now, &supply)
+                try drop(pick, .expired, now, &supply)
                 continue
             }
             switch try job(pick) {
@@ -97,35 +102,49 @@ extension PushOutbox {
     }
 
     /// Why a picked job cannot be sent.
-    private struct Obstacle: Error {
-        let state: PushState
-        let reason: String?
+    private enum Obstacle: Error {
+        case expired
+        case cancelled(reason: String)
+        case unreadable
     }
 
     private func drop(
         _ pick: PushQueue.Pick, _ obstacle: Obstacle, _ now: Int64, _ supply: inout PushSupply
     ) throws(SQLiteError) {
-        try queue.drop(pick.number, obstacle.state, reason: obstacle.reason, now: now)
-        count(1, as: obstacle.state, in: supply.lane)
+        switch obstacle {
+        case .expired:
+            try queue.drop(pick.number, .expired, reason: nil, now: now)
+            count(1, as: .expired, in: supply.lane)
+        case .cancelled(let reason):
+            try queue.drop(pick.number, .cancelled, reason: reason, now: now)
+            count(1, as: .cancelled, in: supply.lane)
+        case .unreadable:
+            let reason = "device_unreadable"
+            try queue.drop(pick.number, .failed, reason: reason, now: now)
+            count(
+                FailedPush(
+                    notificationID: pick.notificationID, event: pick.notification?.event ?? "", recipient: pick.recipient,
+                    device: pick.deviceID, attempts: pick.attempts, reason: reason), in: supply.lane)
+        }
         supply.dropped += 1
     }
 
     private func job(_ pick: PushQueue.Pick) throws(SQLiteError) -> Result<PushJob, Obstacle> {
         guard let notification = pick.notification else {
-            return .failure(Obstacle(state: .cancelled, reason: "notification_removed"))
+            return .failure(.cancelled(reason: "notification_removed"))
         }
         let device: PushQueue.Pick.Device
         switch pick.device {
         case .found(let found): device = found
-        case .gone: return .failure(Obstacle(state: .cancelled, reason: "device_removed"))
+        case .gone: return .failure(.cancelled(reason: "device_removed"))
         case .unreadable:
             complaints.add("the provider of a device", of: pick.recipient)
-            return .failure(Obstacle(state: .failed, reason: "device_unreadable"))
+            return .failure(.unreadable)
         }
-        guard !pick.isSuperseded else { return .failure(Obstacle(state: .cancelled, reason: "superseded")) }
+        guard !pick.isSuperseded else { return .failure(.cancelled(reason: "superseded")) }
         guard let token = keys.open(device.sealed, keyID: device.keyID, deviceID: pick.deviceID) else {
             complaints.add("the device", of: pick.recipient)
-            return .failure(Obstacle(state: .failed, reason: "device_unreadable"))
+            return .failure(.unreadable)
         }
         return .success(
             PushJob(

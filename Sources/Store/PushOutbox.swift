@@ -182,10 +182,13 @@ final class PushOutbox {
         switch state {
         case .expired: endings[lane, default: PushEndings()].expired += jobs
         case .cancelled: endings[lane, default: PushEndings()].cancelled += jobs
-        case .failed: endings[lane, default: PushEndings()].failed += jobs
-        case .queued, .waiting, .sending, .accepted: preconditionFailure("no job ends here as \(state.rawValue)")
+        case .queued, .waiting, .sending, .accepted, .failed: preconditionFailure("no job ends here as \(state.rawValue)")
         }
     }
+
+    func count(_ failed: FailedPush, in lane: PushLane) { endings[lane, default: PushEndings()].failed.append(failed) }
+
+    func countRetry(in lane: PushLane) { endings[lane, default: PushEndings()].retried += 1 }
 
     /// What has ended here, in transactions that were committed.
     func takeEndings() -> [PushLane: PushEndings] {

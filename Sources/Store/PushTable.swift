@@ -144,26 +144,35 @@ struct PushTable {
 
     // MARK: What lanes say
 
+    /// What a lane's word has come to.
+    enum Upshot {
+        case ended
+        /// It is in this lane's queue again, which may be another one by now; nil where that is none.
+        case open(PushLane?)
+        /// No lane had it: it is said twice.
+        case unchanged
+    }
+
     /// Notes what became of a job that a lane has; of another, nothing.
-    /// - Returns: the lane where it is again; nil when it has come to its end.
-    func settle(_ outcome: PushOutcome, now: Int64) throws(SQLiteError) -> PushLane? {
+    func settle(_ outcome: PushOutcome, now: Int64) throws(SQLiteError) -> Upshot {
         // The try was counted when the job was handed over.
         let uncounted = SQLValue.integer(outcome.wasTried ? 0 : 1)
         let number = SQLValue.integer(outcome.job.number)
-        func finish(_ state: PushState, reason: String? = nil, messageID: String? = nil) throws(SQLiteError) {
-            try self.finish.run(
+        func finish(_ state: PushState, reason: String? = nil, messageID: String? = nil) throws(SQLiteError) -> Upshot {
+            let count = try self.finish.change(
                 .string(state.rawValue), uncounted, .string(reason), .string(messageID), .integer(now), number)
+            return count > 0 ? .ended : .unchanged
         }
+        func back(_ lane: PushLane??) -> Upshot { lane.map { .open($0) } ?? .unchanged }
         switch outcome.fate {
-        case .accepted(let messageID): try finish(.accepted, messageID: messageID)
-        case .failed(let reason): try finish(.failed, reason: reason)
-        case .cancelled(let reason): try finish(.cancelled, reason: reason)
-        case .expired: try finish(.expired)
+        case .accepted(let messageID): return try finish(.accepted, messageID: messageID)
+        case .failed(let reason): return try finish(.failed, reason: reason)
+        case .cancelled(let reason): return try finish(.cancelled, reason: reason)
+        case .expired: return try finish(.expired)
         case .later(let at, let reason):
-            return try postpone.first(uncounted, .integer(at), .string(reason), number, body: Self.lane) ?? nil
-        case .unsent: return try giveBack.first(number, body: Self.lane) ?? nil
+            return back(try postpone.first(uncounted, .integer(at), .string(reason), number, body: Self.lane))
+        case .unsent: return back(try giveBack.first(number, body: Self.lane))
         }
-        return nil
     }
 
     /// Queues a job that a lane has tried in vain with a phone that it is no longer for; answers where, nil when it still is.

@@ -45,7 +45,7 @@ package final class StoreWriter: Sendable {
         package var queued: @Sendable (Set<PushLane>) -> Void
         /// Phones that are gone because nobody has seen them for long.
         package var removed: @Sendable ([RemovedDevice]) -> Void
-        /// Push jobs that have come to an end without a lane having had them in hand.
+        /// Push jobs that have failed, and those that have come to an end without a lane having had them in hand.
         package var ended: @Sendable ([PushLane: PushEndings]) -> Void
         package var report: @Sendable (StoreEvent) -> Void
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness.fleet import eventually
 from harness.push.conduct import Hang, Say
-from harness.push.fcm import sends
+from harness.push.fcm import error, sends
 
 
 def announced(scene, phones) -> list[str]:
@@ -98,6 +98,22 @@ def test_a_new_token_of_the_same_phone_loses_nothing(pushing):
     new = scene.android(owner, deviceId="phone-1")
     scene.fcm.listen()
     assert new.wait(1, seconds=40)[0].notification == each and old.sent == []
+
+
+def test_a_token_that_dies_as_it_is_replaced_is_no_failure(pushing):
+    scene = pushing()
+    owner = scene.driver()
+    old = scene.android(owner, deviceId="phone-1")
+    scene.fcm.script(error(404, "NOT_FOUND", "UNREGISTERED", after=1.5), sends, times=1)
+    each = scene.announce(owner)
+    scene.fcm.until(lambda: old.sent, "the request")
+    new = scene.android(owner, deviceId="phone-1")
+    assert new.wait(1)[0].notification == each
+    [step] = scene.accepted(each)
+    assert step["detail"]["attempts"] == 2, step
+    scene.reaches("push_total", 1, outcome="accepted")
+    assert scene.figure("push_total", outcome="rejected") == 0 and scene.figure("push_total", outcome="retried") == 1
+    assert scene.logged("push_rejected") == []
 
 
 # Restarts

@@ -80,6 +80,41 @@ import Testing
         #expect(ledger.outbox.takeEndings()[.fcm]?.cancelled == 2)
     }
 
+    /// A lane cannot know that its failure is not the end, nor that somebody has heard of it already.
+    @Test func failuresAreToldOnceAndWhenTheyAreFinal() throws {
+        let ledger = try storeroom.pushing()
+        _ = try ledger.settle(register(fcm("old"), by: driver("42"), deviceID: "phone"))
+        _ = try ledger.settle(register(fcm("a"), by: driver("7")))
+        for id in ["42", "7"] { _ = try ledger.settle(announce(to: id)) }
+        let outcomes = try ledger.claim().map {
+            PushOutcome(
+                $0, .failed(reason: "UNREGISTERED"), wasTried: true,
+                removal: DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: noon + 1))
+        }
+        _ = try ledger.settle(register(fcm("new"), by: driver("42"), deviceID: "phone"))
+        try ledger.report(outcomes)
+        var endings = PushEndings()
+        endings.retried = 1
+        endings.failed = [FailedPush(outcomes[1].job, reason: "UNREGISTERED")]
+        #expect(ledger.outbox.takeEndings() == [.fcm: endings])
+        try ledger.report(outcomes)
+        #expect(ledger.outbox.takeEndings().isEmpty, "said twice")
+        let again = try ledger.claim()
+        #expect(again.map(\.device.token) == [fcm("new")] && again[0].attempts == 1)
+    }
+
+    @Test func whatCannotBeReadHasFailedToo() throws {
+        let ledger = try storeroom.pushing()
+        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
+        let notification = try ledger.settle(announce(to: "42")).notifications[0]
+        try ledger.database.run("UPDATE devices SET sealed = X'00'")
+        #expect(try ledger.claim() == [])
+        let failed = FailedPush(
+            notificationID: notification.id, event: "hello", recipient: "driver:42", device: DeviceTable.id(of: fcm("a")),
+            attempts: 0, reason: "device_unreadable")
+        #expect(ledger.outbox.takeEndings()[.fcm]?.failed == [failed])
+    }
+
     @Test func whatIsRolledBackHasNotEnded() throws {
         let ledger = try storeroom.pushing()
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
