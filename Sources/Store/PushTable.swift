@@ -76,18 +76,21 @@ struct PushTable {
 
     /// Whether its recipient has been told newer things of the same order or route, or is about to be; what became of those
     /// pushes does not matter, for this one is out of date in any case.
-    static func isSuperseded(_ job: String) -> String {
+    static func isSuperseded(_ job: String, and more: String = "TRUE") -> String {
         """
         EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
-        AND newer.collapse_key = \(job).collapse_key AND newer.notification_id > \(job).notification_id)
+        AND newer.collapse_key = \(job).collapse_key AND newer.notification_id > \(job).notification_id AND \(more))
         """
     }
+
+    /// What was not tried is in its old place again: only what the lanes have had since has overtaken it.
+    private static let hasOvertaken = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
 
     static let cancelIfVain = """
         UPDATE push_jobs SET state = 'cancelled', settled_at = ?, reason = CASE \
         WHEN NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id) THEN 'device_removed' \
         WHEN NOT \(isHis) THEN 'new_owner' ELSE 'superseded' END \
-        WHERE number = ? AND \(unsent) AND (NOT \(isHis) OR \(isSuperseded("push_jobs")))
+        WHERE number = ? AND \(unsent) AND (NOT \(isHis) OR \(isSuperseded("push_jobs", and: hasOvertaken)))
         """
 
     private static let isHis = """

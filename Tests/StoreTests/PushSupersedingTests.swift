@@ -43,6 +43,16 @@ import Testing
         #expect(try states(ledger) == ["cancelled|superseded|\(noon)", "accepted|-|\(noon)"])
     }
 
+    /// In its old place, before the newer one.
+    @Test func whatIsGivenBackInTimeIsSent() throws {
+        let ledger = try ledger()
+        _ = try ledger.settle(assign("A", to: "42"))
+        let job = try ledger.claim()[0]
+        _ = try ledger.settle(order(.cancel, "A"))
+        try ledger.report([PushOutcome(job, .unsent, wasTried: false)])
+        #expect(try ledger.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
+    }
+
     /// Even if that reached nobody: what it would say is out of date.
     @Test(arguments: [
         PushOutcome.Fate.accepted(messageID: nil), .failed(reason: "x"), .cancelled(reason: "preferences"), .expired,

@@ -93,7 +93,7 @@ import Testing
             (PushQueue.countWaiting, "USING COVERING INDEX push_jobs_waiting (lane=?)"),
             (PushQueue.expire, "USING INDEX push_jobs_ageing (lane=? AND expires_at<?)"),
             (PushTable.lastTurn, "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
-            (PushTable.cancelIfVain, "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
+            (PushTable.cancelIfVain, "SEARCH newer USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
             (PushQueue.next, "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
             (PushTable.ofNotification, "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
             (PushTable.deleteOld, "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
