@@ -33,7 +33,7 @@ struct CourierLoop {
 
     /// Serves until it is told to stop, and all is settled or the time is over.
     mutating func run() {
-        while !isFinished, Self.milliseconds() < endAt {
+        while !isFinished, Clock.monotonicMilliseconds() < endAt {
             let now = surroundings.now()
             let hasMore = turn(now)
             if !hasMore, !isFinished { link.wait(milliseconds: Int(sleep(now))) }
@@ -53,7 +53,7 @@ struct CourierLoop {
     mutating func turn(_ now: Int64) -> Bool {
         readLetters(now)
         hear(link.turn(at: now, using: &dice), now)
-        if Self.milliseconds() >= cutAt {
+        if Clock.monotonicMilliseconds() >= cutAt {
             cutAt = .max
             hear(link.retire(at: now, using: &dice), now)
         }
@@ -124,10 +124,8 @@ struct CourierLoop {
     private func sleep(_ now: Int64) -> Int64 {
         let turn = min(lane.nextTurn(at: now), link.nextTurn(at: now))
         let end = min(cutAt, endAt)
-        let untilEnd = end == .max ? Self.sleepMax : end - Self.milliseconds()
+        let untilEnd = end == .max ? Self.sleepMax : end - Clock.monotonicMilliseconds()
         let untilTurn = turn <= now ? 0 : min(turn - now, Self.sleepMax)
         return max(0, min(untilTurn, untilEnd))
     }
-
-    private static func milliseconds() -> Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
 }

@@ -35,7 +35,7 @@ final class ProviderLink {
     private var happenings: [Happening] = []
     /// The time on the clock that nobody sets, by which access tokens grow old: as of this turn, so that what was found good
     /// at its beginning is good until its end.
-    private var tick = ProviderLink.milliseconds()
+    private var tick = Clock.monotonicMilliseconds()
 
     init(_ settings: ProviderSettings, _ rules: LaneRules) {
         var options = HTTPPool.Options()
@@ -80,7 +80,7 @@ final class ProviderLink {
 
     /// Sees to the credential, takes in what has come, and returns all that has happened.
     func turn(at now: Int64, using dice: inout some RandomNumberGenerator) -> [Happening] {
-        tick = Self.milliseconds()
+        tick = Clock.monotonicMilliseconds()
         for completion in pool.perform() { take(completion, now, &dice) }
         return settle(now)
     }
@@ -174,8 +174,6 @@ final class ProviderLink {
         defer { happenings = [] }
         return happenings
     }
-
-    private static func milliseconds() -> Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
 
     // MARK: Answers
 

@@ -98,7 +98,7 @@ package final class PushCourier: Sendable {
     /// none by then is reported as lost. It returns at once; ``wait()`` does not. The store has to go on answering meanwhile.
     /// Said again, the earlier end holds.
     package func stop(withinSeconds seconds: Int) {
-        let end = Int64(Clock.monotonicNanoseconds() / 1_000_000) + Int64(seconds) * 1_000
+        let end = Clock.monotonicMilliseconds() + Int64(seconds) * 1_000
         leave { $0.stop = min($0.stop ?? end, end) }
     }
 

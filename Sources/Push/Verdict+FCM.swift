@@ -80,7 +80,7 @@ extension Verdict {
 private struct FCMAcceptance {
     var messageID: String?
 
-    /// Nil where there is no name: then it is not FCM that says so.
+    /// Nil where there is no name: then it is not FCM that says so. An answer that was cut off cannot be asked for one.
     init?(_ reply: HTTPReply) {
         var isNamed = false
         var id: String?
@@ -89,7 +89,7 @@ private struct FCMAcceptance {
             isNamed = true
             id = value.messageID
         }
-        guard reply.status == 200, isNamed else { return nil }
+        guard reply.status == 200, isNamed || !reply.isWhole else { return nil }
         messageID = id
     }
 }

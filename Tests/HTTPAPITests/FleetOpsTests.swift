@@ -121,7 +121,7 @@ import Testing
         let driver = FleetCall(.get, "/api/driver/notifications", as: .driver).asking("limit", text)
         let ops = operations("/api/ops/notifications").asking("limit", text)
         if let limit {
-            #expect(driver.enquiry == .notifications(of: Identity(role: .driver, id: "42"), before: nil, limit: limit))
+            #expect(driver.enquiry == .notifications(of: FleetCall.identity(.driver), before: nil, limit: limit))
             #expect(ops.enquiry == .lives(channel: nil, before: nil, limit: limit))
         } else {
             for call in [driver, ops] { #expect(call.refusal == "400 Expected limit to be from 1 to 200") }
@@ -132,7 +132,7 @@ import Testing
         let driver = FleetCall(.get, "/api/driver/notifications", as: .driver)
         #expect(
             driver.asking("before", "N1").enquiry
-                == .notifications(of: Identity(role: .driver, id: "42"), before: "N1", limit: 50))
+                == .notifications(of: FleetCall.identity(.driver), before: "N1", limit: 50))
         for before in ["", "a b", "é", String(repeating: "x", count: 151)] {
             for call in [driver, operations("/api/ops/notifications")] {
                 #expect(call.asking("before", before).refusal?.hasPrefix("400 Expected before to be 1 to 150 of") == true)

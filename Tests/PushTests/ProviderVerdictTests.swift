@@ -140,6 +140,10 @@ import Testing
         #expect(Self.verdict(200, #"{"name":"projects/p/messages/1"}"#) == .accepted(messageID: "projects/p/messages/1"))
         let long = String(repeating: "x", count: 257)
         #expect(Self.verdict(200, #"{"name":"\#(long)"}"#) == .accepted(messageID: nil))
+        for body in ["", #"{"name":"projects/p/mess"#] {
+            let cut = HTTPReply(status: 200, body: Array(body.utf8), isWhole: false)
+            #expect(Verdict(fcm: cut, sentAt: sentAt, now: sentAt) == .accepted(messageID: nil))
+        }
     }
 
     /// Of somebody in between, or at a wrong address.
