@@ -59,6 +59,12 @@ static inline bool ccurl_send_buffer(int socket, long *size, long *used) {
     *used = counts[SK_MEMINFO_WMEM_QUEUED];
     return true;
 }
+/* A number that no other socket has; 0 for what is no socket. */
+static inline unsigned long long ccurl_socket_cookie(int socket) {
+    unsigned long long cookie = 0;
+    socklen_t length = sizeof cookie;
+    return getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
+}
 static inline int ccurl_set_send_buffer(int socket, int bytes) {
     return setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }

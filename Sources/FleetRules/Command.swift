@@ -90,7 +90,7 @@ package enum Enquiry: Equatable, Sendable {
     case route(String)
     /// The open orders and routes of a driver.
     case jobs(driverID: String)
-    /// What was said on a driver's own channel, newest first, older than `before`.
+    /// What was said on somebody's own channel, newest first, older than `before`.
     case notifications(of: Identity, before: String?, limit: Int)
     /// One notification and all that became of it.
     case life(notificationID: String)

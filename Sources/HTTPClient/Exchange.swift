@@ -140,7 +140,8 @@ final class Exchange {
     /// when the connection has room again.
     func hasLeft() -> Bool {
         var uploaded: curl_off_t = 0
-        guard wasWritten, ccurl_uploaded(easy, &uploaded) == CURLE_OK, uploaded >= bodyBytes else { return false }
+        // Of a second time nobody can say when it has: it keeps its place until it ends.
+        guard writes == 1, ccurl_uploaded(easy, &uploaded) == CURLE_OK, uploaded >= bodyBytes else { return false }
         promisedBytes = 0
         return true
     }
@@ -304,6 +305,8 @@ extension Exchange {
             return false
         }
         writes += 1
+        // Once more, by libcurl itself: all of it has yet to be written again.
+        if writes > 1 { promisedBytes = requestBytes }
         refusal = nil  // of an address tried before
         return true
     }

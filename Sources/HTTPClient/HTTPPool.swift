@@ -30,8 +30,8 @@ package final class HTTPPool {
         /// one upstream.
         package var requiresHTTP2 = false
         /// Bytes of a connection's send buffer, if the system allows as many. No more requests are begun at once than fit (see
-        /// ``SendBuffers``), whichever connection they will go over: so this, too, is for a pool of one upstream. Nil: as the
-        /// system has it, and everything is begun at once.
+        /// ``SendBuffers``), whichever connection they will go over: so a slow one holds up all. Nil: as the system has it, and
+        /// everything is begun at once.
         package var sendBufferBytes: Int?
         /// Bytes of an answer's body that are kept. More is read and thrown away: what the server has done, it has done.
         package var replyBytesMax = 65_536
@@ -88,9 +88,11 @@ package final class HTTPPool {
     package var inFlight: Int { exchanges.count - idle.count + refused.count }
 
     /// Begins a request. `tag` is the caller's, and no other request's in flight.
-    /// - Parameter allowsPrivateAddresses: overrides the option for this one; nil: as the option says. A connection that a
-    ///   call which allows them left open serves none that does not.
-    package func start(_ call: HTTPCall, tag: Int, allowsPrivateAddresses: Bool? = nil) {
+    /// - Parameters:
+    ///   - allowsPrivateAddresses: overrides the option for this one; nil: as the option says. A connection that a call which
+    ///     allows them left open serves none that does not.
+    ///   - isFirst: it goes before those that wait for room.
+    package func start(_ call: HTTPCall, tag: Int, allowsPrivateAddresses: Bool? = nil, isFirst: Bool = false) {
         let now = ContinuousClock.now
         let exchange = idle.popLast() ?? newExchange()
         do throws(HTTPFailure) {
@@ -102,7 +104,7 @@ package final class HTTPPool {
             return
         }
         deadlines.append(exchange, at: now.advanced(by: .milliseconds(options.timeoutMilliseconds)))
-        held.append(Started(exchange))
+        held.insert(Started(exchange), at: isFirst ? 0 : held.count)
     }
 
     /// Reads and writes what can be, and answers what has come to its end.
@@ -164,6 +166,8 @@ package final class HTTPPool {
             completions.append(end(exchange, exchange.result(after: .lost(words), otherwise: words), at: now))
         }
         held = []
+        leaving = []
+        running = 0
         curl_multi_cleanup(multi)
         multi = Self.newMulti(options)
         streamsPerConnection = 0

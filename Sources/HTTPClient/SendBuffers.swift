@@ -13,7 +13,10 @@ final class SendBuffers {
     /// Bytes of requests that libcurl has been given and not begun to write.
     var promised = 0
     private let bytesEach: Int?
-    private var sockets: [Int32] = []
+    /// Bytes of a buffer as far as is known; of one that is yet to be made, as few as any system gives.
+    private var granted = 65_536
+    /// With the kernel's own number of each: libcurl closes some without a word, and their descriptors become others'.
+    private var sockets: [(descriptor: Int32, cookie: UInt64)] = []
 
     /// - Parameter bytesEach: of a connection, as far as the kernel allows (net.core.wmem_max); nil: they grow by themselves, and
     ///   nobody looks after them.
@@ -22,21 +25,25 @@ final class SendBuffers {
     func add(_ socket: Int32) {
         guard let bytesEach else { return }
         ccurl_set_send_buffer(socket, Int32(clamping: bytesEach))
-        sockets.append(socket)
+        sockets.append((socket, ccurl_socket_cookie(socket)))
+        var (size, used) = (0, 0)
+        if ccurl_send_buffer(socket, &size, &used) { granted = min(bytesEach, size) }
     }
 
-    func remove(_ socket: Int32) { sockets.removeAll { $0 == socket } }
+    func remove(_ socket: Int32) { sockets.removeAll { $0.descriptor == socket } }
 
-    /// How many more bytes every connection takes at present, what is promised not counted; a connection that is yet to be made
-    /// takes what is asked for.
+    /// How many more bytes every connection takes at present, what is promised not counted.
     func room() -> Int {
-        guard let bytesEach else { return .max }
-        var room = bytesEach
+        guard bytesEach != nil else { return .max }
+        sockets.removeAll { ccurl_socket_cookie($0.descriptor) != $0.cookie }
+        var room = Self.share(of: granted)
         for socket in sockets {
             var (size, used) = (0, 0)
-            // A quarter is for what libcurl has to say by itself, such as the ends of streams.
-            if ccurl_send_buffer(socket, &size, &used) { room = min(room, size / 4 * 3 - used) }
+            if ccurl_send_buffer(socket.descriptor, &size, &used) { room = min(room, Self.share(of: size) - used) }
         }
         return room
     }
+
+    /// A quarter is for what libcurl has to say by itself, such as the ends of streams.
+    private static func share(of size: Int) -> Int { size / 4 * 3 }
 }

@@ -93,6 +93,9 @@ package struct Lane {
         case missing
     }
 
+    /// Milliseconds after which somebody should look whether it really is the provider that asks for as much.
+    private static let longPause: Int64 = 3_600_000
+
     package let lane: PushLane
     let rules: LaneRules
     var pace: LanePace
@@ -159,7 +162,7 @@ package struct Lane {
         book.taken(supply, at: now)
         // Once the lane forgets that they are dead, nothing in hand may be for them.
         if troubles.hasReported {
-            cancelDead()
+            giveBack { [troubles] in troubles.isDead($0.device) }
             troubles.settle()
         }
         ready.append(contentsOf: supply.jobs)
@@ -173,7 +176,11 @@ package struct Lane {
         case .nothing: return
         case .resumed: return say(.resumed)
         case .setBack: break
-        case .paused(let milliseconds): say(.paused(reason: reason, milliseconds: milliseconds))
+        case .paused(let milliseconds):
+            say(.paused(reason: reason, milliseconds: milliseconds))
+            if milliseconds > Self.longPause {
+                say(.alarm("\(lane.rawValue): paused for \(milliseconds / 60_000) minutes, as the provider asks: \(reason)"))
+            }
         case .stopped: say(.alarm("\(lane.rawValue): stopped, for the provider refuses us: \(reason)"))
         }
         giveBack()
@@ -241,7 +248,7 @@ package struct Lane {
     /// What is to be sent of a job; nil when it has been settled instead.
     private mutating func message(of job: PushJob, _ now: Int64, _ decide: (PushJob) -> PushDecision) -> PushMessage? {
         if troubles.isDead(job.device) {
-            cancel(job, "device_removed")
+            book.add(PushOutcome(job, .unsent, wasTried: false))
             return nil
         }
         if let until = troubles.rest(of: job.device.id, at: now) {
@@ -256,25 +263,15 @@ package struct Lane {
         return nil
     }
 
-    /// The store has what waits; nobody else.
+    /// The store has what waits; nobody else. It knows, too, whether a phone that is dead to us has registered again, or its jobs
+    /// have gone over to another.
     mutating func giveBack(where isToGo: (PushJob) -> Bool = { _ in true }) {
-        for job in takeReady(where: isToGo) { book.add(PushOutcome(job, .unsent, wasTried: false)) }
-    }
-
-    private mutating func cancelDead() {
-        for job in takeReady(where: { [troubles] in troubles.isDead($0.device) }) { cancel(job, "device_removed") }
-    }
-
-    /// Takes some of what is in hand and not sent out of it.
-    private mutating func takeReady(where isToGo: (PushJob) -> Bool) -> [PushJob] {
-        guard head < ready.count else { return [] }
+        guard head < ready.count else { return }
         let jobs = ready[head...]
         empty()
-        var taken: [PushJob] = []
         for job in jobs {
-            if isToGo(job) { taken.append(job) } else { ready.append(job) }
+            if isToGo(job) { book.add(PushOutcome(job, .unsent, wasTried: false)) } else { ready.append(job) }
         }
-        return taken
     }
 
     private mutating func empty() {

@@ -26,7 +26,7 @@ package struct LaneRules: Equatable, Sendable {
     package var reportAgain: Int64 = 1_000
     /// How long a lane is silent towards the store at most: what expires there, and how much waits, comes to light by reports.
     package var reportInterval: Int64 = 5_000
-    /// How long a busy device is left alone at most: 1, 2, 4 … s.
+    /// How long a busy device is left alone at most, unless the provider asks for more: 1, 2, 4 … s.
     package var deviceWaitMax: Int64 = 60_000
 
     /// - Parameter windowMax: APNs allows about 1,000 streams on a connection that has proved itself; FCM 100 on each of its

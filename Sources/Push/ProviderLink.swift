@@ -168,7 +168,7 @@ final class ProviderLink {
                 hadToken = false
                 happenings.append(.credential(token.isComing ? .missing(reason: "the access token has run out") : .lapsed))
             }
-            if token.claimRenewal(at: tick) { pool.start(account.tokenCall(at: now), tag: Self.tokenTag) }
+            if token.claimRenewal(at: tick) { pool.start(account.tokenCall(at: now), tag: Self.tokenTag, isFirst: true) }
             proof = .fcm(address, account, token)
         }
         defer { happenings = [] }

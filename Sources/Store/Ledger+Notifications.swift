@@ -1,7 +1,7 @@
 import FleetRules
 import PusherProtocol
 
-/// What drivers say of their notifications.
+/// What people say of their notifications.
 extension Ledger {
     /// What one person may have said of notifications that are not in the log. Phones speak of old ones, and of those that
     /// other systems sent; beyond it what they say is answered and not kept.

@@ -8,7 +8,9 @@ struct NameRemoval {
     private static let lengthMin = 3
     /// What programs read: a name that is found there is found by accident.
     private static let words: [StaticString] = [
-        "type", "driverId", "driver_id", "customerId", "bookingReference", "orderRef", "reference",
+        "type", "event", "action", "status", "step", "notificationId", "correlationId", "driverId", "driver_id", "customerId",
+        "bookingId", "bookingReference", "orderId", "orderRef", "reference", "routeId", "routeNumber", "dropId", "batchId",
+        "batchNumber",
     ]
 
     /// As bytes, and the longest first: one may be a part of another.

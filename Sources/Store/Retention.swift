@@ -34,6 +34,9 @@ struct Retention {
                 try ledger.forget(kind, now: now, lifetime: lifetime, most: Self.rowsMax, &gone)
             }
         } catch {
+            // The other kinds have their turn first.
+            kinds.removeFirst()
+            isClean = false
             restsUntil = now + Self.pauseAfterFailure
             throw error
         }

@@ -19,8 +19,10 @@ struct WriterLoop {
     private var retention: Retention
     /// How many errands were answered 503 since the store could last be written; nil when it can be.
     private var refusedInBurst: Int?
-    /// The kinds of chore that failed last time, and until when they rest: the others go on.
-    private var failing: [String: Int64] = [:]
+    /// The kinds of chore that failed last time, until when they rest while the others go on, and whether that was told.
+    private var failing: [String: (until: Int64, isTold: Bool)] = [:]
+    /// What has ended in transactions that were committed.
+    private var untold: [[PushLane: PushEndings]] = []
 
     init(
         _ ledger: Ledger, _ settings: StoreWriter.Settings, _ surroundings: StoreWriter.Surroundings,
@@ -49,7 +51,10 @@ struct WriterLoop {
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { ledger.rules = rules }
-                for part in Self.transactions(of: batch) { tell(settle(part)) }
+                for part in Self.transactions(of: batch) {
+                    tell(settle(part))
+                    tellEndings()
+                }
                 batchesSinceRetention += 1
             }
             doChore()
@@ -104,7 +109,7 @@ struct WriterLoop {
         }
     }
 
-    private func commit(_ batch: [StoreWriter.Work]) throws(SQLiteError) -> [Ending] {
+    private mutating func commit(_ batch: [StoreWriter.Work]) throws(SQLiteError) -> [Ending] {
         let now = surroundings.now()
         let start = Clock.monotonicNanoseconds()
         let endings = try ledger.transaction { () throws(SQLiteError) in
@@ -121,7 +126,7 @@ struct WriterLoop {
             return endings
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
-        tellEndings()
+        collectEndings()
         let reports = batch.count(where: \.isReport)
         counts.withLock {
             $0.countCommit(errands: batch.count - reports, reports: reports, nanoseconds: nanoseconds)
@@ -161,9 +166,16 @@ struct WriterLoop {
     }
 
     /// Which push jobs ended in the transaction that has just been committed; the next one may fail and forget them.
-    private func tellEndings() {
+    /// After each commit, for the next one may fail and take its own back.
+    private mutating func collectEndings() {
         let endings = ledger.outbox.takeEndings()
-        if !endings.isEmpty { surroundings.ended(endings) }
+        if !endings.isEmpty { untold.append(endings) }
+    }
+
+    /// After whoever waits for an answer has it: each failed push is a line of the log.
+    private mutating func tellEndings() {
+        for endings in untold { surroundings.ended(endings) }
+        untold.removeAll()
     }
 
     /// After the commit: first what the lanes get, then who waits for an answer. A settlement may say that a phone has changed
@@ -194,7 +206,7 @@ struct WriterLoop {
 
     /// A clock set back must not keep a chore away for long.
     private func isResting(_ chore: Chore, _ now: Int64) -> Bool {
-        guard let until = failing[chore.rawValue] else { return false }
+        guard let until = failing[chore.rawValue]?.until else { return false }
         return now < until && until - now <= Self.pauseAfterFailure
     }
 
@@ -204,6 +216,7 @@ struct WriterLoop {
         do throws(SQLiteError) {
             let woken = try ledger.doSome(of: chore, now: now)
             failing[chore.rawValue] = nil
+            collectEndings()
             tellEndings()
             if !woken.isEmpty { surroundings.queued(woken) }
         } catch {
@@ -215,6 +228,7 @@ struct WriterLoop {
         do throws(SQLiteError) {
             let count = try retention.step(ledger, surroundings.now())
             failing["retention"] = nil
+            collectEndings()
             tellEndings()
             if count > 0 { counts.withLock { $0.forgotten += count } }
         } catch {
@@ -226,9 +240,10 @@ struct WriterLoop {
 
     private mutating func note(failed kind: String, _ error: SQLiteError, _ now: Int64) {
         // Somebody reads just now: no news.
-        let isBusyReading = kind == Chore.checkpoint.rawValue && error.isBusy
-        if failing[kind] == nil, !isBusyReading { surroundings.report(.choreFailed(error, kind: kind)) }
-        failing[kind] = now + Self.pauseAfterFailure
+        let isNews = kind != Chore.checkpoint.rawValue || !error.isBusy
+        let wasTold = failing[kind]?.isTold ?? false
+        if isNews, !wasTold { surroundings.report(.choreFailed(error, kind: kind)) }
+        failing[kind] = (now + Self.pauseAfterFailure, wasTold || isNews)
     }
 
     private func close() {

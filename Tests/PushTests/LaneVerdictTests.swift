@@ -151,14 +151,14 @@ struct LaneVerdictTests {
         #expect(
             scene.takeReport()?.outcomes == [
                 PushOutcome(jobs[0], .failed(reason: "Unregistered"), wasTried: true, removal: removal),
-                PushOutcome(jobs[2], .cancelled(reason: "device_removed"), wasTried: false),
+                PushOutcome(jobs[2], .unsent, wasTried: false),
             ])
         // The store has removed it: what it hands over now is alive, whatever its clock said.
         scene.supply([LaneScene.job(5, device: "D")])
         #expect(scene.takeSent() == [5])
     }
 
-    @Test func whatWaitsInHandForADeadDeviceIsCancelledBeforeItIsForgotten() {
+    @Test func whatWaitsInHandForADeadDeviceGoesBackBeforeThatIsForgotten() {
         var scene = LaneScene(window: 2)
         scene.warmUp(1)
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)
@@ -174,7 +174,7 @@ struct LaneVerdictTests {
         scene.supply([])
         #expect(
             scene.takeReport()?.outcomes == [
-                PushOutcome(LaneScene.job(4, device: "D"), .cancelled(reason: "device_removed"), wasTried: false)
+                PushOutcome(LaneScene.job(4, device: "D"), .unsent, wasTried: false)
             ])
     }
 

@@ -109,6 +109,27 @@ import Testing
         #expect(throws: SQLiteError.self) { try retention.step(ledger, now) }
         #expect(!retention.isDue(now) && retention.isDue(now + 5000))
         try ledger.database.run("PRAGMA query_only = 0")
-        #expect(try retention.step(ledger, now + 5000) == 1)
+        while try retention.step(ledger, now + 5000) == 0 {}
+        while retention.isDue(now + 5000) { _ = try retention.step(ledger, now + 5000) }
+        #expect(try ledger.count("idempotency") == 0, "the first kind has had its second turn")
+    }
+
+    @Test func aKindThatFailsStopsNoOther() throws {
+        let ledger = try room.ledger()
+        _ = try ledger.settle(assign("A", to: "42", key: "k"))
+        _ = try ledger.settle(order(.cancel, "A"))
+        try ledger.database.run(
+            "CREATE TRIGGER poison BEFORE DELETE ON notifications BEGIN SELECT RAISE(ABORT, 'poisoned'); END")
+        var retention = Retention(days: 30)
+        var now = noon + 40 * day
+        var failures = 0
+        for _ in 0..<40 {
+            do throws(SQLiteError) { _ = try retention.step(ledger, now) } catch {
+                failures += 1
+                now += 5_000
+            }
+        }
+        #expect(failures > 1)
+        #expect(try ledger.count("orders") == 0 && ledger.count("notifications") > 0)
     }
 }
