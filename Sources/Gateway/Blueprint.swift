@@ -20,7 +20,7 @@ final class Blueprint: Sendable {
     let board: Board
     let budget: DescriptorBudget
     let fleet: Fleet
-    let webhooks: WebhookCourier
+    let webhooks: WebhookWorker
 
     /// - Throws: ``StartError`` when the store cannot be opened, or a key not be used.
     init(settings: Settings, log: Log) throws(StartError) {
@@ -30,7 +30,7 @@ final class Blueprint: Sendable {
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         budget = DescriptorBudget(loopCount: loops)  // first: it makes room for what the loops open
         wakeups = (0..<loops).map { _ in Wakeup() }
-        let webhooks = WebhookCourier(endpoints: settings.webhookEndpoints, log: log)
+        let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
         self.webhooks = webhooks
         hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), notices: webhooks.notices)
         board = Board(loopCount: loops, prefix: settings.metrics.prefix)
@@ -107,7 +107,7 @@ final class Blueprint: Sendable {
 
 extension Settings {
     /// What the hub has to know of each application; the fleet's channels are those of one of them.
-    fileprivate func appRules(_ webhooks: WebhookCourier) -> [AppRules] {
+    fileprivate func appRules(_ webhooks: WebhookWorker) -> [AppRules] {
         apps.enumerated().map { index, app in
             var rules = AppRules()
             rules.limits = app.limits

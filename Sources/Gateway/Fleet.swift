@@ -32,7 +32,7 @@ final class Fleet: Sendable {
     /// Opens the store, has the hub learn of all open orders, and begins to push.
     /// - Throws: ``StartError`` saying what is wrong with the store or a key, and what to do.
     init(
-        settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookCourier, log: Log
+        settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, log: Log
     ) throws(StartError) {
         self.settings = settings
         catalogue = Lock(settings.notifications)

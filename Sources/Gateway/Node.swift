@@ -19,7 +19,7 @@ final class Node: SocketOwner {
     private let patience: Patience
     let log: Log
     let fleet: Fleet
-    let webhooks: WebhookCourier
+    let webhooks: WebhookWorker
     let appIDs: [String]
 
     private(set) var loop: EventLoop?

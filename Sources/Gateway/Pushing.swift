@@ -5,7 +5,7 @@ import Push
 import Server
 import Threads
 
-/// The lanes beside the store: a courier's thread for each that is enabled. What the store has for a lane goes to its courier,
+/// The lanes beside the store: a worker's thread for each that is enabled. What the store has for a lane goes to its worker,
 /// and what became of it goes back; on the way it is counted, logged, and told to backends.
 final class Pushing: Sendable {
     /// Who is told what backends want to know.
@@ -21,7 +21,7 @@ final class Pushing: Sendable {
     private let mode: Settings.Catalogue.Entry.Push
     private let log: Log
     private let listeners: Listeners
-    private let couriers = Lock<[PushCourier]>([])
+    private let workers = Lock<[PushWorker]>([])
 
     /// - Throws: ``StartError`` when a key cannot be used.
     init(_ settings: Settings.Push, _ listeners: Listeners, log: Log) throws(StartError) {
@@ -44,27 +44,27 @@ final class Pushing: Sendable {
         isConnected: @escaping @Sendable (_ recipient: String) -> Bool
     ) {
         let texts = PushTexts(catalogue, mode: mode)
-        let couriers = providers.map { lane, settings in
-            PushCourier(
+        let workers = providers.map { lane, settings in
+            PushWorker(
                 lane: lane, settings, texts: texts,
-                surroundings: PushCourier.Surroundings(
+                surroundings: PushWorker.Surroundings(
                     now: Clock.unixMilliseconds, report: report, isConnected: isConnected,
                     event: { self.note($0, lane) }))
         }
-        self.couriers.withLock { $0 = couriers }
-        for courier in couriers { courier.start() }
+        self.workers.withLock { $0 = workers }
+        for worker in workers { worker.start() }
     }
 
     // MARK: What the store says
 
     /// These lanes have something to carry.
     func wake(_ lanes: Set<PushLane>) {
-        for lane in lanes { courier(lane)?.wake() }
+        for lane in lanes { worker(lane)?.wake() }
     }
 
     func supply(_ supply: PushSupply) {
         for device in supply.removed { note(removed: device) }
-        courier(supply.lane)?.supply(supply)
+        worker(supply.lane)?.supply(supply)
     }
 
     /// Pushes have failed, or have come to an end before they were sent.
@@ -89,7 +89,7 @@ final class Pushing: Sendable {
     }
 
     /// The store could not take the report.
-    func refused(_ report: PushReport) { courier(report.lane)?.refused() }
+    func refused(_ report: PushReport) { worker(report.lane)?.refused() }
 
     /// A device is gone, whoever wanted it so.
     func note(removed device: RemovedDevice) {
@@ -101,7 +101,7 @@ final class Pushing: Sendable {
                 "reason": .text(device.reason),
             ])
         listeners.removed(device)
-        for courier in couriers.withLock({ $0 }) { courier.withdraw(device.id) }
+        for worker in workers.withLock({ $0 }) { worker.withdraw(device.id) }
     }
 
     /// A metric's labels must not be whatever a provider says.
@@ -115,22 +115,22 @@ final class Pushing: Sendable {
     /// Other texts from now on.
     func use(_ catalogue: Settings.Catalogue) {
         let texts = PushTexts(catalogue, mode: mode)
-        for courier in couriers.withLock({ $0 }) { courier.use(texts) }
+        for worker in workers.withLock({ $0 }) { worker.use(texts) }
     }
 
-    /// Starts nothing new, and has the couriers wait for answers, but no longer than that. The store has to go on meanwhile.
+    /// Starts nothing new, and has the workers wait for answers, but no longer than that. The store has to go on meanwhile.
     func finish(withinSeconds seconds: Int) {
-        for courier in couriers.withLock({ $0 }) { courier.stop(withinSeconds: seconds) }
+        for worker in workers.withLock({ $0 }) { worker.stop(withinSeconds: seconds) }
     }
 
     /// Waits until that is done.
     func wait() {
-        for courier in couriers.withLock({ $0 }) { courier.wait() }
+        for worker in workers.withLock({ $0 }) { worker.wait() }
     }
 
     /// How each lane is doing; nil of those that are not enabled.
     var statuses: [(lane: PushLane, status: LaneStatus?)] {
-        PushLane.allCases.map { ($0, courier($0)?.status) }
+        PushLane.allCases.map { ($0, worker($0)?.status) }
     }
 
     func families(prefix: String) -> [MetricFamily] {
@@ -153,11 +153,11 @@ final class Pushing: Sendable {
         ]
     }
 
-    private func courier(_ lane: PushLane) -> PushCourier? {
-        couriers.withLock { $0.first { $0.lane == lane } }
+    private func worker(_ lane: PushLane) -> PushWorker? {
+        workers.withLock { $0.first { $0.lane == lane } }
     }
 
-    // MARK: What couriers say
+    // MARK: What workers say
 
     private func note(_ event: LaneEvent, _ lane: PushLane) {
         let name = Log.Value.text(lane.rawValue)

@@ -3,7 +3,7 @@ import Observability
 import PusherProtocol
 import Webhooks
 
-/// From what the operator wrote of webhooks to what the courier understands, and from what it counts to what operators read.
+/// From what the operator wrote of webhooks to what the worker understands, and from what it counts to what operators read.
 extension Settings {
     /// Where webhooks go: the endpoints of all applications that are not switched off.
     var webhookEndpoints: [WebhookEndpoint] {
@@ -18,7 +18,7 @@ extension Settings {
     }
 }
 
-extension WebhookCourier {
+extension WebhookWorker {
     /// Says in `log` what operators are to know.
     convenience init(endpoints: [WebhookEndpoint], log: Observability.Log) {
         self.init(endpoints: endpoints, Surroundings { log.report($0) })
@@ -54,7 +54,7 @@ extension Log {
         case .hasRoom(let endpoint, let refused):
             info("webhook_queue_has_room", ["endpoint": .text(endpoint), "refused": .number(refused)])
         case .overrun(let refused):
-            warning("webhook_notices_refused", ["refused": .number(refused), "reason": "the courier is too slow"])
+            warning("webhook_notices_refused", ["refused": .number(refused), "reason": "the worker is too slow"])
         }
     }
 }

@@ -14,7 +14,7 @@ import Webhooks
 /// **The room rule**: a publish is refused before it is applied when a mailbox it needs is above its high-water mark.
 /// Joins, leaves and closes are always taken, with what others hear of them: losing one would leave everybody wrong for good.
 ///
-/// What backends are told goes the same way: under the lock into the courier's box, in the order of the hub.
+/// What backends are told goes the same way: under the lock into the worker's box, in the order of the hub.
 final class SharedHub: Sendable {
     /// Messages in a mailbox beyond which publishes are refused: some tens of milliseconds of fan-out.
     static let highWater = 16_384
@@ -103,15 +103,15 @@ final class SharedHub: Sendable {
     /// Who is to be woken once the hub is unlocked: those whose mailboxes were empty.
     private struct Woken {
         var loops = LoopSet()
-        var courier = false
+        var worker = false
 
         mutating func formUnion(_ other: Woken) {
             loops.formUnion(other.loops)
-            courier = courier || other.courier
+            worker = worker || other.worker
         }
     }
 
-    /// Appends all effects of `input` to their mailboxes, and what backends are told of it to the courier's box.
+    /// Appends all effects of `input` to their mailboxes, and what backends are told of it to the worker's box.
     @discardableResult
     private func distribute(_ input: Hub.Input, _ state: inout State) -> Woken {
         var woken = Woken()
@@ -121,7 +121,7 @@ final class SharedHub: Sendable {
         }
         state.effects.removeAll(keepingCapacity: true)
         if state.hub.hasNotices {
-            state.hub.takeNotices { if notices?.append($0) == true { woken.courier = true } }
+            state.hub.takeNotices { if notices?.append($0) == true { woken.worker = true } }
         }
         return woken
     }
@@ -138,6 +138,6 @@ final class SharedHub: Sendable {
 
     private func wake(_ woken: Woken, except own: Int?) {
         for loop in woken.loops where loop != own { wakeups[loop].signal() }
-        if woken.courier { notices?.wake() }
+        if woken.worker { notices?.wake() }
     }
 }

@@ -19,7 +19,7 @@ extension Lane {
             guard !isCredentialMissing else { return }
             credential = .missing
             notes.credentialSince = now
-            giveBack()
+            release()
             if pace.mode == .running { say(.paused(reason: reason, milliseconds: nil)) }
         case .refused(let reason):
             // What is refused now may be granted later: the next who needs it asks again.
@@ -42,7 +42,7 @@ extension Lane {
     mutating func renewCredential(after generation: Int) {
         guard generation > renewalAskedAfter else { return }
         renewalAskedAfter = generation
-        giveBack()
+        release()
         getCredential(after: generation)
     }
 

@@ -59,7 +59,7 @@ extension Lane {
             let until = troubles.refuse(
                 job.device.id, begun: ticket.begunAt, at: now, atLeast: min(after ?? 0, rules.wishMax))
             say(.retried(job, reason: reason, seconds: ending.seconds))
-            putOff(job, until: until, reason, wasTried: true)
+            postpone(job, until: until, reason, wasTried: true)
             return (.well, reason)
         case .retry(let reason, let after):
             tryAgain(job, reason, after: after, ending, at: now, using: &dice)
@@ -76,11 +76,11 @@ extension Lane {
             notes.fail(reason, now)
             // Not a word about the job; but it gives up its turn, here and below: it may be this one that is not wanted, and
             // a lane that probes with it for ever sends nobody's.
-            putOff(job, until: now, reason, wasTried: false)
+            postpone(job, until: now, reason, wasTried: false)
             return (.forbidden(newConnection: newConnection), reason)
         case .credentialExpired(let reason):
             notes.fail(reason, now)
-            putOff(job, until: now, reason, wasTried: false)
+            postpone(job, until: now, reason, wasTried: false)
             renewCredential(after: ending.credential)
             return (.alive, reason)
         case .reconnect(let reason):
@@ -107,13 +107,13 @@ extension Lane {
         notes.fail(reason, now)
         say(.retried(job, reason: reason, seconds: ending.seconds))
         let wish = wish.map { min($0, rules.wishMax) }
-        putOff(
+        postpone(
             job, until: now + RetrySchedule.delay(afterAttempts: job.attempts, asked: wish, using: &dice), reason,
             wasTried: true)
     }
 
     /// Later, if it is not too late by then.
-    mutating func putOff(_ job: PushJob, until: Int64, _ reason: String, wasTried: Bool) {
+    mutating func postpone(_ job: PushJob, until: Int64, _ reason: String, wasTried: Bool) {
         guard until < job.notification.expiresAt else { return expire(job, wasTried: wasTried) }
         book.add(PushOutcome(job, .later(at: until, reason: reason), wasTried: wasTried))
     }

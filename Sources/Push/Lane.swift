@@ -149,7 +149,7 @@ package struct Lane {
             end(ticket, ending, at: now, using: &dice)
         case .credential(let news): hear(news, now)
         case .outdated(let reason): carry(pace.leaveConnections(reason, now), because: reason)
-        case .lost(let devices): giveBack { devices.contains($0.device.id) }
+        case .lost(let devices): release { devices.contains($0.device.id) }
         case .withdrawn(let number):
             guard let ticket = inFlight.removeValue(forKey: number) else { return }
             pace.withdraw(era: ticket.era)
@@ -162,7 +162,7 @@ package struct Lane {
         book.taken(supply, at: now)
         // Once the lane forgets that they are dead, nothing in hand may be for them.
         if troubles.hasReported {
-            giveBack { [troubles] in troubles.isDead($0.device) }
+            release { [troubles] in troubles.isDead($0.device) }
             troubles.settle()
         }
         ready.append(contentsOf: supply.jobs)
@@ -183,7 +183,7 @@ package struct Lane {
             }
         case .stopped: say(.alarm("\(lane.rawValue): stopped, for the provider refuses us: \(reason)"))
         }
-        giveBack()
+        release()
     }
 
     // MARK: What is to be done
@@ -229,10 +229,10 @@ package struct Lane {
         guard head < ready.count else { return }
         guard !isStopping, credential == .ready else {
             if credential == .lapsed, !isStopping { getCredential(after: -1) }
-            return giveBack()
+            return release()
         }
         var room = pace.room(total: inFlight.count, at: now)
-        if room == 0, pace.mode != .running { return giveBack() }
+        if room == 0, pace.mode != .running { return release() }
         while room > 0, head < ready.count {
             let job = ready[head]
             head += 1
@@ -252,7 +252,7 @@ package struct Lane {
             return nil
         }
         if let until = troubles.rest(of: job.device.id, at: now) {
-            putOff(job, until: until, "device_busy", wasTried: false)
+            postpone(job, until: until, "device_busy", wasTried: false)
             return nil
         }
         switch decide(job) {
@@ -265,7 +265,7 @@ package struct Lane {
 
     /// The store has what waits; nobody else. It knows, too, whether a phone that is dead to us has registered again, or its jobs
     /// have gone over to another.
-    mutating func giveBack(where isToGo: (PushJob) -> Bool = { _ in true }) {
+    mutating func release(where isToGo: (PushJob) -> Bool = { _ in true }) {
         guard head < ready.count else { return }
         let jobs = ready[head...]
         empty()

@@ -30,5 +30,5 @@ package final class DescriptorBudget: Sendable {
 
     func take() { open.wrappingAdd(1, ordering: .relaxed) }
 
-    func giveBack() { open.wrappingSubtract(1, ordering: .relaxed) }
+    func release() { open.wrappingSubtract(1, ordering: .relaxed) }
 }

@@ -31,7 +31,7 @@ extension EventLoop {
 
     /// Every connection the library ends comes here, whatever it was.
     private func destroyed() -> Int32 {
-        budget.giveBack()
+        budget.release()
         return 0
     }
 

@@ -176,10 +176,10 @@ package final class EventLoop {
     package func adopt(_ connection: Listener.Accepted) {
         guard let vhost else {
             connection.drop()
-            return budget.giveBack()
+            return budget.release()
         }
         guard let wsi = lws_adopt_socket_vhost(vhost, connection.descriptor) else {
-            return budget.giveBack()  // the library has closed the descriptor
+            return budget.release()  // the library has closed the descriptor
         }
         Word(isLoopback: connection.isLoopback, role: .none).store(in: wsi)
     }

@@ -11,51 +11,51 @@ extension PushOutbox {
     private static let waitAfterSetBack: Int64 = 5_000
 
     /// What a lane's report came to.
-    struct Dealing {
+    struct Answer {
         var supply: PushSupply
         /// Other lanes that have more to do now.
         var woken: Set<PushLane> = []
     }
 
     /// Notes what a lane says, and hands it what it has room for. In a transaction, for it writes to several tables.
-    func deal(_ report: PushReport, now: Int64) throws(SQLiteError) -> Dealing {
+    func answer(_ report: PushReport, now: Int64) throws(SQLiteError) -> Answer {
         let lane = report.lane
-        var dealing = Dealing(supply: PushSupply(lane: lane))
-        for outcome in report.outcomes { try settle(outcome, now, &dealing) }
-        dealing.supply.dropped = try expire(lane, now: now, most: Self.turnoverMax)
+        var answer = Answer(supply: PushSupply(lane: lane))
+        for outcome in report.outcomes { try settle(outcome, now, &answer) }
+        answer.supply.dropped = try expire(lane, now: now, most: Self.turnoverMax)
         try wakeDue(lane, now)
-        dealing.supply.nextDueAt = try queue.nextDueAt(lane)
-        if report.room > 0 { try claim(lane, most: report.room, now, &dealing.supply) }
+        answer.supply.nextDueAt = try queue.nextDueAt(lane)
+        if report.room > 0 { try claim(lane, most: report.room, now, &answer.supply) }
         let isQueued = try queue.firstTurn(lane) != nil
-        dealing.supply.hasMore = isQueued || dealing.supply.nextDueAt.map { $0 <= now } ?? false
-        try measure(lane, now, &dealing.supply)
-        dealing.woken.remove(lane)
-        return dealing
+        answer.supply.hasMore = isQueued || answer.supply.nextDueAt.map { $0 <= now } ?? false
+        try measure(lane, now, &answer.supply)
+        answer.woken.remove(lane)
+        return answer
     }
 
     // MARK: What became of jobs
 
-    private func settle(_ outcome: PushOutcome, _ now: Int64, _ dealing: inout Dealing) throws(SQLiteError) {
+    private func settle(_ outcome: PushOutcome, _ now: Int64, _ answer: inout Answer) throws(SQLiteError) {
         let job = outcome.job
         if let removal = outcome.removal {
             // The token was replaced while the old one was tried: then the new one is.
             if case .failed(let reason) = outcome.fate,
                 let lane = try jobs.requeue(job.number, ifNotFor: job.device.id, reason: reason)
             {
-                dealing.woken.insert(lane)
-                countRetry(in: dealing.supply.lane)
+                answer.woken.insert(lane)
+                countRetry(in: answer.supply.lane)
             }
-            try remove(job.device.id, removal, now, &dealing.supply)
+            try remove(job.device.id, removal, now, &answer.supply)
         }
         switch try jobs.settle(outcome, now: now) {
         case .unchanged: break
         case .ended:
-            if case .failed(let reason) = outcome.fate { count(FailedPush(job, reason: reason), in: dealing.supply.lane) }
+            if case .failed(let reason) = outcome.fate { count(FailedPush(job, reason: reason), in: answer.supply.lane) }
         case .open(let lane):
             if try jobs.cancelIfVain(job.number, now: now) {
-                count(1, as: .cancelled, in: dealing.supply.lane)
+                count(1, as: .cancelled, in: answer.supply.lane)
             } else if let lane {
-                dealing.woken.insert(lane)
+                answer.woken.insert(lane)
             }
         }
     }
@@ -94,24 +94,24 @@ extension PushOutbox {
             case .success(let job):
                 try queue.take(pick.number)
                 supply.jobs.append(job)
-            case .failure(let obstacle):
-                try drop(pick, obstacle, now, &supply)
+            case .failure(let reason):
+                try drop(pick, reason, now, &supply)
             }
             advance(lane, to: pick.turn)
         }
     }
 
     /// Why a picked job cannot be sent.
-    private enum Obstacle: Error {
+    private enum DropReason: Error {
         case expired
         case cancelled(reason: String)
         case unreadable
     }
 
     private func drop(
-        _ pick: PushQueue.Pick, _ obstacle: Obstacle, _ now: Int64, _ supply: inout PushSupply
+        _ pick: PushQueue.Pick, _ reason: DropReason, _ now: Int64, _ supply: inout PushSupply
     ) throws(SQLiteError) {
-        switch obstacle {
+        switch reason {
         case .expired:
             try queue.drop(pick.number, .expired, reason: nil, now: now)
             count(1, as: .expired, in: supply.lane)
@@ -129,7 +129,7 @@ extension PushOutbox {
         supply.dropped += 1
     }
 
-    private func job(_ pick: PushQueue.Pick) throws(SQLiteError) -> Result<PushJob, Obstacle> {
+    private func job(_ pick: PushQueue.Pick) throws(SQLiteError) -> Result<PushJob, DropReason> {
         guard let notification = pick.notification else {
             return .failure(.cancelled(reason: "notification_removed"))
         }

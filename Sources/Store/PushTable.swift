@@ -20,7 +20,7 @@ struct PushTable {
     private let selectLastTurn: Statement
     private let finish: Statement
     private let postpone: Statement
-    private let giveBack: Statement
+    private let release: Statement
     private let requeueIfMoved: Statement
     private let cancelIfVain: Statement
     private let cancelDevice: Statement
@@ -50,7 +50,7 @@ struct PushTable {
             UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ? \(ifSending) \
             RETURNING lane
             """, on: database)
-        giveBack = try Statement(
+        release = try Statement(
             "UPDATE push_jobs SET state = 'queued', attempts = attempts - 1 \(ifSending) RETURNING lane", on: database)
         requeueIfMoved = try Statement(
             "UPDATE push_jobs SET state = 'queued', reason = ? \(ifSending) AND device_id <> ? RETURNING lane", on: database)
@@ -174,7 +174,7 @@ struct PushTable {
         case .expired: return try finish(.expired)
         case .later(let at, let reason):
             return back(try postpone.first(uncounted, .integer(at), .string(reason), number, body: Self.lane))
-        case .unsent: return back(try giveBack.first(number, body: Self.lane))
+        case .unsent: return back(try release.first(number, body: Self.lane))
         }
     }
 

@@ -70,7 +70,7 @@ struct WriterLoop {
     /// What became of a piece of work.
     private enum Ending {
         case settled(Settled)
-        case dealt(PushOutbox.Dealing)
+        case answered(PushOutbox.Answer)
         case refused(PushReport)
     }
 
@@ -120,7 +120,7 @@ struct WriterLoop {
                 case .errand(let errand):
                     let settlement = try ledger.perform(errand.command, now: now)
                     endings.append(.settled(Settled(errand: errand, outcome: .settled(settlement))))
-                case .report(let report): endings.append(.dealt(try ledger.outbox.deal(report, now: now)))
+                case .report(let report): endings.append(.answered(try ledger.outbox.answer(report, now: now)))
                 }
             }
             return endings
@@ -187,10 +187,10 @@ struct WriterLoop {
             switch ending {
             case .settled(let one): settled.append(one)
             case .refused(let report): surroundings.reportRefused(report)
-            case .dealt(let dealing):
-                counts.withLock { $0.supplied += dealing.supply.jobs.count }
-                surroundings.supplied(dealing.supply)
-                woken.formUnion(dealing.woken)
+            case .answered(let answer):
+                counts.withLock { $0.supplied += answer.supply.jobs.count }
+                surroundings.supplied(answer.supply)
+                woken.formUnion(answer.woken)
             }
         }
         if !settled.isEmpty { surroundings.settled(settled) }

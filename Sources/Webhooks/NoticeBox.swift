@@ -2,11 +2,11 @@ import PusherProtocol
 import Synchronization
 import Threads
 
-/// The only way to the courier: what backends are to be told, in the order in which it was decided.
+/// The only way to the worker: what backends are to be told, in the order in which it was decided.
 ///
-/// It never waits. A full one refuses what comes, which is counted; the courier says so in the log.
+/// It never waits. A full one refuses what comes, which is counted; the worker says so in the log.
 package final class NoticeBox: Sendable {
-    /// Notices that may wait for the courier, who only has to put them in the queues of their endpoints: a second's worth of
+    /// Notices that may wait for the worker, who only has to put them in the queues of their endpoints: a second's worth of
     /// a busy node. Beyond, the newest is refused.
     package static let capacity = 16_384
 

@@ -144,7 +144,7 @@ package enum WebhookReport: Equatable, Sendable {
     case full(String)
     /// It has room again; so many were refused.
     case hasRoom(String, refused: Int)
-    /// So many notices were refused before they came to any queue: the courier was too slow.
+    /// So many notices were refused before they came to any queue: the worker was too slow.
     case overrun(refused: Int)
 }
 

@@ -12,7 +12,7 @@ import Testing
         #expect(!budget.isExhausted)
         budget.take()
         #expect(budget.isExhausted)
-        budget.giveBack()
+        budget.release()
         #expect(!budget.isExhausted)
     }
 }

@@ -59,11 +59,11 @@ extension Ledger {
     @discardableResult func report(
         _ outcomes: [PushOutcome] = [], room: Int = 0, _ lane: PushLane = .fcm, at now: Int64 = noon
     ) throws -> PushSupply {
-        try deal(PushReport(lane: lane, outcomes: outcomes, room: room), at: now).supply
+        try answer(PushReport(lane: lane, outcomes: outcomes, room: room), at: now).supply
     }
 
-    func deal(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.Dealing {
-        try transaction { () throws(SQLiteError) in try outbox.deal(report, now: now) }
+    func answer(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.Answer {
+        try transaction { () throws(SQLiteError) in try outbox.answer(report, now: now) }
     }
 
     /// What the next of a lane are, in its hands from now on.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-/// The way to the courier: in order, bounded, and it wakes whoever sleeps.
+/// The way to the worker: in order, bounded, and it wakes whoever sleeps.
 @Suite struct NoticeBoxTests {
     private let box = NoticeBox()
 

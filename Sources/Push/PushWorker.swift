@@ -5,16 +5,16 @@ import Threads
 /// The thread that carries the pushes of one lane: it owns the lane, the connections to its provider, and what proves to it
 /// who we are.
 ///
-/// Whoever has something to say to it leaves it in a letterbox, which cannot overflow: of each kind there is one letter at
-/// most, for the store answers a report before it gets the next. (Devices that go are as many as the store's one writer
-/// commits while the thread takes one turn, which waits for nobody; or while the program ends.)
-package final class PushCourier: Sendable {
+/// What is said to it waits as ``Commands``, which cannot overflow: of each kind there is one at most, for the store answers a
+/// report before it gets the next. (Devices that go are as many as the store's one writer commits while the thread takes one
+/// turn, which waits for nobody; or while the program ends.)
+package final class PushWorker: Sendable {
     /// What the thread needs of the rest of the program. All of it is called on the thread.
     package struct Surroundings: Sendable {
         /// Milliseconds since 1970.
         package var now: @Sendable () -> Int64
-        /// Hands a report to the store; false when it cannot take one. What comes of it is ``PushCourier/supply(_:)``, or
-        /// ``PushCourier/refused()``.
+        /// Hands a report to the store; false when it cannot take one. What comes of it is ``PushWorker/supply(_:)``, or
+        /// ``PushWorker/refused()``.
         package var report: @Sendable (PushReport) -> Bool
         /// Whether somebody (``PushJob/recipient``) subscribes to his own channel at present.
         package var isConnected: @Sendable (_ recipient: String) -> Bool
@@ -32,7 +32,7 @@ package final class PushCourier: Sendable {
     }
 
     /// What has been said to the thread since it looked last.
-    struct Letters {
+    struct Commands {
         var supply: PushSupply?
         var isRefused = false
         var isWoken = false
@@ -44,15 +44,15 @@ package final class PushCourier: Sendable {
     }
 
     /// What is shared with the thread.
-    struct Desk: Sendable {
-        let letters = Lock(Letters())
+    struct Shared: Sendable {
+        let commands = Lock(Commands())
         let status = Lock(LaneStatus())
         /// Nil until the thread has made its connections.
         let waker = Lock<HTTPPool.Waker?>(nil)
     }
 
     package let lane: PushLane
-    private let desk = Desk()
+    private let shared = Shared()
     private let run: @Sendable () -> Void
     private let thread = Lock<Thread?>(nil)
 
@@ -65,8 +65,8 @@ package final class PushCourier: Sendable {
         precondition(lane.provider == settings.provider, "a lane goes to its own provider")
         self.lane = lane
         let rules = rules ?? LaneRules(for: lane.provider)
-        run = { [desk] in
-            var loop = CourierLoop(lane, ProviderLink(settings, rules), rules, texts, surroundings, desk)
+        run = { [shared] in
+            var loop = PushWorkerLoop(lane, ProviderLink(settings, rules), rules, texts, surroundings, shared)
             loop.run()
         }
     }
@@ -80,26 +80,26 @@ package final class PushCourier: Sendable {
     }
 
     /// The store's answer to the report it has.
-    package func supply(_ supply: PushSupply) { leave { $0.supply = supply } }
+    package func supply(_ supply: PushSupply) { post { $0.supply = supply } }
 
     /// The store could not take the report after all: the same comes again, in a second.
-    package func refused() { leave { $0.isRefused = true } }
+    package func refused() { post { $0.isRefused = true } }
 
     /// The store may have jobs for the lane.
-    package func wake() { leave { $0.isWoken = true } }
+    package func wake() { post { $0.isWoken = true } }
 
     /// The device has gone, or is another's: what is not on the wire yet goes back to the store, which knows.
-    package func withdraw(_ deviceID: String) { leave { $0.lost.insert(deviceID) } }
+    package func withdraw(_ deviceID: String) { post { $0.lost.insert(deviceID) } }
 
     /// Other texts from now on.
-    package func use(_ texts: PushTexts) { leave { $0.texts = texts } }
+    package func use(_ texts: PushTexts) { post { $0.texts = texts } }
 
     /// Sends nothing new, gives back what is in hand, and waits for answers, but no longer than that many seconds: what has
     /// none by then is reported as lost. It returns at once; ``wait()`` does not. The store has to go on answering meanwhile.
     /// Said again, the earlier end holds.
     package func stop(withinSeconds seconds: Int) {
         let end = Clock.monotonicMilliseconds() + Int64(seconds) * 1_000
-        leave { $0.stop = min($0.stop ?? end, end) }
+        post { $0.stop = min($0.stop ?? end, end) }
     }
 
     /// Waits until the thread has ended, which it does after ``stop(withinSeconds:)``.
@@ -111,10 +111,10 @@ package final class PushCourier: Sendable {
     }
 
     /// How the lane was doing a moment ago.
-    package var status: LaneStatus { desk.status.withLock { $0 } }
+    package var status: LaneStatus { shared.status.withLock { $0 } }
 
-    private func leave(_ letter: (inout Letters) -> Void) {
-        desk.letters.withLock { letter(&$0) }
-        desk.waker.withLock { $0 }?.wake()
+    private func post(_ command: (inout Commands) -> Void) {
+        shared.commands.withLock { command(&$0) }
+        shared.waker.withLock { $0 }?.wake()
     }
 }

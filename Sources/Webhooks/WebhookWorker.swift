@@ -6,10 +6,10 @@ import Threads
 /// Brings webhooks to their endpoints: one thread, and one pool of connections for all of them.
 ///
 /// ``WebhookQueues`` decides; here is what it takes to carry that out. Whoever has something to tell posts it and goes on.
-package final class WebhookCourier: Sendable {
+package final class WebhookWorker: Sendable {
     /// What it takes from outside.
     package struct Surroundings: Sendable {
-        /// Told what operators are to know, on the courier's thread.
+        /// Told what operators are to know, on the worker's thread.
         package var report: @Sendable (WebhookReport) -> Void
         /// Milliseconds on a clock that never goes back.
         package var monotonicMilliseconds: @Sendable () -> Int64 = Clock.monotonicMilliseconds
@@ -94,10 +94,10 @@ package final class WebhookCourier: Sendable {
     private var milliseconds: Int64 { surroundings.monotonicMilliseconds() }
 }
 
-extension WebhookCourier {
-    /// What the courier's thread owns.
+extension WebhookWorker {
+    /// What the worker's thread owns.
     private final class Round {
-        private let courier: WebhookCourier
+        private let worker: WebhookWorker
         private let endpoints: [WebhookEndpoint]
         private let keys: [HMACKey]
         private let pool: HTTPPool
@@ -107,15 +107,15 @@ extension WebhookCourier {
         /// Refusals of the box that were reported, and when the next ones may be: once a second, however many they are.
         private var reported = (refusals: 0, next: Int64(0))
 
-        init(_ courier: WebhookCourier, _ endpoints: [WebhookEndpoint]) {
-            self.courier = courier
+        init(_ worker: WebhookWorker, _ endpoints: [WebhookEndpoint]) {
+            self.worker = worker
             self.endpoints = endpoints
             keys = endpoints.map { HMACKey(secret: $0.secret) }
             queues = WebhookQueues(endpoints)
             var options = HTTPPool.Options()
             // Each has at most one request in flight. Several may be of one host, and the slow must not hold up the others.
             options.connectionsPerHost = endpoints.count
-            options.timeoutMilliseconds = courier.surroundings.timeoutMilliseconds
+            options.timeoutMilliseconds = worker.surroundings.timeoutMilliseconds
             options.idleSecondsMax = 60
             options.allowsPrivateAddresses = false
             options.allowsPlainHTTP = true
@@ -124,7 +124,7 @@ extension WebhookCourier {
 
         func run() {
             let waker = pool.waker
-            courier.notices.connect { waker.wake() }
+            worker.notices.connect { waker.wake() }
             // What was posted before there was anybody to wake is found by looking first and sleeping afterwards.
             while let milliseconds = turn() { pool.wait(milliseconds: milliseconds) }
             _ = pool.retire()
@@ -135,7 +135,7 @@ extension WebhookCourier {
         /// Does what can be done now.
         /// - Returns: for how many milliseconds there is nothing else to do, if nothing happens before; nil: for ever.
         private func turn() -> Int? {
-            let end = courier.end.withLock { $0 }
+            let end = worker.end.withLock { $0 }
             takeNotices()
             if end.isWanted, !isClosing {
                 isClosing = true
@@ -143,7 +143,7 @@ extension WebhookCourier {
             }
             for completion in pool.perform() { settle(completion) }
             var hasSent = false
-            let now = courier.milliseconds
+            let now = worker.milliseconds
             let next = queues.send(at: now) { endpoint, request in
                 start(request, to: endpoint)
                 hasSent = true
@@ -157,11 +157,11 @@ extension WebhookCourier {
         }
 
         private var moment: WebhookQueues.Moment {
-            WebhookQueues.Moment(now: courier.milliseconds, time: courier.surroundings.unixMilliseconds())
+            WebhookQueues.Moment(now: worker.milliseconds, time: worker.surroundings.unixMilliseconds())
         }
 
         private func takeNotices() {
-            courier.notices.drain(into: &batch)
+            worker.notices.drain(into: &batch)
             let moment = moment
             for notice in batch { queues.take(notice, at: moment) }
             queues.advance(to: moment)
@@ -185,16 +185,16 @@ extension WebhookCourier {
                 case .failure(.timedOut): "it did not answer in time"
                 }
             queues.answered(
-                completion.tag, problem: problem, at: courier.milliseconds, jitter: Double.random(in: 0..<1))
+                completion.tag, problem: problem, at: worker.milliseconds, jitter: Double.random(in: 0..<1))
         }
 
         private func publish() {
             let statistics = Statistics(tally: queues.tally, depth: queues.depth)
-            courier.current.withLock { $0 = statistics }
-            for report in queues.takeReports() { courier.surroundings.report(report) }
-            let (refusals, now) = (courier.notices.refusals, courier.milliseconds)
+            worker.current.withLock { $0 = statistics }
+            for report in queues.takeReports() { worker.surroundings.report(report) }
+            let (refusals, now) = (worker.notices.refusals, worker.milliseconds)
             guard refusals > reported.refusals, now >= reported.next || isClosing else { return }
-            courier.surroundings.report(.overrun(refused: refusals - reported.refusals))
+            worker.surroundings.report(.overrun(refused: refusals - reported.refusals))
             reported = (refusals, now + 1_000)
         }
     }

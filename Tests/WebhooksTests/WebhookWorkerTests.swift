@@ -5,39 +5,39 @@ import Threads
 @testable import Webhooks
 
 /// The thread that delivers, as far as it takes no server; the end-to-end tests have one.
-@Suite struct WebhookCourierTests {
+@Suite struct WebhookWorkerTests {
     private let reports = Lock<[WebhookReport]>([])
 
-    private func courier(_ endpoints: [WebhookEndpoint], _ told: @escaping @Sendable (WebhookReport) -> Void = { _ in })
-        -> WebhookCourier
+    private func worker(_ endpoints: [WebhookEndpoint], _ told: @escaping @Sendable (WebhookReport) -> Void = { _ in })
+        -> WebhookWorker
     {
         let reports = reports
-        return WebhookCourier(
+        return WebhookWorker(
             endpoints: endpoints,
-            WebhookCourier.Surroundings { report in
+            WebhookWorker.Surroundings { report in
                 reports.withLock { $0.append(report) }
                 told(report)
             })
     }
 
     @Test func whereNobodyListensNothingIsTaken() {
-        let courier = courier([])
-        courier.post(count(1))
-        #expect(courier.kindsWanted(by: 0) == [] && courier.notices.depth == 0)
-        courier.stop(withinSeconds: 60)
-        courier.stop(withinSeconds: 60)
-        #expect(courier.statistics == WebhookCourier.Statistics())
+        let worker = worker([])
+        worker.post(count(1))
+        #expect(worker.kindsWanted(by: 0) == [] && worker.notices.depth == 0)
+        worker.stop(withinSeconds: 60)
+        worker.stop(withinSeconds: 60)
+        #expect(worker.statistics == WebhookWorker.Statistics())
     }
 
     @Test func wantsWhatItsEndpointsWantAndWhatTakesItBack() {
-        let courier = courier([
+        let worker = worker([
             endpoint(app: 0, events: .channelVacated), endpoint(app: 0, events: .cacheMiss),
             endpoint(app: 1, events: .memberAdded),
         ])
-        #expect(courier.kindsWanted(by: 0) == [.occupancy, .cacheMiss])
-        #expect(courier.kindsWanted(by: 1) == .membership)
-        #expect(courier.kindsWanted(by: 2) == [])
-        courier.stop(withinSeconds: 0)
+        #expect(worker.kindsWanted(by: 0) == [.occupancy, .cacheMiss])
+        #expect(worker.kindsWanted(by: 1) == .membership)
+        #expect(worker.kindsWanted(by: 2) == [])
+        worker.stop(withinSeconds: 0)
     }
 
     /// Port 9 is nobody's: what is sent there is refused.
@@ -47,12 +47,12 @@ import Threads
         let nowhere = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .subscriptionCount, batch: false,
             allowsPrivate: true)
-        let courier = courier([nowhere]) { if case .failing = $0 { failed.arriveAndWait() } }
-        for number in 1...3 { courier.post(count(number)) }
-        courier.post(occupied("nobody-asked"))
+        let worker = worker([nowhere]) { if case .failing = $0 { failed.arriveAndWait() } }
+        for number in 1...3 { worker.post(count(number)) }
+        worker.post(occupied("nobody-asked"))
         failed.waitForArrival()
-        courier.stop(withinSeconds: 0)
-        let statistics = courier.statistics
+        worker.stop(withinSeconds: 0)
+        let statistics = worker.statistics
         #expect(statistics.tally.dropped == 3 && statistics.tally.retried > 0 && statistics.tally.delivered == 0)
         #expect(statistics.depth == 0)
         let dropped = WebhookReport.dropped("http://127.0.0.1:9 (webhook 1 of key1)", events: 3, reason: "the gateway stops")
@@ -65,14 +65,14 @@ import Threads
         let nowhere = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: false,
             allowsPrivate: true)
-        let courier = courier([nowhere]) { if case .failing = $0 { failed.arriveAndWait() } }
-        courier.post(count(1))
+        let worker = worker([nowhere]) { if case .failing = $0 { failed.arriveAndWait() } }
+        worker.post(count(1))
         failed.waitForArrival()
         // Without the second thread this would take five minutes.
-        let other = Thread(name: "hurry") { courier.hurry() }
-        courier.stop(withinSeconds: 3_600)
+        let other = Thread(name: "hurry") { worker.hurry() }
+        worker.stop(withinSeconds: 3_600)
         other.join()
-        #expect(courier.statistics.tally.dropped == 1)
+        #expect(worker.statistics.tally.dropped == 1)
     }
 
     /// While a gateway closes its connections in a hurry, they are still news.
@@ -80,12 +80,12 @@ import Threads
         let nowhere = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: true,
             allowsPrivate: true)
-        let courier = courier([nowhere])
-        courier.hurry()
-        for number in 1...3 { courier.post(count(number)) }
-        courier.post(vacated("a"))
-        courier.stop(withinSeconds: 3_600)
-        #expect(courier.statistics.tally.dropped == 4 && courier.notices.depth == 0)
+        let worker = worker([nowhere])
+        worker.hurry()
+        for number in 1...3 { worker.post(count(number)) }
+        worker.post(vacated("a"))
+        worker.stop(withinSeconds: 3_600)
+        #expect(worker.statistics.tally.dropped == 4 && worker.notices.depth == 0)
         let dropped = WebhookReport.dropped("http://127.0.0.1:9 (webhook 1 of key1)", events: 4, reason: "the gateway stops")
         #expect(reports.withLock { $0.last } == dropped)
     }

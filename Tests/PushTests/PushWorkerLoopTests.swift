@@ -7,7 +7,7 @@ import Threads
 @testable import Push
 
 /// What the thread does in one turn. Nobody listens where it would send.
-@Suite struct CourierLoopTests {
+@Suite struct PushWorkerLoopTests {
     /// What its surroundings saw.
     private struct Seen {
         var reports: [PushReport] = []
@@ -16,13 +16,13 @@ import Threads
     }
 
     private let seen = Lock(Seen())
-    private let desk = PushCourier.Desk()
+    private let shared = PushWorker.Shared()
 
-    private func loop() throws -> CourierLoop {
+    private func loop() throws -> PushWorkerLoop {
         let token = APNsToken(teamID: "TEAM123456", keyID: "KEY1234567", key: try PrivateKey(pem: PushKeys.p256))
         let settings = APNsSettings(address: APNsAddress(host: "127.0.0.1", port: 1, topic: "uk.example.driver"), token: token)
         let rules = LaneRules(for: .apns)
-        let surroundings = PushCourier.Surroundings(
+        let surroundings = PushWorker.Surroundings(
             now: { PushScene.now },
             report: { [seen] report in
                 seen.withLock { seen in
@@ -31,10 +31,10 @@ import Threads
                     return seen.room >= 0
                 }
             }, isConnected: { _ in false }, event: { _ in })
-        return CourierLoop(.apns, ProviderLink(.apns(settings), rules), rules, PushScene.texts, surroundings, desk)
+        return PushWorkerLoop(.apns, ProviderLink(.apns(settings), rules), rules, PushScene.texts, surroundings, shared)
     }
 
-    private func leave(_ letter: (inout PushCourier.Letters) -> Void) { desk.letters.withLock { letter(&$0) } }
+    private func leave(_ command: (inout PushWorker.Commands) -> Void) { shared.commands.withLock { command(&$0) } }
 
     private func supply(_ jobs: [PushJob]) -> PushSupply {
         var supply = PushSupply(lane: .apns)
@@ -42,7 +42,7 @@ import Threads
         return supply
     }
 
-    private var inFlight: Int { desk.status.withLock { $0.inFlight } }
+    private var inFlight: Int { shared.status.withLock { $0.inFlight } }
 
     /// Both may have been said since it looked last.
     @Test func nothingIsSentToWhoLostHisPhoneWhileItWasHandedOver() throws {

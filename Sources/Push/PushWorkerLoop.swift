@@ -1,15 +1,15 @@
 import FleetRules
 import Threads
 
-/// What a courier's thread does, and owns.
-struct CourierLoop {
+/// What a worker's thread does, and owns.
+struct PushWorkerLoop {
     /// Milliseconds that it sleeps at most: clocks may be set.
     private static let sleepMax: Int64 = 5_000
     /// Milliseconds that the store has to take the last report, when the time to stop is over.
     private static let farewell: Int64 = 1_000
 
-    private let surroundings: PushCourier.Surroundings
-    private let desk: PushCourier.Desk
+    private let surroundings: PushWorker.Surroundings
+    private let shared: PushWorker.Shared
     private let link: ProviderLink
     private var lane: Lane
     private var texts: PushTexts
@@ -20,15 +20,15 @@ struct CourierLoop {
 
     init(
         _ lane: PushLane, _ link: ProviderLink, _ rules: LaneRules, _ texts: PushTexts,
-        _ surroundings: PushCourier.Surroundings, _ desk: PushCourier.Desk
+        _ surroundings: PushWorker.Surroundings, _ shared: PushWorker.Shared
     ) {
         self.surroundings = surroundings
-        self.desk = desk
+        self.shared = shared
         self.link = link
         self.texts = texts
         self.lane = Lane(lane, rules, hasCredential: link.hasCredential, at: surroundings.now())
-        // From now on letters are answered at once. Those left before are found in the first turn.
-        desk.waker.withLock { $0 = link.waker }
+        // From now on commands are answered at once. Those left before are found in the first turn.
+        shared.waker.withLock { $0 = link.waker }
     }
 
     /// Serves until it is told to stop, and all is settled or the time is over.
@@ -58,25 +58,25 @@ struct CourierLoop {
             hear(link.retire(at: now, using: &dice), now)
         }
         let hasMore = act(now)
-        desk.status.withLock { $0 = lane.status }
+        shared.status.withLock { $0 = lane.status }
         return hasMore
     }
 
     private mutating func readLetters(_ now: Int64) {
-        let letters = desk.letters.withLock { letters in
-            defer { letters = PushCourier.Letters() }
-            return letters
+        let commands = shared.commands.withLock { commands in
+            defer { commands = PushWorker.Commands() }
+            return commands
         }
-        if let texts = letters.texts { self.texts = texts }
+        if let texts = commands.texts { self.texts = texts }
         // First what the store has handed over: it did so before the devices went, or knows that they have.
-        if let supply = letters.supply { lane.hear(.supplied(supply), at: now, using: &dice) }
-        if !letters.lost.isEmpty {
-            lane.hear(.lost(devices: letters.lost), at: now, using: &dice)
-            hear(link.withdraw(letters.lost), now)
+        if let supply = commands.supply { lane.hear(.supplied(supply), at: now, using: &dice) }
+        if !commands.lost.isEmpty {
+            lane.hear(.lost(devices: commands.lost), at: now, using: &dice)
+            hear(link.withdraw(commands.lost), now)
         }
-        if letters.isRefused { lane.hear(.refused, at: now, using: &dice) }
-        if letters.isWoken { lane.hear(.wake, at: now, using: &dice) }
-        if let end = letters.stop, end + Self.farewell < endAt {
+        if commands.isRefused { lane.hear(.refused, at: now, using: &dice) }
+        if commands.isWoken { lane.hear(.wake, at: now, using: &dice) }
+        if let end = commands.stop, end + Self.farewell < endAt {
             lane.hear(.stop, at: now, using: &dice)
             cutAt = end
             endAt = end + Self.farewell
