@@ -10,7 +10,7 @@ final class SendBuffers {
     /// What the kernel keeps besides a request's bytes, and more: for each of the two or three pieces that it is written in.
     static let overheadBytes = 4_096
 
-    /// Bytes of requests that libcurl has been given and not begun to write.
+    /// Bytes of requests that libcurl has been given and has not written to their end.
     var promised = 0
     private let bytesEach: Int?
     /// Bytes of a buffer as far as is known; of one that is yet to be made, as few as any system gives.
