@@ -32,7 +32,7 @@ unit: packages
 	swift test --disable-xctest --parallel
 
 e2e: build $(PYTHON_READY)
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile
 
 check: lint build test ## What CI runs.
 
