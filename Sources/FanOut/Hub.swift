@@ -45,7 +45,7 @@ package struct Hub {
     var apps: [AppState]
     var channels: [Channel] = []
     private var freeSlots: [ChannelSlot] = []
-    private(set) var connections: [[Connection]]
+    private var connections: [[Connection]]
     /// As of the last tick.
     var now: Int64 = 0
     var counting = CountSchedule()

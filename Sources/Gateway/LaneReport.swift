@@ -1,7 +1,7 @@
 import FleetRules
 import Push
 import PusherProtocol
-import Timestamps
+import Store
 
 /// `GET /api/ops/push`: how the lanes are doing. It names nobody.
 struct LaneReport {
@@ -10,10 +10,7 @@ struct LaneReport {
     init(_ statuses: [(lane: PushLane, status: LaneStatus?)]) {
         var json = JSONWriter(capacity: 1_024)
         json.raw(#"{"lanes":["#)
-        for (index, entry) in statuses.enumerated() {
-            if index > 0 { json.raw(",") }
-            json.lane(entry.lane, entry.status)
-        }
+        json.list(statuses) { $0.lane($1.lane, $1.status) }
         json.raw("]}")
         self.json = json.bytes
     }
@@ -50,9 +47,5 @@ extension JSONWriter {
             }
         }
         raw("}")
-    }
-
-    private mutating func time(_ milliseconds: Int64?) {
-        if let milliseconds { string(Timestamp.iso8601(milliseconds: milliseconds)) } else { raw("null") }
     }
 }

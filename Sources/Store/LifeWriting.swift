@@ -78,13 +78,14 @@ extension NotificationStep {
 }
 
 extension JSONWriter {
-    mutating func time(_ milliseconds: Int64?) {
+    /// A time in milliseconds since 1970 as a text in ISO 8601, or null.
+    package mutating func time(_ milliseconds: Int64?) {
         guard let milliseconds else { return raw("null") }
         string(Timestamp.iso8601(milliseconds: milliseconds))
     }
 
     /// Values with commas between them.
-    mutating func list<Element>(_ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
+    package mutating func list<Element>(_ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
         for (index, element) in elements.enumerated() {
             if index > 0 { raw(",") }
             write(&self, element)

@@ -160,7 +160,7 @@ extension PushOutbox {
 
     /// What somebody has not read, the notification included: on his own channel it is counted there, unless he has read it.
     private func badge(of recipient: String, with notification: Notification) throws(SQLiteError) -> Int {
-        let channel = Identity.channel(ofKey: recipient)
+        guard let channel = Identity(key: recipient)?.channel else { return 1 }
         let unread = try sequences.unread(channel: channel)
         return notification.channel.isSame(as: channel) ? max(1, unread) : unread + 1
     }
@@ -185,13 +185,5 @@ extension PushOutbox {
         }
         supply.depth = measure?.depth ?? 0
         supply.oldestAt = measure?.oldestAt
-    }
-}
-
-extension Identity {
-    /// The channel of ``key``.
-    static func channel(ofKey key: String) -> String {
-        let role = key.utf8.prefix { $0 != UInt8(ascii: ":") }
-        return "\(Substring(role))-\(Substring(key.utf8.dropFirst(role.count + 1)))"
     }
 }

@@ -95,6 +95,18 @@ struct LaneVerdictTests {
         #expect(scene.takeReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
     }
 
+    /// Somebody in between may have asked for as much, and nothing is tried meanwhile.
+    @Test(arguments: [(3_600_000, 0), (3_600_001, 1), (Int64.max, 1)] as [(Int64, Int)])
+    func aPauseOfMoreThanAnHourIsAnAlarm(_ wish: Int64, _ count: Int) {
+        var scene = LaneScene()
+        scene.warmUp(3)
+        scene.supply(LaneScene.jobs(1...3))
+        for number in 1...3 as ClosedRange<Int64> { scene.answer(number, .retry(reason: "UNAVAILABLE", after: wish)) }
+        scene.act()
+        #expect(scene.lane.status.state == .paused)
+        #expect(scene.takeEvents().count { if case .alarm = $0 { true } else { false } } == count)
+    }
+
     @Test func whatIsTakenBackGoesBackAndIsNoSetback() {
         var scene = LaneScene()
         scene.warmUp(3)
