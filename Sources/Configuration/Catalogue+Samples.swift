@@ -34,7 +34,7 @@ extension Settings.Catalogue.Sample {
         let data = SampleData(of: entry.name)
         name = entry.name
         push = entry.push ?? mode
-        lifetime = Lifetime(seconds: entry.lifetimeSeconds).text
+        lifetime = DurationText(seconds: entry.lifetimeSeconds).text
         full = Text(title: entry.title.render(data.value), body: entry.body.render(data.value))
         bare = Text(title: entry.title.render { _ in nil }, body: entry.body.render { _ in nil })
         let fields = entry.title.fields + entry.body.fields
@@ -64,5 +64,5 @@ extension Settings.Catalogue.Sample {
 
 extension Settings.Catalogue.Sample.Text {
     /// In quotes, so that line breaks and blanks can be seen.
-    fileprivate var line: String { "\(Quotation.whole(title)), \(Quotation.whole(body))" }
+    fileprivate var line: String { "\(QuotedValue.whole(title)), \(QuotedValue.whole(body))" }
 }

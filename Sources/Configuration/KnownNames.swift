@@ -1,5 +1,5 @@
 /// The names that mean something, in the order they were asked for, and which of them a misspelt one resembles.
-struct KnownNames {
+struct SpellingSuggestions {
     private(set) var names: [String] = []
 
     mutating func insert(_ name: String) {

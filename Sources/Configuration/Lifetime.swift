@@ -1,5 +1,5 @@
 /// How long something stays worth delivering, as a configuration writes it: `30s`, `10m`, `1h` or `7d`.
-struct Lifetime {
+struct DurationText {
     /// What the configuration says.
     let text: String
     let seconds: Int
@@ -37,7 +37,7 @@ struct Lifetime {
     }
 
     /// The shortest that leaves time to deliver anything.
-    static let shortest = Lifetime(text: "1s", seconds: 1)
+    static let shortest = DurationText(text: "1s", seconds: 1)
     /// The longest that FCM keeps a message.
-    static let longest = Lifetime(text: "28d", seconds: 28 * 86_400)
+    static let longest = DurationText(text: "28d", seconds: 28 * 86_400)
 }

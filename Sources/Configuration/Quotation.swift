@@ -1,5 +1,5 @@
 /// How an error shows what somebody wrote: in quotes, on one line, and not for ever.
-enum Quotation {
+enum QuotedValue {
     static let charactersMax = 60
 
     static func of(_ text: String) -> String {

@@ -3,19 +3,19 @@
 extension Section {
     /// A text. A default that the rule refuses makes the key a required one; `unique`: no other in the list has it.
     @discardableResult
-    func text(_ key: String, into target: inout String, _ rule: TextRule, unique: Bool = false) -> Place? {
+    func text(_ key: String, into target: inout String, _ rule: StringRule, unique: Bool = false) -> SourceLocation? {
         let value = Value(expected: rule.expected, isRequired: !rule.accepts(target))
         let place = read(key, value, into: &target, parse: rule.accepted)
         guard unique, let list, let place, let other = reader.claim(target, as: "\(list) \(key)", for: place) else {
             return place
         }
-        reader.report("expected a unique \(key), found \(Quotation.of(target)), which \(other) has", at: place)
+        reader.report("expected a unique \(key), found \(QuotedValue.of(target)), which \(other) has", at: place)
         return place
     }
 
     /// A text that no error may show.
     @discardableResult
-    func secret(_ key: String, into target: inout String, _ rule: TextRule) -> Place? {
+    func secret(_ key: String, into target: inout String, _ rule: StringRule) -> SourceLocation? {
         let value = Value(expected: rule.expected, isRequired: !rule.accepts(target), isSecret: true)
         return read(key, value, into: &target, parse: rule.accepted)
     }
@@ -33,7 +33,7 @@ extension Section {
 
     /// The path of something that the gateway makes where it is missing.
     func path(_ key: String, into target: inout String) {
-        text(key, into: &target, TextRule("a file's path", accepts: TextRule.nonEmpty.accepts))
+        text(key, into: &target, StringRule("a file's path", accepts: StringRule.nonEmpty.accepts))
         target = reader.substitution.located(target)
     }
 
@@ -52,7 +52,7 @@ extension Section {
 
     /// The path of a file, and what it holds; if it is used there must be both, and otherwise it is not looked at.
     func file(
-        _ key: String, into path: inout String, holding rule: TextRule, into content: inout String, isUsed: Bool
+        _ key: String, into path: inout String, holding rule: StringRule, into content: inout String, isUsed: Bool
     ) {
         guard isUsed else { return unusedFile(key, into: &path) }
         if let text = file(key, into: &path, isRequired: true, holding: rule)?.content { content = text }
@@ -63,7 +63,7 @@ extension Section {
     }
 
     /// Texts that no error may show: one under the first key, or a list of them under the second.
-    func secrets(_ one: String, or several: String, into target: inout [String], countMax: Int, _ rule: TextRule) {
+    func secrets(_ one: String, or several: String, into target: inout [String], countMax: Int, _ rule: StringRule) {
         let count = unread.count { $0.key == one || $0.key == several }
         if count != 1 {
             let found = count == 0 ? "neither" : "both"
@@ -76,7 +76,7 @@ extension Section {
     }
 
     /// A list of texts, which replaces the default; at least one, unless it may be empty.
-    func texts(_ key: String, into target: inout [String], _ rule: TextRule, mayBeEmpty: Bool = false) {
+    func texts(_ key: String, into target: inout [String], _ rule: StringRule, mayBeEmpty: Bool = false) {
         let value = Value(expected: rule.expected)
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
@@ -104,10 +104,10 @@ extension Section {
 
     /// A time from a second to four weeks, such as `90s`, as seconds.
     func lifetime(_ key: String, into target: inout Int) {
-        let (low, high) = (Lifetime.shortest, Lifetime.longest)
+        let (low, high) = (DurationText.shortest, DurationText.longest)
         let value = Value(expected: "a time from \(low.text) to \(high.text), such as 30s, 10m, 1h or 7d")
         read(key, value, into: &target) { text in
-            Lifetime(text).flatMap { (low.seconds...high.seconds).contains($0.seconds) ? $0.seconds : nil }
+            DurationText(text).flatMap { (low.seconds...high.seconds).contains($0.seconds) ? $0.seconds : nil }
         }
     }
 
@@ -143,10 +143,10 @@ extension Section {
         var isSecret = false
 
         func found(_ written: String, _ text: String) -> String {
-            if isSecret { return Quotation.sizeOnly(of: text) }
-            if written == text { return Quotation.of(text) }
+            if isSecret { return QuotedValue.sizeOnly(of: text) }
+            if written == text { return QuotedValue.of(text) }
             // Brought in from elsewhere, where secrets live: show where, not what.
-            return "\(Quotation.of(written)), \(Quotation.sizeOnly(of: text))"
+            return "\(QuotedValue.of(written)), \(QuotedValue.sizeOnly(of: text))"
         }
     }
 
@@ -154,7 +154,7 @@ extension Section {
     @discardableResult
     private func read<Target>(
         _ key: String, _ value: Value, into target: inout Target, parse: (String) -> Target?
-    ) -> Place? {
+    ) -> SourceLocation? {
         guard let (written, place) = find(key, value),
             let parsed = resolve(written, value, at: place, parse: parse)
         else { return nil }
@@ -191,8 +191,8 @@ extension Section {
     /// Where the path stands, if there is one, and what the file holds; a file that cannot be read is reported, and one that
     /// does not hold what it should.
     private func file(
-        _ key: String, into target: inout String, isRequired: Bool = false, holding rule: TextRule = .any
-    ) -> (place: Place, content: String?)? {
+        _ key: String, into target: inout String, isRequired: Bool = false, holding rule: StringRule = .any
+    ) -> (place: SourceLocation, content: String?)? {
         let value = Value(expected: "a file's path", isRequired: isRequired)
         guard let (written, place) = find(key, value),
             let path = resolve(written, value, at: place, parse: { isRequired && $0.isEmpty ? nil : $0 })
@@ -214,7 +214,7 @@ extension Section {
 
     /// The value of what is written, with what it brings in; nil after a report.
     private func resolve<Target>(
-        _ written: String, _ value: Value, at place: Place, parse: (String) -> Target?
+        _ written: String, _ value: Value, at place: SourceLocation, parse: (String) -> Target?
     ) -> Target? {
         do {
             let text = try reader.substitution.resolve(written)
@@ -227,7 +227,7 @@ extension Section {
     }
 
     /// What is written for the key, in the environment or else in the map.
-    private func find(_ key: String, _ value: Value) -> (written: String, Place)? {
+    private func find(_ key: String, _ value: Value) -> (written: String, SourceLocation)? {
         let path = path(to: key)
         reader.keys.insert(path)
         let entry = take(key)

@@ -44,7 +44,7 @@ final class Section {
     func finish(_ read: (Section) -> Void) {
         read(self)
         for entry in unread {
-            reader.reportUnknown(reader.place(path(to: Quotation.ofKey(entry.key)), entry.line))
+            reader.reportUnknown(reader.place(path(to: QuotedValue.ofKey(entry.key)), entry.line))
         }
     }
 
@@ -99,9 +99,9 @@ extension Section {
     }
 
     /// Every key of a map whose keys are names that the file gives, each with a map.
-    func named(_ rule: TextRule, read: (_ name: String, Section) -> Void) {
+    func named(_ rule: StringRule, read: (_ name: String, Section) -> Void) {
         for entry in unread where !reader.isFull {
-            let path = path(to: Quotation.ofKey(entry.key))
+            let path = path(to: QuotedValue.ofKey(entry.key))
             _ = take(entry.key)
             guard rule.accepts(entry.key) else {
                 reader.report("expected \(rule.expected)", at: reader.place(path, entry.line))

@@ -101,7 +101,7 @@ extension Settings.ChannelRule {
         guard let access, let place else { return }
         self.access = access
         if access.needsWildcard && !pattern.hasSuffix("*") {
-            let problem = "expected a pattern that ends in * for \(access.rawValue), found \(Quotation.of(pattern))"
+            let problem = "expected a pattern that ends in * for \(access.rawValue), found \(QuotedValue.of(pattern))"
             rule.reader.report(problem, at: place)
         }
     }
@@ -119,14 +119,14 @@ extension Settings.JWT {
         jwt.text("issuer", into: &issuer, isOnly ? .any : .issuer, unique: true)
         jwt.text("audience", into: &audience, .any)
         jwt.text("cookie", into: &cookie, .cookieName)
-        guard jwt.reader.problems.count == problemCount, let problem = keyProblem(isOnly: isOnly) else { return }
+        guard jwt.reader.problems.count == problemCount, let problem = keyError(isOnly: isOnly) else { return }
         let place = [("secret", places.secret), ("public_key", places.publicKey), ("jwks_url", places.jwksURL)]
             .first { $0.0 == problem.key }?.1
         jwt.reader.report(problem.text, at: place ?? jwt.reader.place(jwt.path, jwt.line))
     }
 
     /// What is wrong with the keys that there are, and at which; each algorithm has its own.
-    private func keyProblem(isOnly: Bool) -> (key: String?, text: String)? {
+    private func keyError(isOnly: Bool) -> (key: String?, text: String)? {
         let keys = [("secret", secret), ("public_key", publicKey), ("jwks_url", jwksURL)]
             .filter { !$0.1.isEmpty }.map(\.0)
         let fitting = algorithm == .hs256 ? ["secret"] : ["public_key", "jwks_url"]

@@ -31,7 +31,7 @@ extension Settings {
         _ yaml: String, file: String = "fleetwire.yaml", environment: [String: String] = [:],
         content: @escaping (_ path: String) throws(UnreadableFile) -> String = UnreadableFile.always
     ) throws(ConfigurationErrors) -> Settings {
-        let substitution = Substitution(
+        let substitution = VariableExpansion(
             environment: environment, directory: TextFile.directory(of: file), content: content)
         let reader = SettingsReader(file: file, substitution: substitution)
         var settings = Settings()

@@ -1,7 +1,7 @@
 import Yams
 
 /// Where something stands: the file and line of a value, or the variable that holds it.
-struct Place {
+struct SourceLocation {
     var file: String
     var line: Int?
     /// The key's path; empty for a variable, whose name says it.
@@ -18,21 +18,21 @@ final class SettingsReader {
     static let otherVariables = ["FLEETWIRE_CONFIG"]
 
     let file: String
-    let substitution: Substitution
+    let substitution: VariableExpansion
     /// True: a file that the configuration names. No variable overrides what it says.
     let isPart: Bool
     /// In the order of the file, then those of the environment, then those of the files that are parts of it.
     private(set) var problems: [ConfigurationError] = []
     /// Every key that was asked for: all there are.
-    var keys = KnownNames()
+    var keys = SpellingSuggestions()
     /// The lists among them, which no variable reaches into.
     var lists: [String] = []
-    private(set) var variables = KnownNames()
-    private var unknown: [Place] = []
+    private(set) var variables = SpellingSuggestions()
+    private var unknown: [SourceLocation] = []
     private var problemsOfParts: [ConfigurationError] = []
     private var claims: [String: String] = [:]
 
-    init(file: String, substitution: Substitution, isPart: Bool = false) {
+    init(file: String, substitution: VariableExpansion, isPart: Bool = false) {
         self.file = file
         self.substitution = substitution
         self.isPart = isPart
@@ -57,7 +57,7 @@ final class SettingsReader {
 
     /// Reads a file that the configuration names. What is relative in it starts from its own directory.
     func readPart(_ yaml: String, file: String, table: (Section) -> Void) {
-        let inPart = Substitution(
+        let inPart = VariableExpansion(
             environment: substitution.environment, directory: TextFile.directory(of: file), content: substitution.content)
         let part = SettingsReader(file: file, substitution: inPart, isPart: true)
         part.read(yaml, table: table)
@@ -68,30 +68,30 @@ final class SettingsReader {
 
     var isFull: Bool { problems.count >= Self.problemsMax }
 
-    func place(_ path: String, _ line: Int?) -> Place {
-        Place(file: file, line: line, key: path)
+    func place(_ path: String, _ line: Int?) -> SourceLocation {
+        SourceLocation(file: file, line: line, key: path)
     }
 
-    func report(_ problem: String, at place: Place) {
+    func report(_ problem: String, at place: SourceLocation) {
         guard !isFull else { return }
         problems.append(ConfigurationError(file: place.file, line: place.line, key: place.key, problem: problem))
     }
 
     /// Explained at the end, when every key has been asked for and the nearest one is known.
-    func reportUnknown(_ place: Place) {
+    func reportUnknown(_ place: SourceLocation) {
         if unknown.count < Self.problemsMax { unknown.append(place) }
     }
 
     /// The environment's value for a key. Asking makes the variable a known one.
-    func variable(for path: String) -> (text: String, Place)? {
+    func variable(for path: String) -> (text: String, SourceLocation)? {
         guard !isPart else { return nil }
         let name = Self.variable(path)
         variables.insert(name)
-        return substitution.environment[name].map { ($0, Place(file: name)) }
+        return substitution.environment[name].map { ($0, SourceLocation(file: name)) }
     }
 
     /// Who has claimed this value for the same purpose before, if anybody.
-    func claim(_ value: String, as purpose: String, for place: Place) -> String? {
+    func claim(_ value: String, as purpose: String, for place: SourceLocation) -> String? {
         let claim = "\(purpose) \(value)"
         if let other = claims[claim] { return other }
         claims[claim] = place.key
@@ -112,7 +112,7 @@ final class SettingsReader {
         for name in ours.sorted() where !known.contains(name) {
             let list = lists.first { name.hasPrefix(Self.variable($0)) }
             let hint = list.map { "; \($0) is a list, which only the file sets" }
-            report("unknown variable" + (hint ?? suggestion(variables.nearest(to: name))), at: Place(file: name))
+            report("unknown variable" + (hint ?? suggestion(variables.nearest(to: name))), at: SourceLocation(file: name))
         }
     }
 

@@ -2,7 +2,7 @@
 ///
 /// `${NAME}` anywhere in a value is the environment's; `$${` is a plain `${`. A whole value `file:PATH` is that file's
 /// content. Only what was written is looked at, never what was brought in: a secret may contain anything.
-struct Substitution {
+struct VariableExpansion {
     /// All variables.
     let environment: [String: String]
     /// Where relative paths start: empty, or ending in a slash.
@@ -23,7 +23,7 @@ struct Substitution {
         do {
             return withoutNewline(try content(path))
         } catch {
-            throw Failure(reason: "cannot read \(Quotation.of(path)): \(error.reason)")
+            throw Failure(reason: "cannot read \(QuotedValue.of(path)): \(error.reason)")
         }
     }
 

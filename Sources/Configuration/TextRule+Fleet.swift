@@ -1,16 +1,16 @@
 // What the texts must look like that say who may do what: apps, channels, tokens.
 
-extension TextRule {
+extension StringRule {
     /// Of many, an error names the first ones.
-    static func app(among ids: [String]) -> TextRule {
+    static func app(among ids: [String]) -> StringRule {
         let shown = ids.prefix(10)
         let rest = ids.count > shown.count ? " or \(ids.count - shown.count) more" : ""
         let known = Set(ids)
-        return TextRule("a configured app's id (\(shown.joined(separator: ", "))\(rest))") { $0.isEmpty || known.contains($0) }
+        return StringRule("a configured app's id (\(shown.joined(separator: ", "))\(rest))") { $0.isEmpty || known.contains($0) }
     }
 
     /// A rule speaks of plain names: it holds for their private and presence twins too.
-    static let channelPattern = TextRule(
+    static let channelPattern = StringRule(
         "1 to 200 letters, digits or _-=@,.; with * only at the end, and not private-, presence-, cache- or # in front"
     ) { text in
         let name = text.utf8.last == UInt8(ascii: "*") ? text.utf8.dropLast() : text.utf8[...]
@@ -19,38 +19,38 @@ extension TextRule {
             && !["private-", "presence-", "cache-"].contains { text.hasPrefix($0) }
     }
 
-    static let catalogueName = TextRule("an event or a type: 1 to 64 letters, digits, _ or -", accepts: identifier.accepts)
+    static let catalogueName = StringRule("an event or a type: 1 to 64 letters, digits, _ or -", accepts: identifier.accepts)
 
-    static let issuer = TextRule("an issuer, which tells it from the others", accepts: nonEmpty.accepts)
+    static let issuer = StringRule("an issuer, which tells it from the others", accepts: nonEmpty.accepts)
 
-    static let projectID = TextRule("up to 64 lower-case letters, digits or -") {
+    static let projectID = StringRule("up to 64 lower-case letters, digits or -") {
         $0.utf8.count <= 64 && $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
     /// RFC 6265 leaves a cookie's name to HTTP's token: printable ASCII without separators.
-    static let cookieName = TextRule("a cookie's name, or \"\"") {
+    static let cookieName = StringRule("a cookie's name, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }
 
     /// Whether the key in it is any good is for the library to say that uses it; this stops what cannot be one.
-    static let publicKey = TextRule("a public key in PEM, usually as file:PATH, or \"\"") {
+    static let publicKey = StringRule("a public key in PEM, usually as file:PATH, or \"\"") {
         $0.isEmpty || hasPublicPEMBlock($0)
     }
 
     /// Who can change keys on the way can be anybody, so they come by TLS, or not from outside.
-    static let keysURL = TextRule("an https URL, or an http one on loopback", accepts: isKeysURL)
+    static let keysURL = StringRule("an https URL, or an http one on loopback", accepts: isKeysURL)
 
-    static let keysURLOrNone = TextRule("an https URL, or an http one on loopback, or \"\"") { $0.isEmpty || isKeysURL($0) }
+    static let keysURLOrNone = StringRule("an https URL, or an http one on loopback, or \"\"") { $0.isEmpty || isKeysURL($0) }
 }
 
-extension TextRule {
+extension StringRule {
     private static func hasPublicPEMBlock(_ text: String) -> Bool {
         let block = /-----BEGIN ([A-Z0-9 ]+)-----\s[A-Za-z0-9+\/=\s]+-----END ([A-Z0-9 ]+)-----/
         return text.matches(of: block).contains { $0.1 == $0.2 && !$0.1.hasSuffix("PRIVATE KEY") }
     }
 
     @Sendable private static func isKeysURL(_ text: String) -> Bool {
-        guard let url = WebAddress(text) else { return false }
+        guard let url = URLParts(text) else { return false }
         return url.scheme == "https" || url.isLoopback
     }
 }

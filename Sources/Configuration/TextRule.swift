@@ -1,5 +1,5 @@
 /// What a text must look like: the words that say so in an error, and the test itself.
-struct TextRule: Sendable {
+struct StringRule: Sendable {
     /// Completes "expected …".
     let expected: String
     let accepts: @Sendable (String) -> Bool
@@ -15,46 +15,46 @@ struct TextRule: Sendable {
     }
 }
 
-extension TextRule {
-    static let any = TextRule("a text") { _ in true }
+extension StringRule {
+    static let any = StringRule("a text") { _ in true }
 
     /// 32 bytes take 43 characters, of which the last has two bits to spare, and one of padding.
-    static let masterKey = TextRule("32 bytes in base64") {
+    static let masterKey = StringRule("32 bytes in base64") {
         $0.isEmpty
             || $0.utf8.count == 44 && $0.utf8.last == UInt8(ascii: "=")
                 && $0.utf8.dropLast().allSatisfy { $0.isLetterOrDigit || "+/".utf8.contains($0) }
                 && "AEIMQUYcgkosw048".utf8.contains($0.utf8.dropLast().last ?? 0)
     }
 
-    static let nonEmpty = TextRule("a text that is not empty") { !$0.isEmpty }
+    static let nonEmpty = StringRule("a text that is not empty") { !$0.isEmpty }
 
     /// Whether it resolves is for the system to say when the gateway binds; this stops what cannot be one.
-    static let host = TextRule("an IP address or a host name") {
+    static let host = StringRule("an IP address or a host name") {
         (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
     }
 
     /// Ids and keys stand in URL paths, so they need no escaping.
-    static let identifier = TextRule("1 to 64 letters, digits, _ or -") {
+    static let identifier = StringRule("1 to 64 letters, digits, _ or -") {
         (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isNameByte)
     }
 
     /// No path and no closing slash: browsers send none, so it would never match.
-    static let origin = TextRule("\"*\" or an origin such as https://example.com:8443 or https://*.example.com") {
+    static let origin = StringRule("\"*\" or an origin such as https://example.com:8443 or https://*.example.com") {
         $0 == "*" || isOrigin($0)
     }
 
-    static let metricsPrefix = TextRule("lower-case letters, digits and _, with no digit first") {
+    static let metricsPrefix = StringRule("lower-case letters, digits and _, with no digit first") {
         guard let first = $0.utf8.first, !first.isDigit else { return false }
         return $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "_") }
     }
 
     /// A token that no header could carry would lock everybody out.
-    static let token = TextRule("printable ASCII without spaces, or \"\"") {
+    static let token = StringRule("printable ASCII without spaces, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 }
 
-extension TextRule {
+extension StringRule {
     /// `scheme://host[:port]`, where the host may begin with `*.`, or be an IPv6 address in brackets.
     private static func isOrigin(_ text: String) -> Bool {
         let form = /[A-Za-z][A-Za-z0-9+.\-]*:\/\/(?:(?:\*\.)?[\w\-]+(?:\.[\w\-]+)*|\[[0-9A-Fa-f:.]+\])(?::([1-9][0-9]{0,4}))?/

@@ -1,6 +1,6 @@
 /// An http or https URL as far as the configuration cares: its scheme is in lower case, its host is there, and neither user
 /// info nor fragment is.
-struct WebAddress {
+struct URLParts {
     let scheme: Substring
     private let host: Substring
     /// Whether neither path nor query follows.

@@ -54,7 +54,7 @@ struct YAMLText {
         case .reader(let problem, let offset, _, _):
             return Failure(line: offset.map(line(at:)), problem: "not valid YAML: \(problem)")
         case .duplicatedKeysInMapping(let keys, let context):
-            let names = keys.map(Quotation.of).joined(separator: ", ")
+            let names = keys.map(QuotedValue.of).joined(separator: ", ")
             return Failure(line: context.mark.line, problem: "expected each key of a map once, found more of \(names)")
         default:
             return Failure(line: nil, problem: "not valid YAML")
@@ -94,6 +94,6 @@ extension Node {
     private var localTag: String? {
         guard case .scalar(let scalar) = self else { return nil }
         let tag = scalar.tag.description
-        return tag.hasPrefix("!") && tag != "!" ? Quotation.of(tag) : nil
+        return tag.hasPrefix("!") && tag != "!" ? QuotedValue.of(tag) : nil
     }
 }

@@ -1,5 +1,5 @@
 /// When large channels hear how many they are: every change in a small one, every five seconds in a large one.
-struct CountSchedule {
+struct SubscriptionCountThrottle {
     /// Subscribers up to which every change is told at once.
     static let promptUpTo = 100
     private static let interval: Int64 = 5_000
@@ -13,7 +13,7 @@ struct CountSchedule {
         return !due.isEmpty
     }
 
-    mutating func take() -> [ChannelSlot] {
+    mutating func takeDue() -> [ChannelSlot] {
         defer { due.removeAll(keepingCapacity: true) }
         return due
     }

@@ -1,5 +1,5 @@
 /// How many events a client may still send (E9): a second's worth at once, refilled evenly.
-package struct EventAllowance: Equatable, Sendable {
+package struct EventRateLimit: Equatable, Sendable {
     private var left: Double
     private var updated: Int64
 

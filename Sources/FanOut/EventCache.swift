@@ -31,7 +31,7 @@ package struct EventCache {
     }
 
     /// Keeps `frame` as the last event of `channel`.
-    package mutating func keep(_ frame: Frame, on channel: ChannelName, at now: Int64) {
+    package mutating func store(_ frame: Frame, on channel: ChannelName, at now: Int64) {
         remove(channel)
         entries[channel] = Entry(frame: frame, expiry: now + Self.lifetime, serial: nextSerial)
         // A busy channel leaves a place behind with every event: sweep them once they outnumber the living.

@@ -45,7 +45,7 @@ extension Hub {
     }
 
     /// How much an application has of everything: connections, occupied channels, subscriptions, signed-in users.
-    package struct Census: Equatable, Sendable {
+    package struct AppStatistics: Equatable, Sendable {
         package let connections: Int
         package let channels: Int
         package let subscriptions: Int
@@ -53,8 +53,8 @@ extension Hub {
     }
 
     /// Counts what an application has; takes time in proportion to its channels.
-    package func census(app: AppIndex) -> Census {
-        Census(
+    package func statistics(app: AppIndex) -> AppStatistics {
+        AppStatistics(
             connections: apps[app].connectionCount, channels: apps[app].slots.count,
             subscriptions: apps[app].slots.values.reduce(0) { $0 + channels[$1].subscriberCount },
             users: apps[app].users.count)

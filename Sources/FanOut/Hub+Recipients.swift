@@ -9,17 +9,17 @@ extension Hub {
     ///
     /// It is asked before every push of some kinds, so it looks at his own connections and at nobody else's.
     package func isListening(_ recipient: Identity, on channel: ChannelName, app: AppIndex) -> Bool {
-        let twin = apps[app].rules.policy?.twin(of: channel)
+        let twin = apps[app].rules.policy?.mirror(of: channel)
         let slots = [channel, twin].compactMap { $0.flatMap { apps[app].slots[$0] } }
         guard !slots.isEmpty else { return false }
         if slots.contains(where: { channels[$0].anonymousCount > 0 }) { return true }
-        let own = apps[app].users.connections(of: recipient.key) + (apps[app].vouched[recipient.key] ?? [])
-        return own.contains { socket in self[socket].memberships.contains { slots.contains($0.slot) } }
+        let own = apps[app].users.connections(of: recipient.key) + (apps[app].socketsByIdentity[recipient.key] ?? [])
+        return own.contains { socket in self[socket].subscriptions.contains { slots.contains($0.slot) } }
     }
 
     /// Somebody is about to prove who he is at a connection: from now on it does not count as anonymous.
-    mutating func recognise(_ socket: SocketID) {
+    mutating func markIdentified(_ socket: SocketID) {
         guard self[socket].isAnonymous else { return }
-        for membership in self[socket].memberships { channels[membership.slot].anonymousCount -= 1 }
+        for membership in self[socket].subscriptions { channels[membership.slot].anonymousCount -= 1 }
     }
 }

@@ -4,7 +4,7 @@ import PusherProtocol
 /// Who may be on the fleet's channels, and for how long (`channels:` in the configuration).
 extension Hub {
     /// Who holds an order, as the hub has to know it.
-    package struct Holding: Equatable, Sendable {
+    package struct JobAssignment: Equatable, Sendable {
         package let code: String
         /// As in the names of its channels.
         package let reference: String
@@ -24,40 +24,40 @@ extension Hub {
     /// Whether somebody may join a channel, as things stand.
     package func mayJoin(_ identity: Identity, _ channel: ChannelName, app: AppIndex) -> Bool {
         guard let policy = apps[app].rules.policy else { return false }
-        return switch policy.right(of: identity, to: channel) {
+        return switch policy.permission(of: identity, to: channel) {
         case .granted: true
-        case .refused: false
-        case .whileHolding(let reference): apps[app].jobs.holds(identity.id, reference: reference)
+        case .denied: false
+        case .ifAssigned(let reference): apps[app].jobs.isAssigned(identity.id, reference: reference)
         }
     }
 
     /// Whoever is at this connection has proved who he is to the authorization endpoint, and was given a signature. What it is
     /// worth is looked at again when he brings it, and whenever a job changes hands: a signature never goes stale.
-    mutating func vouch(for socket: SocketID, _ identity: Identity, _ effects: inout [Effect]) {
+    mutating func identify(for socket: SocketID, _ identity: Identity, _ effects: inout [Effect]) {
         guard isOpen(socket), !self[socket].identities.contains(identity) else { return }
-        recognise(socket)
+        markIdentified(socket)
         self[socket].identities.append(identity)
-        apps[self[socket].app].vouched[identity.key, default: []].append(socket)
+        apps[self[socket].app].socketsByIdentity[identity.key, default: []].append(socket)
         guard self[socket].identities.count > Self.identitiesMax else { return }
         let oldest = self[socket].identities.removeFirst()
-        disown(oldest, socket)
+        forgetIdentity(oldest, socket)
         // A driver who is forgotten could not be sent away any more when he loses his job, so he goes now.
         guard oldest.role == .driver else { return }
         let jobs = apps[self[socket].app].jobs
         let reason = "too many others were authorized on this connection since"
-        endSubscriptions(of: socket, because: reason, &effects) { jobs.holds(oldest.id, reference: $0) }
+        endSubscriptions(of: socket, because: reason, &effects) { jobs.isAssigned(oldest.id, reference: $0) }
     }
 
     /// Forgets one of the times that somebody was vouched for: there may be others, with other names or bookings.
-    mutating func disown(_ identity: Identity, _ socket: SocketID) {
+    mutating func forgetIdentity(_ identity: Identity, _ socket: SocketID) {
         let app = self[socket].app
-        guard let index = apps[app].vouched[identity.key]?.firstIndex(of: socket) else { return }
-        apps[app].vouched[identity.key]?.remove(at: index)
-        if apps[app].vouched[identity.key]?.isEmpty == true { apps[app].vouched[identity.key] = nil }
+        guard let index = apps[app].socketsByIdentity[identity.key]?.firstIndex(of: socket) else { return }
+        apps[app].socketsByIdentity[identity.key]?.remove(at: index)
+        if apps[app].socketsByIdentity[identity.key]?.isEmpty == true { apps[app].socketsByIdentity[identity.key] = nil }
     }
 
     /// Why a connection may not join a channel that its signature, if it needs one, opens; nil when it may.
-    func objection(to socket: SocketID, joining channel: ChannelName) -> String? {
+    func denialReason(to socket: SocketID, joining channel: ChannelName) -> String? {
         let app = self[socket].app
         guard let policy = apps[app].rules.policy else { return nil }
         switch channel.access {
@@ -72,7 +72,7 @@ extension Hub {
         case .signed, .encrypted, .presence:
             // A signature that a backend made by itself is its own affair; one of ours is worth what the right behind it is.
             guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
-            return hasRight(socket, to: channel) ? nil : "The right to \(channel.text) has ended: \(Self.jobLost)"
+            return isPermitted(socket, to: channel) ? nil : "The right to \(channel.text) has ended: \(Self.jobLost)"
         }
     }
 
@@ -80,12 +80,12 @@ extension Hub {
     static let jobLost = "the job is no longer yours"
 
     /// A job has changed hands, or has ended: whoever had it leaves its channels, unless he may be there for another reason.
-    mutating func note(_ holding: Holding, _ app: AppIndex, _ effects: inout [Effect]) {
+    mutating func record(_ holding: JobAssignment, _ app: AppIndex, _ effects: inout [Effect]) {
         guard let lost = apps[app].jobs.set(holding.code, reference: holding.reference, driverID: holding.driverID) else {
             return
         }
         let key = Identity(role: .driver, id: lost.driverID).key
-        for socket in apps[app].users.connections(of: key) + (apps[app].vouched[key] ?? []) {
+        for socket in apps[app].users.connections(of: key) + (apps[app].socketsByIdentity[key] ?? []) {
             endSubscriptions(of: socket, because: Self.jobLost, &effects) { $0 == lost.reference }
         }
     }
@@ -95,18 +95,18 @@ extension Hub {
         of socket: SocketID, because reason: String, _ effects: inout [Effect], where isLost: (_ reference: String) -> Bool
     ) {
         guard let policy = apps[self[socket].app].rules.policy else { return }
-        for membership in self[socket].memberships {
+        for membership in self[socket].subscriptions {
             let channel = channels[membership.slot].name
-            guard let reference = policy.reference(of: channel), isLost(reference), !hasRight(socket, to: channel) else {
+            guard let reference = policy.reference(of: channel), isLost(reference), !isPermitted(socket, to: channel) else {
                 continue
             }
-            self[socket].memberships.removeAll { $0.slot == membership.slot }
+            self[socket].subscriptions.removeAll { $0.slot == membership.slot }
             leave(membership, socket, &effects)
-            refuse(socket, "Your subscription to \(channel.text) has ended: \(reason)", &effects)
+            sendError(socket, "Your subscription to \(channel.text) has ended: \(reason)", &effects)
         }
     }
 
-    private func hasRight(_ socket: SocketID, to channel: ChannelName) -> Bool {
+    private func isPermitted(_ socket: SocketID, to channel: ChannelName) -> Bool {
         let app = self[socket].app
         let user = self[socket].user.flatMap(Identity.init)
         return (self[socket].identities + (user.map { [$0] } ?? [])).contains { mayJoin($0, channel, app: app) }

@@ -7,40 +7,40 @@ extension Hub {
         let app = self[socket].app
         let name = grant.channel
         let limits = apps[app].rules.limits
-        if let objection = objection(to: socket, joining: name) { return refuse(socket, objection, code: 4009, &effects) }
+        if let objection = denialReason(to: socket, joining: name) { return sendError(socket, objection, code: 4009, &effects) }
         if let slot = apps[app].slots[name] {
-            guard !self[socket].memberships.contains(where: { $0.slot == slot }) else {
-                return refuse(socket, "Existing subscription to channel \(name.text)", &effects)
+            guard !self[socket].subscriptions.contains(where: { $0.slot == slot }) else {
+                return sendError(socket, "Existing subscription to channel \(name.text)", &effects)
             }
             guard hasRoom(for: grant.member, in: channels[slot]) else {
                 let text = "Channel \(name.text) is full: it has \(limits.presenceMembers) members"
-                return refuse(socket, text, code: 4009, &effects)
+                return sendError(socket, text, code: 4009, &effects)
             }
         }
-        guard self[socket].memberships.count < limits.subscriptions else {
-            return refuse(socket, "A connection may subscribe to \(limits.subscriptions) channels", &effects)
+        guard self[socket].subscriptions.count < limits.subscriptions else {
+            return sendError(socket, "A connection may subscribe to \(limits.subscriptions) channels", &effects)
         }
         let slot = apps[app].slots[name] ?? occupy(name, app)
-        self[socket].memberships.append(Membership(slot: slot, userID: grant.member?.id))
+        self[socket].subscriptions.append(Subscription(slot: slot, userID: grant.member?.id))
         channels[slot].add(loop: socket.loop)
         if self[socket].isAnonymous { channels[slot].anonymousCount += 1 }
         subscriptionCount += 1
         effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
-        welcome(socket, to: slot, as: grant.member, &effects)
+        confirmSubscription(socket, to: slot, as: grant.member, &effects)
         countChanged(slot, &effects)
     }
 
     mutating func unsubscribe(_ socket: SocketID, from name: ChannelName, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         guard let slot = apps[self[socket].app].slots[name],
-            let index = self[socket].memberships.firstIndex(where: { $0.slot == slot })
+            let index = self[socket].subscriptions.firstIndex(where: { $0.slot == slot })
         else {
-            return refuse(socket, "No current subscription to channel \(name.text), or subscription in progress", &effects)
+            return sendError(socket, "No current subscription to channel \(name.text), or subscription in progress", &effects)
         }
-        leave(self[socket].memberships.remove(at: index), socket, &effects)
+        leave(self[socket].subscriptions.remove(at: index), socket, &effects)
     }
 
-    mutating func leave(_ membership: Membership, _ socket: SocketID, _ effects: inout [Effect]) {
+    mutating func leave(_ membership: Subscription, _ socket: SocketID, _ effects: inout [Effect]) {
         let slot = membership.slot
         subscriptionCount -= 1
         channels[slot].remove(loop: socket.loop)
@@ -48,11 +48,11 @@ extension Hub {
         effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
         if let userID = membership.userID, channels[slot].presence?.leave(userID) == true {
             fanOut(ServerMessage.memberRemoved(channels[slot].name, userID: userID), on: slot, &effects)
-            notify(.memberRemoved, on: slot) { .memberRemoved($0, userID: userID) }
+            recordWebhookEvent(.memberRemoved, on: slot) { .memberRemoved($0, userID: userID) }
         }
         if channels[slot].loops.isEmpty {
-            notify(.channelVacated, on: slot, WebhookEvent.channelVacated)
-            vacate(slot)
+            recordWebhookEvent(.channelVacated, on: slot, WebhookEvent.channelVacated)
+            removeChannel(slot)
         } else {
             countChanged(slot, &effects)
         }
@@ -60,29 +60,29 @@ extension Hub {
 
     private mutating func occupy(_ name: ChannelName, _ app: AppIndex) -> ChannelSlot {
         let slot = makeChannel(name, app)
-        notify(.channelOccupied, on: slot, WebhookEvent.channelOccupied)
+        recordWebhookEvent(.channelOccupied, on: slot, WebhookEvent.channelOccupied)
         return slot
     }
 
     /// The newcomer hears that it is in, who else is, and what was last said; the others hear of the newcomer.
-    private mutating func welcome(
+    private mutating func confirmSubscription(
         _ socket: SocketID, to slot: ChannelSlot, as member: PresenceMember?, _ effects: inout [Effect]
     ) {
         let name = channels[slot].name
         let isNewMember = member.map { channels[slot].presence?.join($0) == true } ?? false
         if let presence = channels[slot].presence {
-            effects.append(Effect(loop: socket.loop, instruction: .welcome(name, presence.members, to: socket)))
+            effects.append(Effect(loop: socket.loop, instruction: .sendPresence(name, presence.members, to: socket)))
         } else {
-            tell(socket, ServerMessage.subscriptionSucceeded(name), &effects)
+            send(socket, ServerMessage.subscriptionSucceeded(name), &effects)
         }
         if name.isCache {
             let last = apps[channels[slot].app].cache.event(on: name, at: now)
-            tell(socket, last?.frame ?? ServerMessage.cacheMiss(name), &effects)
-            if last == nil { notify(.cacheMiss, on: slot, WebhookEvent.cacheMiss) }
+            send(socket, last?.frame ?? ServerMessage.cacheMiss(name), &effects)
+            if last == nil { recordWebhookEvent(.cacheMiss, on: slot, WebhookEvent.cacheMiss) }
         }
         if isNewMember, let member {
             fanOut(ServerMessage.memberAdded(name, member), on: slot, except: socket, &effects)
-            notify(.memberAdded, on: slot) { .memberAdded($0, userID: member.id) }
+            recordWebhookEvent(.memberAdded, on: slot) { .memberAdded($0, userID: member.id) }
         }
     }
 
@@ -96,8 +96,8 @@ extension Hub {
 
     private mutating func countChanged(_ slot: ChannelSlot, _ effects: inout [Effect]) {
         guard apps[channels[slot].app].rules.subscriptionCounts, !channels[slot].name.isPresence else { return }
-        if channels[slot].subscriberCount <= CountSchedule.promptUpTo {
-            tellCount(slot, &effects)
+        if channels[slot].subscriberCount <= SubscriptionCountThrottle.promptUpTo {
+            sendCount(slot, &effects)
         } else if !channels[slot].countIsDue {
             channels[slot].countIsDue = true
             counting.due.append(slot)
@@ -109,15 +109,15 @@ extension Hub {
         for app in apps.indices { apps[app].cache.expire(at: now) }
         guard counting.isTime(now) else { return }
         // A slot may have been vacated, or given to another channel, since: then nothing is due on it, or it is right to say so.
-        for slot in counting.take() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
-            tellCount(slot, &effects)
+        for slot in counting.takeDue() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
+            sendCount(slot, &effects)
         }
     }
 
-    private mutating func tellCount(_ slot: ChannelSlot, _ effects: inout [Effect]) {
+    private mutating func sendCount(_ slot: ChannelSlot, _ effects: inout [Effect]) {
         let count = channels[slot].subscriberCount
         channels[slot].countIsDue = false
         fanOut(ServerMessage.subscriptionCount(channels[slot].name, count), on: slot, &effects)
-        notify(.subscriptionCount, on: slot) { .subscriptionCount($0, count) }
+        recordWebhookEvent(.subscriptionCount, on: slot) { .subscriptionCount($0, count) }
     }
 }

@@ -16,9 +16,9 @@ package struct Hub {
         case publish([Publication], app: AppIndex, except: SocketID?)
         case terminate(userID: String, app: AppIndex)
         /// Whoever is at this connection has proved who he is.
-        case vouch(SocketID, Identity)
+        case identify(SocketID, Identity)
         /// Who has an order now.
-        case holding(Holding, app: AppIndex)
+        case assignment(JobAssignment, app: AppIndex)
         case closed(SocketID)
         /// Time has come this far: milliseconds on a clock that never goes back.
         case tick(Int64)
@@ -48,9 +48,9 @@ package struct Hub {
     private var connections: [[Connection]]
     /// As of the last tick.
     var now: Int64 = 0
-    var counting = CountSchedule()
+    var counting = SubscriptionCountThrottle()
     /// What backends are to be told, in the order in which it happened; see ``takeNotices(_:)``.
-    var notices: [WebhookNotice] = []
+    var webhookEvents: [AppWebhookEvent] = []
 
     /// Subscriptions of all connections.
     package internal(set) var subscriptionCount = 0
@@ -74,12 +74,12 @@ package struct Hub {
         case .subscribe(let socket, let grant): subscribe(socket, grant, &effects)
         case .unsubscribe(let socket, let channel): unsubscribe(socket, from: channel, &effects)
         case .signin(let socket, let user): signin(socket, user, &effects)
-        case .clientEvent(let socket, let event, let channel): pass(event, from: socket, on: channel, &effects)
+        case .clientEvent(let socket, let event, let channel): relay(event, from: socket, on: channel, &effects)
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender, &effects) }
         case .terminate(let userID, let app): terminate(userID, app, &effects)
-        case .vouch(let socket, let identity): vouch(for: socket, identity, &effects)
-        case .holding(let holding, let app): note(holding, app, &effects)
+        case .identify(let socket, let identity): identify(for: socket, identity, &effects)
+        case .assignment(let holding, let app): record(holding, app, &effects)
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)
         }
@@ -98,9 +98,9 @@ package struct Hub {
     private mutating func close(_ socket: SocketID, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         let connection = self[socket]
-        for membership in connection.memberships { leave(membership, socket, &effects) }
+        for membership in connection.subscriptions { leave(membership, socket, &effects) }
         if let user = connection.user { signOut(user, socket, connection.app, &effects) }
-        for identity in connection.identities { disown(identity, socket) }
+        for identity in connection.identities { forgetIdentity(identity, socket) }
         apps[connection.app].connectionCount -= 1
         self[socket] = Connection()
     }
@@ -133,19 +133,19 @@ package struct Hub {
     }
 
     /// The slot may be given away at once: every loop learns of the last leave before it can learn of a new tenant.
-    mutating func vacate(_ slot: ChannelSlot) {
+    mutating func removeChannel(_ slot: ChannelSlot) {
         apps[channels[slot].app].slots[channels[slot].name] = nil
         freeSlots.append(slot)
     }
 
     // MARK: Effects
 
-    func tell(_ socket: SocketID, _ frame: Frame, _ effects: inout [Effect]) {
+    func send(_ socket: SocketID, _ frame: Frame, _ effects: inout [Effect]) {
         effects.append(Effect(loop: socket.loop, instruction: .send(frame, to: socket)))
     }
 
-    func refuse(_ socket: SocketID, _ text: String, code: Int? = nil, _ effects: inout [Effect]) {
-        tell(socket, ServerMessage.error(ProtocolError(text, code: code)), &effects)
+    func sendError(_ socket: SocketID, _ text: String, code: Int? = nil, _ effects: inout [Effect]) {
+        send(socket, ServerMessage.error(ProtocolError(text, code: code)), &effects)
     }
 
     func fanOut(_ frame: Frame, on slot: ChannelSlot, except sender: SocketID? = nil, _ effects: inout [Effect]) {
@@ -167,7 +167,7 @@ struct Connection {
     var socket: SocketID?
     var app: AppIndex = 0
     /// In the order of subscribing, so that a close has one outcome.
-    var memberships: [Membership] = []
+    var subscriptions: [Subscription] = []
     /// Nil until signed in.
     var user: SignedInUser?
     /// Whom our authorization endpoint has recognised at it.
@@ -178,7 +178,7 @@ struct Connection {
 }
 
 /// One subscription of a connection.
-struct Membership {
+struct Subscription {
     let slot: ChannelSlot
     /// On presence channels: who it is for.
     let userID: String?
@@ -189,10 +189,10 @@ struct AppState {
     let rules: AppRules
     var slots: [ChannelName: ChannelSlot] = [:]
     var cache: EventCache
-    var users = Users()
-    var jobs = JobHolders()
+    var users = UserDirectory()
+    var jobs = JobAssignments()
     /// Connections by the identities they have proved.
-    var vouched: [String: [SocketID]] = [:]
+    var socketsByIdentity: [String: [SocketID]] = [:]
     var connectionCount = 0
 
     init(_ rules: AppRules) {

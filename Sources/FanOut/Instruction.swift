@@ -11,7 +11,7 @@ package enum Instruction: Equatable, Sendable {
     /// A message for one connection.
     case send(Frame, to: SocketID)
     /// Who is there, for one who has joined: encoded by its loop, for that takes time the lock should not.
-    case welcome(ChannelName, [PresenceMember], to: SocketID)
+    case sendPresence(ChannelName, [PresenceMember], to: SocketID)
     /// The connection has to go.
     case close(SocketID, CloseCode)
 }

@@ -40,7 +40,7 @@ package struct LoopFanOut {
             append(frame, to: channel, except: sender)
         case .send(let frame, let socket):
             send(frame, to: socket)
-        case .welcome(let channel, let members, let socket):
+        case .sendPresence(let channel, let members, let socket):
             send(ServerMessage.subscriptionSucceeded(channel, members: members), to: socket)
         case .close:
             break  // a matter of sockets

@@ -1,14 +1,14 @@
 import PusherProtocol
 
 /// What a client's message causes: an answer at once, or an input for the hub. Decided without a socket, a clock or a lock.
-package enum Reaction: Sendable {
-    case answer(Frame)
-    case input(Hub.Input)
+package enum MessageAction: Sendable {
+    case reply(Frame)
+    case apply(Hub.Input)
     /// An input for the hub that its rate has to allow first (E9).
-    case limited(Hub.Input)
+    case applyRateLimited(Hub.Input)
     /// The connection is that user from here on; an input for the hub, too.
-    case signedIn(SignedInUser)
-    case nothing
+    case signIn(SignedInUser)
+    case ignore
 
     /// - Parameters:
     ///   - text: one text message, as received.
@@ -22,27 +22,27 @@ package enum Reaction: Sendable {
         let limits = rules.limits
         do throws(ProtocolError) {
             switch try ClientMessage(text) {
-            case .ping: self = .answer(ServerMessage.pong)
-            case .pong: self = .nothing
+            case .ping: self = .reply(ServerMessage.pong)
+            case .pong: self = .ignore
             case .subscribe(let request):
                 let grant = try request.grant(to: socket, key: key, limits: limits, user: user, verify: verify)
-                self = .input(.subscribe(socket, grant))
+                self = .apply(.subscribe(socket, grant))
             case .unsubscribe(let channel):
                 guard let name = ChannelName(channel, lengthMax: limits.nameLength) else {
                     throw ProtocolError("No current subscription to channel \(channel.clipped), or subscription in progress")
                 }
-                self = .input(.unsubscribe(socket, name))
+                self = .apply(.unsubscribe(socket, name))
             case .signin(let request):
                 guard user == nil else {
                     throw ProtocolError("Already signed in: a connection cannot change its user", code: 4009)
                 }
-                self = .signedIn(try request.user(on: socket, key: key, limits: limits, verify: verify))
+                self = .signIn(try request.user(on: socket, key: key, limits: limits, verify: verify))
             case .clientEvent(let event):
                 let name = try event.target(isEnabled: rules.clientEvents, limits: limits)
-                self = .limited(.clientEvent(socket, event, on: name))
+                self = .applyRateLimited(.clientEvent(socket, event, on: name))
             }
         } catch {
-            self = .answer(ServerMessage.error(error))
+            self = .reply(ServerMessage.error(error))
         }
     }
 }

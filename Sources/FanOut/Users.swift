@@ -1,7 +1,7 @@
 import PusherProtocol
 
 /// An application's signed-in users and who watches whom.
-struct Users {
+struct UserDirectory {
     private var connections: [UserID: [SocketID]] = [:]
     private var watchers: [UserID: [SocketID]] = [:]
 

@@ -43,12 +43,12 @@ extension Route {
     }
 }
 
-extension Decision {
+extension DispatchPlan {
     /// The answer that the apps parse. `data` writes what stands under `data` beside the notifications' ids.
-    static func answer(
+    static func response(
         _ message: String, _ told: [Notification], _ correlationID: String, data: (inout JSONWriter) -> Void = { _ in }
     ) -> [UInt8] {
-        answer(message, correlationID) { json in
+        response(message, correlationID) { json in
             data(&json)
             json.raw(#""notificationIds":"#)
             json.strings(told.map(\.id))
@@ -56,7 +56,7 @@ extension Decision {
     }
 
     /// The same with the whole of `data` as the caller writes it, and without a correlation id where the contract has none.
-    static func answer(_ message: String, _ correlationID: String? = nil, _ data: (inout JSONWriter) -> Void) -> [UInt8] {
+    static func response(_ message: String, _ correlationID: String? = nil, _ data: (inout JSONWriter) -> Void) -> [UInt8] {
         var json = JSONWriter(capacity: 512)
         json.raw(#"{"success":true,"message":"#)
         json.string(message)

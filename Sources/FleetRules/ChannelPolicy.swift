@@ -44,34 +44,34 @@ package struct ChannelPolicy: Equatable, Sendable {
     package init(_ rules: [Rule]) { self.rules = rules }
 
     /// What it takes to be let in.
-    package enum Right: Equatable, Sendable {
+    package enum Permission: Equatable, Sendable {
         case granted
-        case refused
+        case denied
         /// Only the driver who has a job with this reference.
-        case whileHolding(reference: String)
+        case ifAssigned(reference: String)
     }
 
     /// Whether `identity` may be on a channel. Presence channels show people to each other: they are the admins' alone,
     /// and so is what no pattern names but a signature opens.
-    package func right(of identity: Identity, to channel: ChannelName) -> Right {
+    package func permission(of identity: Identity, to channel: ChannelName) -> Permission {
         switch identity.role {
         case .admin: return .granted
-        case .ops: return .refused
+        case .ops: return .denied
         case .driver, .customer: break
         }
-        guard !channel.isPresence else { return .refused }
-        guard let (access, rest) = match(channel) else { return channel.access == .open ? .granted : .refused }
+        guard !channel.isPresence else { return .denied }
+        guard let (access, rest) = match(channel) else { return channel.access == .open ? .granted : .denied }
         let isDriver = identity.role == .driver
         return switch access {
         case .open: .granted
-        case .anyDriver: isDriver ? .granted : .refused
-        case .ownDriver: isDriver && rest.utf8.elementsEqual(identity.id.utf8) ? .granted : .refused
-        case .ownCustomer: !isDriver && rest.utf8.elementsEqual(identity.id.utf8) ? .granted : .refused
+        case .anyDriver: isDriver ? .granted : .denied
+        case .ownDriver: isDriver && rest.utf8.elementsEqual(identity.id.utf8) ? .granted : .denied
+        case .ownCustomer: !isDriver && rest.utf8.elementsEqual(identity.id.utf8) ? .granted : .denied
         case .booking:
             isDriver
-                ? .whileHolding(reference: String(rest))
-                : identity.bookings.contains { $0.utf8.elementsEqual(rest.utf8) } ? .granted : .refused
-        case .admin: .refused
+                ? .ifAssigned(reference: String(rest))
+                : identity.bookings.contains { $0.utf8.elementsEqual(rest.utf8) } ? .granted : .denied
+        case .admin: .denied
         }
     }
 
@@ -89,7 +89,7 @@ package struct ChannelPolicy: Equatable, Sendable {
     /// The channel that mirrors this one, `private-driver-42` and `driver-42` each other: what is published to either
     /// reaches the subscribers of both, each under its own name. Nil for channels that no pattern names, and for forms that
     /// cannot be mirrored: what is encrypted is meant for nobody else, and presence channels are about who is on them.
-    package func twin(of channel: ChannelName) -> ChannelName? {
+    package func mirror(of channel: ChannelName) -> ChannelName? {
         guard match(channel) != nil else { return nil }
         switch channel.access {
         case .open: return Self.name("private-" + channel.text, .signed)
@@ -100,11 +100,11 @@ package struct ChannelPolicy: Equatable, Sendable {
 
     /// The name, if it is one of its kind: `private-` makes an encrypted channel of `encrypted-x`.
     private static func name(_ text: String, _ access: ChannelName.Access) -> ChannelName? {
-        ChannelName(text, lengthMax: twinLengthMax).flatMap { $0.access == access ? $0 : nil }
+        ChannelName(text, lengthMax: mirrorLengthMax).flatMap { $0.access == access ? $0 : nil }
     }
 
     /// Longer than any name that can be subscribed to: a name at its limit simply has nobody on its twin.
-    private static let twinLengthMax = 256
+    private static let mirrorLengthMax = 256
 
     private func match(_ channel: ChannelName) -> (access: Access, rest: Substring)? {
         let plain = Self.plain(channel)

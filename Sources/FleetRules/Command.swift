@@ -1,9 +1,9 @@
 /// What a request asks the store to do, with all that decides it but the state and the time.
 package struct Command: Equatable, Sendable {
     /// What is to be done, to whom it may concern.
-    package enum Deed: Equatable, Sendable {
-        case order(OrderDeed)
-        case route(RouteDeed)
+    package enum Action: Equatable, Sendable {
+        case order(OrderAction)
+        case route(RouteAction)
         /// By the order's code, else its bookingId.
         case acceptJob(String)
         case acceptRoute(String)
@@ -15,41 +15,41 @@ package struct Command: Equatable, Sendable {
         /// Somebody has read these of his notifications; nil: all of them.
         case markRead([String]?)
         /// A phone comes or goes.
-        case device(DeviceDeed)
-        case prefer(PreferenceChanges)
+        case device(DeviceRegistration)
+        case updatePreferences(PreferenceChanges)
         /// Somebody is to be forgotten: devices, preferences, positions, his name.
         case erase(Role, id: String)
     }
 
     package let actor: Identity
-    package let deed: Deed
+    package let action: Action
     package let correlationID: String
     /// Of `If-Match`: the version that the order or route must have.
     package let expectedVersion: Int?
     /// Set when the request may come again and must then be answered the same.
-    package let repetition: Repetition?
+    package let idempotencyKey: IdempotencyKey?
 
     /// How a repeated request is known (`Idempotency-Key`).
-    package struct Repetition: Equatable, Sendable {
+    package struct IdempotencyKey: Equatable, Sendable {
         /// 1 to 255 characters, the sender's own.
-        package let key: String
+        package let text: String
         /// SHA-256 of method, path and the body's JSON value: the same for the same request, however it is written.
         package let digest: [UInt8]
 
         package init(key: String, digest: [UInt8]) {
-            self.key = key
+            self.text = key
             self.digest = digest
         }
     }
 
     package init(
-        actor: Identity, deed: Deed, correlationID: String, expectedVersion: Int? = nil, repetition: Repetition? = nil
+        actor: Identity, deed: Action, correlationID: String, expectedVersion: Int? = nil, repetition: IdempotencyKey? = nil
     ) {
         self.actor = actor
-        self.deed = deed
+        self.action = deed
         self.correlationID = correlationID
         self.expectedVersion = expectedVersion
-        self.repetition = repetition
+        self.idempotencyKey = repetition
     }
 }
 
@@ -85,7 +85,7 @@ package struct TelemetryEvent: Equatable, Sendable {
 }
 
 /// What a request wants to know of the store.
-package enum Enquiry: Equatable, Sendable {
+package enum Query: Equatable, Sendable {
     case order(String)
     case route(String)
     /// The open orders and routes of a driver.
@@ -93,9 +93,9 @@ package enum Enquiry: Equatable, Sendable {
     /// What was said on somebody's own channel, newest first, older than `before`.
     case notifications(of: Identity, before: String?, limit: Int)
     /// One notification and all that became of it.
-    case life(notificationID: String)
+    case notificationHistory(notificationID: String)
     /// The newest notifications of all, or of one channel, older than `before`.
-    case lives(channel: String?, before: String?, limit: Int)
+    case notificationLog(channel: String?, before: String?, limit: Int)
     /// The phones that somebody has registered.
     case devices(Identity)
     case preferences(Identity)

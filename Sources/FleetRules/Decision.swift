@@ -45,14 +45,14 @@ package struct AuditEntry: Equatable, Sendable {
     package let subject: Subject
     package let correlationID: String
     /// Status and driver before; nil for what was unknown.
-    package let before: Standing?
-    package let after: Standing?
+    package let before: State?
+    package let after: State?
     package let reason: String?
     /// Whatever else belongs to it, as a JSON object; nil for nothing: a progress report's notes and position.
     package let details: [UInt8]?
 
     /// How far something had come, and with whom.
-    package struct Standing: Equatable, Sendable {
+    package struct State: Equatable, Sendable {
         package let status: JobStatus
         package let driverID: String?
 
@@ -63,8 +63,8 @@ package struct AuditEntry: Equatable, Sendable {
     }
 
     package init(
-        at: Int64, actor: String, action: String, subject: Subject, correlationID: String, before: Standing? = nil,
-        after: Standing? = nil, reason: String? = nil, details: [UInt8]? = nil
+        at: Int64, actor: String, action: String, subject: Subject, correlationID: String, before: State? = nil,
+        after: State? = nil, reason: String? = nil, details: [UInt8]? = nil
     ) {
         self.at = at
         self.actor = actor
@@ -79,7 +79,7 @@ package struct AuditEntry: Equatable, Sendable {
 }
 
 /// What a deed comes to: all of it is stored in one transaction, and then told.
-package struct Decision: Equatable, Sendable {
+package struct DispatchPlan: Equatable, Sendable {
     /// As they are to be stored; nil where nothing changes.
     package var order: Order?
     package var route: Route?
@@ -90,13 +90,13 @@ package struct Decision: Equatable, Sendable {
     /// Nil where nothing was done: assigning the present driver again.
     package var audit: AuditEntry?
     /// The answer: a JSON object.
-    package var answer: [UInt8]
+    package var response: [UInt8]
 
-    package init(answer: [UInt8]) { self.answer = answer }
+    package init(answer: [UInt8]) { self.response = answer }
 }
 
 /// Why a deed is not done.
-package struct Refusal: Error, Equatable, Sendable {
+package struct RuleError: Error, Equatable, Sendable {
     /// What kind of mistake it is: each has its HTTP status.
     package enum Kind: Sendable {
         /// 400: what was asked makes no sense.

@@ -1,7 +1,7 @@
 /// What somebody does to an order.
-package struct OrderDeed: Equatable, Sendable {
+package struct OrderAction: Equatable, Sendable {
     /// The raw values are what audit and counters call them.
-    package enum Action: String, CaseIterable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case assign, unassign, cancel
         case removeDriver = "remove_driver"
         /// Stores fields, and tells nobody.
@@ -9,22 +9,22 @@ package struct OrderDeed: Equatable, Sendable {
     }
 
     package let code: String
-    package let action: Action
+    package let kind: Kind
     /// Whom to assign; for the others, whom to tell when the state names no driver.
     package var driverID: String?
     package var driverName: String?
     package var reason: String?
     package var changes = OrderChanges()
 
-    package init(code: String, action: Action) {
+    package init(code: String, action: Kind) {
         self.code = code
-        self.action = action
+        self.kind = action
     }
 }
 
 /// What somebody does to a route.
-package struct RouteDeed: Equatable, Sendable {
-    package enum Action: Equatable, Sendable {
+package struct RouteAction: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         case assign, unassign, cancel
         case removeDrop(String)
         /// Stores fields, and tells nobody.
@@ -32,15 +32,15 @@ package struct RouteDeed: Equatable, Sendable {
     }
 
     package let id: String
-    package let action: Action
+    package let kind: Kind
     package var driverID: String?
     package var driverName: String?
     package var reason: String?
     package var changes = RouteChanges()
 
-    package init(id: String, action: Action) {
+    package init(id: String, action: Kind) {
         self.id = id
-        self.action = action
+        self.kind = action
     }
 }
 

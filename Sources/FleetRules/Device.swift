@@ -27,22 +27,22 @@ package struct DeviceToken: Equatable, Sendable {
     package let text: String
 
     /// Of APNs: 16 to 400 hexadecimal digits, an even number (their length is not fixed, PUSH.md section 1).
-    package static func apns(_ text: String, _ environment: Environment = .production) throws(Refusal) -> DeviceToken {
+    package static func apns(_ text: String, _ environment: Environment = .production) throws(RuleError) -> DeviceToken {
         let digits = text.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") ? $0 | 0x20 : $0 }
         let isHexadecimal = digits.allSatisfy {
             $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") || $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "f")
         }
         guard isHexadecimal, (16...400).contains(digits.count), digits.count.isMultiple(of: 2) else {
-            throw Refusal(.invalid, "an iOS token is 16 to 400 hexadecimal digits, an even number")
+            throw RuleError(.invalid, "an iOS token is 16 to 400 hexadecimal digits, an even number")
         }
         return DeviceToken(
             provider: .apns, platform: .ios, environment: environment, text: String(decoding: digits, as: UTF8.self))
     }
 
     /// Of FCM: 1 to 4,096 printable ASCII characters without spaces.
-    package static func fcm(_ text: String, _ platform: Platform? = nil) throws(Refusal) -> DeviceToken {
+    package static func fcm(_ text: String, _ platform: Platform? = nil) throws(RuleError) -> DeviceToken {
         guard (1...4_096).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw Refusal(.invalid, "an FCM token is 1 to 4096 printable characters")
+            throw RuleError(.invalid, "an FCM token is 1 to 4096 printable characters")
         }
         return DeviceToken(provider: .fcm, platform: platform, environment: nil, text: text)
     }
@@ -69,20 +69,20 @@ package struct DeviceToken: Equatable, Sendable {
 }
 
 /// What somebody does with a phone of his.
-package struct DeviceDeed: Equatable, Sendable {
-    package enum Action: String, Sendable { case register, unregister }
+package struct DeviceRegistration: Equatable, Sendable {
+    package enum Kind: String, Sendable { case register, unregister }
 
     /// The two endpoints word their answers differently: `/api/auth/fcm-token`, `/app-register-device`.
     package enum Endpoint: Sendable { case fcmToken, appDevice }
 
-    package let action: Action
+    package let kind: Kind
     package let token: DeviceToken
     /// What the app calls the phone: its new token replaces the one it had.
     package let deviceID: String?
     package let endpoint: Endpoint
 
-    package init(_ action: Action, _ token: DeviceToken, deviceID: String? = nil, endpoint: Endpoint) {
-        self.action = action
+    package init(_ action: Kind, _ token: DeviceToken, deviceID: String? = nil, endpoint: Endpoint) {
+        self.kind = action
         self.token = token
         self.deviceID = deviceID
         self.endpoint = endpoint

@@ -44,7 +44,7 @@ struct EventFields: ExpressibleByDictionaryLiteral {
 
 /// An event of the table before it has an id.
 struct EventDraft {
-    let place: FleetChannel
+    let channel: FleetChannel
     let event: String
     /// JSON members, without the braces around them.
     let members: [UInt8]
@@ -52,7 +52,7 @@ struct EventDraft {
     let lengths: [(field: String, bytes: Int)]
 
     init(_ channel: FleetChannel, _ event: String, _ fields: EventFields) {
-        place = channel
+        self.channel = channel
         self.event = event
         var json = JSONWriter(capacity: 512)
         lengths = json.members(fields)
@@ -61,13 +61,13 @@ struct EventDraft {
 
     /// What an admin worded: `members` as they came.
     init(_ channel: FleetChannel, _ event: String, verbatim members: [UInt8]) {
-        place = channel
+        self.channel = channel
         self.event = event
         self.members = members
         lengths = [("data", members.count)]
     }
 
-    var channel: String { place.name }
+    var channelName: String { channel.name }
 
     /// The event's data: its members, and the two that every event has.
     func data(id: String, correlationID: String) -> [UInt8] {

@@ -18,7 +18,7 @@ package enum EventNames {
 
 /// The names of a catalogue's entries, and which of them an event goes by. What is decided when it is told (for how long it is
 /// worth delivering, whether phones get it) and when it is pushed (with which words) is then decided by one entry.
-package struct EntryNames: Equatable, Sendable {
+package struct CatalogueIndex: Equatable, Sendable {
     private let names: Set<String>
     /// Those which are types, by the event that each is told as.
     private let types: [String: String]

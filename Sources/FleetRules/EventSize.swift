@@ -9,9 +9,9 @@ enum EventSize {
 
     /// Refuses when an event of the order as it is to be stored could be too large. `said` are the fields that this request
     /// set: one of them is named, and where it set none there is nothing to refuse.
-    static func check(_ order: Order, driverName: String?, said: [String], _ rules: NotificationRules) throws(Refusal) {
+    static func check(_ order: Order, driverName: String?, said: [String], _ rules: NotificationRules) throws(RuleError) {
         let driver = longestID
-        let all: [OrderHappening] =
+        let all: [OrderTransition] =
             [
                 .assigned(to: driver, name: driverName, insteadOf: driver), .unassigned(from: driver, reason: nil),
                 .cancelled(driver: driver, reason: nil), .driverRemoved(driver, reason: nil),
@@ -21,8 +21,8 @@ enum EventSize {
     }
 
     /// The same for a route.
-    static func check(_ route: Route, driverName: String?, said: [String], _ rules: NotificationRules) throws(Refusal) {
-        let all: [RouteHappening] = [
+    static func check(_ route: Route, driverName: String?, said: [String], _ rules: NotificationRules) throws(RuleError) {
+        let all: [RouteTransition] = [
             .assigned(to: longestID, name: driverName, insteadOf: longestID, reason: nil),
             .unassigned(from: longestID, reason: nil),
             .cancelled(driver: longestID, reason: nil), .dropRemoved(longestID, driver: longestID, reason: nil),
@@ -31,7 +31,7 @@ enum EventSize {
         try check(all.flatMap { $0.events(of: route, at: 0) }, said, rules)
     }
 
-    private static func check(_ drafts: [EventDraft], _ said: [String], _ rules: NotificationRules) throws(Refusal) {
+    private static func check(_ drafts: [EventDraft], _ said: [String], _ rules: NotificationRules) throws(RuleError) {
         for draft in drafts where draft.lengths.contains(where: { said.contains($0.field) }) {
             try check(draft, said: said, correlationID: longestCorrelationID, rules)
         }
@@ -40,11 +40,11 @@ enum EventSize {
     /// Refuses an event that is too large, naming the longest of its fields that were said now, else of all.
     static func check(
         _ draft: EventDraft, said: [String], correlationID: String, _ rules: NotificationRules
-    ) throws(Refusal) {
+    ) throws(RuleError) {
         guard draft.data(id: anyULID, correlationID: correlationID).count > rules.eventBytesMax else { return }
         let own = draft.lengths.filter { said.contains($0.field) }
         let longest = (own.isEmpty ? draft.lengths : own).max { $0.bytes < $1.bytes }
         let field = longest?.field ?? "data"
-        throw Refusal(.invalid, "\(field) makes the event \(draft.event) larger than \(rules.eventBytesMax) bytes")
+        throw RuleError(.invalid, "\(field) makes the event \(draft.event) larger than \(rules.eventBytesMax) bytes")
     }
 }

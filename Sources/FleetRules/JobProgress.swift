@@ -21,20 +21,20 @@ extension JobStatus {
     var isAgreed: Bool { self != .available && self != .assigned }
 
     /// Refuses what no driver may report, wherever the job stands.
-    func checkReportable() throws(Refusal) {
+    func checkReportable() throws(RuleError) {
         switch self {
         case .available, .assigned, .cancelled:
-            throw Refusal(.invalid, "step must be one of \(Self.reported.map(\.rawValue).joined(separator: ", "))")
+            throw RuleError(.invalid, "step must be one of \(Self.reported.map(\.rawValue).joined(separator: ", "))")
         case .accepted, .enRoute, .arrived, .loading, .inTransit, .unloading, .completed:
             return
         }
     }
 
     /// Refuses every way but the one to the next step, and says which that is.
-    func checkProgress(to step: JobStatus) throws(Refusal) {
+    func checkProgress(to step: JobStatus) throws(RuleError) {
         let attempt = "Cannot transition from \(rawValue) to \(step.rawValue)."
-        guard let next else { throw Refusal(.invalid, "\(attempt) The job is \(rawValue).") }
-        guard step == next else { throw Refusal(.invalid, "\(attempt) Must go to \(next.rawValue) first.") }
-        guard step != .accepted else { throw Refusal(.invalid, "\(attempt) The job has to be accepted first, by accept.") }
+        guard let next else { throw RuleError(.invalid, "\(attempt) The job is \(rawValue).") }
+        guard step == next else { throw RuleError(.invalid, "\(attempt) Must go to \(next.rawValue) first.") }
+        guard step != .accepted else { throw RuleError(.invalid, "\(attempt) The job has to be accepted first, by accept.") }
     }
 }

@@ -1,5 +1,5 @@
 /// Under which circumstances something is decided: by whom, when, and by which house rules.
-package struct Occasion: Sendable {
+package struct CommandContext: Sendable {
     package let actor: Identity
     /// Milliseconds since 1970.
     package let now: Int64
@@ -46,15 +46,15 @@ package struct NotificationRules: Equatable, Sendable {
 
     /// By event name or type; what is not there lives a day, collapses with nothing, and is not pushed.
     package var rules: [String: Rule] {
-        didSet { names = EntryNames(rules.keys) }
+        didSet { names = CatalogueIndex(rules.keys) }
     }
     /// The largest `data` of an event, in bytes.
     package var eventBytesMax: Int
-    private var names: EntryNames
+    private var names: CatalogueIndex
 
     package init(rules: [String: Rule] = [:], eventBytesMax: Int = 10_240) {
         self.rules = rules
-        names = EntryNames(rules.keys)
+        names = CatalogueIndex(rules.keys)
         self.eventBytesMax = eventBytesMax
     }
 

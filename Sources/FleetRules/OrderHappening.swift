@@ -1,7 +1,7 @@
 import Timestamps
 
 /// What happens to an order, with all that its events say of it.
-enum OrderHappening: Equatable {
+enum OrderTransition: Equatable {
     case assigned(to: String, name: String?, insteadOf: String?)
     case unassigned(from: String, reason: String?)
     case cancelled(driver: String?, reason: String?)
@@ -12,7 +12,7 @@ enum OrderHappening: Equatable {
     case progressed(to: JobStatus, by: String, name: String?)
 }
 
-extension OrderHappening {
+extension OrderTransition {
     /// The contract's table: names, fields and their order are those that the apps know.
     func events(of order: Order, at milliseconds: Int64) -> [EventDraft] {
         let ids = order.ids

@@ -44,10 +44,10 @@ package struct PreferenceChanges: Equatable, Sendable {
     package init() {}
 
     /// Makes the changes. Beyond `typesMax` names, which is far more than there are types, the request is refused.
-    package func apply(to preferences: inout Preferences) throws(Refusal) {
+    package func apply(to preferences: inout Preferences) throws(RuleError) {
         for (name, isOn) in types { preferences.types[name] = isOn }
         guard preferences.types.count <= Self.typesMax else {
-            throw Refusal(.invalid, "types: at most \(Self.typesMax) are kept")
+            throw RuleError(.invalid, "types: at most \(Self.typesMax) are kept")
         }
         if let isEnabled { preferences.quietHours.isEnabled = isEnabled }
         if let from { preferences.quietHours.from = from }

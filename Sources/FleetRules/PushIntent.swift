@@ -76,7 +76,7 @@ package struct PushJob: Equatable, Sendable {
 
 /// What became of a push job, as its lane tells the store.
 package struct PushOutcome: Equatable, Sendable {
-    package enum Fate: Equatable, Sendable {
+    package enum Result: Equatable, Sendable {
         /// The provider took it; its own id of the message, where it gives one.
         case accepted(messageID: String?)
         case failed(reason: String)
@@ -85,21 +85,21 @@ package struct PushOutcome: Equatable, Sendable {
         case cancelled(reason: String)
         case expired
         /// To be tried at `at` (milliseconds since 1970).
-        case later(at: Int64, reason: String)
+        case retry(at: Int64, reason: String)
         /// Given back as it was taken: it was not tried.
-        case unsent
+        case returned
     }
 
     package let job: PushJob
-    package let fate: Fate
+    package let result: Result
     /// Whether it was sent this time, so that it counts as a try.
     package let wasTried: Bool
     /// Set when the token is dead.
     package let removal: DeviceRemoval?
 
-    package init(_ job: PushJob, _ fate: Fate, wasTried: Bool, removal: DeviceRemoval? = nil) {
+    package init(_ job: PushJob, _ fate: Result, wasTried: Bool, removal: DeviceRemoval? = nil) {
         self.job = job
-        self.fate = fate
+        self.result = fate
         self.wasTried = wasTried
         self.removal = removal
     }
@@ -123,17 +123,17 @@ package struct PushReport: Equatable, Sendable {
     package let lane: PushLane
     package var outcomes: [PushOutcome]
     /// Jobs it has room for (0…).
-    package var room: Int
+    package var capacity: Int
 
     package init(lane: PushLane, outcomes: [PushOutcome] = [], room: Int) {
         self.lane = lane
         self.outcomes = outcomes
-        self.room = room
+        self.capacity = room
     }
 }
 
 /// What the store answers a lane, once it is committed.
-package struct PushSupply: Equatable, Sendable {
+package struct PushLease: Equatable, Sendable {
     package let lane: PushLane
     /// To be sent now, at most as many as there was room for: in the lane's hands until it reports what became of them.
     package var jobs: [PushJob] = []
@@ -155,7 +155,7 @@ package struct PushSupply: Equatable, Sendable {
 
 /// What the store says of pushes, once it is committed: those that ended without a lane having had them in hand, and all that
 /// have failed, for a lane does not know whether its failure is the last word.
-package struct PushEndings: Equatable, Sendable {
+package struct FinishedPushes: Equatable, Sendable {
     package var expired = 0
     package var cancelled = 0
     package var failed: [FailedPush] = []

@@ -1,7 +1,7 @@
 import Timestamps
 
 /// What happens to a route, with all that its events say of it.
-enum RouteHappening: Equatable {
+enum RouteTransition: Equatable {
     case assigned(to: String, name: String?, insteadOf: String?, reason: String?)
     case unassigned(from: String, reason: String?)
     case cancelled(driver: String?, reason: String?)
@@ -11,7 +11,7 @@ enum RouteHappening: Equatable {
     case accepted(by: String, name: String?)
 }
 
-extension RouteHappening {
+extension RouteTransition {
     /// The contract's table: names, fields and their order are those that the apps know.
     func events(of route: Route, at milliseconds: Int64) -> [EventDraft] {
         let ids: EventFields = ["routeId": .text(route.id), "routeNumber": .text(route.routeNumber)]

@@ -1,34 +1,35 @@
 import PusherProtocol
 
-extension Rulebook {
+extension DispatchPlanner {
     /// Tells drivers, a customer or everybody what an admin worded.
-    package mutating func announce(_ announcement: Announcement, _ occasion: Occasion) throws(Refusal) -> Decision {
+    package mutating func announce(_ announcement: Announcement, _ occasion: CommandContext) throws(RuleError) -> DispatchPlan {
         let members = try announcement.members()
         let event = EventNames.event(ofType: announcement.type)
         let drafts = try announcement.channels().map { EventDraft($0, event, verbatim: members) }
-        let told = try tell(drafts, of: .fleet, to: .announcement, said: ["data"], occasion)
-        var decision = Decision(answer: Decision.answer("Notification sent", told.notifications, occasion.correlationID))
+        let told = try makeNotifications(drafts, of: .fleet, to: .announcement, said: ["data"], occasion)
+        var decision = DispatchPlan(
+            answer: DispatchPlan.response("Notification sent", told.notifications, occasion.correlationID))
         decision.tell(told)
-        decision.audit = occasion.audit("announce", .fleet, before: nil, after: nil, details: announcement.details)
+        decision.audit = occasion.audit("announce", .fleet, before: nil, after: nil, details: announcement.auditDetails)
         return decision
     }
 }
 
 extension Announcement {
     /// A driver who is named twice is told once.
-    fileprivate func channels() throws(Refusal) -> [FleetChannel] {
+    fileprivate func channels() throws(RuleError) -> [FleetChannel] {
         switch audience {
         case .customer(let id): return [.customer(id)]
         case .everyDriver: return [.drivers]
         case .drivers(let ids):
-            guard !ids.isEmpty else { throw Refusal(.invalid, "to.drivers names nobody") }
+            guard !ids.isEmpty else { throw RuleError(.invalid, "to.drivers names nobody") }
             var named: Set<UserID> = []
             return ids.filter { named.insert(UserID($0)).inserted }.map { .driver($0) }
         }
     }
 
     /// The data's members as they were written, without the two that are ours to say.
-    fileprivate func members() throws(Refusal) -> [UInt8] {
+    fileprivate func members() throws(RuleError) -> [UInt8] {
         var json = JSONWriter(capacity: data.count)
         do {
             try data.withUnsafeBytes { bytes in
@@ -41,13 +42,13 @@ extension Announcement {
                 }
             }
         } catch {
-            throw Refusal(.invalid, "data must be a JSON object")
+            throw RuleError(.invalid, "data must be a JSON object")
         }
         return json.bytes
     }
 
     /// What was sent to whom; the data itself is in the log.
-    fileprivate var details: EventFields {
+    fileprivate var auditDetails: EventFields {
         let recipients: EventFields =
             switch audience {
             case .drivers(let ids): ["drivers": .texts(ids)]

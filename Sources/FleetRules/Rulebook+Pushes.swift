@@ -4,7 +4,7 @@ struct Telling {
     let pushes: [PushIntent]
 }
 
-extension Decision {
+extension DispatchPlan {
     mutating func tell(_ telling: Telling) {
         notifications = telling.notifications
         pushes = telling.pushes
@@ -12,7 +12,7 @@ extension Decision {
 }
 
 /// Whose business a deed is: what its pushes open, and who the customer is.
-enum PushScope {
+enum PushPolicy {
     case order(Order)
     case route(String)
     /// What an admin words for all drivers is meant for all their phones.
@@ -32,7 +32,7 @@ enum PushScope {
         var reached: Set<PushIntent.Audience> = []
         for (draft, notification) in events {
             let push = rules[draft.event].push
-            guard push != .never, let audience = audience(of: draft.place, push, reached: pushes.first?.audience),
+            guard push != .never, let audience = audience(of: draft.channel, push, reached: pushes.first?.audience),
                 reached.insert(audience).inserted
             else { continue }
             pushes.append(PushIntent(notificationID: notification.id, audience: audience, entity: entity))

@@ -3,33 +3,33 @@ import PusherProtocol
 /// The rules of the house: what a deed makes of an order or a route, whom it tells, and what it answers. Nothing is done
 /// here: the decision says all, and whoever stores it does. A refused deed has changed nothing, because nothing came of it.
 ///
-/// One chapter per kind of deed: `Rulebook+Orders`, `+Routes`, `+Driving`, `+Announcements`. What events say stands in
-/// ``OrderHappening`` and ``RouteHappening``.
-package struct Rulebook: Sendable {
+/// One chapter per kind of deed: `DispatchPlanner+Orders`, `+Routes`, `+Driving`, `+Announcements`. What events say stands in
+/// ``OrderTransition`` and ``RouteTransition``.
+package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
 
     package init(ids: ULIDSource = ULIDSource()) { self.ids = ids }
 
     /// Gives each event its id, in the order of telling, and says which of them reach phones. `said` are the fields this
     /// request brought: an event that is too large is the fault of one of them.
-    mutating func tell(
-        _ drafts: [EventDraft], of subject: AuditEntry.Subject, to scope: PushScope, said: [String], _ occasion: Occasion
-    ) throws(Refusal) -> Telling {
+    mutating func makeNotifications(
+        _ drafts: [EventDraft], of subject: AuditEntry.Subject, to scope: PushPolicy, said: [String], _ occasion: CommandContext
+    ) throws(RuleError) -> Telling {
         for draft in drafts {
             try EventSize.check(draft, said: said, correlationID: occasion.correlationID, occasion.rules)
         }
-        let notifications = drafts.map { notification($0, of: subject, occasion) }
+        let notifications = drafts.map { makeNotification($0, of: subject, occasion) }
         return Telling(
             notifications: notifications, pushes: scope.pushes(of: Array(zip(drafts, notifications)), occasion.rules))
     }
 
-    private mutating func notification(
-        _ draft: EventDraft, of subject: AuditEntry.Subject, _ occasion: Occasion
+    private mutating func makeNotification(
+        _ draft: EventDraft, of subject: AuditEntry.Subject, _ occasion: CommandContext
     ) -> Notification {
         let id = ids.next(at: occasion.now)
         let rule = occasion.rules[draft.event]
         return Notification(
-            id: id, channel: draft.channel, event: draft.event,
+            id: id, channel: draft.channelName, event: draft.event,
             data: draft.data(id: id, correlationID: occasion.correlationID), createdAt: occasion.now,
             expiresAt: occasion.now + Int64(rule.lifetimeSeconds) * 1000,
             collapseKey: rule.collapsesByJob ? subject.collapseKey ?? id : id)
@@ -49,15 +49,15 @@ extension AuditEntry.Subject {
 
 // MARK: What all chapters ask and write
 
-extension Occasion {
+extension CommandContext {
     /// Refuses when `If-Match` names another version; what is unknown has version 0.
-    func checkVersion(_ version: Int, of noun: String) throws(Refusal) {
+    func checkVersion(_ version: Int, of noun: String) throws(RuleError) {
         guard let expectedVersion, expectedVersion != version else { return }
-        throw Refusal(.conflict, "\(noun) has version \(version), not \(expectedVersion)")
+        throw RuleError(.conflict, "\(noun) has version \(version), not \(expectedVersion)")
     }
 
     func audit(
-        _ action: String, _ subject: AuditEntry.Subject, before: AuditEntry.Standing?, after: AuditEntry.Standing?,
+        _ action: String, _ subject: AuditEntry.Subject, before: AuditEntry.State?, after: AuditEntry.State?,
         reason: String? = nil, details: EventFields = [:]
     ) -> AuditEntry {
         AuditEntry(
@@ -68,8 +68,8 @@ extension Occasion {
 
 extension JobStatus {
     /// Refuses whatever comes after the end.
-    func checkOpen(_ noun: String) throws(Refusal) {
-        if isFinal { throw Refusal(.conflict, "\(noun) is \(rawValue)") }
+    func checkOpen(_ noun: String) throws(RuleError) {
+        if isFinal { throw RuleError(.conflict, "\(noun) is \(rawValue)") }
     }
 }
 
@@ -92,8 +92,8 @@ extension String? {
 }
 
 extension Order {
-    var noun: String { "Order \(code)" }
-    var standing: AuditEntry.Standing { AuditEntry.Standing(status: status, driverID: driverID) }
+    var label: String { "Order \(code)" }
+    var auditState: AuditEntry.State { AuditEntry.State(status: status, driverID: driverID) }
 
     /// Byte by byte, as ``isSame(as:)`` on texts: a name written in other code points is another name.
     func isSame(as other: Order) -> Bool { self == other && written == other.written }
@@ -106,8 +106,8 @@ extension Order {
 }
 
 extension Route {
-    var noun: String { "Route \(id)" }
-    var standing: AuditEntry.Standing { AuditEntry.Standing(status: status, driverID: driverID) }
+    var label: String { "Route \(id)" }
+    var auditState: AuditEntry.State { AuditEntry.State(status: status, driverID: driverID) }
 
     func isSame(as other: Route) -> Bool { self == other && written == other.written }
 

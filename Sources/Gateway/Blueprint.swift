@@ -12,14 +12,14 @@ import Tokens
 import Webhooks
 
 /// Everything that loops share, and what each needs to build its own.
-final class Blueprint: Sendable {
+final class Assembly: Sendable {
     let settings: Settings
     let log: Log
     let wakeups: [Wakeup]
     let hub: SharedHub
-    let board: Board
+    let metrics: NodeMetrics
     let budget: DescriptorBudget
-    let fleet: Fleet
+    let fleet: FleetService
     let webhooks: WebhookWorker
 
     /// - Throws: ``StartError`` when the store cannot be opened, or a key not be used.
@@ -32,10 +32,10 @@ final class Blueprint: Sendable {
         wakeups = (0..<loops).map { _ in Wakeup() }
         let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
         self.webhooks = webhooks
-        hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), notices: webhooks.notices)
-        board = Board(loopCount: loops, prefix: settings.metrics.prefix)
+        hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), notices: webhooks.inbox)
+        metrics = NodeMetrics(loopCount: loops, prefix: settings.metrics.prefix)
         do throws(StartError) {
-            fleet = try Fleet(
+            fleet = try FleetService(
                 settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks, log: log)
         } catch {
             webhooks.stop(withinSeconds: 0)
@@ -51,10 +51,10 @@ final class Blueprint: Sendable {
     }
 
     /// Has everything stop as soon as it can.
-    func hurry() {
+    func abortDrain() {
         for loop in wakeups.indices { hub.post(.stop, to: loop) }
-        fleet.pushing.finish(withinSeconds: 0)
-        webhooks.hurry()
+        fleet.pushService.finish(withinSeconds: 0)
+        webhooks.abortDrain()
     }
 
     /// Keys of their own for a thread, because a key's context is working memory.

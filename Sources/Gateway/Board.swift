@@ -6,7 +6,7 @@ import Synchronization
 import Threads
 
 /// What the node shows of itself: counters of every loop, closes by code, readiness. Written by many, read by anybody.
-final class Board: Sendable {
+final class NodeMetrics: Sendable {
     let counters: [LoopCounters]
     let prefix: String
     private let closes = Lock<[CloseCode: Int]>([:])
@@ -24,7 +24,7 @@ final class Board: Sendable {
     func setReady(_ isReady: Bool) { ready.store(isReady, ordering: .relaxed) }
 
     /// How many loops have drained, the caller's included.
-    func noteDrained() -> Int { drainedLoops.wrappingAdd(1, ordering: .relaxed).newValue }
+    func recordDrained() -> Int { drainedLoops.wrappingAdd(1, ordering: .relaxed).newValue }
 
     func countCloses(_ code: CloseCode, _ count: Int) { closes.withLock { $0[code, default: 0] += count } }
 
@@ -91,7 +91,7 @@ final class Board: Sendable {
 
 extension LoopCounters {
     /// Takes over what a loop has counted.
-    func add(_ tally: Tally) {
+    func add(_ tally: TrafficCounts) {
         if tally.messagesReceived > 0 { messagesReceived.add(tally.messagesReceived) }
         if tally.messagesSent > 0 { messagesSent.add(tally.messagesSent) }
         if tally.bytesReceived > 0 { bytesReceived.add(tally.bytesReceived) }

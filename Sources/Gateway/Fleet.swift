@@ -13,20 +13,20 @@ import Webhooks
 
 /// What all loops share of the fleet: the store's two threads, the lanes of pushes, the keys of token issuers, and what is
 /// counted.
-final class Fleet: Sendable {
+final class FleetService: Sendable {
     let counters = FleetCounters()
     /// The application that carries the fleet's channels.
     let app: AppIndex
     let issuers: [TokenIssuer]
-    let ring: KeyRing
+    let ring: IssuerKeyCache
 
-    let pushing: Pushing
+    let pushService: PushService
 
     private let settings: Settings
     private let catalogue: Lock<Settings.Catalogue>
     private let writer: StoreWriter
     private let reader: StoreReader
-    private let fetcher: KeyFetcher
+    private let fetcher: JWKSFetcher
     private let fetching: Thread
 
     /// Opens the store, has the hub learn of all open orders, and begins to push.
@@ -38,23 +38,23 @@ final class Fleet: Sendable {
         catalogue = Lock(settings.notifications)
         app = settings.fleetAppIndex
         issuers = settings.auth.issuers
-        ring = KeyRing(issuers: issuers)
+        ring = IssuerKeyCache(issuers: issuers)
         let app = app
-        let pushing = try Pushing(
+        let pushing = try PushService(
             settings.push,
-            Pushing.Listeners(
-                failed: { webhooks.post(WebhookNotice(app: app, .notificationFailed($0, $1))) },
-                removed: { webhooks.post(WebhookNotice(app: app, .deviceRemoved($0))) }),
+            PushService.Observers(
+                failed: { webhooks.post(AppWebhookEvent(app: app, .notificationFailed($0, $1))) },
+                removed: { webhooks.post(AppWebhookEvent(app: app, .deviceRemoved($0))) }),
             log: log)
-        self.pushing = pushing
-        let herald = Herald(hub: hub, app: app, policy: policy, pushing: pushing, counters: counters, log: log)
+        self.pushService = pushing
+        let herald = CommitPublisher(hub: hub, app: app, policy: policy, pushing: pushing, counters: counters, log: log)
         do throws(StoreError) {
             writer = try StoreWriter(
-                try StoreWriter.Settings(settings, lanes: pushing.lanes),
-                StoreWriter.Surroundings(
+                try StoreWriter.Options(settings, lanes: pushing.lanes),
+                StoreWriter.Environment(
                     now: Clock.unixMilliseconds,
-                    opened: { ledger throws(SQLiteError) in try ledger.openOrders { herald.learn($0) } },
-                    settled: { herald.tell($0) }, supplied: { pushing.supply($0) },
+                    opened: { ledger throws(SQLiteError) in try ledger.openOrders { herald.restore($0) } },
+                    settled: { herald.publish($0) }, supplied: { pushing.supply($0) },
                     reportRefused: { pushing.refused($0) }, queued: { pushing.wake($0) },
                     removed: { for device in $0 { pushing.note(removed: device) } }, ended: { pushing.note($0) },
                     report: { log.report($0) }))
@@ -63,13 +63,13 @@ final class Fleet: Sendable {
         }
         do throws(StoreError) {
             reader = try StoreReader(
-                path: settings.store.path, answered: { herald.tell($0) },
+                path: settings.store.path, answered: { herald.publish($0) },
                 report: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
         } catch {
             writer.stop()
             throw StartError("\(error)")
         }
-        let fetcher = KeyFetcher(issuers: issuers, ring: ring, log: log)
+        let fetcher = JWKSFetcher(issuers: issuers, ring: ring, log: log)
         self.fetcher = fetcher
         fetching = Thread(name: "token-keys") { fetcher.run(telling: hub) }
         let writer = writer
@@ -77,11 +77,11 @@ final class Fleet: Sendable {
             settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
     }
 
-    func post(_ errand: Errand) -> Bool { writer.post(errand) }
+    func post(_ errand: CommandRequest) -> Bool { writer.post(errand) }
 
-    func post(_ query: Query) -> Bool { reader.post(query) }
+    func post(_ query: QueryRequest) -> Bool { reader.post(query) }
 
-    func fetchKeys(of issuer: Int, for exchange: ExchangeID, on loop: Int) -> Bool {
+    func fetchKeys(of issuer: Int, for exchange: RequestID, on loop: Int) -> Bool {
         fetcher.fetch(issuer: issuer, for: exchange, on: loop)
     }
 
@@ -92,13 +92,13 @@ final class Fleet: Sendable {
     func use(_ catalogue: Settings.Catalogue) {
         self.catalogue.withLock { $0 = catalogue }
         writer.use(NotificationRules(settings, catalogue))
-        pushing.use(catalogue)
+        pushService.use(catalogue)
     }
 
     /// Pushes nothing more, and closes the store when what was taken is finished; after the last loop has stopped.
     func stop() {
-        pushing.finish(withinSeconds: settings.server.drainSeconds)  // long ago, unless the start has failed
-        pushing.wait()
+        pushService.finish(withinSeconds: settings.server.drainSeconds)  // long ago, unless the start has failed
+        pushService.wait()
         fetcher.stop()
         fetching.join()
         reader.stop()
@@ -117,7 +117,7 @@ final class Fleet: Sendable {
             cumulative += count
             return (bound: bound, count: cumulative)
         }
-        return counters.families(prefix: prefix) + pushing.families(prefix: prefix) + [
+        return counters.families(prefix: prefix) + pushService.families(prefix: prefix) + [
             MetricFamily(
                 "\(prefix)_store_commit_seconds", help: "How long commits took, the disk included.", buckets: buckets,
                 sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
@@ -129,7 +129,7 @@ final class Fleet: Sendable {
             MetricFamily(
                 "\(prefix)_store_failed_total", .counter, help: "Commands that failed alone: a defect.", value: store.failed),
             MetricFamily(
-                "\(prefix)_store_forgotten_total", .counter, help: "Rows removed because they were old.", value: store.forgotten),
+                "\(prefix)_store_forgotten_total", .counter, help: "Rows removed because they were old.", value: store.deleted),
             MetricFamily(
                 "\(prefix)_store_queue_depth", .gauge, help: "What waits for the store.",
                 samples: [
@@ -139,11 +139,11 @@ final class Fleet: Sendable {
     }
 }
 
-extension StoreWriter.Settings {
+extension StoreWriter.Options {
     fileprivate init(_ settings: Settings, lanes: Set<PushLane>) throws(StoreError) {
         // The configuration has been read, so each of them is a key.
         let keys = settings.store.encryptionKeys.compactMap { key in
-            Base64.bytes(of: key.key).flatMap(SealingKey.init).map { (key.id, $0) }
+            Base64.bytes(of: key.key).flatMap(AESGCMKey.init).map { (key.id, $0) }
         }
         let path = settings.store.path
         self.init(path: path, keys: keys.isEmpty ? try .development(besideDatabase: path) : DeviceKeys(keys))
@@ -186,7 +186,7 @@ extension Log {
         case .failed(let error, let correlationID):
             self.error("command_failed", ["reason": .text("\(error)"), "correlation_id": .text(correlationID)])
         case .unreadable(let what): self.error("store_unreadable_row", ["reason": .text("cannot read \(what)")])
-        case .choreFailed(let error, let kind):
+        case .backgroundTaskFailed(let error, let kind):
             warning("chore_failed", ["kind": .text(kind), "reason": .text("\(error)")])
         case .checkpointFailed(let error): warning("checkpoint_failed", ["reason": .text("\(error)")])
         }

@@ -5,37 +5,37 @@ import Threads
 import Tokens
 
 /// The thread that fetches the keys of token issuers: first when a token needs one that is not there, then at most once a
-/// minute and issuer, as ``KeyRing`` has it. Requests wait for it; loops do not.
-final class KeyFetcher: Sendable {
+/// minute and issuer, as ``IssuerKeyCache`` has it. Requests wait for it; loops do not.
+final class JWKSFetcher: Sendable {
     /// Requests that may wait; beyond, they are asked to come again.
     private static let waitingMax = 1_024
     private static let timeoutSeconds = 5
 
-    private struct Errand {
+    private struct FetchRequest {
         let issuer: Int
         let loop: Int
-        let exchange: ExchangeID
+        let exchange: RequestID
     }
 
     private let issuers: [TokenIssuer]
-    private let ring: KeyRing
-    private let queue = WorkQueue<Errand>(capacity: KeyFetcher.waitingMax)
+    private let ring: IssuerKeyCache
+    private let queue = WorkQueue<FetchRequest>(capacity: JWKSFetcher.waitingMax)
     private let log: Log
 
-    init(issuers: [TokenIssuer], ring: KeyRing, log: Log) {
+    init(issuers: [TokenIssuer], ring: IssuerKeyCache, log: Log) {
         self.issuers = issuers
         self.ring = ring
         self.log = log
     }
 
     /// Has the keys looked for, and the loop told then. False when too many wait.
-    func fetch(issuer: Int, for exchange: ExchangeID, on loop: Int) -> Bool {
-        queue.post(Errand(issuer: issuer, loop: loop, exchange: exchange))
+    func fetch(issuer: Int, for exchange: RequestID, on loop: Int) -> Bool {
+        queue.post(FetchRequest(issuer: issuer, loop: loop, exchange: exchange))
     }
 
     /// Serves until ``stop()``.
     func run(telling hub: SharedHub) {
-        var errands: [Errand] = []
+        var errands: [FetchRequest] = []
         while queue.take(into: &errands, most: Self.waitingMax) == .items {
             for errand in errands {
                 fetchIfDue(errand.issuer)

@@ -4,7 +4,7 @@ import PusherProtocol
 import Store
 
 /// `GET /api/ops/push`: how the lanes are doing. It names nobody.
-struct LaneReport {
+struct PushStatusResponse {
     let json: [UInt8]
 
     init(_ statuses: [(lane: PushLane, status: LaneStatus?)]) {

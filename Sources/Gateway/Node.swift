@@ -10,40 +10,40 @@ import Webhooks
 /// What one loop's thread owns, and the only place where effects become actions.
 ///
 /// It is built inside that thread and is not Sendable: others reach it through its mailbox.
-final class Node: SocketOwner {
+final class Node: EventLoopDelegate {
     let index: Int
     let shared: SharedHub
-    let board: Board
+    let metrics: NodeMetrics
     private let appsByKey: [String: Application]
     let router: Router
-    private let patience: Patience
+    private let activityTimeout: ActivityTimeout
     let log: Log
-    let fleet: Fleet
+    let fleet: FleetService
     let webhooks: WebhookWorker
     let appIDs: [String]
 
     private(set) var loop: EventLoop?
     private var fanOut = LoopFanOut()
     /// Admitted connections, by slot.
-    private var clients: [Client?] = []
-    private var mail: [Mail] = []
+    private var connectionStates: [ConnectionState?] = []
+    private var messages: [LoopMessage] = []
     private var nextLoop = 0
     /// Requests that other threads are to answer.
-    var waiting: [ExchangeID: Waiting] = [:]
+    var waiting: [RequestID: PendingRequest] = [:]
     /// Those of them whose senders' keys have come.
-    private var askedAgain: [ExchangeID] = []
+    private var retried: [RequestID] = []
     /// What was refused since the last tick, by the bound that was met.
-    private var refusals: [Bound: Int] = [:]
+    private var refusals: [FullQueue: Int] = [:]
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
     /// - Throws: ``StartError`` when the certificate cannot be used.
-    init(index: Int, blueprint: Blueprint) throws(StartError) {
+    init(index: Int, blueprint: Assembly) throws(StartError) {
         self.index = index
         shared = blueprint.hub
-        board = blueprint.board
+        metrics = blueprint.metrics
         log = blueprint.log
-        patience = Patience(activitySeconds: blueprint.settings.server.activitySeconds)
+        activityTimeout = ActivityTimeout(activitySeconds: blueprint.settings.server.activitySeconds)
         let apps = blueprint.makeApplications()
         appsByKey = Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) })
         fleet = blueprint.fleet
@@ -62,7 +62,7 @@ final class Node: SocketOwner {
         if let listener { loop.listen(on: listener) }
         loop.run()
         loop.shutDown()
-        publishTally()
+        flushCounters()
     }
 
     // MARK: WebSockets
@@ -89,42 +89,42 @@ final class Node: SocketOwner {
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID) {
-        clients[socket.slot]?.heard(at: now)
-        guard let client = clients[socket.slot] else { return }
+        connectionStates[socket.slot]?.heard(at: now)
+        guard let client = connectionStates[socket.slot] else { return }
         let app = client.app
-        let reaction = Reaction(to: text, from: socket, key: app.key, rules: app.rules, user: client.user) {
+        let reaction = MessageAction(to: text, from: socket, key: app.key, rules: app.rules, user: client.user) {
             app.verifies($1, of: $0)
         }
         switch reaction {
-        case .answer(let frame): perform(.send(frame, to: socket))
-        case .input(let input): apply(input)
-        case .limited(let input): applyIfAllowed(input, of: socket)
-        case .signedIn(let user):
-            clients[socket.slot]?.user = user
+        case .reply(let frame): perform(.send(frame, to: socket))
+        case .apply(let input): apply(input)
+        case .applyRateLimited(let input): applyIfAllowed(input, of: socket)
+        case .signIn(let user):
+            connectionStates[socket.slot]?.user = user
             apply(.signin(socket, user))
-        case .nothing: break
+        case .ignore: break
         }
     }
 
-    func heard(from socket: SocketID) { clients[socket.slot]?.heard(at: now) }
+    func heard(from socket: SocketID) { connectionStates[socket.slot]?.heard(at: now) }
 
     func closed(_ socket: SocketID) {
         apply(.closed(socket))
         fanOut.close(socket)
-        clients[socket.slot] = nil
-        board.counters[index].connections.add(-1)
-        board.counters[index].closed.add()
+        connectionStates[socket.slot] = nil
+        metrics.counters[index].connections.add(-1)
+        metrics.counters[index].closed.add()
     }
 
     private func admit(_ socket: SocketID, to app: Application) {
-        while clients.count <= socket.slot { clients.append(nil) }
-        clients[socket.slot] = Client(app: app, heardAt: now)
+        while connectionStates.count <= socket.slot { connectionStates.append(nil) }
+        connectionStates[socket.slot] = ConnectionState(app: app, heardAt: now)
         fanOut.open(socket)
         drainMailbox()
-        let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: patience.activitySeconds)
+        let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: activityTimeout.activitySeconds)
         perform(.send(established, to: socket))
-        board.counters[index].connections.add()
-        board.counters[index].opened.add()
+        metrics.counters[index].connections.add()
+        metrics.counters[index].opened.add()
     }
 
     private func refusal(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
@@ -136,13 +136,13 @@ final class Node: SocketOwner {
 
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
         let milliseconds = Clock.monotonicMilliseconds()
-        guard clients[socket.slot]?.mayPublish(nowMilliseconds: milliseconds) == true else {
-            board.counters[index].limitedClientEvents.add()
+        guard connectionStates[socket.slot]?.mayPublish(nowMilliseconds: milliseconds) == true else {
+            metrics.counters[index].limitedClientEvents.add()
             let text = "Client event rejected: more than the allowed number per second"
             return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
         }
         guard shared.hasRoom else {
-            noteRefusal(.mailbox)
+            countRejection(.mailbox)
             let text = "Overloaded: the client event was not passed on, try again"
             return perform(.send(ServerMessage.error(ProtocolError(text)), to: socket))
         }
@@ -151,7 +151,7 @@ final class Node: SocketOwner {
 
     // MARK: The loop
 
-    func accepted(_ connection: Listener.Accepted) {
+    func accepted(_ connection: Listener.AcceptedSocket) {
         let target = nextLoop
         nextLoop = (nextLoop + 1) % shared.mailboxes.count
         if target == index {
@@ -165,7 +165,7 @@ final class Node: SocketOwner {
 
     /// All loops end together: backends are answered, on whichever loop they are, until the last client has been told.
     func drained() {
-        guard board.noteDrained() == shared.mailboxes.count else { return }
+        guard metrics.recordDrained() == shared.mailboxes.count else { return }
         for loop in shared.mailboxes.indices { shared.post(.stop, to: loop) }
     }
 
@@ -173,7 +173,7 @@ final class Node: SocketOwner {
         let nanoseconds = Clock.monotonicNanoseconds()
         now = Int(nanoseconds / 1_000_000_000)
         if index == 0 { apply(.tick(Int64(nanoseconds / 1_000_000))) }
-        for slot in clients.indices { checkLife(slot) }
+        for slot in connectionStates.indices { checkActivity(slot) }
         for (bound, count) in refusals {
             log.warning("refused", ["loop": .number(index), "count": .number(count), "full": .text(bound.rawValue)])
         }
@@ -181,21 +181,21 @@ final class Node: SocketOwner {
     }
 
     func turnEnded() {
-        publishTally()  // first: whoever hears an answer finds what he said counted
+        flushCounters()  // first: whoever hears an answer finds what he said counted
         guard fanOut.isPending else { return }
         fanOut.flush { loop?.write($1, to: $0) }
-        publishTally()
+        flushCounters()
     }
 
     /// P4: whoever is silent is asked for life, and given up when nothing comes.
-    private func checkLife(_ slot: Int) {
-        guard let client = clients[slot], let socket = fanOut.socket(at: slot) else { return }
-        switch patience.verdict(silence: now - client.heardAt, hasAsked: client.hasBeenAsked) {
-        case .wait: break
-        case .ask:
-            clients[slot]?.hasBeenAsked = true
+    private func checkActivity(_ slot: Int) {
+        guard let client = connectionStates[slot], let socket = fanOut.socket(at: slot) else { return }
+        switch activityTimeout.action(silence: now - client.heardAt, hasAsked: client.hasBeenPinged) {
+        case .idle: break
+        case .ping:
+            connectionStates[slot]?.hasBeenPinged = true
             perform(.send(ServerMessage.ping, to: socket))
-        case .giveUp: loop?.close(socket, .pongNotReceived, reason: "Pong not received")
+        case .close: loop?.close(socket, .pongNotReceived, reason: "Pong not received")
         }
     }
 
@@ -208,20 +208,20 @@ final class Node: SocketOwner {
     }
 
     func drainMailbox() {
-        shared.mailboxes[index].drain(into: &mail)
-        for message in mail {
+        shared.mailboxes[index].drain(into: &messages)
+        for message in messages {
             switch message {
             case .instruction(let instruction): perform(instruction)
             case .adopt(let connection): loop?.adopt(connection)
             case .answer(let answer, let exchange): self.answer(exchange, with: answer)
-            case .keysFetched(let exchange): askedAgain.append(exchange)
+            case .keysFetched(let exchange): retried.append(exchange)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
             }
         }
-        mail.removeAll(keepingCapacity: true)
+        messages.removeAll(keepingCapacity: true)
         // Only now: what they ask may drain the mailbox again, and would overtake what this round still had to do.
-        while let exchange = askedAgain.popLast() { askAgain(exchange) }
+        while let exchange = retried.popLast() { retry(exchange) }
     }
 
     private func perform(_ instruction: Instruction) {
@@ -235,20 +235,20 @@ final class Node: SocketOwner {
     // MARK: Counting
 
     /// Something was not taken: a queue is full. It is logged with the next tick, once a second however much it is.
-    func noteRefusal(_ bound: Bound) {
-        board.counters[index].refusedPublishes.add()
+    func countRejection(_ bound: FullQueue) {
+        metrics.counters[index].refusedPublishes.add()
         refusals[bound, default: 0] += 1
     }
 
-    func publishTally() {
+    func flushCounters() {
         guard let loop else { return }
-        let tally = loop.tally
-        loop.tally = Tally()
-        board.counters[index].add(tally)
+        let tally = loop.traffic
+        loop.traffic = TrafficCounts()
+        metrics.counters[index].add(tally)
         if tally.slowConsumers > 0 {
             log.warning("slow_consumers_dropped", ["loop": .number(index), "count": .number(tally.slowConsumers)])
         }
         if tally.acceptPauses > 0 { log.warning("accepting_paused", ["reason": "no descriptors left"]) }
-        for (code, count) in tally.closes { board.countCloses(code, count) }
+        for (code, count) in tally.closes { metrics.countCloses(code, count) }
     }
 }

@@ -2,11 +2,11 @@ import Observability
 import PusherProtocol
 
 /// `GET /api/ops/stats`: what the node does now, per loop and per application, for people and their tools.
-struct OpsReport {
+struct StatsResponse {
     let json: [UInt8]
 
-    init(board: Board, hub: SharedHub, fleet: Fleet, apps: [String]) {
-        let census = hub.read { hub in apps.indices.map { hub.census(app: $0) } }
+    init(board: NodeMetrics, hub: SharedHub, fleet: FleetService, apps: [String]) {
+        let census = hub.read { hub in apps.indices.map { hub.statistics(app: $0) } }
         let loops = board.counters
         var json = JSONWriter(capacity: 2_048)
         json.raw("{")

@@ -7,9 +7,9 @@ import Threads
 
 /// The lanes beside the store: a worker's thread for each that is enabled. What the store has for a lane goes to its worker,
 /// and what became of it goes back; on the way it is counted, logged, and told to backends.
-final class Pushing: Sendable {
+final class PushService: Sendable {
     /// Who is told what backends want to know.
-    struct Listeners: Sendable {
+    struct Observers: Sendable {
         /// A push has failed for good.
         var failed: @Sendable (FailedPush, PushLane) -> Void
         /// A device is gone.
@@ -20,18 +20,18 @@ final class Pushing: Sendable {
     private let providers: [(lane: PushLane, settings: ProviderSettings)]
     private let mode: Settings.Catalogue.Entry.Push
     private let log: Log
-    private let listeners: Listeners
+    private let observers: Observers
     private let workers = Lock<[PushWorker]>([])
 
     /// - Throws: ``StartError`` when a key cannot be used.
-    init(_ settings: Settings.Push, _ listeners: Listeners, log: Log) throws(StartError) {
-        do throws(CredentialProblem) {
+    init(_ settings: Settings.Push, _ listeners: Observers, log: Log) throws(StartError) {
+        do throws(CredentialError) {
             providers = try settings.providers()
         } catch {
             throw StartError("use \(error.key): \(error.problem)", isConfiguration: true)
         }
         mode = settings.mode
-        self.listeners = listeners
+        self.observers = listeners
         self.log = log
     }
 
@@ -43,11 +43,11 @@ final class Pushing: Sendable {
         _ catalogue: Settings.Catalogue, report: @escaping @Sendable (PushReport) -> Bool,
         isConnected: @escaping @Sendable (_ recipient: String) -> Bool
     ) {
-        let texts = PushTexts(catalogue, mode: mode)
+        let texts = PushTemplates(catalogue, mode: mode)
         let workers = providers.map { lane, settings in
             PushWorker(
                 lane: lane, settings, texts: texts,
-                surroundings: PushWorker.Surroundings(
+                surroundings: PushWorker.Environment(
                     now: Clock.unixMilliseconds, report: report, isConnected: isConnected,
                     event: { self.note($0, lane) }))
         }
@@ -62,13 +62,13 @@ final class Pushing: Sendable {
         for lane in lanes { worker(lane)?.wake() }
     }
 
-    func supply(_ supply: PushSupply) {
+    func supply(_ supply: PushLease) {
         for device in supply.removed { note(removed: device) }
         worker(supply.lane)?.supply(supply)
     }
 
     /// Pushes have failed, or have come to an end before they were sent.
-    func note(_ endings: [PushLane: PushEndings]) {
+    func note(_ endings: [PushLane: FinishedPushes]) {
         for (lane, ended) in endings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             counters.count(.expired, lane.provider, ended.expired)
             counters.count(.cancelled, lane.provider, ended.cancelled)
@@ -83,7 +83,7 @@ final class Pushing: Sendable {
             }
             for failed in ended.failed {
                 log.warning("push_rejected", failed.fields(lane))
-                listeners.failed(failed, lane)
+                observers.failed(failed, lane)
             }
         }
     }
@@ -100,7 +100,7 @@ final class Pushing: Sendable {
                 "provider": .text(device.provider.rawValue), "owner": .text(device.owner), "token": .text(device.maskedToken),
                 "reason": .text(device.reason),
             ])
-        listeners.removed(device)
+        observers.removed(device)
         for worker in workers.withLock({ $0 }) { worker.withdraw(device.id) }
     }
 
@@ -114,7 +114,7 @@ final class Pushing: Sendable {
 
     /// Other texts from now on.
     func use(_ catalogue: Settings.Catalogue) {
-        let texts = PushTexts(catalogue, mode: mode)
+        let texts = PushTemplates(catalogue, mode: mode)
         for worker in workers.withLock({ $0 }) { worker.use(texts) }
     }
 

@@ -6,8 +6,8 @@ import Server
 import Threads
 
 /// The running gateway: threads, and the signals that end them.
-package struct Service {
-    private let blueprint: Blueprint
+package struct Lifecycle {
+    private let assembly: Assembly
     private let listener: Listener
     private let threads: [Thread]
     private let signals: SignalWait
@@ -26,10 +26,10 @@ package struct Service {
         // Before any thread is made, so that all inherit it: signals come to whoever waits for them.
         signals = SignalWait()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
-        let blueprint = try Blueprint(settings: settings, log: log)
+        let blueprint = try Assembly(settings: settings, log: log)
         let listener = self.listener
         // One after the other, all before the first serves: making a library context is not safe beside one that runs.
-        let start = Gate(blueprint.wakeups.count)
+        let start = StartBarrier(blueprint.wakeups.count)
         let failure = Lock<StartError?>(nil)
         threads = blueprint.wakeups.indices.map { index in
             let thread = Thread(name: "loop-\(index)") {
@@ -46,15 +46,15 @@ package struct Service {
             return thread
         }
         let error = failure.withLock { $0 }
-        if error != nil { blueprint.hurry() }
+        if error != nil { blueprint.abortDrain() }
         start.open()
         if let error {
             for thread in threads { thread.join() }
             blueprint.stopOthers(webhookSeconds: 0)
             throw error
         }
-        self.blueprint = blueprint
-        blueprint.board.setReady(true)
+        self.assembly = blueprint
+        blueprint.metrics.setReady(true)
         settings.warn(in: log)
         log.info(
             "listening",
@@ -70,18 +70,18 @@ package struct Service {
             first = signals.wait()
         }
         let begun = Clock.monotonicNanoseconds()
-        blueprint.board.setReady(false)
-        blueprint.log.info(
-            "draining", ["signal": .number(Int(first)), "seconds": .number(blueprint.settings.server.drainSeconds)])
-        blueprint.fleet.pushing.finish(withinSeconds: blueprint.settings.server.drainSeconds)
-        for loop in blueprint.wakeups.indices {
-            blueprint.hub.post(.drain(seconds: blueprint.settings.server.drainSeconds), to: loop)
+        assembly.metrics.setReady(false)
+        assembly.log.info(
+            "draining", ["signal": .number(Int(first)), "seconds": .number(assembly.settings.server.drainSeconds)])
+        assembly.fleet.pushService.finish(withinSeconds: assembly.settings.server.drainSeconds)
+        for loop in assembly.wakeups.indices {
+            assembly.hub.post(.drain(seconds: assembly.settings.server.drainSeconds), to: loop)
         }
-        let (blueprint, signals) = (blueprint, signals)
+        let (blueprint, signals) = (assembly, signals)
         let isDone = Lock(false)
         let impatience = Thread(name: "second-signal") {
             signals.waitForEnd()
-            blueprint.hurry()
+            blueprint.abortDrain()
             if !isDone.withLock({ $0 }) {
                 // Only a disk that does not answer keeps it now. What was answered is on it; what is not may be.
                 signals.waitForEnd()
@@ -102,19 +102,19 @@ package struct Service {
     }
 }
 
-extension Service {
+extension Lifecycle {
     /// What notifications say may change while everything runs. A configuration with mistakes changes nothing.
     private func reload() {
         do throws(ConfigurationErrors) {
             let settings = try reading()
-            blueprint.fleet.use(settings.notifications)
-            blueprint.log.info("reloaded", ["notifications": .number(settings.notifications.names.count)])
-            if settings.changesMoreThanTexts(of: blueprint.settings) {
-                blueprint.log.warning(
+            assembly.fleet.use(settings.notifications)
+            assembly.log.info("reloaded", ["notifications": .number(settings.notifications.names.count)])
+            if settings.changesMoreThanTexts(of: assembly.settings) {
+                assembly.log.warning(
                     "reload_incomplete", ["meaning": "of the configuration's other changes a restart makes use"])
             }
         } catch {
-            blueprint.log.error("reload_failed", ["reason": .text(error.description), "meaning": "the old texts stay in use"])
+            assembly.log.error("reload_failed", ["reason": .text(error.description), "meaning": "the old texts stay in use"])
         }
     }
 }

@@ -19,13 +19,13 @@ extension Settings.Auth {
 
 extension Settings {
     /// Which key's value cannot be used and why, which reading the configuration alone does not show; nil when all can.
-    package var keyProblem: (key: String, problem: String)? {
+    package var keyError: (key: String, problem: String)? {
         do throws(TokenIssuerError) {
-            _ = try TokenVerifier(issuers: auth.issuers, ring: KeyRing(issuers: auth.issuers))
+            _ = try TokenVerifier(issuers: auth.issuers, ring: IssuerKeyCache(issuers: auth.issuers))
         } catch {
             return ("auth.jwt.public_key", error.description)
         }
-        do throws(CredentialProblem) {
+        do throws(CredentialError) {
             _ = try push.providers()
         } catch {
             return (error.key, error.problem)

@@ -5,7 +5,7 @@ import Push
 import Signing
 
 /// Why what proves to a provider who we are, or to us who it is, cannot be used.
-struct CredentialProblem: Error {
+struct CredentialError: Error {
     /// The key of the configuration: `push.apns.key_file`.
     let key: String
     let problem: String
@@ -20,7 +20,7 @@ extension Settings {
 
 extension Settings.Push {
     /// The lanes that are enabled, and how their providers are reached.
-    func providers() throws(CredentialProblem) -> [(lane: PushLane, settings: ProviderSettings)] {
+    func providers() throws(CredentialError) -> [(lane: PushLane, settings: ProviderSettings)] {
         var providers: [(PushLane, ProviderSettings)] = []
         if apns.enabled {
             try Self.check(apns.authorities, of: apns.caFile, key: "push.apns.ca_file")
@@ -40,34 +40,34 @@ extension Settings.Push {
     }
 
     /// libcurl reads the file when it connects, and would only then say that it cannot.
-    private static func check(_ authorities: String, of file: String, key: String) throws(CredentialProblem) {
-        guard file.isEmpty || Authorities.areReadable(in: authorities) else {
-            throw CredentialProblem(key: key, problem: "expected PEM with at least one certificate, and nothing unreadable")
+    private static func check(_ authorities: String, of file: String, key: String) throws(CredentialError) {
+        guard file.isEmpty || CABundle.areReadable(in: authorities) else {
+            throw CredentialError(key: key, problem: "expected PEM with at least one certificate, and nothing unreadable")
         }
     }
 }
 
 extension Settings.APNs {
-    fileprivate func privateKey() throws(CredentialProblem) -> PrivateKey {
+    fileprivate func privateKey() throws(CredentialError) -> PrivateKey {
         let key: PrivateKey
         do throws(PrivateKeyError) {
             key = try PrivateKey(pem: self.key)
         } catch {
-            throw CredentialProblem(key: "push.apns.key_file", problem: "\(error)")
+            throw CredentialError(key: "push.apns.key_file", problem: "\(error)")
         }
         guard key.kind == .p256 else {
-            throw CredentialProblem(key: "push.apns.key_file", problem: "expected a key of the curve P-256, as Apple gives them")
+            throw CredentialError(key: "push.apns.key_file", problem: "expected a key of the curve P-256, as Apple gives them")
         }
         return key
     }
 }
 
 extension Settings.FCM {
-    fileprivate func account() throws(CredentialProblem) -> ServiceAccount {
+    fileprivate func account() throws(CredentialError) -> ServiceAccount {
         do throws(ServiceAccountError) {
             return try ServiceAccount(json: serviceAccount)
         } catch {
-            throw CredentialProblem(key: "push.fcm.service_account_file", problem: "\(error)")
+            throw CredentialError(key: "push.fcm.service_account_file", problem: "\(error)")
         }
     }
 }

@@ -21,12 +21,12 @@ extension Settings {
 extension WebhookWorker {
     /// Says in `log` what operators are to know.
     convenience init(endpoints: [WebhookEndpoint], log: Observability.Log) {
-        self.init(endpoints: endpoints, Surroundings { log.report($0) })
+        self.init(endpoints: endpoints, Environment { log.report($0) })
     }
 
     func families(prefix: String) -> [MetricFamily] {
         let statistics = statistics
-        let tally = statistics.tally
+        let tally = statistics.counts
         let outcomes = [
             ("delivered", tally.delivered), ("retried", tally.retried), ("dropped", tally.dropped), ("refused", tally.refused),
         ]

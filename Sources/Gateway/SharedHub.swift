@@ -25,14 +25,14 @@ final class SharedHub: Sendable {
     }
 
     private let state: Lock<State>
-    let mailboxes: [Mailbox<Mail>]
+    let mailboxes: [Mailbox<LoopMessage>]
     private let wakeups: [Wakeup]
-    private let notices: NoticeBox?
+    private let webhookInbox: WebhookInbox?
 
     /// - Parameter notices: where notices for backends go; nil: nowhere.
-    init(wakeups: [Wakeup], apps: [AppRules], notices: NoticeBox? = nil) {
+    init(wakeups: [Wakeup], apps: [AppRules], notices: WebhookInbox? = nil) {
         self.wakeups = wakeups
-        self.notices = notices
+        self.webhookInbox = notices
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
         var hub = Hub(loopCount: wakeups.count, apps: apps)
         var effects: [Hub.Effect] = []
@@ -57,19 +57,19 @@ final class SharedHub: Sendable {
 
     /// Publishes what has been committed, and then notes who has the job: from any thread, whether or not there is room, for
     /// what is committed is told. (Whether there is room was asked before it was taken.)
-    func tell(_ publications: [Hub.Publication], holding: Hub.Holding?, app: AppIndex) {
+    func publish(_ publications: [Hub.Publication], holding: Hub.JobAssignment?, app: AppIndex) {
         guard !publications.isEmpty || holding != nil else { return }
         var woken = Woken()
         state.withLock { state in
             if !publications.isEmpty { woken.formUnion(distribute(.publish(publications, app: app, except: nil), &state)) }
-            if let holding { woken.formUnion(distribute(.holding(holding, app: app), &state)) }
+            if let holding { woken.formUnion(distribute(.assignment(holding, app: app), &state)) }
         }
         wake(woken, except: nil)
     }
 
     /// Publishes all events or, when a mailbox they need is full, none.
     /// - Returns: the occupancy of every channel of every event if they were published and `asksForInfo`.
-    func publish(_ order: PublishOrder, app: AppIndex, from loop: Int) -> Published {
+    func publish(_ order: PublishRequest, app: AppIndex, from loop: Int) -> Published {
         var woken = Woken()
         let published: Published = state.withLock { state in
             guard hasRoom(order, app, state.hub) else { return .refused }
@@ -96,7 +96,7 @@ final class SharedHub: Sendable {
     func read<Answer>(_ question: (Hub) -> Answer) -> Answer { state.withLock { question($0.hub) } }
 
     /// Posts what does not come from the hub, from any thread.
-    func post(_ mail: Mail, to loop: Int) {
+    func post(_ mail: LoopMessage, to loop: Int) {
         if mailboxes[loop].append(mail) { wakeups[loop].signal() }
     }
 
@@ -120,13 +120,13 @@ final class SharedHub: Sendable {
             woken.loops.insert(effect.loop)
         }
         state.effects.removeAll(keepingCapacity: true)
-        if state.hub.hasNotices {
-            state.hub.takeNotices { if notices?.append($0) == true { woken.worker = true } }
+        if state.hub.hasWebhookEvents {
+            state.hub.drainWebhookEvents { if webhookInbox?.append($0) == true { woken.worker = true } }
         }
         return woken
     }
 
-    private func hasRoom(_ order: PublishOrder, _ app: AppIndex, _ hub: Hub) -> Bool {
+    private func hasRoom(_ order: PublishRequest, _ app: AppIndex, _ hub: Hub) -> Bool {
         // Nearly always nothing is full, and nobody need be looked up.
         if hasRoom { return true }
         return order.events.allSatisfy { event in
@@ -138,6 +138,6 @@ final class SharedHub: Sendable {
 
     private func wake(_ woken: Woken, except own: Int?) {
         for loop in woken.loops where loop != own { wakeups[loop].signal() }
-        if woken.worker { notices?.wake() }
+        if woken.worker { webhookInbox?.wake() }
     }
 }

@@ -31,7 +31,7 @@ struct StoreAnswer: Sendable {
     func response(in envelope: Envelope) -> HTTPResponse {
         switch content {
         case .json(let json): HTTPResponse.json(status, json).adding(headers)
-        case .text(let text): envelope.refusal(status, text, headers: headers)
+        case .text(let text): envelope.error(status, text, headers: headers)
         }
     }
 }

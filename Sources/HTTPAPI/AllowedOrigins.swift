@@ -11,7 +11,7 @@ package struct AllowedOrigins: Equatable, Sendable {
     }
 
     /// Whether the configuration names this very origin, rather than letting everybody in.
-    func name(_ origin: String) -> Bool {
+    func lists(_ origin: String) -> Bool {
         let origin = origin.lowercased()
         return patterns.contains { $0 != "*" && Self.matches(origin, $0) }
     }

@@ -16,7 +16,7 @@ package struct Authenticator {
         self.origins = origins
     }
 
-    enum Verdict {
+    enum Result {
         case identity(Identity)
         /// The issuer's keys have to be fetched first.
         case needsKeys(issuer: Int)
@@ -24,8 +24,8 @@ package struct Authenticator {
 
     /// - Parameter now: seconds since 1970.
     /// - Throws: ``APIError`` with 401.
-    func verdict(on request: HTTPRequest, now: Int64) throws(APIError) -> Verdict {
-        switch verifier.verdict(on: try token(in: request), now: now) {
+    func authenticate(on request: HTTPRequest, now: Int64) throws(APIError) -> Result {
+        switch verifier.verify(on: try token(in: request), now: now) {
         case .identity(let identity): return .identity(identity)
         case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
         case .refused(let text): throw Self.unauthorized(text)
@@ -67,7 +67,7 @@ package struct Authenticator {
         // A page that merely links here, or shows us in a frame, sends no Origin; the browser says that it is another's.
         guard let origin = request.origin else { return request.field(.secFetchSite)?.lowercased() != "cross-site" }
         if let host = request.field(.host), origin.lowercased().hasSuffix("://" + host.lowercased()) { return true }
-        return origins.name(origin)
+        return origins.lists(origin)
     }
 
     private static func unauthorized(_ text: String) -> APIError { APIError(401, text, headers: ["WWW-Authenticate": "Bearer"]) }

@@ -15,7 +15,7 @@ package struct ChannelAuthorization: Sendable {
 
     /// The answer for who may not.
     package var refused: HTTPResponse {
-        Envelope.error.refusal(403, "\(identity.key.clipped) may not subscribe to \(channel.text)")
+        Envelope.error.error(403, "\(identity.key.clipped) may not subscribe to \(channel.text)")
     }
 
     init(_ request: HTTPRequest, _ identity: Identity, _ app: Application) throws(APIError) {
@@ -106,7 +106,7 @@ private struct AuthorizationForm {
     init(_ request: HTTPRequest) throws(APIError) {
         let socketID: String?
         if Self.isJSON(request) {
-            let body = try FleetBody(request.body)
+            let body = try JSONBody(request.body)
             socketID = try body.text("socket_id").value
             channelName = try body.text("channel_name").value
         } else {

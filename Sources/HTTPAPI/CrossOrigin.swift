@@ -1,5 +1,5 @@
 /// What browsers ask before a page of one origin may call another (the Fetch standard's CORS protocol).
-package struct CrossOrigin {
+package struct CORS {
     /// The answer to a preflight: what may be sent, for an hour.
     package static let preflight = HTTPResponse(
         204, contentType: "text/plain", body: [],

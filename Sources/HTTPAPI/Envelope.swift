@@ -24,9 +24,9 @@ package enum Envelope: Sendable {
     }
 
     /// The answer to a mistake. What `/api/auth/*` finds wrong with a field stands under the field's name: apps show it there.
-    func refusal(_ error: APIError) -> HTTPResponse {
+    func error(_ error: APIError) -> HTTPResponse {
         guard case .message = self, let field = error.field else {
-            return refusal(error.status, error.text, headers: error.headers)
+            return self.error(error.status, error.text, headers: error.headers)
         }
         var json = JSONWriter()
         json.raw(#"{"message":null,"data":null,"error":{"fields":{"#)
@@ -38,7 +38,7 @@ package enum Envelope: Sendable {
     }
 
     /// The answer that refuses.
-    package func refusal(_ status: Int, _ text: String, headers: [String: String] = [:]) -> HTTPResponse {
+    package func error(_ status: Int, _ text: String, headers: [String: String] = [:]) -> HTTPResponse {
         var json = JSONWriter()
         switch self {
         case .success: json.raw(#"{"success":false,"error":"#)

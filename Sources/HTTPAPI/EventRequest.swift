@@ -25,7 +25,7 @@ package struct EventRequest {
             Hub.Publication(channel: channel, frame: ServerMessage.event(name: name, channel: channel, data: data))
         }
         publications = channels.map(publication)
-        let twins = rules.policy.map { policy in channels.compactMap { policy.twin(of: $0) } } ?? []
+        let twins = rules.policy.map { policy in channels.compactMap { policy.mirror(of: $0) } } ?? []
         // A publisher who names both gets each once.
         mirrored = twins.filter { !channels.contains($0) }.map(publication)
     }

@@ -2,7 +2,7 @@ import FleetRules
 import PusherProtocol
 
 /// From bodies to what is asked (DESIGN.md section 2, Requests).
-extension FleetBody {
+extension JSONBody {
     /// Drivers one announcement may name.
     private static let driversMax = 1_000
     /// Events one report of telemetry may hold.
@@ -10,8 +10,8 @@ extension FleetBody {
     /// Notifications that can be marked as read at once.
     private static let readMax = 1_000
 
-    func orderDeed(_ code: String, _ action: OrderDeed.Action) throws(APIError) -> OrderDeed {
-        var deed = OrderDeed(code: try Self.checkedName(code, field: "code"), action: action)
+    func orderAction(_ code: String, _ action: OrderAction.Kind) throws(APIError) -> OrderAction {
+        var deed = OrderAction(code: try Self.checkedName(code, field: "code"), action: action)
         var changes = OrderChanges()
         changes.bookingID = try name("bookingId")
         changes.bookingReference = try name("bookingReference")
@@ -27,9 +27,9 @@ extension FleetBody {
         return deed
     }
 
-    func routeDeed(_ id: String, _ action: RouteDeed.Action) throws(APIError) -> RouteDeed {
+    func routeAction(_ id: String, _ action: RouteAction.Kind) throws(APIError) -> RouteAction {
         if case .removeDrop(let drop) = action { _ = try Self.checkedName(drop, field: "dropId") }
-        var deed = RouteDeed(id: try Self.checkedName(id, field: "routeId"), action: action)
+        var deed = RouteAction(id: try Self.checkedName(id, field: "routeId"), action: action)
         var changes = RouteChanges()
         changes.routeNumber = try text("routeNumber")
         changes.bookingsCount = try count("bookingsCount")
@@ -84,7 +84,7 @@ extension FleetBody {
             throw APIError(400, "Expected to: {driver}, {drivers: […]}, {customer} or {all: true}")
         }
         let data = try object("data").map(Array.init) ?? Array("{}".utf8)
-        return Announcement(type: type, audience: try FleetBody(to).audience(), data: data)
+        return Announcement(type: type, audience: try JSONBody(to).audience(), data: data)
     }
 
     private func audience() throws(APIError) -> Announcement.Audience {
@@ -107,7 +107,7 @@ extension FleetBody {
         for (index, element) in elements.enumerated() {
             guard element.kind == .object else { throw APIError(400, "Expected events[\(index)] to be an object") }
             do throws(APIError) {
-                events.append(try FleetBody(element.raw).telemetryEvent(isKnown))
+                events.append(try JSONBody(element.raw).telemetryEvent(isKnown))
             } catch {
                 throw APIError(error.status, "events[\(index)]: \(error.text)")
             }
@@ -136,7 +136,7 @@ extension FleetBody {
     /// Only what is known of it is kept: `{title, message}`.
     private func metadata() throws(APIError) -> [UInt8]? {
         guard let object = try object("metadata") else { return nil }
-        let body = try FleetBody(object)
+        let body = try JSONBody(object)
         var json = JSONWriter()
         json.raw("{")
         for name in ["title", "message"] {

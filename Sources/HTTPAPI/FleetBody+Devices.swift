@@ -2,7 +2,7 @@ import FleetRules
 import PusherProtocol
 
 /// From bodies to what drivers and customers say of their phones (DESIGN.md section 2, Requests and Push).
-extension FleetBody {
+extension JSONBody {
     /// Characters of what an app calls a phone.
     private static let deviceIDLengthMax = 150
     /// Bytes of a notification type's name, and of a time zone's.
@@ -11,29 +11,29 @@ extension FleetBody {
     // MARK: Devices
 
     /// `{fcmToken, deviceId?}`; to unregister, the token alone.
-    func fcmDevice(_ request: HTTPRequest) throws(APIError) -> DeviceDeed {
+    func fcmDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
         let text = try tokenText("fcmToken", request)
-        let token = try Self.checked("fcmToken") { () throws(Refusal) in try .fcm(text) }
-        guard request.method != .delete else { return DeviceDeed(.unregister, token, endpoint: .fcmToken) }
-        return DeviceDeed(.register, token, deviceID: try deviceID(), endpoint: .fcmToken)
+        let token = try Self.checked("fcmToken") { () throws(RuleError) in try .fcm(text) }
+        guard request.method != .delete else { return DeviceRegistration(.unregister, token, endpoint: .fcmToken) }
+        return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .fcmToken)
     }
 
     /// `{deviceToken, platform, environment?, deviceId?}`; to unregister, the token is enough: what reads as an iOS token is
     /// one, for no FCM token consists of hexadecimal digits alone.
-    func appDevice(_ request: HTTPRequest) throws(APIError) -> DeviceDeed {
+    func appDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
         let text = try tokenText("deviceToken", request)
         let platform: DeviceToken.Platform? = try choice("platform")
         let environment: DeviceToken.Environment = try choice("environment") ?? .production
         let isLeaving = request.method == .delete
         guard platform != nil || isLeaving else { throw missing("platform", "ios or android") }
-        let token = try Self.checked("deviceToken") { () throws(Refusal) in try Self.token(text, platform, environment) }
-        guard !isLeaving else { return DeviceDeed(.unregister, token, endpoint: .appDevice) }
-        return DeviceDeed(.register, token, deviceID: try deviceID(), endpoint: .appDevice)
+        let token = try Self.checked("deviceToken") { () throws(RuleError) in try Self.token(text, platform, environment) }
+        guard !isLeaving else { return DeviceRegistration(.unregister, token, endpoint: .appDevice) }
+        return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .appDevice)
     }
 
     private static func token(
         _ text: String, _ platform: DeviceToken.Platform?, _ environment: DeviceToken.Environment
-    ) throws(Refusal) -> DeviceToken {
+    ) throws(RuleError) -> DeviceToken {
         switch platform {
         case .ios: return try .apns(text, environment)
         case .android: return try .fcm(text, .android)
@@ -52,9 +52,9 @@ extension FleetBody {
 
     /// Has a token's mistake told as the field's.
     private static func checked(
-        _ field: String, _ read: () throws(Refusal) -> DeviceToken
+        _ field: String, _ read: () throws(RuleError) -> DeviceToken
     ) throws(APIError) -> DeviceToken {
-        do throws(Refusal) {
+        do throws(RuleError) {
             return try read()
         } catch {
             throw APIError(400, "Expected \(field): \(error.text)", field: field)
@@ -87,7 +87,7 @@ extension FleetBody {
         var changes = PreferenceChanges()
         changes.types = try typeSwitches()
         guard let object = try object("quietHours") else { return changes }
-        let hours = try FleetBody(object, of: "quietHours")
+        let hours = try JSONBody(object, of: "quietHours")
         let standard = Preferences.QuietHours()
         changes.isEnabled = try hours.boolean("enabled").value(clearedTo: standard.isEnabled)
         changes.from = try hours.minutes("from").value(clearedTo: standard.from)
@@ -103,7 +103,7 @@ extension FleetBody {
 
     private func typeSwitches() throws(APIError) -> [String: Bool?] {
         guard let object = try object("types") else { return [:] }
-        let members = try FleetBody.members(of: object)
+        let members = try JSONBody.members(of: object)
         guard members.count <= PreferenceChanges.typesMax else {
             throw wrong("types", "name at most \(PreferenceChanges.typesMax), found \(members.count)")
         }

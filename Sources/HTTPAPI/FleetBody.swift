@@ -6,7 +6,7 @@ import Timestamps
 /// refused by name; an absent body is an empty object.
 ///
 /// Its slices point into the request's bytes: it lives as long as the call.
-struct FleetBody {
+struct JSONBody {
     private var members: [String: JSONSlice] = [:]
     /// Bytes of a member's name: none of ours has more, and longer ones are not hashed, which can take long.
     private static let nameBytesMax = 32

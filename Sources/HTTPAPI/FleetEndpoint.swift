@@ -5,9 +5,9 @@ enum FleetEndpoint {
     case channelAuth
     case userAuth
     case order(code: String)
-    case orderAction(code: String, OrderDeed.Action)
+    case orderAction(code: String, OrderAction.Kind)
     case route(id: String)
-    case routeAction(id: String, RouteDeed.Action)
+    case routeAction(id: String, RouteAction.Kind)
     case announce
     case acceptJob(id: String)
     case acceptRoute(id: String)
@@ -64,10 +64,10 @@ enum FleetEndpoint {
         }
     }
 
-    private static let orderActions: [String: OrderDeed.Action] = [
+    private static let orderActions: [String: OrderAction.Kind] = [
         "assign-driver": .assign, "unassign": .unassign, "cancel-enhanced": .cancel, "remove-driver": .removeDriver,
     ]
-    private static let routeActions: [String: RouteDeed.Action] = [
+    private static let routeActions: [String: RouteAction.Kind] = [
         "assign-driver": .assign, "unassign": .unassign, "cancel": .cancel,
     ]
 

@@ -31,18 +31,18 @@ package struct FleetRouter {
 
     /// The checks in the contract's order: who, whether he may, whether the path is one, its method, the body's size, its content.
     /// - Parameter now: seconds since 1970.
-    func outcome(of request: HTTPRequest, _ path: [Substring], now: Int64) throws(APIError) -> Outcome {
+    func action(of request: HTTPRequest, _ path: [Substring], now: Int64) throws(APIError) -> APIAction {
         if request.method == .options, request.origin != nil {
             guard origins.allow(request.origin) else {
                 throw APIError(403, "This origin may not call this application: see allowed_origins")
             }
-            return .answer(CrossOrigin.preflight)
+            return .respond(CORS.preflight)
         }
         let identity: Identity?
         if isOpsAllowed(request, path) {
             identity = nil
         } else {
-            switch try authenticator.verdict(on: request, now: now) {
+            switch try authenticator.authenticate(on: request, now: now) {
             case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
             case .identity(let someone): identity = someone
             }
@@ -54,8 +54,8 @@ package struct FleetRouter {
         guard let endpoint = FleetEndpoint(path) else { throw APIError(404, "Unknown path: \(request.path.clipped)") }
         try checkMethod(request, endpoint.methods)
         if let most = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(most) bytes)") }
-        guard let identity else { return try opsOutcome(endpoint, request) }
-        return try outcome(of: endpoint, request, identity)
+        guard let identity else { return try opsAction(endpoint, request) }
+        return try action(of: endpoint, request, identity)
     }
 
     private func checkMethod(_ request: HTTPRequest, _ methods: [HTTPRequest.Method]) throws(APIError) {
@@ -66,32 +66,33 @@ package struct FleetRouter {
 
     // MARK: What is asked
 
-    private func outcome(of endpoint: FleetEndpoint, _ request: HTTPRequest, _ identity: Identity) throws(APIError) -> Outcome {
+    private func action(of endpoint: FleetEndpoint, _ request: HTTPRequest, _ identity: Identity) throws(APIError) -> APIAction {
         switch endpoint {
         case .channelAuth: .authorize(try ChannelAuthorization(request, identity, app))
-        case .userAuth: .answer(try UserAuthentication(request, identity, app).response)
-        case .order(let code) where request.method != .put: .enquire(.order(try FleetBody.checkedName(code, field: "code")))
-        case .route(let id) where request.method != .put: .enquire(.route(try FleetBody.checkedName(id, field: "routeId")))
-        case .jobs: .enquire(.jobs(driverID: identity.id))
+        case .userAuth: .respond(try UserAuthentication(request, identity, app).response)
+        case .order(let code) where request.method != .put: .fleetQuery(.order(try JSONBody.checkedName(code, field: "code")))
+        case .route(let id) where request.method != .put: .fleetQuery(.route(try JSONBody.checkedName(id, field: "routeId")))
+        case .jobs: .fleetQuery(.jobs(driverID: identity.id))
         case .notifications:
-            .enquire(.notifications(of: identity, before: try before(request), limit: try limit(request)))
-        case .devices: .enquire(.devices(identity))
-        case .preferences where request.method != .put: .enquire(.preferences(identity))
-        case .stats, .push, .lives, .life: try opsOutcome(endpoint, request)
+            .fleetQuery(.notifications(of: identity, before: try before(request), limit: try limit(request)))
+        case .devices: .fleetQuery(.devices(identity))
+        case .preferences where request.method != .put: .fleetQuery(.preferences(identity))
+        case .stats, .push, .lives, .life: try opsAction(endpoint, request)
         case .order, .orderAction, .route, .routeAction, .announce, .acceptJob, .acceptRoute, .progress, .telemetry, .markRead,
             .fcmToken, .appDevice, .preferences, .person:
             .command(try command(endpoint, request, identity))
         }
     }
 
-    private func opsOutcome(_ endpoint: FleetEndpoint, _ request: HTTPRequest) throws(APIError) -> Outcome {
+    private func opsAction(_ endpoint: FleetEndpoint, _ request: HTTPRequest) throws(APIError) -> APIAction {
         switch endpoint {
         case .stats: .stats
         case .push: .pushReport
-        case .life(let id): .enquire(.life(notificationID: try FleetBody.checkedName(id, field: "notification id")))
+        case .life(let id):
+            .fleetQuery(.notificationHistory(notificationID: try JSONBody.checkedName(id, field: "notification id")))
         case .lives:
-            .enquire(
-                .lives(channel: request.first("channel"), before: try before(request), limit: try limit(request)))
+            .fleetQuery(
+                .notificationLog(channel: request.first("channel"), before: try before(request), limit: try limit(request)))
         default: preconditionFailure("only ops' endpoints are open to the metrics token")
         }
     }
@@ -108,7 +109,7 @@ package struct FleetRouter {
 
     private func before(_ request: HTTPRequest) throws(APIError) -> String? {
         guard let text = request.first("before") else { return nil }
-        return try FleetBody.checkedName(text, field: "before")
+        return try JSONBody.checkedName(text, field: "before")
     }
 
     // MARK: Commands
@@ -116,30 +117,30 @@ package struct FleetRouter {
     private func command(
         _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ identity: Identity
     ) throws(APIError) -> Command {
-        let body = try FleetBody(request.body)
+        let body = try JSONBody(request.body)
         return Command(
-            actor: identity, deed: try deed(endpoint, request, body), correlationID: request.correlationID,
-            expectedVersion: try expectedVersion(request), repetition: try repetition(endpoint, request, body))
+            actor: identity, deed: try commandAction(endpoint, request, body), correlationID: request.correlationID,
+            expectedVersion: try expectedVersion(request), repetition: try idempotencyKey(endpoint, request, body))
     }
 
-    private func deed(
-        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ body: FleetBody
-    ) throws(APIError) -> Command.Deed {
+    private func commandAction(
+        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ body: JSONBody
+    ) throws(APIError) -> Command.Action {
         switch endpoint {
-        case .order(let code): .order(try body.orderDeed(code, .update))
-        case .orderAction(let code, let action): .order(try body.orderDeed(code, action))
-        case .route(let id): .route(try body.routeDeed(id, .update))
-        case .routeAction(let id, let action): .route(try body.routeDeed(id, action))
+        case .order(let code): .order(try body.orderAction(code, .update))
+        case .orderAction(let code, let action): .order(try body.orderAction(code, action))
+        case .route(let id): .route(try body.routeAction(id, .update))
+        case .routeAction(let id, let action): .route(try body.routeAction(id, action))
         case .announce: .announce(try body.announcement(isKnown: isCatalogued))
-        case .acceptJob(let id): .acceptJob(try FleetBody.checkedName(id, field: "id"))
-        case .acceptRoute(let id): .acceptRoute(try FleetBody.checkedName(id, field: "id"))
-        case .progress(let id): .progress(try FleetBody.checkedName(id, field: "id"), try body.progressReport())
+        case .acceptJob(let id): .acceptJob(try JSONBody.checkedName(id, field: "id"))
+        case .acceptRoute(let id): .acceptRoute(try JSONBody.checkedName(id, field: "id"))
+        case .progress(let id): .progress(try JSONBody.checkedName(id, field: "id"), try body.progressReport())
         case .telemetry: .telemetry(try body.telemetry(isKnown: isCatalogued))
         case .markRead: .markRead(try body.readMarks())
         case .fcmToken: .device(try body.fcmDevice(request))
         case .appDevice: .device(try body.appDevice(request))
-        case .preferences: .prefer(try body.preferenceChanges(isTimeZone: isTimeZone))
-        case .person(let role, let id): .erase(role, id: try FleetBody.checkedName(id, field: "id"))
+        case .preferences: .updatePreferences(try body.preferenceChanges(isTimeZone: isTimeZone))
+        case .person(let role, let id): .erase(role, id: try JSONBody.checkedName(id, field: "id"))
         case .channelAuth, .userAuth, .jobs, .notifications, .devices, .stats, .push, .lives, .life:
             preconditionFailure("what only asks is no command")
         }
@@ -155,9 +156,9 @@ package struct FleetRouter {
         return version
     }
 
-    private func repetition(
-        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ body: FleetBody
-    ) throws(APIError) -> Command.Repetition? {
+    private func idempotencyKey(
+        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ body: JSONBody
+    ) throws(APIError) -> Command.IdempotencyKey? {
         switch endpoint {
         // Its token may be in the query, which is not summed up here; and what has gone cannot go twice.
         case .fcmToken where request.method == .delete, .appDevice where request.method == .delete: return nil
@@ -175,14 +176,14 @@ package struct FleetRouter {
         } else {
             text += try APIError.wrappingJSON { try CanonicalJSON.bytes(of: request.body) }
         }
-        return Command.Repetition(key: key, digest: SHA256.digest(of: text))
+        return Command.IdempotencyKey(key: key, digest: SHA256.digest(of: text))
     }
 
     // MARK: Ops
 
     /// Lets the metrics be seen by whoever may see `/api/ops/*` by his token; nil when it is none.
-    func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> Outcome? {
-        guard let verdict = try? authenticator.verdict(on: request, now: now) else { return nil }
+    func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> APIAction? {
+        guard let verdict = try? authenticator.authenticate(on: request, now: now) else { return nil }
         switch verdict {
         case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
         case .identity(let identity):

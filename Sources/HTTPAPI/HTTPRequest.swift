@@ -1,7 +1,7 @@
 /// A request as the API sees it: no socket, no header table.
 ///
 /// `body` and `field` are borrowed from whoever received it: they are read within the call and not kept. What has to wait
-/// is ``HeldRequest``.
+/// is ``DeferredRequest``.
 package struct HTTPRequest {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -62,7 +62,7 @@ package struct HTTPRequest {
 }
 
 /// A request that has to wait, with all it needs to be asked again.
-package struct HeldRequest {
+package struct DeferredRequest {
     private let request: HTTPRequest
     private let body: [UInt8]
 

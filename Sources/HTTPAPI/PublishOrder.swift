@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 
 /// Events that are ready to be published, and how their publisher is answered.
-package struct PublishOrder {
+package struct PublishRequest {
     package let events: [EventRequest]
     let isBatch: Bool
 

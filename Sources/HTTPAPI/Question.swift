@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 
 /// What a backend asks of an application's channels.
-package enum Question: Sendable {
+package enum ChannelQuery: Sendable {
     /// All occupied ones whose names begin so (G1–G4).
     case channels(prefix: String, ChannelAttributes)
     /// One (H1–H5).
@@ -11,7 +11,7 @@ package enum Question: Sendable {
     case users(ChannelName)
 
     /// Looks the answer up. Nothing is encoded meanwhile, for the hub is locked.
-    package func lookUp(in hub: Hub, app: AppIndex) -> Finding {
+    package func lookUp(in hub: Hub, app: AppIndex) -> ChannelQueryResult {
         switch self {
         case .channels(let prefix, let attributes):
             .channels(hub.occupiedChannels(app: app, prefix: prefix), attributes)
@@ -23,7 +23,7 @@ package enum Question: Sendable {
 }
 
 /// What was found, to be encoded.
-package enum Finding: Sendable {
+package enum ChannelQueryResult: Sendable {
     case channels([(name: String, occupancy: Hub.Occupancy)], ChannelAttributes)
     case channel(ChannelName, Hub.Occupancy?, (frame: Frame, secondsLeft: Int)?, ChannelAttributes)
     case users([String])

@@ -4,19 +4,19 @@ import PusherProtocol
 import Signing
 
 /// What a request asks of the node, once it is known to be allowed.
-package enum Outcome {
+package enum APIAction {
     /// Nothing: this is the answer.
-    case answer(HTTPResponse)
+    case respond(HTTPResponse)
     /// Publish all, or nothing and 503 when a mailbox has no room.
-    case publish(PublishOrder, app: AppIndex)
+    case publish(PublishRequest, app: AppIndex)
     /// Look something up in the hub.
-    case ask(Question, app: AppIndex)
+    case query(ChannelQuery, app: AppIndex)
     /// Close the signed-in connections of a user, then answer 200 `{}` (J1).
     case terminate(userID: String, app: AppIndex)
     /// Do something to the fleet, durably; the answer comes from the store.
     case command(Command)
     /// Look something up in the store; the answer comes from there.
-    case enquire(Enquiry)
+    case fleetQuery(Query)
     /// Sign for a channel, if the hub agrees.
     case authorize(ChannelAuthorization)
     /// Ask again once this issuer's keys have been fetched.
@@ -48,44 +48,44 @@ package struct Router {
     }
 
     /// - Parameter now: seconds since 1970.
-    package func outcome(of request: HTTPRequest, now: Int64) -> Outcome {
+    package func action(of request: HTTPRequest, now: Int64) -> APIAction {
         do throws(APIError) {
             return try route(request, now)
         } catch {
             if let envelope = envelope(of: request) {
-                return .answer(envelope.refusal(error))
+                return .respond(envelope.error(error))
             }
-            return .answer(.text(error.status, error.text, headers: error.headers))
+            return .respond(.text(error.status, error.text, headers: error.headers))
         }
     }
 
     /// How answers to this request word errors; nil outside the fleet's API, where they are lines of text.
     package func envelope(of request: HTTPRequest) -> Envelope? { Envelope(Self.split(request.path)) }
 
-    /// The headers that let a web page read the answer; none unless its origin may (see ``CrossOrigin``).
+    /// The headers that let a web page read the answer; none unless its origin may (see ``CORS``).
     package func crossOriginHeaders(for request: HTTPRequest) -> [String: String] {
         guard let origin = request.origin else { return [:] }
         let path = Self.split(request.path)
         guard let origins = Envelope(path) == nil ? app(of: path)?.origins : fleet.origins, origins.allow(origin) else {
             return [:]
         }
-        return CrossOrigin.headers(for: origin, isNamed: origins.name(origin))
+        return CORS.headers(for: origin, isNamed: origins.lists(origin))
     }
 
-    private func route(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
+    private func route(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> APIAction {
         guard request.path.hasPrefix("/") else { throw Self.unknown(request) }
         let path = Self.split(request.path)
-        if Envelope(path) != nil { return try fleet.outcome(of: request, path, now: now) }
+        if Envelope(path) != nil { return try fleet.action(of: request, path, now: now) }
         if request.isLengthMissing { throw APIError(411, "Content-Length is required") }
         if let most = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(most) bytes)") }
         switch (path.count, path.first) {
-        case (1, "healthz"): return refusalUnlessGet(request) ?? .answer(.text(200, "ok"))
+        case (1, "healthz"): return refusalUnlessGet(request) ?? .respond(.text(200, "ok"))
         case (1, "readyz"): return refusalUnlessGet(request) ?? .readiness
         case (1, "metrics"):
             if let refusal = refusalUnlessGet(request) { return refusal }
             return try metrics(request, now)
         case (2, "app"):
-            return .answer(
+            return .respond(
                 .text(426, "This is a WebSocket endpoint", headers: ["Upgrade": "websocket", "Connection": "Upgrade"]))
         case (3..., "apps"): return try appRoute(path, request, now)
         default: throw Self.unknown(request)
@@ -94,7 +94,7 @@ package struct Router {
 
     // MARK: /apps/ID/…
 
-    private func appRoute(_ path: [Substring], _ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
+    private func appRoute(_ path: [Substring], _ request: HTTPRequest, _ now: Int64) throws(APIError) -> APIAction {
         let method: HTTPRequest.Method = path[2].hasPrefix("channels") ? .get : .post
         guard let route = AppRoute(path.dropFirst(2)) else { throw Self.unknown(request) }
         if request.method == .options, request.origin != nil { return try preflight(path, request) }
@@ -104,14 +104,14 @@ package struct Router {
         guard app.isEnabled else { throw APIError(403, "Application \(app.id) is disabled") }
         switch route {
         case .events:
-            let order = PublishOrder(events: [try EventRequest(request.body, rules: app.rules)], isBatch: false)
+            let order = PublishRequest(events: [try EventRequest(request.body, rules: app.rules)], isBatch: false)
             return .publish(order, app: app.index)
         case .batchEvents:
-            let order = PublishOrder(events: try BatchRequest(request.body, rules: app.rules).events, isBatch: true)
+            let order = PublishRequest(events: try BatchRequest(request.body, rules: app.rules).events, isBatch: true)
             return .publish(order, app: app.index)
-        case .channels: return .ask(try channelsQuestion(request), app: app.index)
-        case .channel(let text): return .ask(try channelQuestion(text, request, app.limits), app: app.index)
-        case .users(let text): return .ask(try usersQuestion(text, app.limits), app: app.index)
+        case .channels: return .query(try channelsQuestion(request), app: app.index)
+        case .channel(let text): return .query(try channelQuestion(text, request, app.limits), app: app.index)
+        case .users(let text): return .query(try usersQuestion(text, app.limits), app: app.index)
         case .terminate(let userID): return .terminate(userID: userID, app: app.index)
         }
     }
@@ -140,7 +140,7 @@ package struct Router {
         }
     }
 
-    private func channelsQuestion(_ request: HTTPRequest) throws(APIError) -> Question {
+    private func channelsQuestion(_ request: HTTPRequest) throws(APIError) -> ChannelQuery {
         let prefix = request.first("filter_by_prefix") ?? ""
         let info = try ChannelAttributes(request.first("info") ?? "", allowed: [.userCount, .subscriptionCount])
         guard !info.contains(.userCount) || prefix.hasPrefix("presence-") else {
@@ -149,7 +149,7 @@ package struct Router {
         return .channels(prefix: prefix, info)
     }
 
-    private func channelQuestion(_ text: String, _ request: HTTPRequest, _ limits: Limits) throws(APIError) -> Question {
+    private func channelQuestion(_ text: String, _ request: HTTPRequest, _ limits: Limits) throws(APIError) -> ChannelQuery {
         let name = try channelName(text, limits)
         let info = try ChannelAttributes(request.first("info") ?? "", allowed: [.userCount, .subscriptionCount, .cache])
         guard !info.contains(.userCount) || name.isPresence else {
@@ -158,7 +158,7 @@ package struct Router {
         return .channel(name, info)
     }
 
-    private func usersQuestion(_ text: String, _ limits: Limits) throws(APIError) -> Question {
+    private func usersQuestion(_ text: String, _ limits: Limits) throws(APIError) -> ChannelQuery {
         let name = try channelName(text, limits)
         guard name.isPresence else { throw APIError(400, "Users can only be retrieved for presence channels") }
         return .users(name)
@@ -171,11 +171,11 @@ package struct Router {
         return name
     }
 
-    private func preflight(_ path: [Substring], _ request: HTTPRequest) throws(APIError) -> Outcome {
+    private func preflight(_ path: [Substring], _ request: HTTPRequest) throws(APIError) -> APIAction {
         guard let app = app(of: path), app.origins.allow(request.origin) else {
             throw APIError(403, "This origin may not call this application: see allowed_origins")
         }
-        return .answer(CrossOrigin.preflight)
+        return .respond(CORS.preflight)
     }
 
     private func app(of path: [Substring]) -> Application? {
@@ -186,7 +186,7 @@ package struct Router {
     // MARK: The rest
 
     /// For whoever has the metrics token, or a token of his own as admin or ops; without a metrics token, for this machine, too.
-    private func metrics(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> Outcome {
+    private func metrics(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> APIAction {
         if metricsToken.isEmpty, request.isLoopback { return .metrics }
         if let authorization = request.authorization {
             if !metricsToken.isEmpty, ConstantTime.equal(authorization, "Bearer " + metricsToken) { return .metrics }
@@ -199,12 +199,12 @@ package struct Router {
     }
 
     /// The refusal of anything but GET and HEAD; nil for these.
-    private func refusalUnlessGet(_ request: HTTPRequest) -> Outcome? {
+    private func refusalUnlessGet(_ request: HTTPRequest) -> APIAction? {
         request.method == .get || request.method == .head ? nil : notAllowed("GET, HEAD")
     }
 
-    private func notAllowed(_ allowed: String) -> Outcome {
-        .answer(.text(405, "Method not allowed: use \(allowed)", headers: ["Allow": allowed]))
+    private func notAllowed(_ allowed: String) -> APIAction {
+        .respond(.text(405, "Method not allowed: use \(allowed)", headers: ["Allow": allowed]))
     }
 
     private static func unknown(_ request: HTTPRequest) -> APIError { APIError(404, "Unknown path: \(request.path.clipped)") }

@@ -5,17 +5,17 @@ import Glibc
 ///
 /// What never changes is said once (``init(_:)``), what belongs to a request in ``begin(_:tag:allowsPrivateAddresses:at:)``.
 /// libcurl keeps pointers into it, so it must outlive its stay in a multi handle.
-final class Exchange {
+final class EasyHandle {
     let easy: UnsafeMutableRawPointer
     private(set) var tag = 0
     /// Changes whenever a request begins or ends, so that what was noted about one is not taken for the next.
     private(set) var serial = 0
 
-    private let replyBytesMax: Int
+    private let responseBytesMax: Int
     private let requiresHTTP2: Bool
-    private let fresh: FreshConnections
-    private let buffers: SendBuffers
-    private var method: HTTPCall.Method?
+    private let handshaking: ConnectionsInHandshake
+    private let buffers: SendBufferBudget
+    private var method: HTTPClientRequest.Method?
     private var allowsPrivateAddresses = false
     private var began = ContinuousClock.now
     private var headers: UnsafeMutablePointer<curl_slist>?
@@ -25,38 +25,38 @@ final class Exchange {
     /// Where a header is put together.
     private var line: [UInt8] = []
 
-    private var replyBody: [UInt8] = []
-    private var replyHeaders: [String: String] = [:]
+    private var responseBody: [UInt8] = []
+    private var responseHeaders: [String: String] = [:]
     /// How often libcurl was about to write the request, to whatever connection.
     private(set) var writes = 0
     /// Bytes at most of the request as it is written.
     private var requestBytes = 0
     /// What of them is promised to the send buffers.
-    private var promisedBytes = 0 {
-        didSet { buffers.promised += promisedBytes - oldValue }
+    private var reservedBytes = 0 {
+        didSet { buffers.reserved += reservedBytes - oldValue }
     }
     /// Whether a request of it is under way.
     private(set) var isBusy = false
     /// Whether it opened a connection, and nothing has come back yet.
     private var isFirst = false {
-        didSet { fresh.count += (isFirst ? 1 : 0) - (oldValue ? 1 : 0) }
+        didSet { handshaking.count += (isFirst ? 1 : 0) - (oldValue ? 1 : 0) }
     }
     /// Why we ended it ourselves.
-    private var refusal: String?
-    private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    private var abortReason: String?
+    private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    init(_ options: HTTPPool.Options, _ fresh: FreshConnections, _ buffers: SendBuffers) {
+    init(_ options: HTTPPool.Options, _ fresh: ConnectionsInHandshake, _ buffers: SendBufferBudget) {
         guard let easy = curl_easy_init() else { preconditionFailure("curl_easy_init: out of memory") }
         self.easy = easy
-        replyBytesMax = options.replyBytesMax
+        responseBytesMax = options.responseBytesMax
         requiresHTTP2 = options.requiresHTTP2
-        self.fresh = fresh
+        self.handshaking = fresh
         self.buffers = buffers
-        words[0] = 0
+        errorBuffer[0] = 0
         setUp(options)
         let this = Unmanaged.passUnretained(self).toOpaque()
         ccurl_set_pointer(easy, CURLOPT_PRIVATE, this)
-        ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, words)
+        ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorBuffer)
         ccurl_set_writer(easy, Self.receiveBody, this)
         ccurl_set_header_reader(easy, Self.receiveHeader, this)
         ccurl_set_socket_opener(easy, Self.openSocket, this)
@@ -69,15 +69,15 @@ final class Exchange {
         curl_easy_cleanup(easy)
         curl_slist_free_all(headers)
         body.deallocate()
-        words.deallocate()
+        errorBuffer.deallocate()
     }
 
     /// The one that made `easy`.
-    static func busy(with easy: UnsafeMutableRawPointer) -> Exchange {
+    static func busy(with easy: UnsafeMutableRawPointer) -> EasyHandle {
         var owner: UnsafeMutableRawPointer?
         ccurl_owner(easy, &owner)
         guard let owner else { preconditionFailure("CURLINFO_PRIVATE: a handle that nobody made") }
-        return Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue()
+        return Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
     }
 
     private func setUp(_ options: HTTPPool.Options) {
@@ -101,12 +101,12 @@ final class Exchange {
     /// Says what is to be asked; nothing happens before it is given to a multi handle.
     /// - Throws: `.notSent` for a call that cannot be written as HTTP.
     func begin(
-        _ call: HTTPCall, tag: Int, allowsPrivateAddresses: Bool, at now: ContinuousClock.Instant
-    ) throws(HTTPFailure) {
+        _ call: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool, at now: ContinuousClock.Instant
+    ) throws(HTTPClientError) {
         // A NUL would end the URL early, behind the back of whoever checked it.
         guard !call.url.utf8.contains(0) else { throw .notSent("a URL with a NUL") }
         bodyBytes = call.method == .post ? call.body.count : 0
-        requestBytes = SendBuffers.overheadBytes + call.url.utf8.count + bodyBytes
+        requestBytes = SendBufferBudget.overheadBytes + call.url.utf8.count + bodyBytes
         for header in call.headers { try append(header) }
         self.tag = tag
         self.allowsPrivateAddresses = allowsPrivateAddresses
@@ -114,8 +114,8 @@ final class Exchange {
         began = now
         writes = 0
         isBusy = true
-        refusal = nil
-        words[0] = 0
+        abortReason = nil
+        errorBuffer[0] = 0
         ccurl_set_text(easy, CURLOPT_URL, call.url)
         // A stream of a connection in the making before another connection; without TLS there are no streams, and one would
         // wait for the other's answer.
@@ -130,9 +130,9 @@ final class Exchange {
     var wasWritten: Bool { writes > 0 }
 
     /// Counts the request among those that are about to be written, unless it would not fit. What fits nowhere goes alone.
-    func promise(within room: Int, isAlone: Bool) -> Bool {
+    func reserve(within room: Int, isAlone: Bool) -> Bool {
         guard requestBytes <= room || isAlone else { return false }
-        promisedBytes = requestBytes
+        reservedBytes = requestBytes
         return true
     }
 
@@ -142,7 +142,7 @@ final class Exchange {
         var uploaded: curl_off_t = 0
         // Of a second time nobody can say when it has: it keeps its place until it ends.
         guard writes == 1, ccurl_uploaded(easy, &uploaded) == CURLE_OK, uploaded >= bodyBytes else { return false }
-        promisedBytes = 0
+        reservedBytes = 0
         return true
     }
 
@@ -150,11 +150,11 @@ final class Exchange {
     func end() {
         serial += 1
         isBusy = false
-        promisedBytes = 0
+        reservedBytes = 0
         isFirst = false
         discardHeaders()
-        replyBody = []
-        replyHeaders = [:]
+        responseBody = []
+        responseHeaders = [:]
     }
 
     /// Seconds since it began.
@@ -162,7 +162,7 @@ final class Exchange {
 
     // MARK: The request
 
-    private func setMethod(_ method: HTTPCall.Method) {
+    private func setMethod(_ method: HTTPClientRequest.Method) {
         guard method != self.method else { return }
         self.method = method
         ccurl_set_number(easy, method == .get ? CURLOPT_HTTPGET : CURLOPT_POST, 1)
@@ -178,7 +178,7 @@ final class Exchange {
         ccurl_set_pointer(easy, CURLOPT_POSTFIELDS, body.baseAddress)
     }
 
-    private func append(_ header: (name: String, value: String)) throws(HTTPFailure) {
+    private func append(_ header: (name: String, value: String)) throws(HTTPClientError) {
         line.removeAll(keepingCapacity: true)
         line.append(contentsOf: header.name.utf8)
         let nameBytes = line.count
@@ -210,78 +210,78 @@ final class Exchange {
 
 // MARK: What became of it
 
-extension Exchange {
+extension EasyHandle {
     /// What libcurl's `code` and all that was received amount to.
-    func result(_ code: CURLcode) -> Result<HTTPReply, HTTPFailure> {
+    func result(_ code: CURLcode) -> Result<HTTPClientResponse, HTTPClientError> {
         guard code != CURLE_OK else { return .success(reply(isWhole: true)) }
-        let said = words[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: words)
-        return result(otherwise: HTTPFailure(code: code.rawValue, words: refusal ?? said, writes: writes))
+        let said = errorBuffer[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorBuffer)
+        return result(otherwise: HTTPClientError(code: code.rawValue, words: abortReason ?? said, writes: writes))
     }
 
     /// Of a request that is taken from libcurl before it has its whole answer.
     /// - Parameters:
     ///   - failure: if it was written.
     ///   - words: if it was not.
-    func result(after failure: HTTPFailure, otherwise words: String) -> Result<HTTPReply, HTTPFailure> {
+    func result(after failure: HTTPClientError, otherwise words: String) -> Result<HTTPClientResponse, HTTPClientError> {
         result(otherwise: wasWritten ? failure : .notSent(words))
     }
 
     /// A server that has said 2xx has done what it was asked, whatever became of the rest of its answer. What else it says
     /// needs its reasons, which are in the body.
-    private func result(otherwise failure: HTTPFailure) -> Result<HTTPReply, HTTPFailure> {
+    private func result(otherwise failure: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
         let reply = reply(isWhole: false)
         return wasWritten && 200..<300 ~= reply.status ? .success(reply) : .failure(failure)
     }
 
-    private func reply(isWhole: Bool) -> HTTPReply {
+    private func reply(isWhole: Bool) -> HTTPClientResponse {
         var status = 0
         ccurl_status(easy, &status)
-        return HTTPReply(status: status, body: replyBody, headers: replyHeaders, isWhole: isWhole)
+        return HTTPClientResponse(status: status, body: responseBody, headers: responseHeaders, isWhole: isWhole)
     }
 }
 
 // MARK: What libcurl asks and tells
 
-extension Exchange {
+extension EasyHandle {
     private static let receiveBody: curl_write_callback = { bytes, size, count, user in
         guard let bytes, let user else { return 0 }
         let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        Unmanaged<Exchange>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.appendBody(chunk) }
+        Unmanaged<EasyHandle>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.appendBody(chunk) }
         return chunk.count
     }
 
     private static let receiveHeader: curl_write_callback = { bytes, size, count, user in
         guard let bytes, let user else { return 0 }
         let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        Unmanaged<Exchange>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.readHeader(line) }
+        Unmanaged<EasyHandle>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.readHeader(line) }
         return line.count
     }
 
     private static let openSocket: curl_opensocket_callback = { user, _, address in
         guard let user, let address else { return -1 }
-        return Unmanaged<Exchange>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.openSocket(to: address) }
+        return Unmanaged<EasyHandle>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.openSocket(to: address) }
     }
 
     private static let closeSocket: curl_closesocket_callback = { user, socket in
-        if let user { Unmanaged<SendBuffers>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.remove(socket) } }
+        if let user { Unmanaged<SendBufferBudget>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.remove(socket) } }
         return close(socket)
     }
 
     private static let mayWrite: curl_prereq_callback = { user, address, _, _, _ in
         guard let user else { return CURL_PREREQFUNC_ABORT }
-        let mayWrite = Unmanaged<Exchange>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.mayWrite(to: address) }
+        let mayWrite = Unmanaged<EasyHandle>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.mayWrite(to: address) }
         return mayWrite ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 
     private func appendBody(_ chunk: UnsafeRawBufferPointer) {
-        replyBody.append(contentsOf: chunk.prefix(replyBytesMax - replyBody.count))
+        responseBody.append(contentsOf: chunk.prefix(responseBytesMax - responseBody.count))
     }
 
     private func readHeader(_ line: UnsafeRawBufferPointer) {
         if isFirst { isFirst = false }
         // A status line: what came before it was provisional (1xx).
-        if line.starts(with: "HTTP/".utf8) { replyHeaders = [:] }
-        if let (header, value) = HTTPReply.Header.parse(line) { replyHeaders[header.rawValue] = value }
+        if line.starts(with: "HTTP/".utf8) { responseHeaders = [:] }
+        if let (header, value) = HTTPClientResponse.Header.parse(line) { responseHeaders[header.rawValue] = value }
     }
 
     /// -1, and libcurl tries the next address of the name, when the call may not go there.
@@ -301,19 +301,19 @@ extension Exchange {
     private func mayWrite(to address: UnsafePointer<CChar>?) -> Bool {
         guard allowsPrivateAddresses || isPublic(address.flatMap { PeerAddress(text: $0) }) else { return false }
         guard !requiresHTTP2 || ccurl_agreed_on_http2(easy) == 1 else {
-            refusal = "the server does not speak HTTP/2"
+            abortReason = "the server does not speak HTTP/2"
             return false
         }
         writes += 1
         // Once more, by libcurl itself: all of it has yet to be written again.
-        if writes > 1 { promisedBytes = requestBytes }
-        refusal = nil  // of an address tried before
+        if writes > 1 { reservedBytes = requestBytes }
+        abortReason = nil  // of an address tried before
         return true
     }
 
     private func isPublic(_ address: PeerAddress?) -> Bool {
         guard let address, address.isPublic else {
-            refusal = "\(address?.description ?? "an address of an unknown kind") is not a public address"
+            abortReason = "\(address?.description ?? "an address of an unknown kind") is not a public address"
             return false
         }
         return true

@@ -1,5 +1,5 @@
 /// A request on its way out.
-package struct HTTPCall: Sendable {
+package struct HTTPClientRequest: Sendable {
     package var url: String
     package var method: Method
     /// In the order in which they are sent. A body's content-type belongs here: libcurl's own is that of a form.

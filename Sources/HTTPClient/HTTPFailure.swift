@@ -1,5 +1,5 @@
 /// Why there was no answer, by what the caller must think of the request (PUSH.md section 6).
-package enum HTTPFailure: Error, Equatable, Sendable {
+package enum HTTPClientError: Error, Equatable, Sendable {
     /// Surely not processed: no connection could be made, or the request never left. The text is libcurl's.
     case notSent(String)
     /// Perhaps processed: the connection was lost after the request had been written.
@@ -8,7 +8,7 @@ package enum HTTPFailure: Error, Equatable, Sendable {
     case timedOut
 }
 
-extension HTTPFailure {
+extension HTTPClientError {
     /// What a transfer that libcurl ended with `code` means.
     ///
     /// Whether the request was written says more than the code: of one written, and perhaps written again by libcurl

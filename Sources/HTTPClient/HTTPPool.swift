@@ -30,11 +30,11 @@ package final class HTTPPool {
         /// one upstream.
         package var requiresHTTP2 = false
         /// Bytes of a connection's send buffer, if the system allows as many. No more requests are begun at once than fit (see
-        /// ``SendBuffers``), whichever connection they will go over: so a slow one holds up all. Nil: as the system has it, and
+        /// ``SendBufferBudget``), whichever connection they will go over: so a slow one holds up all. Nil: as the system has it, and
         /// everything is begun at once.
         package var sendBufferBytes: Int?
         /// Bytes of an answer's body that are kept. More is read and thrown away: what the server has done, it has done.
-        package var replyBytesMax = 65_536
+        package var responseBytesMax = 65_536
 
         package init() {}
     }
@@ -43,7 +43,7 @@ package final class HTTPPool {
     package struct Completion: Sendable {
         /// What ``start(_:tag:allowsPrivateAddresses:)`` was given.
         package let tag: Int
-        package let result: Result<HTTPReply, HTTPFailure>
+        package let result: Result<HTTPClientResponse, HTTPClientError>
         /// From the start to the end.
         package let seconds: Double
     }
@@ -53,15 +53,15 @@ package final class HTTPPool {
     private let options: Options
     private var multi: UnsafeMutableRawPointer
     /// All that were ever needed at once.
-    private var exchanges: [Exchange] = []
-    private var idle: [Exchange] = []
+    private var handles: [EasyHandle] = []
+    private var idle: [EasyHandle] = []
     private var deadlines = Deadlines()
-    private let fresh = FreshConnections()
-    private let buffers: SendBuffers
+    private let handshaking = ConnectionsInHandshake()
+    private let buffers: SendBufferBudget
     /// Those that libcurl has not been given yet, in the order of their start.
-    private var held: [Started] = []
+    private var queued: [TimedRequest] = []
     /// Those that it has been given, and that were not written to their end when last looked at.
-    private var leaving: [Started] = []
+    private var uploading: [TimedRequest] = []
     private var streamsPerConnection = 0
     /// Requests that libcurl was busy with when it was last asked.
     private var running: Int32 = 0
@@ -70,7 +70,7 @@ package final class HTTPPool {
 
     package init(_ options: Options) {
         self.options = options
-        buffers = SendBuffers(bytesEach: options.sendBufferBytes)
+        buffers = SendBufferBudget(bytesEach: options.sendBufferBytes)
         multi = Self.newMulti(options)
         limitStreams()
     }
@@ -85,17 +85,17 @@ package final class HTTPPool {
     }
 
     /// Requests that have not come to their end.
-    package var inFlight: Int { exchanges.count - idle.count + refused.count }
+    package var inFlight: Int { handles.count - idle.count + refused.count }
 
     /// Begins a request. `tag` is the caller's, and no other request's in flight.
     /// - Parameters:
     ///   - allowsPrivateAddresses: overrides the option for this one; nil: as the option says. A connection that a call which
     ///     allows them left open serves none that does not.
     ///   - isFirst: it goes before those that wait for room.
-    package func start(_ call: HTTPCall, tag: Int, allowsPrivateAddresses: Bool? = nil, isFirst: Bool = false) {
+    package func start(_ call: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool? = nil, isFirst: Bool = false) {
         let now = ContinuousClock.now
-        let exchange = idle.popLast() ?? newExchange()
-        do throws(HTTPFailure) {
+        let exchange = idle.popLast() ?? newHandle()
+        do throws(HTTPClientError) {
             try exchange.begin(
                 call, tag: tag, allowsPrivateAddresses: allowsPrivateAddresses ?? options.allowsPrivateAddresses, at: now)
         } catch {
@@ -104,7 +104,7 @@ package final class HTTPPool {
             return
         }
         deadlines.append(exchange, at: now.advanced(by: .milliseconds(options.timeoutMilliseconds)))
-        held.insert(Started(exchange), at: isFirst ? 0 : held.count)
+        queued.insert(TimedRequest(exchange), at: isFirst ? 0 : queued.count)
     }
 
     /// Reads and writes what can be, and answers what has come to its end.
@@ -130,7 +130,7 @@ package final class HTTPPool {
         rest(milliseconds: milliseconds)
         var limit = refused.isEmpty ? milliseconds : 0
         // What the kernel has sent makes room for more, and nobody tells.
-        if !held.isEmpty { limit = min(limit, 2) }
+        if !queued.isEmpty { limit = min(limit, 2) }
         // libcurl may have read more from TLS than it has passed on, of which the socket says nothing.
         if inFlight > 0 { limit = min(limit, 1_000) }
         if let (_, deadline) = deadlines.next() {
@@ -151,7 +151,7 @@ package final class HTTPPool {
 
     /// Takes back, of some requests, those that are not written yet; answers their tags. They come to no other end.
     package func withdraw(_ tags: Set<Int>) -> [Int] {
-        let unwritten = exchanges.filter { $0.isBusy && !$0.wasWritten && tags.contains($0.tag) }
+        let unwritten = handles.filter { $0.isBusy && !$0.wasWritten && tags.contains($0.tag) }
         for exchange in unwritten { discard(exchange) }
         return unwritten.map(\.tag)
     }
@@ -165,8 +165,8 @@ package final class HTTPPool {
         while let (exchange, _) = deadlines.next() {
             completions.append(end(exchange, exchange.result(after: .lost(words), otherwise: words), at: now))
         }
-        held = []
-        leaving = []
+        queued = []
+        uploading = []
         running = 0
         curl_multi_cleanup(multi)
         multi = Self.newMulti(options)
@@ -177,32 +177,32 @@ package final class HTTPPool {
 
     /// Gives libcurl as many of those that wait as the connections have room for.
     private func admit() {
-        leaving.removeAll { $0.hasEnded || $0.exchange.hasLeft() }
-        guard !held.isEmpty else { return }
+        uploading.removeAll { $0.hasEnded || $0.handle.hasLeft() }
+        guard !queued.isEmpty else { return }
         let room = buffers.room()
         var taken = 0
-        for request in held {
+        for request in queued {
             if !request.hasEnded {
-                let isAlone = running == 0 && buffers.promised == 0
-                guard request.exchange.promise(within: room - buffers.promised, isAlone: isAlone) else { break }
+                let isAlone = running == 0 && buffers.reserved == 0
+                guard request.handle.reserve(within: room - buffers.reserved, isAlone: isAlone) else { break }
                 // Nothing but memory or a handle that is there already could be wrong.
-                let result = curl_multi_add_handle(multi, request.exchange.easy)
+                let result = curl_multi_add_handle(multi, request.handle.easy)
                 precondition(result == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(result)))")
-                leaving.append(request)
+                uploading.append(request)
             }
             taken += 1
         }
-        held.removeFirst(taken)
+        queued.removeFirst(taken)
     }
 
     /// What libcurl has done with, and what it never got.
     private func takeFinished() -> [Completion] {
         // All messages first: a handle that leaves is looked for among those that are still to be read.
-        var finished: [(exchange: Exchange, code: CURLcode)] = []
+        var finished: [(exchange: EasyHandle, code: CURLcode)] = []
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
-            finished.append((Exchange.busy(with: easy), message.pointee.data.result))
+            finished.append((EasyHandle.busy(with: easy), message.pointee.data.result))
         }
         var completions = refused
         refused = []
@@ -214,13 +214,13 @@ package final class HTTPPool {
     }
 
     private func end(
-        _ exchange: Exchange, _ result: Result<HTTPReply, HTTPFailure>, at now: ContinuousClock.Instant
+        _ exchange: EasyHandle, _ result: Result<HTTPClientResponse, HTTPClientError>, at now: ContinuousClock.Instant
     ) -> Completion {
         defer { discard(exchange) }
         return Completion(tag: exchange.tag, result: result, seconds: exchange.seconds(at: now))
     }
 
-    private func discard(_ exchange: Exchange) {
+    private func discard(_ exchange: EasyHandle) {
         curl_multi_remove_handle(multi, exchange.easy)
         exchange.end()
         idle.append(exchange)
@@ -228,15 +228,15 @@ package final class HTTPPool {
 
     /// Lets libcurl begin as many requests on a connection as are good for one, or for the newest.
     private func limitStreams() {
-        let limit = options.requiresHTTP2 && fresh.count > 0 ? 1 : options.streamsPerConnection
+        let limit = options.requiresHTTP2 && handshaking.count > 0 ? 1 : options.streamsPerConnection
         guard limit != streamsPerConnection else { return }
         streamsPerConnection = limit
         ccurl_set_multi_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, limit)
     }
 
-    private func newExchange() -> Exchange {
-        let exchange = Exchange(options, fresh, buffers)
-        exchanges.append(exchange)
+    private func newHandle() -> EasyHandle {
+        let exchange = EasyHandle(options, handshaking, buffers)
+        handles.append(exchange)
         return exchange
     }
 

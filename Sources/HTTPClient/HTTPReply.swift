@@ -1,12 +1,12 @@
 /// What came back: whatever the server answered, 500 too.
-package struct HTTPReply: Equatable, Sendable {
+package struct HTTPClientResponse: Equatable, Sendable {
     package let status: Int
     package let body: [UInt8]
     /// By lower-case name; of several of one name the last. Only those that somebody asks for are kept, which are the
-    /// cases of ``Header``.
+    /// cases of ``HeaderTable``.
     package let headers: [String: String]
     /// False when the connection was lost, or the time was over, before the end of the body. The status is 2xx then: any other
-    /// answer that is not whole is a ``HTTPFailure``.
+    /// answer that is not whole is a ``HTTPClientError``.
     package let isWhole: Bool
 
     package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:], isWhole: Bool = true) {

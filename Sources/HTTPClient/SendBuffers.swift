@@ -6,12 +6,12 @@ import CCurl
 /// go on. Answers that have come are lost with it, connections stand still until they are given up, and bodies are cut. So where
 /// it matters the pool begins only what surely fits. And a connection to somewhere far takes some tens of KiB at once as long as
 /// its buffer is left to grow by itself, less than a crowd's notifications: so a larger one is asked for.
-final class SendBuffers {
+final class SendBufferBudget {
     /// What the kernel keeps besides a request's bytes, and more: for each of the two or three pieces that it is written in.
     static let overheadBytes = 4_096
 
     /// Bytes of requests that libcurl has been given and has not written to their end.
-    var promised = 0
+    var reserved = 0
     private let bytesEach: Int?
     /// Bytes of a buffer as far as is known; of one that is yet to be made, as few as any system gives.
     private var granted = 65_536

@@ -1,11 +1,11 @@
 extension String {
     /// The text with escapes for whatever a terminal would obey instead of showing: control and format characters (bidirectional
     /// marks are among them), line and paragraph separators. `\\u{9b}`, as Swift writes it.
-    package var legible: String {
-        guard unicodeScalars.contains(where: \.isObeyed) else { return self }
+    package var terminalEscaped: String {
+        guard unicodeScalars.contains(where: \.isControl) else { return self }
         var legible = ""
         for scalar in unicodeScalars {
-            if scalar.isObeyed {
+            if scalar.isControl {
                 legible += "\\u{\(String(scalar.value, radix: 16))}"
             } else {
                 legible.unicodeScalars.append(scalar)
@@ -17,7 +17,7 @@ extension String {
 
 extension Unicode.Scalar {
     /// Whether a terminal does something with it instead of showing it.
-    var isObeyed: Bool {
+    var isControl: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
         default: false

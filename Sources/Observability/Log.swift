@@ -74,7 +74,7 @@ package struct Log: Sendable {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.isObeyed:
+            case _ where scalar.isControl:
                 for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
                     let digits = String(unit, radix: 16)
                     quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

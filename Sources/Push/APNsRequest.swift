@@ -22,7 +22,7 @@ package struct APNsAddress: Equatable, Sendable {
     /// The request that shows a message on a phone. Sent again it has the same `apns-id`: APNs tells nothing twice apart by it,
     /// but its log and ours speak of one thing.
     /// - Parameter authorization: the header's whole value, `bearer …`.
-    package func call(_ message: PushMessage, to device: PushJob.Device, authorization: String) -> HTTPCall {
+    package func request(_ message: PushMessage, to device: PushJob.Device, authorization: String) -> HTTPClientRequest {
         let payload = PushPayload(message, bytesMax: Self.payloadBytesMax)
         var json = JSONWriter(capacity: payload.aps.count + payload.data.count + 16)
         json.raw(#"{"aps":"#)
@@ -30,7 +30,7 @@ package struct APNsAddress: Equatable, Sendable {
         if !payload.data.isEmpty { json.raw(",") }
         json.raw(payload.data)
         json.raw("}")
-        return HTTPCall(
+        return HTTPClientRequest(
             .post, "https://\(urlHost):\(port)/3/device/\(device.token.text)",
             headers: [
                 ("authorization", authorization), ("content-type", "application/json"), ("apns-topic", topic),
@@ -45,7 +45,7 @@ package struct APNsAddress: Equatable, Sendable {
 
     /// One for each notification and phone.
     package static func id(of message: PushMessage, to device: PushJob.Device) -> String {
-        Fingerprint.uuid(of: "\(message.notificationID):\(device.id)")
+        StableID.uuid(of: "\(message.notificationID):\(device.id)")
     }
 }
 

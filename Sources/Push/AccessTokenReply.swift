@@ -2,7 +2,7 @@ import HTTPClient
 import PusherProtocol
 
 /// What the place where access tokens are to be had answered (RFC 6749 section 5, RFC 7523 section 3.1).
-enum AccessTokenReply: Equatable {
+enum AccessTokenResponse: Equatable {
     /// For so many seconds.
     case granted(String, seconds: Int64)
     /// Not to us, as things are: key, account or clock are wrong.
@@ -17,7 +17,7 @@ enum AccessTokenReply: Equatable {
     /// Characters of an error's description that an operator gets to see.
     private static let wordsMax = 200
 
-    init(_ result: Result<HTTPReply, HTTPFailure>) {
+    init(_ result: Result<HTTPClientResponse, HTTPClientError>) {
         switch result {
         case .success(let reply): self.init(reply)
         case .failure(.notSent(let words)), .failure(.lost(let words)): self = .delayed(reason: words)
@@ -25,7 +25,7 @@ enum AccessTokenReply: Equatable {
         }
     }
 
-    private init(_ reply: HTTPReply) {
+    private init(_ reply: HTTPClientResponse) {
         var (token, seconds, error, words) = ("", Self.secondsDefault, "", "")
         let isObject: Void? = try? reply.body.withUnsafeBytes { bytes in
             try JSONReader.object(bytes) { key, value in

@@ -1,9 +1,9 @@
 import FleetRules
 
 /// Devices that a lane must not send to for now.
-struct DeviceTroubles {
+struct DeviceBackoff {
     /// Too many notifications for one device: only its own wait.
-    private struct Rest {
+    private struct Backoff {
         var until: Int64
         /// When it was refused last: what was under way by then says nothing new.
         var since: Int64
@@ -11,8 +11,8 @@ struct DeviceTroubles {
     }
 
     private let waitMax: Int64
-    private var resting: [String: Rest] = [:]
-    private var restingMax = 1_024
+    private var backoffs: [String: Backoff] = [:]
+    private var backoffsMax = 1_024
     /// By device: it is dead to jobs that knew it as it was seen before that time.
     private var dead: [String: Int64] = [:]
     /// Those whose removal no report carries yet, and those of the report under way.
@@ -27,38 +27,38 @@ struct DeviceTroubles {
     /// The provider has had too many for this device, by a request that began at `begun`. Returns until when it rests:
     /// 1, 2, 4 … s by how often in a row that has happened, or as long as the provider wishes.
     mutating func refuse(_ device: String, begun: Int64, at now: Int64, atLeast wish: Int64 = 0) -> Int64 {
-        var rest = resting[device] ?? Rest(until: begun, since: begun, refusals: 0)
+        var rest = backoffs[device] ?? Backoff(until: begun, since: begun, refusals: 0)
         if begun > rest.until + waitMax { rest.refusals = 0 }  // an old story
         if begun >= rest.since {
             rest.until = now + max(min(waitMax, 1_000 << Int64(min(rest.refusals, 30))), wish)
             rest.since = now
             rest.refusals += 1
         }
-        if resting.count >= restingMax { forgetRested(now) }
-        resting[device] = rest
+        if backoffs.count >= backoffsMax { removeElapsed(now) }
+        backoffs[device] = rest
         return rest.until
     }
 
     /// The device takes notifications again.
-    mutating func relieve(_ device: String) {
-        if !resting.isEmpty { resting[device] = nil }
+    mutating func clear(_ device: String) {
+        if !backoffs.isEmpty { backoffs[device] = nil }
     }
 
     /// Until when the device rests; nil when it does not.
-    func rest(of device: String, at now: Int64) -> Int64? {
-        guard !resting.isEmpty, let rest = resting[device], rest.until > now, rest.since <= now else { return nil }
+    func backoff(of device: String, at now: Int64) -> Int64? {
+        guard !backoffs.isEmpty, let rest = backoffs[device], rest.until > now, rest.since <= now else { return nil }
         return rest.until
     }
 
     /// Those that nothing was sent to since they had rested are as good as new.
-    private mutating func forgetRested(_ now: Int64) {
-        resting = resting.filter { $0.value.until > now }
-        restingMax = max(1_024, resting.count * 2)
+    private mutating func removeElapsed(_ now: Int64) {
+        backoffs = backoffs.filter { $0.value.until > now }
+        backoffsMax = max(1_024, backoffs.count * 2)
     }
 
     // MARK: Dead ones
 
-    mutating func bury(_ device: String, _ removal: DeviceRemoval) {
+    mutating func markDead(_ device: String, _ removal: DeviceRemoval) {
         dead[device] = max(dead[device] ?? .min, removal.ifSeenBefore)
         unreported.append(device)
     }
@@ -78,7 +78,7 @@ struct DeviceTroubles {
     }
 
     /// The store has removed those of the report: what it hands over from now on is alive.
-    mutating func settle() {
+    mutating func completeReport() {
         for device in reported { dead[device] = nil }
         reported.removeAll(keepingCapacity: true)
     }

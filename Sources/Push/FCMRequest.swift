@@ -21,9 +21,9 @@ package struct FCMAddress: Equatable, Sendable {
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - authorization: the header's whole value, `Bearer …`.
-    package func call(
+    package func request(
         _ message: PushMessage, to device: PushJob.Device, at now: Int64, authorization: String
-    ) -> HTTPCall {
+    ) -> HTTPClientRequest {
         let payload = PushPayload(message, bytesMax: Self.payloadBytesMax - message.channelID.utf8.count)
         var json = JSONWriter(capacity: 2 * (payload.aps.count + payload.data.count) + 512)
         json.raw(#"{"message":{"token":"#)
@@ -36,7 +36,7 @@ package struct FCMAddress: Equatable, Sendable {
         json.android(payload.message, at: now)
         json.apple(payload)
         json.raw("}}")
-        return HTTPCall(
+        return HTTPClientRequest(
             .post, "\(baseURL)/v1/projects/\(projectID)/messages:send",
             headers: [("authorization", authorization), ("content-type", "application/json")], body: json.bytes)
     }

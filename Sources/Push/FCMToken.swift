@@ -80,7 +80,7 @@ struct FCMToken {
 
     /// Takes in the answer.
     mutating func take(
-        _ reply: AccessTokenReply, at now: Int64, using dice: inout some RandomNumberGenerator
+        _ reply: AccessTokenResponse, at now: Int64, using dice: inout some RandomNumberGenerator
     ) -> Outcome {
         isAsking = false
         switch reply {

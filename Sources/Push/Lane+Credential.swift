@@ -3,31 +3,31 @@ extension Lane {
     /// Whether it cannot send because it has nothing to prove by who it is.
     var isCredentialMissing: Bool { credential == .missing }
 
-    mutating func hear(_ news: CredentialNews, _ now: Int64) {
+    mutating func handle(_ news: CredentialUpdate, _ now: Int64) {
         switch news {
         case .ready:
-            if credential != .ready, pace.mode == .stopped { pace.probeNow(now) }
+            if credential != .ready, congestion.mode == .stopped { congestion.probeNow(now) }
             if isCredentialMissing {
                 notes.credentialSince = now
-                if pace.mode == .running { say(.resumed) }
+                if congestion.mode == .running { emit(.resumed) }
             }
             credential = .ready
-        case .lapsed:
-            if credential == .ready { credential = .lapsed }
+        case .expired:
+            if credential == .ready { credential = .expired }
         case .missing(let reason):
             notes.fail(reason, now)
             guard !isCredentialMissing else { return }
             credential = .missing
             notes.credentialSince = now
             release()
-            if pace.mode == .running { say(.paused(reason: reason, milliseconds: nil)) }
+            if congestion.mode == .running { emit(.paused(reason: reason, milliseconds: nil)) }
         case .refused(let reason):
             // What is refused now may be granted later: the next who needs it asks again.
             renewalAskedAfter = .min
             if credential == .awaited { credential = .ready }
             notes.fail(reason, now)
-            carry(pace.stop(now), because: reason)
-        case .doubtful(let reason):
+            move(congestion.stop(now), because: reason)
+        case .renewalFailed(let reason):
             alarm(reason, now)
         }
     }
@@ -35,7 +35,7 @@ extension Lane {
     /// Has somebody look, unless he was told a moment ago.
     mutating func alarm(_ reason: String, _ now: Int64) {
         notes.fail(reason, now)
-        if notes.isNewAlarm(reason, now) { say(.alarm("\(lane.rawValue): \(reason)")) }
+        if notes.isNewAlarm(reason, now) { emit(.alarm("\(lane.rawValue): \(reason)")) }
     }
 
     /// A request was refused because its credential is too old: one renewal for all that went with it.

@@ -15,15 +15,15 @@ package struct Lane {
         /// The store may have jobs.
         case wake
         /// The store's answer to the report under way.
-        case supplied(PushSupply)
+        case supplied(PushLease)
         /// The store could not take the report under way.
         case refused
-        case ended(Ending)
+        case completed(Completion)
         /// Devices that are gone, or somebody else's now: what is in hand for them goes back to the store, which knows.
         case lost(devices: Set<String>)
         /// A request was taken back before it was on the wire: its device is among those.
         case withdrawn(Int64)
-        case credential(CredentialNews)
+        case credential(CredentialUpdate)
         /// The connections must not be used for what comes next.
         case outdated(reason: String)
         /// Nothing new is to be sent.
@@ -31,16 +31,16 @@ package struct Lane {
     }
 
     /// How a request ended.
-    package struct Ending: Sendable {
+    package struct Completion: Sendable {
         /// The job's.
         package let number: Int64
-        package let result: Result<Verdict, HTTPFailure>
+        package let result: Result<SendResult, HTTPClientError>
         /// From its start.
         package let seconds: Double
         /// The generation of the credential that it went with.
         package let credential: Int
 
-        package init(number: Int64, result: Result<Verdict, HTTPFailure>, seconds: Double, credential: Int) {
+        package init(number: Int64, result: Result<SendResult, HTTPClientError>, seconds: Double, credential: Int) {
             self.number = number
             self.result = result
             self.seconds = seconds
@@ -49,17 +49,17 @@ package struct Lane {
     }
 
     /// What has become of the credential.
-    package enum CredentialNews: Equatable, Sendable {
+    package enum CredentialUpdate: Equatable, Sendable {
         /// There is one, and it is new.
         case ready
         /// It has run out while nobody needed it.
-        case lapsed
+        case expired
         /// There is none for the time being.
         case missing(reason: String)
         /// There will be no other one, as things are. The lane stops; what it has, if anything, is good for probes.
         case refused(reason: String)
         /// There will be no other one, as things are, but the one there is still serves.
-        case doubtful(reason: String)
+        case renewalFailed(reason: String)
     }
 
     /// What is to be done, in this order.
@@ -71,13 +71,13 @@ package struct Lane {
         case getCredential(after: Int)
         case report(PushReport)
         /// Tell those who count and those who look.
-        case say(LaneEvent)
+        case emit(LaneEvent)
         /// It was told to stop, and all is reported.
         case finished
     }
 
     /// A request in flight.
-    package struct Ticket: Sendable {
+    package struct InFlight: Sendable {
         package let job: PushJob
         /// Milliseconds since 1970.
         package let begunAt: Int64
@@ -87,7 +87,7 @@ package struct Lane {
     enum Credential {
         case ready
         /// There is none, and none is needed before there is something to send.
-        case lapsed
+        case expired
         /// One is on its way, and without it there is no point in sending.
         case awaited
         case missing
@@ -98,12 +98,12 @@ package struct Lane {
 
     package let lane: PushLane
     let rules: LaneRules
-    var pace: LanePace
-    var troubles: DeviceTroubles
-    var suspects = LaneSuspects()
-    var book: ReportBook
+    var congestion: CongestionControl
+    var backoff: DeviceBackoff
+    var poisonJobs = PoisonJobs()
+    var reports: ReportBuffer
     var effects: [Effect] = []
-    private(set) var inFlight: [Int64: Ticket] = [:]
+    private(set) var inFlight: [Int64: InFlight] = [:]
     /// In hand and not sent, from `head` on: taking from the front of an array would move the rest.
     private var ready: [PushJob] = []
     private var head = 0
@@ -118,20 +118,20 @@ package struct Lane {
     package init(_ lane: PushLane, _ rules: LaneRules, hasCredential: Bool, at now: Int64) {
         self.lane = lane
         self.rules = rules
-        pace = LanePace(rules, at: now)
-        troubles = DeviceTroubles(waitMax: rules.deviceWaitMax)
-        book = ReportBook(rules, at: now)
-        credential = hasCredential ? .ready : .lapsed
+        congestion = CongestionControl(rules, at: now)
+        backoff = DeviceBackoff(waitMax: rules.deviceWaitMax)
+        reports = ReportBuffer(rules, at: now)
+        credential = hasCredential ? .ready : .expired
         notes = LaneNotes(since: now)
     }
 
     /// The request that carries a job; nil when none does.
-    package func ticket(_ number: Int64) -> Ticket? { inFlight[number] }
+    package func inFlight(_ number: Int64) -> InFlight? { inFlight[number] }
 
     /// When, if nothing happens until then, there is something to be done: milliseconds since 1970.
     package func nextTurn(at now: Int64) -> Int64 {
-        var turn = pace.nextTurn(after: now) ?? .max
-        if let report = book.nextTurn(room: room(now)) { turn = min(turn, report) }
+        var turn = congestion.nextTurn(after: now) ?? .max
+        if let report = reports.nextTurn(room: room(now)) { turn = min(turn, report) }
         return turn
     }
 
@@ -139,31 +139,31 @@ package struct Lane {
 
     package mutating func hear(_ input: Input, at now: Int64, using dice: inout some RandomNumberGenerator) {
         switch input {
-        case .wake: book.wake()
+        case .wake: reports.wake()
         case .supplied(let supply): take(supply, now)
         case .refused:
-            book.refused(at: now)
+            reports.refused(at: now)
             notes.fail("the store cannot write", now)
-        case .ended(let ending):
+        case .completed(let ending):
             guard let ticket = inFlight.removeValue(forKey: ending.number) else { return }
             end(ticket, ending, at: now, using: &dice)
-        case .credential(let news): hear(news, now)
-        case .outdated(let reason): carry(pace.leaveConnections(reason, now), because: reason)
+        case .credential(let news): handle(news, now)
+        case .outdated(let reason): move(congestion.leaveConnections(reason, now), because: reason)
         case .lost(let devices): release { devices.contains($0.device.id) }
         case .withdrawn(let number):
             guard let ticket = inFlight.removeValue(forKey: number) else { return }
-            pace.withdraw(era: ticket.era)
-            book.add(PushOutcome(ticket.job, .unsent, wasTried: false))
+            congestion.withdraw(era: ticket.era)
+            reports.add(PushOutcome(ticket.job, .returned, wasTried: false))
         case .stop: isStopping = true
         }
     }
 
-    private mutating func take(_ supply: PushSupply, _ now: Int64) {
-        book.taken(supply, at: now)
+    private mutating func take(_ supply: PushLease, _ now: Int64) {
+        reports.taken(supply, at: now)
         // Once the lane forgets that they are dead, nothing in hand may be for them.
-        if troubles.hasReported {
-            release { [troubles] in troubles.isDead($0.device) }
-            troubles.settle()
+        if backoff.hasReported {
+            release { [backoff] in backoff.isDead($0.device) }
+            backoff.completeReport()
         }
         ready.append(contentsOf: supply.jobs)
         notes.depth = supply.depth
@@ -171,17 +171,17 @@ package struct Lane {
     }
 
     /// Does what a change of pace brings with it.
-    mutating func carry(_ change: LanePace.Change, because reason: String) {
+    mutating func move(_ change: CongestionControl.Change, because reason: String) {
         switch change {
         case .nothing: return
-        case .resumed: return say(.resumed)
+        case .resumed: return emit(.resumed)
         case .setBack: break
         case .paused(let milliseconds):
-            say(.paused(reason: reason, milliseconds: milliseconds))
+            emit(.paused(reason: reason, milliseconds: milliseconds))
             if milliseconds > Self.longPause {
-                say(.alarm("\(lane.rawValue): paused for \(milliseconds / 60_000) minutes, as the provider asks: \(reason)"))
+                emit(.alarm("\(lane.rawValue): paused for \(milliseconds / 60_000) minutes, as the provider asks: \(reason)"))
             }
-        case .stopped: say(.alarm("\(lane.rawValue): stopped, for the provider refuses us: \(reason)"))
+        case .stopped: emit(.alarm("\(lane.rawValue): stopped, for the provider refuses us: \(reason)"))
         }
         release()
     }
@@ -194,17 +194,17 @@ package struct Lane {
         at now: Int64, using dice: inout some RandomNumberGenerator, deciding decide: (PushJob) -> PushDecision
     ) -> [Effect] {
         guard !isFinished else { return [] }
-        if let reason = pace.retire(total: inFlight.count, at: now) {
+        if let reason = congestion.retire(total: inFlight.count, at: now) {
             effects.append(.retireConnections)
-            say(.connectionRetired(reason: reason))
+            emit(.connectionRetired(reason: reason))
         }
         send(now, decide)
         let room = isStopping ? 0 : room(now)
-        if let outcomes = book.next(room: room, at: now) {
-            troubles.report()
+        if let outcomes = reports.next(room: room, at: now) {
+            backoff.report()
             effects.append(.report(PushReport(lane: lane, outcomes: outcomes, room: room)))
         }
-        if isStopping, inFlight.isEmpty, book.isEmpty {
+        if isStopping, inFlight.isEmpty, reports.isEmpty {
             isFinished = true
             effects.append(.finished)
         }
@@ -215,29 +215,29 @@ package struct Lane {
     /// All that the store has not taken, or not said that it has; nil when that is nothing. It may be told twice: of a job that
     /// is not the lane's any more the store notes nothing.
     package var lastReport: PushReport? {
-        let outcomes = book.untaken
+        let outcomes = reports.untaken
         return outcomes.isEmpty ? nil : PushReport(lane: lane, outcomes: outcomes, room: 0)
     }
 
     /// How many more jobs can be in hand.
     private func room(_ now: Int64) -> Int {
-        guard !isStopping, credential == .ready || credential == .lapsed else { return 0 }
-        return max(0, pace.room(total: inFlight.count, at: now) - (ready.count - head))
+        guard !isStopping, credential == .ready || credential == .expired else { return 0 }
+        return max(0, congestion.room(total: inFlight.count, at: now) - (ready.count - head))
     }
 
     private mutating func send(_ now: Int64, _ decide: (PushJob) -> PushDecision) {
         guard head < ready.count else { return }
         guard !isStopping, credential == .ready else {
-            if credential == .lapsed, !isStopping { getCredential(after: -1) }
+            if credential == .expired, !isStopping { getCredential(after: -1) }
             return release()
         }
-        var room = pace.room(total: inFlight.count, at: now)
-        if room == 0, pace.mode != .running { return release() }
+        var room = congestion.room(total: inFlight.count, at: now)
+        if room == 0, congestion.mode != .running { return release() }
         while room > 0, head < ready.count {
             let job = ready[head]
             head += 1
             if let message = message(of: job, now, decide) {
-                inFlight[job.number] = Ticket(job: job, begunAt: now, era: pace.begin())
+                inFlight[job.number] = InFlight(job: job, begunAt: now, era: congestion.begin())
                 effects.append(.send(job, message))
                 room -= 1
             }
@@ -247,11 +247,11 @@ package struct Lane {
 
     /// What is to be sent of a job; nil when it has been settled instead.
     private mutating func message(of job: PushJob, _ now: Int64, _ decide: (PushJob) -> PushDecision) -> PushMessage? {
-        if troubles.isDead(job.device) {
-            book.add(PushOutcome(job, .unsent, wasTried: false))
+        if backoff.isDead(job.device) {
+            reports.add(PushOutcome(job, .returned, wasTried: false))
             return nil
         }
-        if let until = troubles.rest(of: job.device.id, at: now) {
+        if let until = backoff.backoff(of: job.device.id, at: now) {
             postpone(job, until: until, "device_busy", wasTried: false)
             return nil
         }
@@ -270,7 +270,7 @@ package struct Lane {
         let jobs = ready[head...]
         empty()
         for job in jobs {
-            if isToGo(job) { book.add(PushOutcome(job, .unsent, wasTried: false)) } else { ready.append(job) }
+            if isToGo(job) { reports.add(PushOutcome(job, .returned, wasTried: false)) } else { ready.append(job) }
         }
     }
 
@@ -279,5 +279,5 @@ package struct Lane {
         head = 0
     }
 
-    mutating func say(_ event: LaneEvent) { effects.append(.say(event)) }
+    mutating func emit(_ event: LaneEvent) { effects.append(.emit(event)) }
 }

@@ -5,21 +5,21 @@
 /// what is in flight with every round trip. What goes wrong belongs to an *era*: a new one begins with every setback, and
 /// what is still heard of an earlier one says nothing any more. So a connection that breaks under a thousand requests is one
 /// misfortune, not a thousand.
-struct LanePace {
+struct CongestionControl {
     enum Mode: Equatable { case running, paused, stopped }
 
     /// What the end of a request says of provider and connection.
-    enum Sign: Equatable {
+    enum Signal: Equatable {
         /// The provider dealt with the request, whatever it thought of it.
-        case well
+        case success
         /// It answered, which is all that can be said.
-        case alive
+        case answered
         /// It cannot now, and perhaps says for how many milliseconds.
         case overloaded(after: Int64?)
         /// It will not, until somebody mends the configuration.
         case forbidden(newConnection: Bool)
         /// It has had enough of this connection, now or if that goes on.
-        case leaving, spoilt
+        case goAway, tooManyTokens
         case notSent, lost, timedOut
     }
 
@@ -41,7 +41,7 @@ struct LanePace {
     private(set) var probeAt: Int64 = 0
     private var waitsSince: Int64 = 0
     private(set) var window = 1
-    private(set) var era = 0
+    private(set) var epoch = 0
     /// Requests of this era.
     private var inFlight = 0
     /// Whether this era has had an answer.
@@ -50,8 +50,8 @@ struct LanePace {
     private var halvedAt = Int64.min
     private var failuresInRow = 0
     private var timeOutsInRow = 0
-    private var wishesInRow = 0
-    private var spoiltInRow = 0
+    private var retryAftersInRow = 0
+    private var tooManyTokensInRow = 0
     private var pausesInRow = 0
     /// When the connections are to be thrown away, and why.
     private var retirement: (at: Int64, reason: String)?
@@ -81,16 +81,16 @@ struct LanePace {
     /// Counts a request that begins; returns the era that it belongs to.
     mutating func begin() -> Int {
         inFlight += 1
-        return era
+        return epoch
     }
 
     /// A request of an era has not come to be one.
     mutating func withdraw(era: Int) {
-        if era == self.era { inFlight -= 1 }
+        if era == self.epoch { inFlight -= 1 }
     }
 
     /// Whether the lane sends as it likes, and what ends now of an era says something of that.
-    func isRunning(era: Int) -> Bool { mode == .running && era == self.era }
+    func isRunning(era: Int) -> Bool { mode == .running && era == self.epoch }
 
     /// Why the connections are to be thrown away now; nil when they are not. Says so once.
     mutating func retire(total: Int, at now: Int64) -> String? {
@@ -110,21 +110,21 @@ struct LanePace {
 
     /// Takes in how a request ended that began in `era`, at `begun`.
     mutating func end(
-        _ sign: Sign, era: Int, begun: Int64, at now: Int64, using dice: inout some RandomNumberGenerator
+        _ sign: Signal, era: Int, begun: Int64, at now: Int64, using dice: inout some RandomNumberGenerator
     ) -> Change {
-        guard era == self.era else { return .nothing }
+        guard era == self.epoch else { return .nothing }
         inFlight -= 1
         switch sign {
-        case .well: return succeed(now)
-        case .alive:
-            hear(now)
+        case .success: return succeed(now)
+        case .answered:
+            handle(now)
             return .nothing
         case .overloaded(let after): return overloaded(after, now, &dice)
         case .forbidden(let newConnection):
             if newConnection { retireLater("the provider wants a new connection", now) }
             return stop(now)
-        case .leaving: return leave(now, &dice)
-        case .spoilt: return spoilt(now, &dice)
+        case .goAway: return leave(now, &dice)
+        case .tooManyTokens: return spoilt(now, &dice)
         case .notSent: return notSent(begun, now, &dice)
         case .lost: return lost(now, &dice)
         case .timedOut: return timedOut(now, &dice)
@@ -141,17 +141,17 @@ struct LanePace {
 
     // MARK: Answers
 
-    private mutating func hear(_ now: Int64) {
+    private mutating func handle(_ now: Int64) {
         isWarm = true
         heardAt = now
         timeOutsInRow = 0
     }
 
     private mutating func succeed(_ now: Int64) -> Change {
-        hear(now)
+        handle(now)
         failuresInRow = 0
-        wishesInRow = 0
-        spoiltInRow = 0
+        retryAftersInRow = 0
+        tooManyTokensInRow = 0
         pausesInRow = 0
         window = min(window + 1, rules.windowMax)
         guard mode != .running else { return .nothing }
@@ -161,11 +161,11 @@ struct LanePace {
     }
 
     private mutating func overloaded(_ after: Int64?, _ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
-        hear(now)
+        handle(now)
         failuresInRow += 1
-        wishesInRow = after == nil ? 0 : wishesInRow + 1
+        retryAftersInRow = after == nil ? 0 : retryAftersInRow + 1
         guard mode == .running else { return again(now, &dice, wish: after ?? 0) }
-        if let after, wishesInRow >= rules.wishesMax { return pause(now, &dice, wish: after) }
+        if let after, retryAftersInRow >= rules.retryAftersMax { return pause(now, &dice, wish: after) }
         return failuresInRow >= rules.failuresMax ? pause(now, &dice) : .nothing
     }
 
@@ -177,10 +177,10 @@ struct LanePace {
     }
 
     private mutating func spoilt(_ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
-        spoiltInRow += 1
+        tooManyTokensInRow += 1
         let change = overloaded(nil, now, &dice)
-        guard spoiltInRow >= rules.spoiltMax else { return change }
-        spoiltInRow = 0
+        guard tooManyTokensInRow >= rules.tooManyTokensMax else { return change }
+        tooManyTokensInRow = 0
         let setBack = leaveConnections("the provider has seen too many tokens over it", now)
         return change == .nothing ? setBack : change
     }
@@ -224,7 +224,7 @@ struct LanePace {
 
     /// Begins anew with one request.
     private mutating func setBack() -> Change {
-        era += 1
+        epoch += 1
         inFlight = 0
         window = 1
         isWarm = false
@@ -244,7 +244,7 @@ struct LanePace {
         // Who says how long knows better; who says "at once" does not.
         let wait =
             wish >= 1_000
-            ? min(wish, rules.wishMax) : RetrySchedule.delay(afterAttempts: pausesInRow, using: &dice)
+            ? min(wish, rules.retryAfterMax) : RetrySchedule.delay(afterAttempts: pausesInRow, using: &dice)
         pausesInRow = min(pausesInRow + 1, rules.pauseDoublings)
         waitUntil(now + wait, now)
         enter(.paused, now)
@@ -259,13 +259,13 @@ struct LanePace {
     private mutating func enter(_ mode: Mode, _ now: Int64) {
         _ = setBack()
         failuresInRow = 0
-        wishesInRow = 0
+        retryAftersInRow = 0
         if self.mode != mode { since = now }
         self.mode = mode
     }
 
     /// What is under way over the old connection may still be answered; a moment later it is cut off.
     private mutating func retireLater(_ reason: String, _ now: Int64) {
-        if retirement == nil { retirement = (now + rules.farewell, reason) }
+        if retirement == nil { retirement = (now + rules.drainTime, reason) }
     }
 }

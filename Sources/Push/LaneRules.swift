@@ -9,19 +9,19 @@ package struct LaneRules: Equatable, Sendable {
     /// So many requests in a row without any answer, and the connection is thrown away.
     package var timeOutsMax = 2
     /// So many requests in a row whose connection is spoilt, and it is thrown away.
-    package var spoiltMax = 3
+    package var tooManyTokensMax = 3
     /// So many wishes in a row to be left alone for a while, and the whole lane obeys.
-    package var wishesMax = 3
+    package var retryAftersMax = 3
     /// How long a stopped lane waits between two probes.
     package var probeInterval: Int64 = 30_000
     /// How often the pauses of a lane double: with 3 they are 1, 2, 4, 8, 8 … s, and up to half as long again by chance.
     package var pauseDoublings = 3
     /// How long it waits at most when the provider asked for it: no notification lives longer.
-    package var wishMax: Int64 = 2_419_200_000
+    package var retryAfterMax: Int64 = 2_419_200_000
     /// How long a request may take before it is given up: the pool's own number, by which a queue is told from a refusal.
     package var requestTime: Int64 = 10_000
     /// How long a connection that is to go may still bring answers to what was asked over it.
-    package var farewell: Int64 = 1_000
+    package var drainTime: Int64 = 1_000
     /// How long after the store could not take a report the lane tells it again.
     package var reportAgain: Int64 = 1_000
     /// How long a lane is silent towards the store at most: what expires there, and how much waits, comes to light by reports.

@@ -64,17 +64,17 @@ extension Lane {
     /// How it is doing.
     package var status: LaneStatus {
         var status = LaneStatus()
-        switch pace.mode {
+        switch congestion.mode {
         case .running: status.state = isCredentialMissing ? .paused : .running
         case .paused: status.state = .paused
         case .stopped: status.state = .stopped
         }
-        status.since = max(pace.since, isCredentialMissing && pace.mode == .running ? notes.credentialSince : .min)
+        status.since = max(congestion.since, isCredentialMissing && congestion.mode == .running ? notes.credentialSince : .min)
         status.inFlight = inFlight.count
         status.lastError = notes.lastError
         status.lastAcceptedAt = notes.lastAcceptedAt
         // What it has refused to take has not come to its end there.
-        status.depth = max(notes.depth, book.refusedCount)
+        status.depth = max(notes.depth, reports.refusedCount)
         status.oldestAt = notes.oldestAt
         return status
     }

@@ -3,36 +3,36 @@ import HTTPClient
 import Threads
 
 /// The connections to one provider, and what proves to it who we are. It belongs to the thread that made it.
-final class ProviderLink {
+final class ProviderConnection {
     /// A request for an access token travels with the notifications; jobs count from 1.
     private static let tokenTag = -1
 
     /// Something that has happened on the way.
-    enum Happening {
-        case ended(Lane.Ending)
+    enum Event {
+        case completed(Lane.Completion)
         /// It was not on the wire yet, and never will be.
         case withdrawn(Int64)
-        case credential(Lane.CredentialNews)
+        case credential(Lane.CredentialUpdate)
         case renewed(CredentialKind)
         /// The connections must not be used for what comes next.
         case outdated(reason: String)
     }
 
     /// What is proved by.
-    private enum Proof {
+    private enum Credential {
         case apns(APNsAddress, APNsToken)
         case fcm(FCMAddress, ServiceAccount, FCMToken)
     }
 
     private let pool: HTTPPool
-    private var proof: Proof
+    private var credential: Credential
     /// By job: with the token of which generation it went, when, and to which device.
     private var sent: [Int: (credential: Int, at: Int64, device: String)] = [:]
     /// Of the provider tokens that the present connections have seen, the first one's generation.
     private var firstSeen: Int?
     /// Whether there was an access token when that was last asked.
     private var hadToken = false
-    private var happenings: [Happening] = []
+    private var events: [Event] = []
     /// The time on the clock that nobody sets, by which access tokens grow old: as of this turn, so that what was found good
     /// at its beginning is good until its end.
     private var tick = Clock.monotonicMilliseconds()
@@ -48,7 +48,7 @@ final class ProviderLink {
             options.streamsPerConnection = rules.windowMax
             options.requiresHTTP2 = true
             options.caFile = settings.caFile
-            proof = .apns(settings.address, settings.token)
+            credential = .apns(settings.address, settings.token)
         case .fcm(let settings):
             options.connectionsPerHost = 4
             options.streamsPerConnection = max(1, rules.windowMax / 4)
@@ -57,7 +57,7 @@ final class ProviderLink {
             // Of this machine only, and only for access tokens: their address has been checked, and the base's is https.
             options.allowsPlainHTTP = true
             options.caFile = settings.caFile
-            proof = .fcm(
+            credential = .fcm(
                 FCMAddress(baseURL: settings.baseURL, projectID: settings.account.projectID), settings.account, FCMToken())
         }
         pool = HTTPPool(options)
@@ -67,33 +67,33 @@ final class ProviderLink {
 
     /// Whether requests can be sent before any happening.
     var hasCredential: Bool {
-        if case .apns = proof { true } else { false }
+        if case .apns = credential { true } else { false }
     }
 
     /// When there is something to do by itself: milliseconds since 1970.
     func nextTurn(at now: Int64) -> Int64 {
-        guard case .fcm(_, _, let token) = proof, let turn = token.nextTurn else { return .max }
+        guard case .fcm(_, _, let token) = credential, let turn = token.nextTurn else { return .max }
         return turn == .min ? now : now + (turn - tick)
     }
 
     func wait(milliseconds: Int) { pool.wait(milliseconds: milliseconds) }
 
     /// Sees to the credential, takes in what has come, and returns all that has happened.
-    func turn(at now: Int64, using dice: inout some RandomNumberGenerator) -> [Happening] {
+    func turn(at now: Int64, using dice: inout some RandomNumberGenerator) -> [Event] {
         tick = Clock.monotonicMilliseconds()
         for completion in pool.perform() { take(completion, now, &dice) }
-        return settle(now)
+        return complete(now)
     }
 
     /// Throws the connections away; returns how what was in flight has ended.
-    func retire(at now: Int64, using dice: inout some RandomNumberGenerator) -> [Happening] {
+    func retire(at now: Int64, using dice: inout some RandomNumberGenerator) -> [Event] {
         firstSeen = nil
         for completion in pool.retire() { take(completion, now, &dice) }
-        return settle(now)
+        return complete(now)
     }
 
     /// Takes back what is not on the wire yet of what is for some devices.
-    func withdraw(_ devices: Set<String>) -> [Happening] {
+    func withdraw(_ devices: Set<String>) -> [Event] {
         let tags = Set(sent.filter { devices.contains($0.value.device) }.keys)
         guard !tags.isEmpty else { return [] }
         return pool.withdraw(tags).map { tag in
@@ -105,39 +105,39 @@ final class ProviderLink {
     /// Begins a request, which needs a credential: see ``Happening``.
     func send(_ job: PushJob, _ message: PushMessage, at now: Int64) {
         let tag = Int(job.number)
-        guard let credential = credential(at: now) else { preconditionFailure("a lane that knows of no credential sends") }
+        guard let credential = self.credential(at: now) else { preconditionFailure("a lane that knows of no credential sends") }
         sent[tag] = (credential.generation, now, job.device.id)
-        switch proof {
+        switch self.credential {
         case .apns(let address, _):
             firstSeen = firstSeen ?? credential.generation
-            pool.start(address.call(message, to: job.device, authorization: credential.authorization), tag: tag)
+            pool.start(address.request(message, to: job.device, authorization: credential.authorization), tag: tag)
         case .fcm(let address, _, _):
-            pool.start(address.call(message, to: job.device, at: now, authorization: credential.authorization), tag: tag)
+            pool.start(address.request(message, to: job.device, at: now, authorization: credential.authorization), tag: tag)
         }
     }
 
     /// There is need of a credential that is newer than that of a generation.
-    func renew(after generation: Int, at now: Int64, using dice: inout some RandomNumberGenerator) -> [Happening] {
-        switch proof {
+    func renew(after generation: Int, at now: Int64, using dice: inout some RandomNumberGenerator) -> [Event] {
+        switch credential {
         case .apns(_, let token):
             if token.renewed(after: generation, at: time(now)) != nil {
-                happenings.append(.credential(.ready))
+                events.append(.credential(.ready))
             } else {
                 let minutes = APNsTokenAge.interval / 60_000
-                happenings.append(
+                events.append(
                     .credential(
                         .refused(reason: "a provider token less than \(minutes) minutes old is too old: is the clock right?")))
             }
         case .fcm(let address, let account, var token):
             let demand = token.demand(after: generation, at: tick)
-            proof = .fcm(address, account, token)
+            credential = .fcm(address, account, token)
             switch demand {
             case .asked: hadToken = false  // there will be news
-            case .replaced: happenings.append(.credential(.ready))
-            case .tooSoon: happenings.append(.credential(.refused(reason: "new access tokens are refused as well")))
+            case .replaced: events.append(.credential(.ready))
+            case .tooSoon: events.append(.credential(.refused(reason: "new access tokens are refused as well")))
             }
         }
-        return settle(now)
+        return complete(now)
     }
 
     // MARK: Credentials
@@ -145,34 +145,34 @@ final class ProviderLink {
     private func time(_ now: Int64) -> APNsTokenTime { APNsTokenTime(clock: now, tick: tick) }
 
     private func credential(at now: Int64) -> IssuedCredential? {
-        switch proof {
+        switch credential {
         case .apns(_, let token): return token.current(at: time(now))
         case .fcm(let address, let account, var token):
             let issued = token.use(at: tick)
-            proof = .fcm(address, account, token)
+            credential = .fcm(address, account, token)
             return issued
         }
     }
 
     /// Asks for an access token if it is time, and says so if there is none any more.
-    private func settle(_ now: Int64) -> [Happening] {
-        switch proof {
+    private func complete(_ now: Int64) -> [Event] {
+        switch credential {
         case .apns(_, let token):
-            if token.takeNews() { happenings.append(.renewed(.apnsToken)) }
+            if token.takeNews() { events.append(.renewed(.apnsToken)) }
             if let generation = firstSeen, token.isTooSoon(after: generation, at: time(now)) {
                 firstSeen = nil  // said once
-                happenings.append(.outdated(reason: "the clock was set, and the provider token is made anew"))
+                events.append(.outdated(reason: "the clock was set, and the provider token is made anew"))
             }
         case .fcm(let address, let account, var token):
             if hadToken, token.current(at: tick) == nil {
                 hadToken = false
-                happenings.append(.credential(token.isComing ? .missing(reason: "the access token has run out") : .lapsed))
+                events.append(.credential(token.isComing ? .missing(reason: "the access token has run out") : .expired))
             }
-            if token.claimRenewal(at: tick) { pool.start(account.tokenCall(at: now), tag: Self.tokenTag, isFirst: true) }
-            proof = .fcm(address, account, token)
+            if token.claimRenewal(at: tick) { pool.start(account.tokenRequest(at: now), tag: Self.tokenTag, isFirst: true) }
+            credential = .fcm(address, account, token)
         }
-        defer { happenings = [] }
-        return happenings
+        defer { events = [] }
+        return events
     }
 
     // MARK: Answers
@@ -180,39 +180,39 @@ final class ProviderLink {
     private func take(_ completion: HTTPPool.Completion, _ now: Int64, _ dice: inout some RandomNumberGenerator) {
         if completion.tag == Self.tokenTag { return takeToken(completion.result, now, &dice) }
         guard let sent = sent.removeValue(forKey: completion.tag) else { return }
-        happenings.append(
-            .ended(
-                Lane.Ending(
+        events.append(
+            .completed(
+                Lane.Completion(
                     number: Int64(completion.tag), result: completion.result.map { verdict($0, sent.at, now) },
                     seconds: completion.seconds, credential: sent.credential)))
     }
 
-    private func verdict(_ reply: HTTPReply, _ sentAt: Int64, _ now: Int64) -> Verdict {
-        switch proof {
-        case .apns: Verdict(apns: reply, sentAt: sentAt, now: now)
-        case .fcm: Verdict(fcm: reply, sentAt: sentAt, now: now)
+    private func verdict(_ reply: HTTPClientResponse, _ sentAt: Int64, _ now: Int64) -> SendResult {
+        switch credential {
+        case .apns: SendResult(apns: reply, sentAt: sentAt, now: now)
+        case .fcm: SendResult(fcm: reply, sentAt: sentAt, now: now)
         }
     }
 
     private func takeToken(
-        _ result: Result<HTTPReply, HTTPFailure>, _ now: Int64, _ dice: inout some RandomNumberGenerator
+        _ result: Result<HTTPClientResponse, HTTPClientError>, _ now: Int64, _ dice: inout some RandomNumberGenerator
     ) {
-        guard case .fcm(let address, let account, var token) = proof else { return }
-        let outcome = token.take(AccessTokenReply(result), at: tick, using: &dice)
-        proof = .fcm(address, account, token)
+        guard case .fcm(let address, let account, var token) = credential else { return }
+        let outcome = token.take(AccessTokenResponse(result), at: tick, using: &dice)
+        credential = .fcm(address, account, token)
         let isServed = token.current(at: tick) != nil
         hadToken = isServed
         switch outcome {
-        case .renewed: happenings += [.renewed(.fcmAccess), .credential(.ready)]
+        case .renewed: events += [.renewed(.fcmAccess), .credential(.ready)]
         case .refused(let words):
             let reason = "no access token: \(words)"
             if isServed {
-                happenings.append(.credential(.doubtful(reason: reason)))
+                events.append(.credential(.renewalFailed(reason: reason)))
             } else {
-                happenings += [.credential(.missing(reason: reason)), .credential(.refused(reason: reason))]
+                events += [.credential(.missing(reason: reason)), .credential(.refused(reason: reason))]
             }
         case .delayed(let words):
-            if !isServed { happenings.append(.credential(.missing(reason: "no access token yet: \(words)"))) }
+            if !isServed { events.append(.credential(.missing(reason: "no access token yet: \(words)"))) }
         }
     }
 }

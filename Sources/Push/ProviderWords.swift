@@ -3,7 +3,7 @@ import PusherProtocol
 
 // What providers answer is read leniently: what is not as expected is not there, and the status decides.
 
-extension HTTPReply {
+extension HTTPClientResponse {
     /// The members of the body's object; none unless all of it is JSON.
     func readMembers(_ member: (_ key: JSONSlice, _ value: JSONSlice) -> Void) {
         body.withUnsafeBytes { bytes in
@@ -26,7 +26,7 @@ extension JSONSlice {
 
     /// A provider's word for something, fit for logs and labels; nil for anything that is no such word. None has digits,
     /// and a token has: one that is sent back must not come into a log that way.
-    var word: String? {
+    var reasonCode: String? {
         guard let text = string, (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isOfWord) else { return nil }
         return text
     }

@@ -17,7 +17,7 @@ extension PushDecision {
     ///     which is then taken for UTC.
     ///   - isConnected: whether a recipient (``PushJob/recipient``) subscribes to his own channel at present.
     package init(
-        on job: PushJob, texts: PushTexts, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,
+        on job: PushJob, texts: PushTemplates, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,
         isConnected: (_ recipient: String) -> Bool
     ) {
         let event = job.notification.event

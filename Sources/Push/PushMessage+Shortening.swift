@@ -7,13 +7,13 @@ extension PushMessage {
     /// characters as people see them. What apps were promised is whole as long as the rest can give way; an announcement of
     /// nothing but endless ids loses even those, the longest first, for a number cut in half is another number.
     /// - Parameter size: bytes of the message as it is sent, in JSON.
-    mutating func shorten(to bytesMax: Int, size: (PushMessage) -> Int) {
+    mutating func truncate(to bytesMax: Int, size: (PushMessage) -> Int) {
         let steps: [(inout PushMessage, _ excess: Int) -> Void] = [
             { $0.cutDetails(by: $1) },
             { $0.body = $0.body.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },  // it is there twice: shown, and as data
             { $0.title = $0.title.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },
             { $0.dropDetails(by: $1) },
-            { $0.dropPromised(by: $1) },
+            { $0.dropRequired(by: $1) },
             { message, _ in (message.sound, message.category, message.thread) = ("", "", "") },
         ]
         for step in steps {
@@ -25,7 +25,7 @@ extension PushMessage {
 
     /// Cuts the longest values, all to one length: as if of the longest one byte were taken, again and again.
     private mutating func cutDetails(by excess: Int) {
-        let costs = details.filter { !$0.isPromised }.map { $0.value.jsonBytes }.sorted(by: >)
+        let costs = details.filter { !$0.isRequired }.map { $0.value.jsonBytes }.sorted(by: >)
         var length = Self.detailBytesMin
         var sum = 0
         for (index, cost) in costs.enumerated() {
@@ -38,19 +38,19 @@ extension PushMessage {
                 break
             }
         }
-        for index in details.indices where !details[index].isPromised {
+        for index in details.indices where !details[index].isRequired {
             details[index].value = details[index].value.cut(toJSONBytes: length)
         }
     }
 
     private mutating func dropDetails(by excess: Int) {
         var excess = excess
-        for index in details.indices.reversed() where excess > 0 && !details[index].isPromised {
+        for index in details.indices.reversed() where excess > 0 && !details[index].isRequired {
             excess -= details.remove(at: index).jsonBytes
         }
     }
 
-    private mutating func dropPromised(by excess: Int) {
+    private mutating func dropRequired(by excess: Int) {
         var excess = excess
         while excess > 0, let longest = (ids + details).max(by: { $0.value.utf8.count < $1.value.utf8.count }) {
             ids.removeAll { $0 == longest }

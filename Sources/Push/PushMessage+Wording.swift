@@ -70,7 +70,7 @@ extension PushMessage {
     ]
 
     /// What apps are promised besides, by type: of it no half arrives.
-    private static let promisedDetails = [
+    private static let requiredDetails = [
         "NEW_BATCH_AVAILABLE": ["batchId", "batchNumber", "zone", "orderCount"],
         "BATCH_REASSIGNED": ["batchId", "batchNumber", "zone", "orderCount", "orderId"],
         "ORDER_CANCELLED": ["orderId", "batchId"],
@@ -81,7 +81,7 @@ extension PushMessage {
 
     /// What the event says, except what is promised under the same name and what the providers keep for themselves.
     private static func details(_ scalars: EventScalars, beside ids: [Field], type: String) -> [Field] {
-        let promised = promisedDetails[type] ?? []
+        let promised = requiredDetails[type] ?? []
         return scalars.fields.compactMap { field in
             let isOurs = ids.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
             guard !isOurs, !isReserved(field.name) else { return nil }
@@ -120,7 +120,7 @@ extension PushMessage {
         guard key.utf8.count > collapseBytesMax || !key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) || key.isEmpty else {
             return key
         }
-        return "sha256:\(Fingerprint.digits(of: key))"
+        return "sha256:\(StableID.digits(of: key))"
     }
 
     /// Of an order or a route, by what has become of it; nil where a newer notification supersedes nothing.

@@ -33,12 +33,12 @@ package struct PushMessage: Equatable, Sendable {
         package let name: String
         package var value: String
         /// Promised to apps: it arrives whole.
-        package let isPromised: Bool
+        package let isRequired: Bool
 
         package init(_ name: String, _ value: String, isPromised: Bool = false) {
             self.name = name
             self.value = value
-            self.isPromised = isPromised
+            self.isRequired = isPromised
         }
 
         /// Names come from outside, and Swift's == on texts takes its time with combining marks: they are compared as bytes.
@@ -49,7 +49,7 @@ package struct PushMessage: Equatable, Sendable {
         /// As bytes: a shortened accent is another text, whatever Unicode holds equivalent.
         package static func == (one: Field, other: Field) -> Bool {
             one.name.utf8.elementsEqual(other.name.utf8) && one.value.utf8.elementsEqual(other.value.utf8)
-                && one.isPromised == other.isPromised
+                && one.isRequired == other.isRequired
         }
     }
 

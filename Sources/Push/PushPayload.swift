@@ -17,7 +17,7 @@ struct PushPayload {
             return
         }
         var short = message
-        short.shorten(to: bytesMax) { Self(writing: $0).byteCount }
+        short.truncate(to: bytesMax) { Self(writing: $0).byteCount }
         self.init(writing: short)
     }
 

@@ -5,7 +5,7 @@ import HTTPClient
 /// and reading of answers as all others.
 package enum PushTest {
     /// What came of it.
-    package struct Finding: Equatable, Sendable {
+    package struct Result: Equatable, Sendable {
         package let isAccepted: Bool
         /// For the operator.
         package let words: String
@@ -21,9 +21,9 @@ package enum PushTest {
     /// - Parameters:
     ///   - token: of the provider that `settings` are for.
     ///   - now: milliseconds since 1970.
-    package static func send(to token: DeviceToken, _ settings: ProviderSettings, now: () -> Int64) -> Finding {
+    package static func send(to token: DeviceToken, _ settings: ProviderSettings, now: () -> Int64) -> Result {
         precondition(token.provider == settings.provider, "a token of the provider that is tested")
-        let link = ProviderLink(settings, LaneRules(for: settings.provider))
+        let link = ProviderConnection(settings, LaneRules(for: settings.provider))
         let job = job(token, now())
         var dice = SystemRandomNumberGenerator()
         var (isSent, isReady) = (false, link.hasCredential)
@@ -32,11 +32,12 @@ package enum PushTest {
         while now() - start < timeMax {
             for happening in link.turn(at: now(), using: &dice) {
                 switch happening {
-                case .ended(let ending): return finding(ending.result)
+                case .completed(let ending): return result(ending.result)
                 case .credential(.ready): isReady = true
-                case .credential(.missing(let reason)), .credential(.refused(let reason)), .credential(.doubtful(let reason)):
-                    return Finding(isAccepted: false, words: reason)
-                case .renewed, .withdrawn, .outdated, .credential(.lapsed): break
+                case .credential(.missing(let reason)), .credential(.refused(let reason)),
+                    .credential(.renewalFailed(let reason)):
+                    return Result(isAccepted: false, words: reason)
+                case .renewed, .withdrawn, .outdated, .credential(.expired): break
                 }
             }
             if isReady, !isSent {
@@ -46,31 +47,31 @@ package enum PushTest {
                 link.wait(milliseconds: pollMilliseconds)
             }
         }
-        return Finding(isAccepted: false, words: "no answer within \(timeMax / 1_000) s")
+        return Result(isAccepted: false, words: "no answer within \(timeMax / 1_000) s")
     }
 
-    private static func finding(_ result: Result<Verdict, HTTPFailure>) -> Finding {
+    private static func result(_ result: Swift.Result<SendResult, HTTPClientError>) -> Result {
         let verdict =
             switch result {
             case .success(let verdict): verdict
-            case .failure(let failure): Verdict(failure)
+            case .failure(let failure): SendResult(failure)
             }
-        if case .accepted = verdict { return Finding(isAccepted: true, words: words(verdict)) }
-        return Finding(isAccepted: false, words: words(verdict))
+        if case .accepted = verdict { return Result(isAccepted: true, words: words(verdict)) }
+        return Result(isAccepted: false, words: words(verdict))
     }
 
     /// What a verdict means to who configured this.
-    static func words(_ verdict: Verdict) -> String {
+    static func words(_ verdict: SendResult) -> String {
         switch verdict {
         case .accepted(let messageID): "accepted" + (messageID.map { " as \($0)" } ?? "")
         case .rejected(let reason, _): "rejected: \(reason)"
-        case .dead(let removal): "rejected: the token is not or no longer good: \(removal.reason)"
+        case .invalidToken(let removal): "rejected: the token is not or no longer good: \(removal.reason)"
         case .retry(let reason, _): "not accepted this time: \(reason)"
-        case .deviceBusy(let reason, _): "not accepted this time, too many to this phone: \(reason)"
+        case .deviceThrottled(let reason, _): "not accepted this time, too many to this phone: \(reason)"
         case .credentialExpired(let reason): "refused: \(reason): is the clock right?"
-        case .laneStopped(let reason, _): "refused: \(reason): address, key, team or topic are not what they should be"
-        case .connectionSpoilt(let reason): "not accepted this time, the connection has seen too many tokens: \(reason)"
-        case .reconnect(let reason): "not accepted this time, the provider was about to close the connection: \(reason)"
+        case .configurationError(let reason, _): "refused: \(reason): address, key, team or topic are not what they should be"
+        case .tooManyTokens(let reason): "not accepted this time, the connection has seen too many tokens: \(reason)"
+        case .goAway(let reason): "not accepted this time, the provider was about to close the connection: \(reason)"
         }
     }
 

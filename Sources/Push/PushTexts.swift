@@ -2,19 +2,19 @@ import Configuration
 import FleetRules
 
 /// What phones show for each event: the catalogue, as pushes ask it.
-package struct PushTexts: Sendable {
+package struct PushTemplates: Sendable {
     private let catalogue: Settings.Catalogue
-    private let names: EntryNames
+    private let names: CatalogueIndex
     private let mode: Settings.Catalogue.Entry.Push
 
     /// - Parameter mode: for entries that say nothing themselves.
     package init(_ catalogue: Settings.Catalogue, mode: Settings.Catalogue.Entry.Push) {
         self.catalogue = catalogue
         self.mode = mode
-        names = EntryNames(catalogue.names)
+        names = CatalogueIndex(catalogue.names)
     }
 
-    /// The entry that an event goes by (``EntryNames/entry(ofEvent:)``); nil where there is none.
+    /// The entry that an event goes by (``CatalogueIndex/entry(ofEvent:)``); nil where there is none.
     package func entry(ofEvent event: String) -> Settings.Catalogue.Entry? {
         names.entry(ofEvent: event).flatMap { catalogue.entry(for: $0) }
     }

@@ -10,7 +10,7 @@ import Threads
 /// turn, which waits for nobody; or while the program ends.)
 package final class PushWorker: Sendable {
     /// What the thread needs of the rest of the program. All of it is called on the thread.
-    package struct Surroundings: Sendable {
+    package struct Environment: Sendable {
         /// Milliseconds since 1970.
         package var now: @Sendable () -> Int64
         /// Hands a report to the store; false when it cannot take one. What comes of it is ``PushWorker/supply(_:)``, or
@@ -33,10 +33,10 @@ package final class PushWorker: Sendable {
 
     /// What has been said to the thread since it looked last.
     struct Commands {
-        var supply: PushSupply?
+        var supply: PushLease?
         var isRefused = false
         var isWoken = false
-        var texts: PushTexts?
+        var templates: PushTemplates?
         /// Devices that nothing is to be sent to any more.
         var lost: Set<String> = []
         /// When it has to have stopped, by the clock that nobody sets, in milliseconds.
@@ -60,13 +60,13 @@ package final class PushWorker: Sendable {
     ///   - texts: what phones show, until others are to be used (``use(_:)``).
     ///   - rules: nil: what is right for the provider.
     package init(
-        lane: PushLane, _ settings: ProviderSettings, texts: PushTexts, rules: LaneRules? = nil, surroundings: Surroundings
+        lane: PushLane, _ settings: ProviderSettings, texts: PushTemplates, rules: LaneRules? = nil, surroundings: Environment
     ) {
         precondition(lane.provider == settings.provider, "a lane goes to its own provider")
         self.lane = lane
         let rules = rules ?? LaneRules(for: lane.provider)
         run = { [shared] in
-            var loop = PushWorkerLoop(lane, ProviderLink(settings, rules), rules, texts, surroundings, shared)
+            var loop = PushWorkerLoop(lane, ProviderConnection(settings, rules), rules, texts, surroundings, shared)
             loop.run()
         }
     }
@@ -80,7 +80,7 @@ package final class PushWorker: Sendable {
     }
 
     /// The store's answer to the report it has.
-    package func supply(_ supply: PushSupply) { post { $0.supply = supply } }
+    package func supply(_ supply: PushLease) { post { $0.supply = supply } }
 
     /// The store could not take the report after all: the same comes again, in a second.
     package func refused() { post { $0.isRefused = true } }
@@ -92,7 +92,7 @@ package final class PushWorker: Sendable {
     package func withdraw(_ deviceID: String) { post { $0.lost.insert(deviceID) } }
 
     /// Other texts from now on.
-    package func use(_ texts: PushTexts) { post { $0.texts = texts } }
+    package func use(_ texts: PushTemplates) { post { $0.templates = texts } }
 
     /// Sends nothing new, gives back what is in hand, and waits for answers, but no longer than that many seconds: what has
     /// none by then is reported as lost. It returns at once; ``wait()`` does not. The store has to go on answering meanwhile.

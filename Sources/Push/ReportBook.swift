@@ -4,7 +4,7 @@ import FleetRules
 ///
 /// One report is under way at a time: what comes up meanwhile goes with the next, so that a busy lane's outcomes share
 /// transactions by themselves. What the store could not take is told again, whole.
-struct ReportBook {
+struct ReportBuffer {
     private let rules: LaneRules
     private var pending: [PushOutcome] = []
     private var underway: [PushOutcome] = []
@@ -35,7 +35,7 @@ struct ReportBook {
 
     mutating func add(_ outcome: PushOutcome) {
         pending.append(outcome)
-        if outcome.fate == .unsent { mayHaveJobs = true }
+        if outcome.result == .returned { mayHaveJobs = true }
     }
 
     /// The store may have jobs for us.
@@ -62,7 +62,7 @@ struct ReportBook {
     }
 
     /// The store has taken the report, and answers.
-    mutating func taken(_ supply: PushSupply, at now: Int64) {
+    mutating func taken(_ supply: PushLease, at now: Int64) {
         isUnderway = false
         isRefused = false
         underway = []

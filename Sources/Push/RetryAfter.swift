@@ -4,7 +4,7 @@ import HTTPClient
 enum RetryAfter {
     /// Milliseconds from now (0…2,419,200,000: nothing lives longer than 28 days); nil where it does not say, or not in a way
     /// that can be read.
-    static func milliseconds(of reply: HTTPReply, now: Int64) -> Int64? {
+    static func milliseconds(of reply: HTTPClientResponse, now: Int64) -> Int64? {
         guard let text = reply.headers["retry-after"] else { return nil }
         if !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
             return min(Int64(text) ?? secondsMax, secondsMax) * 1000

@@ -48,10 +48,10 @@ package struct ServiceAccount: Sendable {
 
     /// The request that exchanges our word for an access token.
     /// - Parameter now: milliseconds since 1970.
-    func tokenCall(at now: Int64) -> HTTPCall {
+    func tokenRequest(at now: Int64) -> HTTPClientRequest {
         // A JWT in base64url has nothing in it that a form would escape.
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + assertion(at: now / 1_000)
-        return HTTPCall(
+        return HTTPClientRequest(
             .post, tokenURI, headers: [("content-type", "application/x-www-form-urlencoded")], body: Array(form.utf8))
     }
 

@@ -122,7 +122,7 @@ package struct WebhookKinds: OptionSet, Sendable {
 }
 
 /// A webhook event, and whose backend it is for.
-package struct WebhookNotice: Equatable, Sendable {
+package struct AppWebhookEvent: Equatable, Sendable {
     /// The application's place in the configured list.
     package let app: Int
     package let event: WebhookEvent

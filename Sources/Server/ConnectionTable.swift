@@ -6,7 +6,7 @@ struct ConnectionTable {
         /// Its owner is told what it says, and it is sent what the owner says.
         case open
         /// Nothing more is read; what is noted in this turn is still sent.
-        case leaving
+        case closePending
         /// Nothing is sent any more either: it is ended without a word at the end of this turn.
         case dropped
         /// Nothing new is sent either; what waits in its outbox may still go.

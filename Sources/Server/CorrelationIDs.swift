@@ -10,7 +10,7 @@ struct CorrelationIDs {
 
     /// The request's, when it is 1 to 128 printable ASCII characters; else a new one.
     mutating func id(of wsi: OpaquePointer) -> String {
-        if let given = Header.custom("x-correlation-id:", wsi), Self.isAcceptable(given) { return given }
+        if let given = HeaderTable.custom("x-correlation-id:", wsi), Self.isAcceptable(given) { return given }
         count += 1
         return prefix + "-" + String(count, radix: 16)
     }

@@ -5,13 +5,13 @@ import HTTPAPI
 extension EventLoop {
     func requestBegan(_ wsi: OpaquePointer) -> Int32 {
         let head: RequestHead
-        do throws(RequestHead.Refusal) {
+        do throws(RequestHead.FramingError) {
             head = try RequestHead(wsi, bodyBytesMax: options.requestBodyBytesMax)
         } catch {
-            tally.requests += 1
+            traffic.requests += 1
             write(
-                owner.refusal(error.status, error.text, path: error.path), to: wsi, correlationID: correlationIDs.id(of: wsi),
-                withoutBody: Header.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
+                delegate.refusal(error.status, error.text, path: error.path), to: wsi, correlationID: correlationIDs.id(of: wsi),
+                withoutBody: HeaderTable.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
             return -1
         }
         // Who may not do it anyway hears that first: the owner answers without the body.
@@ -22,58 +22,59 @@ extension EventLoop {
             let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
             guard clws_write_raw(wsi, goOn, goOn.count) >= 0 else { return -1 }
         }
-        Word(isLoopback: Word(of: wsi).isLoopback, role: .request(requests.add(head))).store(in: wsi)
+        SocketTag(isLoopback: SocketTag(of: wsi).isLoopback, role: .request(incomingRequests.add(head))).store(in: wsi)
         return 0
     }
 
     func requestBody(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-        guard case .request(let index) = Word(of: wsi).role else { return -1 }
+        guard case .request(let index) = SocketTag(of: wsi).owner else { return -1 }
         // Of pipelined requests the library hands us the second one's head as its body, for ever if it is let: the
         // bytes it has buffered still begin with what it has parsed already. It hands over no more than the body's length of
         // them, so a single capital has to be enough. No body we take begins like that. Closing without an answer has the
         // client send again what was not answered (RFC 9112 section 9.3.2).
-        if !bytes.isEmpty, let head = requests.headOfUnbegun(index), Self.begins(bytes, like: head.method.rawValue + " ") {
+        if !bytes.isEmpty, let head = incomingRequests.headOfUnbegun(index), Self.begins(bytes, like: head.method.rawValue + " ")
+        {
             return -1
         }
-        return requests.append(bytes, to: index) ? 0 : -1
+        return incomingRequests.append(bytes, to: index) ? 0 : -1
     }
 
     func requestCompleted(_ wsi: OpaquePointer) -> Int32 {
-        guard case .request(let index) = Word(of: wsi).role, let request = requests.remove(index) else { return -1 }
-        Word(isLoopback: Word(of: wsi).isLoopback, role: .none).store(in: wsi)
+        guard case .request(let index) = SocketTag(of: wsi).owner, let request = incomingRequests.remove(index) else { return -1 }
+        SocketTag(isLoopback: SocketTag(of: wsi).isLoopback, role: .none).store(in: wsi)
         return answer(request.head, request.body, wsi)
     }
 
     /// The connection has gone before its request was whole, or after its answer.
     func requestAbandoned(_ wsi: OpaquePointer) -> Int32 {
-        switch Word(of: wsi).role {
-        case .request(let index): _ = requests.remove(index)
-        case .exchange(let index): exchanges.remove(at: index)
+        switch SocketTag(of: wsi).owner {
+        case .request(let index): _ = incomingRequests.remove(index)
+        case .response(let index): pendingResponses.remove(at: index)
         case .none, .webSocket: return 0
         }
-        Word(isLoopback: false, role: .none).store(in: wsi)
+        SocketTag(isLoopback: false, role: .none).store(in: wsi)
         return 0
     }
 
     private func answer(_ head: RequestHead, _ body: [UInt8], _ wsi: OpaquePointer) -> Int32 {
-        let query = Header.query(wsi)
+        let query = HeaderTable.query(wsi)
         let correlationID = correlationIDs.id(of: wsi)
         // The library would wait for a body that nobody announced, for ever.
         let isUnread = head.bodyBytesMax != nil || head.isLengthMissing
-        let exchange = ExchangeTable.Exchange(
+        let exchange = PendingResponses.PendingResponse(
             wsi: wsi, withoutBody: head.method == .head,
-            isLast: isUnread || drain != nil || Self.asksToClose(Header.text(WSI_TOKEN_CONNECTION, wsi)),
+            isLast: isUnread || drain != nil || Self.asksToClose(HeaderTable.text(WSI_TOKEN_CONNECTION, wsi)),
             correlationID: correlationID)
-        let id = exchanges.add(exchange)
-        tally.requests += 1
-        tally.requestBytes += body.count
-        let isLoopback = Word(of: wsi).isLoopback
+        let id = pendingResponses.add(exchange)
+        traffic.requests += 1
+        traffic.requestBytes += body.count
+        let isLoopback = SocketTag(of: wsi).isLoopback
         // A proxy in front makes everybody seem to be on this machine.
-        let isFromThisMachine = isLoopback && !options.isBehindProxy && Header.length(WSI_TOKEN_X_FORWARDED_FOR, wsi) == 0
+        let isFromThisMachine = isLoopback && !options.isBehindProxy && HeaderTable.length(WSI_TOKEN_X_FORWARDED_FOR, wsi) == 0
         let response = body.withUnsafeBytes { bytes in
-            owner.answer(
+            delegate.answer(
                 HTTPRequest(
-                    method: head.method, path: head.path, query: query, field: { Header.field($0, wsi) },
+                    method: head.method, path: head.path, query: query, field: { HeaderTable.field($0, wsi) },
                     correlationID: correlationID, isLoopback: isFromThisMachine, body: bytes,
                     isLengthMissing: head.isLengthMissing,
                     bodyBytesMax: head.bodyBytesMax), id)
@@ -81,30 +82,30 @@ extension EventLoop {
         guard let response else {
             // Nothing is read meanwhile: the library would take a pipelined request for more of this one's body.
             lws_rx_flow_control(wsi, 0)
-            Word(isLoopback: isLoopback, role: .exchange(id.index)).store(in: wsi)
+            SocketTag(isLoopback: isLoopback, role: .response(id.index)).store(in: wsi)
             return 0
         }
-        exchanges.remove(at: id.index)
+        pendingResponses.remove(at: id.index)
         return write(response, in: exchange) ? 0 : -1
     }
 
     /// Answers a request that was to be answered later, at the end of the turn, when no callback of the library is on the
     /// stack; ignored when its connection has gone by then.
-    package func respond(_ response: HTTPResponse, to id: ExchangeID) { answers.append((id, response)) }
+    package func respond(_ response: HTTPResponse, to id: RequestID) { answers.append((id, response)) }
 
     func writeAnswers() {
         let answers = answers
         self.answers.removeAll(keepingCapacity: true)
         for (id, response) in answers {
-            guard let exchange = exchanges.remove(id) else { continue }
-            Word(isLoopback: Word(of: exchange.wsi).isLoopback, role: .none).store(in: exchange.wsi)
+            guard let exchange = pendingResponses.remove(id) else { continue }
+            SocketTag(isLoopback: SocketTag(of: exchange.wsi).isLoopback, role: .none).store(in: exchange.wsi)
             lws_rx_flow_control(exchange.wsi, 1)
             if !write(response, in: exchange) { clws_kill_now(exchange.wsi) }
         }
     }
 
     /// False when the connection has to be closed now.
-    private func write(_ response: HTTPResponse, in exchange: ExchangeTable.Exchange) -> Bool {
+    private func write(_ response: HTTPResponse, in exchange: PendingResponses.PendingResponse) -> Bool {
         let wsi = exchange.wsi
         let isWritten = write(
             response, to: wsi, correlationID: exchange.correlationID, withoutBody: exchange.withoutBody, closing: exchange.isLast)
@@ -121,7 +122,7 @@ extension EventLoop {
     ) -> Bool {
         responseBytes.removeAll(keepingCapacity: true)
         response.write(to: &responseBytes, correlationID: correlationID, withoutBody: withoutBody, closing: closing)
-        tally.responseBytes += responseBytes.count
+        traffic.responseBytes += responseBytes.count
         return clws_write_raw(wsi, responseBytes, responseBytes.count) >= 0
     }
 

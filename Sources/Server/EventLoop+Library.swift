@@ -39,9 +39,9 @@ extension EventLoop {
 
     /// Only WebSockets of version 13 by GET (RFC 6455 4.2.1), which the library does not check; h2c it would accept.
     private func confirmUpgrade(_ wsi: OpaquePointer) -> Int32 {
-        let isWebSocket = Header.text(WSI_TOKEN_UPGRADE, wsi)?.lowercased() == "websocket"
-        let isGet = Header.length(WSI_TOKEN_GET_URI, wsi) > 0
-        if isWebSocket, isGet, Header.text(WSI_TOKEN_VERSION, wsi) == "13" { return 0 }
+        let isWebSocket = HeaderTable.text(WSI_TOKEN_UPGRADE, wsi)?.lowercased() == "websocket"
+        let isGet = HeaderTable.length(WSI_TOKEN_GET_URI, wsi) > 0
+        if isWebSocket, isGet, HeaderTable.text(WSI_TOKEN_VERSION, wsi) == "13" { return 0 }
         let refusal = HTTPResponse.text(
             426, "Upgrade to websocket, version 13, by GET, or to nothing", headers: ["Sec-WebSocket-Version": "13"])
         write(refusal, to: wsi, correlationID: correlationIDs.id(of: wsi), withoutBody: false, closing: true)
@@ -50,15 +50,15 @@ extension EventLoop {
 
     private func webSocketOpened(_ wsi: OpaquePointer) -> Int32 {
         let socket = connections.add(wsi, loop: index)
-        Word(isLoopback: Word(of: wsi).isLoopback, role: .webSocket(socket.slot)).store(in: wsi)
+        SocketTag(isLoopback: SocketTag(of: wsi).isLoopback, role: .webSocket(socket.slot)).store(in: wsi)
         let request = UpgradeRequest(
-            path: Header.path(WSI_TOKEN_GET_URI, wsi), query: Header.query(wsi),
-            origin: Header.text(WSI_TOKEN_ORIGIN, wsi), isSecure: isSecure(wsi))
+            path: HeaderTable.path(WSI_TOKEN_GET_URI, wsi), query: HeaderTable.query(wsi),
+            origin: HeaderTable.text(WSI_TOKEN_ORIGIN, wsi), isSecure: isSecure(wsi))
         guard drain == nil else {
             close(socket, Self.restart.code, reason: Self.restart.reason)
             return 0
         }
-        switch owner.opened(socket, request) {
+        switch delegate.opened(socket, request) {
         case .admitted(let messageBytesMax, let outboxBytesMax):
             connections[socket.slot].isAdmitted = true
             connections[socket.slot].messageBytesMax = Int32(clamping: messageBytesMax)
@@ -73,18 +73,18 @@ extension EventLoop {
     /// Over our own TLS everybody is; behind a proxy, whoever it says.
     private func isSecure(_ wsi: OpaquePointer) -> Bool {
         if options.tls != nil { return true }
-        return options.isBehindProxy && Header.custom("x-forwarded-proto:", wsi)?.lowercased() == "https"
+        return options.isBehindProxy && HeaderTable.custom("x-forwarded-proto:", wsi)?.lowercased() == "https"
     }
 
     private func webSocketPonged(_ wsi: OpaquePointer) -> Int32 {
-        guard case .webSocket(let slot) = Word(of: wsi).role, connections[slot].isAdmitted else { return 0 }
-        owner.heard(from: connections[slot].socket)
+        guard case .webSocket(let slot) = SocketTag(of: wsi).owner, connections[slot].isAdmitted else { return 0 }
+        delegate.heard(from: connections[slot].socket)
         return 0
     }
 
     private func webSocketReceived(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-        guard case .webSocket(let slot) = Word(of: wsi).role else { return -1 }
-        tally.bytesReceived += bytes.count
+        guard case .webSocket(let slot) = SocketTag(of: wsi).owner else { return -1 }
+        traffic.bytesReceived += bytes.count
         let connection = connections[slot]
         guard connection.state == .open, connection.isAdmitted else { return 0 }
         if lws_frame_is_binary(wsi) != 0 {
@@ -101,28 +101,28 @@ extension EventLoop {
             chunks[slot, default: []].append(contentsOf: bytes)
             return 0
         }
-        tally.messagesReceived += 1
+        traffic.messagesReceived += 1
         if var whole = chunks.removeValue(forKey: slot) {
             whole.append(contentsOf: bytes)
-            whole.withUnsafeBytes { owner.received($0, from: connection.socket) }
+            whole.withUnsafeBytes { delegate.received($0, from: connection.socket) }
         } else {
-            owner.received(bytes, from: connection.socket)
+            delegate.received(bytes, from: connection.socket)
         }
         return 0
     }
 
     private func webSocketWritable(_ wsi: OpaquePointer) -> Int32 {
-        if case .webSocket(let slot) = Word(of: wsi).role { writable(slot) }
+        if case .webSocket(let slot) = SocketTag(of: wsi).owner { writable(slot) }
         return 0
     }
 
     /// May come for a connection that never opened.
     private func webSocketClosed(_ wsi: OpaquePointer) -> Int32 {
-        guard case .webSocket(let slot) = Word(of: wsi).role else { return 0 }
-        Word(isLoopback: false, role: .none).store(in: wsi)
+        guard case .webSocket(let slot) = SocketTag(of: wsi).owner else { return 0 }
+        SocketTag(isLoopback: false, role: .none).store(in: wsi)
         let connection = connections[slot]
         connections[slot].state = .closing
-        if connection.isAdmitted { owner.closed(connection.socket) }
+        if connection.isAdmitted { delegate.closed(connection.socket) }
         forget(slot)
         return 0
     }

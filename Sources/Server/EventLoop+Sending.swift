@@ -10,8 +10,8 @@ extension EventLoop {
     /// Sends `frame`, or keeps it while the socket is backed up. Beyond its bound the connection is dropped without a
     /// close frame: none can pass a full buffer. A connection that has gone is ignored.
     package func write(_ frame: Frame, to socket: SocketID) {
-        guard let state = connections.state(of: socket), state == .open || state == .leaving else { return }
-        let rest = Outbox.Rest(frame: frame, offset: 0)
+        guard let state = connections.state(of: socket), state == .open || state == .closePending else { return }
+        let rest = Outbox.Chunk(frame: frame, offset: 0)
         if connections[socket.slot].isBackedUp {
             enqueue(rest, socket.slot)
         } else if let left = writeNow(rest, socket.slot) {
@@ -20,10 +20,10 @@ extension EventLoop {
     }
 
     /// Writes slice by slice as far as the socket takes it; what is left, if anything.
-    private func writeNow(_ rest: Outbox.Rest, _ slot: Int) -> Outbox.Rest? {
+    private func writeNow(_ rest: Outbox.Chunk, _ slot: Int) -> Outbox.Chunk? {
         let wsi = connections[slot].wsi
         var offset = rest.offset
-        if offset == 0 { tally.messagesSent += rest.frame.messageCount }
+        if offset == 0 { traffic.messagesSent += rest.frame.messageCount }
         while offset < rest.frame.bytes.count, !connections[slot].isBackedUp {
             let count = min(rest.frame.bytes.count - offset, Self.sliceBytes)
             let written = rest.frame.bytes.withUnsafeBytes { clws_write_raw(wsi, $0.baseAddress?.advanced(by: offset), count) }
@@ -31,21 +31,21 @@ extension EventLoop {
                 drop(slot)
                 return nil
             }
-            tally.bytesSent += count
+            traffic.bytesSent += count
             offset += count
             if lws_partial_buffered(wsi) != 0 {
                 connections[slot].isBackedUp = true
                 lws_callback_on_writable(wsi)
             }
         }
-        return offset < rest.frame.bytes.count ? Outbox.Rest(frame: rest.frame, offset: offset) : nil
+        return offset < rest.frame.bytes.count ? Outbox.Chunk(frame: rest.frame, offset: offset) : nil
     }
 
-    private func enqueue(_ rest: Outbox.Rest, _ slot: Int) {
+    private func enqueue(_ rest: Outbox.Chunk, _ slot: Int) {
         switch outboxes[slot, default: Outbox()].enqueue(rest, bytesMax: Int(connections[slot].outboxBytesMax)) {
-        case .queued: tally.outboxBytes += rest.count
+        case .queued: traffic.outboxBytes += rest.count
         case .overflow:
-            tally.slowConsumers += 1
+            traffic.slowConsumers += 1
             drop(slot)
         }
     }
@@ -54,13 +54,13 @@ extension EventLoop {
     func writable(_ slot: Int) {
         connections[slot].isBackedUp = false
         while !connections[slot].isBackedUp, connections[slot].state != .dropped, let rest = outboxes[slot]?.next() {
-            tally.outboxBytes -= rest.count
+            traffic.outboxBytes -= rest.count
             guard let left = writeNow(rest, slot) else { continue }
             outboxes[slot]?.putBack(left)
-            tally.outboxBytes += left.count
+            traffic.outboxBytes += left.count
         }
         if outboxes[slot]?.isEmpty == true { outboxes[slot] = nil }
-        if !connections[slot].isBackedUp, waiting[slot] != nil { drained.append(slot) }
+        if !connections[slot].isBackedUp, delayedCloses[slot] != nil { drained.append(slot) }
     }
 
     // MARK: Closing
@@ -68,23 +68,23 @@ extension EventLoop {
     /// Says goodbye to a connection at the end of this turn, behind everything that was noted for it until then.
     package func close(_ socket: SocketID, _ code: CloseCode, reason: String) {
         guard connections.state(of: socket) == .open else { return }
-        connections[socket.slot].state = .leaving
-        leaving.append((socket, Goodbye(code: code, reason: reason)))
+        connections[socket.slot].state = .closePending
+        closePending.append((socket, CloseFrame(code: code, reason: reason)))
     }
 
     /// Ends a connection without a word, at the end of this turn.
     private func drop(_ slot: Int) {
         guard connections[slot].state != .dropped else { return }
         connections[slot].state = .dropped
-        leaving.append((connections[slot].socket, nil))
+        closePending.append((connections[slot].socket, nil))
     }
 
     /// Has the library close a connection: with a close frame, which it sends and waits for the answer of, or at once.
-    func end(_ slot: Int, _ goodbye: Goodbye?) {
-        waiting[slot] = nil
+    func end(_ slot: Int, _ goodbye: CloseFrame?) {
+        delayedCloses[slot] = nil
         let wsi = connections[slot].wsi
         if let goodbye {
-            tally.closes[goodbye.code, default: 0] += 1
+            traffic.closes[goodbye.code, default: 0] += 1
             let reason = Array(Self.fitting(goodbye.reason).utf8)
             clws_close_reason(wsi, Int32(goodbye.code.rawValue), reason, reason.count)
         } else {
@@ -103,9 +103,9 @@ extension EventLoop {
 
     /// Forgets a connection that the library has closed.
     func forget(_ slot: Int) {
-        if let outbox = outboxes.removeValue(forKey: slot) { tally.outboxBytes -= outbox.bytes }
+        if let outbox = outboxes.removeValue(forKey: slot) { traffic.outboxBytes -= outbox.bytes }
         chunks[slot] = nil
-        waiting[slot] = nil
+        delayedCloses[slot] = nil
         connections.remove(slot: slot)
     }
 }

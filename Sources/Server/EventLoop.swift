@@ -10,7 +10,7 @@ import PusherProtocol
 /// own connection freed under it.
 package final class EventLoop {
     let index: Int
-    unowned let owner: any SocketOwner
+    unowned let delegate: any EventLoopDelegate
     let options: Options
     let budget: DescriptorBudget
     private let wakeup: Wakeup
@@ -25,32 +25,32 @@ package final class EventLoop {
     var connections = ConnectionTable()
     var outboxes: [Int: Outbox] = [:]
     /// Connections to be closed at the end of this turn.
-    var leaving: [(socket: SocketID, goodbye: Goodbye?)] = []
+    var closePending: [(socket: SocketID, goodbye: CloseFrame?)] = []
     /// Those with bytes still buffered, by slot, until these are gone.
-    var waiting: [Int: Waiting] = [:]
+    var delayedCloses: [Int: DelayedClose] = [:]
     /// Those of them whose bytes went in this turn.
     var drained: [Int] = []
     /// Messages that come in several chunks, until they are whole.
     var chunks: [Int: [UInt8]] = [:]
-    var requests = RequestTable()
+    var incomingRequests = IncomingRequests()
     /// Requests whose answers come from other threads.
-    var exchanges = ExchangeTable()
+    var pendingResponses = PendingResponses()
     /// Answers that have come in this turn.
-    var answers: [(id: ExchangeID, response: HTTPResponse)] = []
+    var answers: [(id: RequestID, response: HTTPResponse)] = []
     var correlationIDs = CorrelationIDs()
     var responseBytes: [UInt8] = []
     /// What has been counted since the owner last took it.
-    package var tally = Tally()
+    package var traffic = TrafficCounts()
 
     /// What a connection is told as it is closed.
-    struct Goodbye {
+    struct CloseFrame {
         let code: CloseCode
         let reason: String
     }
 
     /// A goodbye that cannot be said yet, and how long it is worth waiting for.
-    struct Waiting {
-        let goodbye: Goodbye
+    struct DelayedClose {
+        let frame: CloseFrame
         var secondsLeft = 10
     }
 
@@ -79,11 +79,11 @@ package final class EventLoop {
 
     /// - Parameter owner: whose sockets they are; it outlives the loop.
     /// - Throws: ``StartError`` when the certificate or its key cannot be used.
-    package init(index: Int, owner: any SocketOwner, wakeup: Wakeup, budget: DescriptorBudget, options: Options)
+    package init(index: Int, owner: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, options: Options)
         throws(StartError)
     {
         self.index = index
-        self.owner = owner
+        self.delegate = owner
         self.wakeup = wakeup
         self.budget = budget
         self.options = options
@@ -150,11 +150,11 @@ package final class EventLoop {
         for _ in 0..<64 {
             guard !budget.isExhausted else { return pauseAccepting() }
             switch listener.accept() {
-            case .nobody: return
+            case .wouldBlock: return
             case .exhausted: return pauseAccepting()
             case .accepted(let connection):
                 budget.take()
-                owner.accepted(connection)
+                delegate.accepted(connection)
             }
         }
     }
@@ -162,7 +162,7 @@ package final class EventLoop {
     private func pauseAccepting() {
         ev_io_stop(wakeup.loop, accept)
         ev_timer_again(wakeup.loop, acceptRetry)
-        tally.acceptPauses += 1
+        traffic.acceptPauses += 1
     }
 
     /// Looking now and then is simpler than being told by every loop that closes something, and as good.
@@ -173,7 +173,7 @@ package final class EventLoop {
     }
 
     /// Takes a connection over, on whatever loop accepted it.
-    package func adopt(_ connection: Listener.Accepted) {
+    package func adopt(_ connection: Listener.AcceptedSocket) {
         guard let vhost else {
             connection.drop()
             return budget.release()
@@ -181,35 +181,35 @@ package final class EventLoop {
         guard let wsi = lws_adopt_socket_vhost(vhost, connection.descriptor) else {
             return budget.release()  // the library has closed the descriptor
         }
-        Word(isLoopback: connection.isLoopback, role: .none).store(in: wsi)
+        SocketTag(isLoopback: connection.isLoopback, role: .none).store(in: wsi)
     }
 
     // MARK: Turns
 
     private func turnEnd() {
-        owner.turnEnded()
+        delegate.turnEnded()
         // Closing calls the owner back, which may note more to send and to close.
-        while !leaving.isEmpty || !drained.isEmpty || !answers.isEmpty {
+        while !closePending.isEmpty || !drained.isEmpty || !answers.isEmpty {
             writeAnswers()
-            sayGoodbyes()
-            owner.turnEnded()
+            writeCloseFrames()
+            delegate.turnEnded()
         }
-        if let drain, !hasDrained, isEmpty || (drain.isOver && waiting.isEmpty) {
+        if let drain, !hasDrained, isEmpty || (drain.isOver && delayedCloses.isEmpty) {
             hasDrained = true
-            owner.drained()
+            delegate.drained()
         }
     }
 
     /// Whether nobody is left to wait for.
-    private var isEmpty: Bool { connections.count == 0 && requests.count == 0 && exchanges.count == 0 }
+    private var isEmpty: Bool { connections.count == 0 && incomingRequests.count == 0 && pendingResponses.count == 0 }
 
-    private func sayGoodbyes() {
-        let leaving = leaving
-        self.leaving.removeAll(keepingCapacity: true)
+    private func writeCloseFrames() {
+        let leaving = closePending
+        self.closePending.removeAll(keepingCapacity: true)
         for (socket, goodbye) in leaving {
             let slot = socket.slot
             switch connections.state(of: socket) {
-            case .leaving: break
+            case .closePending: break
             case .dropped:
                 connections[slot].state = .closing
                 end(slot, nil)
@@ -218,22 +218,22 @@ package final class EventLoop {
             }
             connections[slot].state = .closing
             if connections[slot].isBackedUp, let goodbye {
-                waiting[slot] = Waiting(goodbye: goodbye)  // a close frame cannot overtake what is buffered
+                delayedCloses[slot] = DelayedClose(frame: goodbye)  // a close frame cannot overtake what is buffered
             } else {
                 end(slot, goodbye)
             }
         }
         for slot in drained {
-            if let waiting = waiting.removeValue(forKey: slot) { end(slot, waiting.goodbye) }
+            if let waiting = delayedCloses.removeValue(forKey: slot) { end(slot, waiting.frame) }
         }
         drained.removeAll(keepingCapacity: true)
     }
 
     private func tick() {
-        owner.ticked()
-        for slot in waiting.keys {
-            waiting[slot]?.secondsLeft -= 1
-            if waiting[slot]?.secondsLeft == 0 { end(slot, nil) }
+        delegate.ticked()
+        for slot in delayedCloses.keys {
+            delayedCloses[slot]?.secondsLeft -= 1
+            if delayedCloses[slot]?.secondsLeft == 0 { end(slot, nil) }
         }
     }
 
@@ -248,14 +248,14 @@ package final class EventLoop {
     }
 
     private func drainTick() {
-        owner.woken()  // what was said to them before comes before the goodbye
+        delegate.woken()  // what was said to them before comes before the goodbye
         for socket in drain?.nextWave() ?? [] {
             close(socket, Self.restart.code, reason: Self.restart.reason)
         }
     }
 
     /// What everybody hears who is here, or still comes, while the loop drains.
-    static let restart = Goodbye(code: .restart, reason: "Server is restarting: connect again")
+    static let restart = CloseFrame(code: .restart, reason: "Server is restarting: connect again")
 
     // MARK: What C calls
 
@@ -267,7 +267,7 @@ package final class EventLoop {
         recover(watcher?.pointee.data) { $0.acceptReady() }
     }
     private static let wokenCallback: clibev_async_callback = { _, watcher, _ in
-        recover(watcher?.pointee.data) { $0.owner.woken() }
+        recover(watcher?.pointee.data) { $0.delegate.woken() }
     }
     private static let acceptRetryCallback: clibev_timer_callback = { _, watcher, _ in
         recover(watcher?.pointee.data) { $0.retryAccepting() }

@@ -1,8 +1,8 @@
 import HTTPAPI
 
 /// Requests that are whole and wait for their answer, which comes from another thread. Places are reused.
-struct ExchangeTable {
-    struct Exchange {
+struct PendingResponses {
+    struct PendingResponse {
         let wsi: OpaquePointer
         let withoutBody: Bool
         /// Whether the connection ends with the answer.
@@ -10,44 +10,44 @@ struct ExchangeTable {
         let correlationID: String
     }
 
-    private struct Place {
-        var exchange: Exchange?
+    private struct Slot {
+        var response: PendingResponse?
         /// How many exchanges have had this place: an answer to one that was abandoned is not the next one's.
         var generation = 0
     }
 
-    private var places: [Place] = []
+    private var slots: [Slot] = []
     private var vacant: [Int] = []
 
     /// How many there are.
-    var count: Int { places.count - vacant.count }
+    var count: Int { slots.count - vacant.count }
 
-    mutating func add(_ exchange: Exchange) -> ExchangeID {
-        let index = vacant.popLast() ?? places.count
-        if index == places.count { places.append(Place()) }
-        places[index].exchange = exchange
-        return ExchangeID(index: index, generation: places[index].generation)
+    mutating func add(_ exchange: PendingResponse) -> RequestID {
+        let index = vacant.popLast() ?? slots.count
+        if index == slots.count { slots.append(Slot()) }
+        slots[index].response = exchange
+        return RequestID(index: index, generation: slots[index].generation)
     }
 
     /// Nil when it has been answered, or was abandoned.
-    mutating func remove(_ id: ExchangeID) -> Exchange? {
-        guard id.index < places.count, places[id.index].generation == id.generation else { return nil }
+    mutating func remove(_ id: RequestID) -> PendingResponse? {
+        guard id.index < slots.count, slots[id.index].generation == id.generation else { return nil }
         return remove(at: id.index)
     }
 
     @discardableResult
-    mutating func remove(at index: Int) -> Exchange? {
+    mutating func remove(at index: Int) -> PendingResponse? {
         defer {
-            places[index].exchange = nil
-            places[index].generation += 1
+            slots[index].response = nil
+            slots[index].generation += 1
             vacant.append(index)
         }
-        return places[index].exchange
+        return slots[index].response
     }
 }
 
 /// Names a request that is to be answered later, on the loop that has it.
-package struct ExchangeID: Hashable, Sendable {
+package struct RequestID: Hashable, Sendable {
     private static let indexBits = 24
 
     /// For whoever carries it through other threads.

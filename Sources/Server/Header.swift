@@ -2,7 +2,7 @@ import CLibwebsockets
 import HTTPAPI
 
 /// Reading the library's header table.
-enum Header {
+enum HeaderTable {
     static func length(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> Int {
         Int(lws_hdr_total_length(wsi, token))
     }

@@ -35,7 +35,7 @@ package struct Listener: Sendable {
     }
 
     /// A connection as accepted, not yet anybody's.
-    package struct Accepted: Sendable {
+    package struct AcceptedSocket: Sendable {
         package let descriptor: Int32
         /// Whether the peer is this machine.
         package let isLoopback: Bool
@@ -44,16 +44,16 @@ package struct Listener: Sendable {
         func drop() { close(descriptor) }
     }
 
-    enum Acceptance {
-        case accepted(Accepted)
+    enum AcceptResult {
+        case accepted(AcceptedSocket)
         /// Nobody is waiting, or the one who was has gone.
-        case nobody
+        case wouldBlock
         /// No descriptor or memory is left.
         case exhausted
     }
 
     /// Takes the next connection.
-    func accept() -> Acceptance {
+    func accept() -> AcceptResult {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let descriptor = withUnsafeMutablePointer(to: &address) { storage in
@@ -63,12 +63,12 @@ package struct Listener: Sendable {
         }
         guard descriptor >= 0 else {
             let code = errno
-            return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) ? .exhausted : .nobody
+            return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) ? .exhausted : .wouldBlock
         }
         Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         // The kernel would take some megabytes for each slow consumer before we noticed. It doubles this figure.
         Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
-        return .accepted(Accepted(descriptor: descriptor, isLoopback: Self.isLoopback(&address)))
+        return .accepted(AcceptedSocket(descriptor: descriptor, isLoopback: Self.isLoopback(&address)))
     }
 
     /// Gives the port back.

@@ -3,7 +3,7 @@ import PusherProtocol
 /// Frames for one connection whose socket takes no more at present. It holds references: a slow crowd shares them.
 struct Outbox {
     /// A frame, or what is left of it.
-    struct Rest: Equatable {
+    struct Chunk: Equatable {
         let frame: Frame
         /// Bytes of it that have gone already.
         let offset: Int
@@ -11,7 +11,7 @@ struct Outbox {
         var count: Int { frame.bytes.count - offset }
     }
 
-    private var rests: [Rest] = []
+    private var chunks: [Chunk] = []
     private var taken = 0
     /// Bytes waiting.
     private(set) var bytes = 0
@@ -22,31 +22,31 @@ struct Outbox {
         case overflow
     }
 
-    var isEmpty: Bool { taken == rests.count }
+    var isEmpty: Bool { taken == chunks.count }
 
-    mutating func enqueue(_ rest: Rest, bytesMax: Int) -> Outcome {
+    mutating func enqueue(_ rest: Chunk, bytesMax: Int) -> Outcome {
         guard bytes + rest.count <= bytesMax else { return .overflow }
         bytes += rest.count
-        rests.append(rest)
+        chunks.append(rest)
         return .queued
     }
 
-    mutating func next() -> Rest? {
-        guard taken < rests.count else { return nil }
-        let rest = rests[taken]
+    mutating func next() -> Chunk? {
+        guard taken < chunks.count else { return nil }
+        let rest = chunks[taken]
         taken += 1
         bytes -= rest.count
         // Moving the others up at every frame would be quadratic; at every halving it is linear.
-        if taken * 2 >= rests.count {
-            rests.removeFirst(taken)
+        if taken * 2 >= chunks.count {
+            chunks.removeFirst(taken)
             taken = 0
         }
         return rest
     }
 
     /// Puts back, in front of all others, what was taken and could not be sent whole.
-    mutating func putBack(_ rest: Rest) {
+    mutating func putBack(_ rest: Chunk) {
         bytes += rest.count
-        rests.insert(rest, at: taken)
+        chunks.insert(rest, at: taken)
     }
 }

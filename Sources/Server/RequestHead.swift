@@ -20,7 +20,7 @@ struct RequestHead {
     let bodyBytesMax: Int?
 
     /// What to answer before closing.
-    struct Refusal: Error {
+    struct FramingError: Error {
         let status: Int
         let text: String
         /// What was asked for, as far as it could be read.
@@ -34,30 +34,30 @@ struct RequestHead {
     }
 
     /// - Throws: the refusal, after which the connection has to be closed: its framing cannot be trusted.
-    init(_ wsi: OpaquePointer, bodyBytesMax: Int) throws(Refusal) {
-        guard let (method, token) = Self.methods.first(where: { Header.length($0.token, wsi) > 0 }) else {
-            throw Refusal(405, "Method not allowed: use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
+    init(_ wsi: OpaquePointer, bodyBytesMax: Int) throws(FramingError) {
+        guard let (method, token) = Self.methods.first(where: { HeaderTable.length($0.token, wsi) > 0 }) else {
+            throw FramingError(405, "Method not allowed: use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
         }
         self.method = method
-        path = Header.path(token, wsi)
+        path = HeaderTable.path(token, wsi)
         guard Self.headBytes(wsi) <= Self.bytesMax else {
-            throw Refusal(431, "Request line and headers exceed \(Self.bytesMax) bytes", path: path)
+            throw FramingError(431, "Request line and headers exceed \(Self.bytesMax) bytes", path: path)
         }
-        guard Header.length(WSI_TOKEN_HTTP_TRANSFER_ENCODING, wsi) == 0 else {
-            throw Refusal(411, "Transfer-Encoding is not supported: send a Content-Length", path: path)
+        guard HeaderTable.length(WSI_TOKEN_HTTP_TRANSFER_ENCODING, wsi) == 0 else {
+            throw FramingError(411, "Transfer-Encoding is not supported: send a Content-Length", path: path)
         }
         let announced = try Self.contentLength(wsi, path)
         contentLength = announced ?? 0
         isLengthMissing = announced == nil && (method == .post || method == .put || method == .patch)
         self.bodyBytesMax = contentLength > bodyBytesMax ? bodyBytesMax : nil
-        expectsContinue = Header.text(WSI_TOKEN_HTTP_EXPECT, wsi)?.lowercased() == "100-continue"
+        expectsContinue = HeaderTable.text(WSI_TOKEN_HTTP_EXPECT, wsi)?.lowercased() == "100-continue"
     }
 
-    private static func contentLength(_ wsi: OpaquePointer, _ path: String) throws(Refusal) -> Int? {
-        guard let text = Header.text(WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) else { return nil }
-        guard Header.fragment(1, of: WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) == nil,
+    private static func contentLength(_ wsi: OpaquePointer, _ path: String) throws(FramingError) -> Int? {
+        guard let text = HeaderTable.text(WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) else { return nil }
+        guard HeaderTable.fragment(1, of: WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) == nil,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let length = Int(text)
-        else { throw Refusal(400, "Invalid Content-Length: expected it once, in digits", path: path) }
+        else { throw FramingError(400, "Invalid Content-Length: expected it once, in digits", path: path) }
         return length
     }
 
@@ -68,6 +68,6 @@ struct RequestHead {
     ]
 
     private static func headBytes(_ wsi: OpaquePointer) -> Int {
-        (0..<WSI_TOKEN_COUNT.rawValue).reduce(0) { $0 + Header.length(lws_token_indexes($1), wsi) }
+        (0..<WSI_TOKEN_COUNT.rawValue).reduce(0) { $0 + HeaderTable.length(lws_token_indexes($1), wsi) }
     }
 }

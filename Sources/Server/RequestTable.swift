@@ -1,5 +1,5 @@
 /// Requests whose bodies are on their way. Places are reused.
-struct RequestTable {
+struct IncomingRequests {
     struct Request {
         let head: RequestHead
         var body: [UInt8] = []

@@ -22,7 +22,7 @@ package enum Admission {
 }
 
 /// Whose sockets they are: what a loop calls, always on its own thread.
-package protocol SocketOwner: AnyObject {
+package protocol EventLoopDelegate: AnyObject {
     /// A WebSocket has opened.
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission
     /// An admitted WebSocket has sent one whole text message.
@@ -32,11 +32,11 @@ package protocol SocketOwner: AnyObject {
     /// An admitted WebSocket has gone; the id is not used again until this returns.
     func closed(_ socket: SocketID)
     /// A request is complete. Nil: the answer comes later, by ``EventLoop/respond(_:to:)``.
-    func answer(_ request: HTTPRequest, _ exchange: ExchangeID) -> HTTPResponse?
+    func answer(_ request: HTTPRequest, _ exchange: RequestID) -> HTTPResponse?
     /// A request cannot be read; the connection ends with this answer.
     func refusal(_ status: Int, _ text: String, path: String) -> HTTPResponse
     /// The listener has a new connection; somebody has to adopt it.
-    func accepted(_ connection: Listener.Accepted)
+    func accepted(_ connection: Listener.AcceptedSocket)
     /// About a second has passed.
     func ticked()
     /// The loop drains, and has nobody left to wait for.

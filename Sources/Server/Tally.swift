@@ -1,7 +1,7 @@
 import PusherProtocol
 
 /// What a loop counts while it works: plain numbers, taken over once per turn by whoever publishes them.
-package struct Tally {
+package struct TrafficCounts {
     package var messagesReceived = 0
     package var messagesSent = 0
     package var bytesReceived = 0

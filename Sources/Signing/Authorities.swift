@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// Authorities to trust in TLS, as a PEM file names them.
-package enum Authorities {
+package enum CABundle {
     /// Whether `pem` has at least one certificate, and nothing that cannot be read.
     ///
     /// OpenSSL reads such a file by the same function when a connection is made (X509_load_cert_crl_file(3)), which is too late

@@ -1,5 +1,5 @@
 /// Names made from texts: the same text has the same one on every try, and after every restart.
-package enum Fingerprint {
+package enum StableID {
     /// 32 lower-case hexadecimal digits: the first half of the text's SHA-256.
     package static func digits(of text: String) -> String {
         Hexadecimal.text(Array(SHA256.digest(of: Array(text.utf8)).prefix(16)))

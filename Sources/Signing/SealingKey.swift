@@ -4,7 +4,7 @@ import COpenSSL
 ///
 /// What is sealed is the nonce of 12 bytes, the ciphertext, which is as long as the plaintext, and the tag of 16. Nonces
 /// are random, so one key must not seal more than 2³² texts (section 8.3).
-package final class SealingKey: @unchecked Sendable {  // nothing in it ever changes: each call has a context of its own
+package final class AESGCMKey: @unchecked Sendable {  // nothing in it ever changes: each call has a context of its own
     private let cipher: OpaquePointer
     private let secret: [UInt8]
 

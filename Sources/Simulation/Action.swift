@@ -4,7 +4,7 @@ import PusherProtocol
 /// One step of a run.
 ///
 /// Most are an input for the hub from one of the loops. Those that are not need a hand of the loop as well.
-enum Action {
+enum Step {
     /// A loop applies `input`: its effects go to the mailboxes, and the loop drains its own.
     case input(Hub.Input, on: Int)
     /// A connection opens on its loop, in a slot that is free there, unless its application has its fill.
@@ -23,7 +23,7 @@ enum Action {
     case settle
 }
 
-extension Action: CustomStringConvertible {
+extension Step: CustomStringConvertible {
     var description: String {
         switch self {
         case .input(let input, let loop): "\(Self.text(of: input)) on loop \(loop)"
@@ -53,8 +53,8 @@ extension Action: CustomStringConvertible {
             return "publish(\(channels)\(sender.map { ", except \($0)" } ?? "")) in app \(app)"
         case .terminate(let userID, let app): return "terminate(\(userID)) in app \(app)"
         case .closed(let socket): return "closed(\(socket))"
-        case .vouch(let socket, let identity): return "vouch(\(socket), \(identity.key))"
-        case .holding(let holding, let app):
+        case .identify(let socket, let identity): return "vouch(\(socket), \(identity.key))"
+        case .assignment(let holding, let app):
             return "holding(\(holding.code), \(holding.reference), \(holding.driverID ?? "nobody")) in app \(app)"
         case .tick(let now): return "tick(\(now))"
         }

@@ -3,11 +3,11 @@ import PusherProtocol
 
 /// What a backend knows from its webhooks alone: a channel that becomes occupied was not, a member who comes was not there,
 /// and nothing happens on a channel that nobody is on (PROTOCOL V1, V4, V6).
-struct Alternation {
-    private var occupied: Set<ReferenceModel.Place> = []
-    private var members: [ReferenceModel.Place: Set<String>] = [:]
+struct WebhookOrderChecker {
+    private var occupied: Set<ReferenceModel.ChannelKey> = []
+    private var members: [ReferenceModel.ChannelKey: Set<String>] = [:]
 
-    mutating func read(_ notice: WebhookNotice) throws(Discrepancy) {
+    mutating func read(_ notice: AppWebhookEvent) throws(Discrepancy) {
         switch notice.event {
         case .channelOccupied(let channel):
             try expect(occupied.insert(place(notice, channel)).inserted, notice, "it was so")
@@ -28,11 +28,11 @@ struct Alternation {
         }
     }
 
-    private func place(_ notice: WebhookNotice, _ channel: ChannelName) -> ReferenceModel.Place {
-        ReferenceModel.Place(app: notice.app, channel: channel)
+    private func place(_ notice: AppWebhookEvent, _ channel: ChannelName) -> ReferenceModel.ChannelKey {
+        ReferenceModel.ChannelKey(app: notice.app, channel: channel)
     }
 
-    private func expect(_ isRight: Bool, _ notice: WebhookNotice, _ text: String) throws(Discrepancy) {
+    private func expect(_ isRight: Bool, _ notice: AppWebhookEvent, _ text: String) throws(Discrepancy) {
         guard !isRight else { return }
         throw Discrepancy("the backend of app \(notice.app) was told \(notice.text), but \(text)")
     }
@@ -40,13 +40,13 @@ struct Alternation {
 
 extension Checkers {
     /// What backends were told of one input: all that the model has, in its order, and nothing that cannot be.
-    mutating func check(_ notices: [WebhookNotice], against model: ReferenceModel) throws(Discrepancy) {
-        for notice in notices { try alternation.read(notice) }
-        guard notices != model.notices else { return }
-        throw Discrepancy("backends were told \(notices.map(\.text)), expected \(model.notices.map(\.text))")
+    mutating func check(_ notices: [AppWebhookEvent], against model: ReferenceModel) throws(Discrepancy) {
+        for notice in notices { try webhookOrder.read(notice) }
+        guard notices != model.webhookEvents else { return }
+        throw Discrepancy("backends were told \(notices.map(\.text)), expected \(model.webhookEvents.map(\.text))")
     }
 }
 
-extension WebhookNotice {
+extension AppWebhookEvent {
     fileprivate var text: String { String(decoding: event.json, as: UTF8.self) }
 }

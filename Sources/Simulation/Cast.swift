@@ -3,7 +3,7 @@ import PusherProtocol
 
 /// The users of a run, and what their backends say of them. Every signature is taken for right: what it takes to be
 /// granted something is not what is simulated.
-struct Cast {
+struct SimulatedUsers {
     /// Few enough to meet often. Some look like numbers, and may be sent as such (PROTOCOL R6).
     let users: [String]
 
@@ -65,7 +65,7 @@ struct Cast {
     /// Of people of the fleet; only customers' count.
     private func writeBookings(to json: inout JSONWriter, using dice: inout Dice) {
         json.raw(#","bookings":["#)
-        for (index, reference) in Fleet.references.filter({ _ in dice.chance(percent: 40) }).enumerated() {
+        for (index, reference) in SimulatedFleet.references.filter({ _ in dice.chance(percent: 40) }).enumerated() {
             if index > 0 { json.raw(",") }
             json.string(reference)
         }

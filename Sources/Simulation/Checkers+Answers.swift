@@ -18,7 +18,7 @@ extension Checkers {
     }
 
     /// All that can be asked of one channel.
-    func check(_ hub: Hub, _ place: ReferenceModel.Place, against model: ReferenceModel) throws(Discrepancy) {
+    func check(_ hub: Hub, _ place: ReferenceModel.ChannelKey, against model: ReferenceModel) throws(Discrepancy) {
         let (app, channel) = (place.app, place.channel)
         let name = "channel \(channel.text) of app \(app)"
         let subscribers = model.subscribers(of: place)
@@ -30,7 +30,7 @@ extension Checkers {
         let members = model.members[place, default: []].map(\.id)
         try expect(hub.userIDs(on: channel, app: app), members) { "\(name) has users \($0)" }
         let (cached, kept) = (hub.cachedEvent(on: channel, app: app), model.kept[app].event(on: channel))
-        try expect(cached?.frame, kept?.frame) { "\(name) caches \($0.map { WireText($0, at: 0).description } ?? "nothing")" }
+        try expect(cached?.frame, kept?.frame) { "\(name) caches \($0.map { WireMessage($0, at: 0).description } ?? "nothing")" }
         let milliseconds = kept.map { Int($0.expiry - model.now) }
         let secondsLeft = milliseconds.map { $0.isMultiple(of: 1_000) ? $0 / 1_000 : $0 / 1_000 + 1 }
         try expect(cached?.secondsLeft, secondsLeft) { "\(name) caches for \($0 ?? 0) seconds" }
@@ -45,7 +45,7 @@ extension Checkers {
         try expect(named.map(\.name), texts.sorted()) { "app \(app) has channels \($0) beginning with '\(prefix)'" }
         for (name, occupancy) in named {
             let channel = ChannelName(name, lengthMax: 200)
-            let place = channel.map { ReferenceModel.Place(app: app, channel: $0) }
+            let place = channel.map { ReferenceModel.ChannelKey(app: app, channel: $0) }
             let counts = place.flatMap { Counts(model.subscribers(of: $0), $0, model) }
             try expect(Counts(occupancy), counts) { "channel \(name) of app \(app) is listed with \($0.map { "\($0)" } ?? "")" }
         }
@@ -71,7 +71,7 @@ private struct Counts: Equatable, CustomStringConvertible {
     }
 
     /// Nil when nobody is there.
-    init?(_ subscribers: [SocketID], _ place: ReferenceModel.Place, _ model: ReferenceModel) {
+    init?(_ subscribers: [SocketID], _ place: ReferenceModel.ChannelKey, _ model: ReferenceModel) {
         guard !subscribers.isEmpty else { return nil }
         subscriptions = subscribers.count
         users = place.channel.isPresence ? model.distinctUsers(on: place).count : nil

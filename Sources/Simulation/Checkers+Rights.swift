@@ -7,14 +7,14 @@ extension Checkers {
     mutating func check(
         custodyAfter input: Hub.Input, _ effects: [Hub.Effect], against model: ReferenceModel
     ) throws(Discrepancy) {
-        try custody.check(after: input, effects, model)
+        try assignments.check(after: input, effects, model)
     }
 
     /// What the authorization endpoint and the operators would be told.
     func check(
         _ hub: Hub, rightsIn app: AppIndex, to channels: [ChannelName], against model: ReferenceModel
     ) throws(Discrepancy) {
-        let census = hub.census(app: app)
+        let census = hub.statistics(app: app)
         let users = Set(model.signins.filter { model.connections[$0]?.app == app }.compactMap { model.user(of: $0)?.id })
         let expected = [
             model.connectionCount(app: app), model.occupied(app: app).count,
@@ -34,7 +34,7 @@ extension Checkers {
     }
 
     private static let identities =
-        Fleet.driverIDs.map { Identity(role: .driver, id: $0, bookings: ["R2"]) } + [
+        SimulatedFleet.driverIDs.map { Identity(role: .driver, id: $0, bookings: ["R2"]) } + [
             Identity(role: .customer, id: "1", bookings: ["R1", "R3"]), Identity(role: .admin, id: "1"),
             Identity(role: .ops, id: "1", bookings: ["R1"]),
         ]

@@ -14,13 +14,13 @@ struct Checkers {
         /// The last batch of writes in which it was written to.
         var batch = 0
         var isClosed = false
-        var witness = Witness()
+        var witness = ClientModel()
     }
 
     private var receipts: [SocketID: Receipt] = [:]
     private var batch = 0
-    var custody = Custody()
-    var alternation = Alternation()
+    var assignments = AssignmentChecker()
+    var webhookOrder = WebhookOrderChecker()
 
     mutating func opened(_ socket: SocketID) { receipts[socket] = Receipt() }
 
@@ -86,7 +86,7 @@ struct Checkers {
     }
 
     /// The first message of `frame` from `offset` on, without its header.
-    private static func text(of frame: Frame, from offset: Int = 0) -> String { WireText(frame, at: offset).description }
+    private static func text(of frame: Frame, from offset: Int = 0) -> String { WireMessage(frame, at: offset).description }
 
     // MARK: Rest
 
@@ -112,7 +112,7 @@ struct Checkers {
     /// A message for one connection is for one that is open, and goes to its loop: whoever has gone is forgotten.
     func check(_ effect: Hub.Effect, against model: ReferenceModel) throws(Discrepancy) {
         switch effect.instruction {
-        case .send(_, let socket), .welcome(_, _, let socket):
+        case .send(_, let socket), .sendPresence(_, _, let socket):
             guard effect.loop == socket.loop, model.connections[socket] != nil else {
                 throw Discrepancy("loop \(effect.loop) has mail for \(socket), which is not open there")
             }

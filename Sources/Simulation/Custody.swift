@@ -4,7 +4,7 @@ import PusherProtocol
 
 /// Who has lost which job, from the inputs alone. What follows from it is a promise, not a procedure: nobody is on a
 /// channel of a job that he has just lost, and nobody who is known to have lost one gets onto its channels.
-struct Custody {
+struct AssignmentChecker {
     /// A driver, and a reference that was his.
     private struct Loss: Hashable {
         let app: AppIndex
@@ -23,7 +23,7 @@ struct Custody {
     /// Notes `input`, whose `effects` the model has seen, and checks what must be true after it.
     mutating func check(after input: Hub.Input, _ effects: [Hub.Effect], _ model: ReferenceModel) throws(Discrepancy) {
         switch input {
-        case .holding(let holding, let app):
+        case .assignment(let holding, let app):
             guard let loss = note(holding, app) else { return }
             for (socket, connection) in model.connections where connection.app == app {
                 for channel in model.channels(of: socket) where channel.text.hasSuffix("-" + loss.reference) {
@@ -32,7 +32,7 @@ struct Custody {
             }
         case .subscribe(let socket, let grant):
             guard effects.contains(where: { if case .join = $0.instruction { true } else { false } }),
-                model.vouchings.contains(where: { $0.socket == socket })
+                model.identified.contains(where: { $0.socket == socket })
             else { return }
             for loss in losses where grant.channel.text.hasSuffix("-" + loss.reference) {
                 try check(socket, grant.channel, loss, model)
@@ -42,7 +42,7 @@ struct Custody {
     }
 
     /// Returns what a driver has lost by it.
-    private mutating func note(_ holding: Hub.Holding, _ app: AppIndex) -> Loss? {
+    private mutating func note(_ holding: Hub.JobAssignment, _ app: AppIndex) -> Loss? {
         let before = holders.removeValue(forKey: Order(app: app, code: holding.code))
         if let id = holding.driverID {
             let held = Loss(app: app, driverID: id, reference: holding.reference)
@@ -60,7 +60,7 @@ struct Custody {
     ) throws(Discrepancy) {
         let keys = Set(model.identities(of: socket).map(\.key))
         let isJobs = channel.text.contains("tracking-") || channel.text.contains("booking-")
-        let place = ReferenceModel.Place(app: loss.app, channel: channel)
+        let place = ReferenceModel.ChannelKey(app: loss.app, channel: channel)
         guard isJobs, model.isJobs(place), model.connections[socket]?.app == loss.app, keys == ["driver:\(loss.driverID)"] else {
             return
         }

@@ -2,13 +2,13 @@ import PusherProtocol
 
 /// Which of a connection's subscriptions were ended by the server, from the messages it was sent: each is told once, to one
 /// who is subscribed, and nothing of the channel comes after it.
-struct Endings {
+struct RevocationChecker {
     /// Channels that the connection was let onto.
     private var joined: Set<String> = []
     /// Channels whose subscription has ended since.
     private var ended: Set<String> = []
 
-    mutating func read(_ text: WireText) throws(Discrepancy) {
+    mutating func read(_ text: WireMessage) throws(Discrepancy) {
         if text.bytes.starts(with: Self.ending) {
             let rest = String(decoding: text.bytes.dropFirst(Self.ending.count), as: UTF8.self)
             let channel = rest.prefix { $0 != " " }

@@ -6,7 +6,7 @@ package struct Fault {
     /// What the hub is told instead of an input; nil: nothing.
     package var input: (Hub.Input) -> Hub.Input? = { $0 }
     /// What backends are told instead, of every input.
-    package var notices: (_ notices: inout [WebhookNotice]) -> Void = { _ in }
+    package var webhookEvents: (_ notices: inout [AppWebhookEvent]) -> Void = { _ in }
     /// What a loop finds in its mailbox instead, whenever it looks.
     package var mailbox: (_ loop: Int, _ instructions: inout [Instruction]) -> Void = { _, _ in }
     /// What reaches the sockets instead of a write.

@@ -3,7 +3,7 @@ import FleetRules
 import PusherProtocol
 
 /// The fleet of a run: whose its channels are, who is at its connections, and which orders change hands.
-struct Fleet {
+struct SimulatedFleet {
     /// By application; nil for those without the fleet's channels.
     let rules: [[ChannelPolicy.Rule]?]
     /// Names of its channels, in all forms that there are.
@@ -76,11 +76,11 @@ struct Fleet {
     }
 
     /// An order goes to a driver, mostly, with the reference it had or another.
-    static func holding(of jobs: [ReferenceModel.Job], using dice: inout Dice) -> Hub.Holding {
+    static func assignment(of jobs: [ReferenceModel.Job], using dice: inout Dice) -> Hub.JobAssignment {
         let code = dice.pick(codes) ?? ""
         let known = jobs.first { $0.code == code }?.reference
         let reference = known.flatMap { dice.chance(percent: 80) ? $0 : nil } ?? dice.pick(references) ?? ""
         let driverID = dice.chance(percent: 80) ? dice.pick(driverIDs) : nil
-        return Hub.Holding(code: code, reference: reference, driverID: driverID)
+        return Hub.JobAssignment(code: code, reference: reference, driverID: driverID)
     }
 }

@@ -9,7 +9,7 @@ extension ReferenceModel {
     /// Whom the connection is signed in as.
     func user(of socket: SocketID) -> SignedInUser? { connections[socket]?.user }
 
-    func subscribers(of place: Place) -> [SocketID] {
+    func subscribers(of place: ChannelKey) -> [SocketID] {
         var sockets: [SocketID] = []
         for (socket, connection) in connections where connection.app == place.app {
             for subscription in connection.subscriptions where subscription.channel == place.channel { sockets.append(socket) }
@@ -17,7 +17,7 @@ extension ReferenceModel {
         return sockets
     }
 
-    func distinctUsers(on place: Place) -> Set<String> {
+    func distinctUsers(on place: ChannelKey) -> Set<String> {
         var users: Set<String> = []
         for connection in connections.values where connection.app == place.app {
             for subscription in connection.subscriptions where subscription.channel == place.channel {

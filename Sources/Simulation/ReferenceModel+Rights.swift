@@ -15,7 +15,7 @@ extension ReferenceModel {
     // MARK: Names
 
     /// The first rule that the channel's name matches without what says how it is guarded.
-    private func rule(for place: Place) -> (rule: ChannelPolicy.Rule, name: String)? {
+    private func rule(for place: ChannelKey) -> (rule: ChannelPolicy.Rule, name: String)? {
         var name = place.channel.text
         for prefix in ["private-encrypted-", "private-", "presence-"] where name.hasPrefix(prefix) {
             name = String(name.dropFirst(prefix.count))
@@ -29,13 +29,13 @@ extension ReferenceModel {
     }
 
     /// Whether it is a channel of the job with this reference; nil: of any job.
-    func isJobs(_ place: Place, reference: String? = nil) -> Bool {
+    func isJobs(_ place: ChannelKey, reference: String? = nil) -> Bool {
         guard let (rule, name) = rule(for: place), rule.access == .booking else { return false }
         return reference.map { name == rule.pattern.dropLast() + $0 } ?? true
     }
 
     /// `private-` in front of a listed name, or taken away; what comes of it must be of the other kind.
-    func twin(of place: Place) -> ChannelName? {
+    func mirror(of place: ChannelKey) -> ChannelName? {
         guard rule(for: place) != nil else { return nil }
         let text = place.channel.text
         let guarded = ["private-encrypted-", "presence-", "#"]
@@ -47,7 +47,7 @@ extension ReferenceModel {
 
     // MARK: Rights
 
-    func mayJoin(_ identity: Identity, _ place: Place) -> Bool {
+    func mayJoin(_ identity: Identity, _ place: ChannelKey) -> Bool {
         guard fleetRules[place.app] != nil, identity.role != .ops else { return false }
         guard identity.role != .admin else { return true }
         let text = place.channel.text
@@ -73,7 +73,7 @@ extension ReferenceModel {
 
     /// All that a connection is known as.
     func identities(of socket: SocketID) -> [Identity] {
-        vouchings.filter { $0.socket == socket }.map(\.identity) + (user(of: socket).flatMap(Self.identity).map { [$0] } ?? [])
+        identified.filter { $0.socket == socket }.map(\.identity) + (user(of: socket).flatMap(Self.identity).map { [$0] } ?? [])
     }
 
     private static func identity(_ user: SignedInUser) -> Identity? {
@@ -82,14 +82,16 @@ extension ReferenceModel {
         return Identity(role: role, id: String(parts[1]), bookings: user.bookings)
     }
 
-    func hasRight(_ socket: SocketID, _ place: Place) -> Bool { identities(of: socket).contains { mayJoin($0, place) } }
+    func isPermitted(_ socket: SocketID, _ place: ChannelKey) -> Bool { identities(of: socket).contains { mayJoin($0, place) } }
 
     /// Why the connection may not subscribe, if so.
-    func objection(to socket: SocketID, _ place: Place) -> String? {
+    func denialReason(to socket: SocketID, _ place: ChannelKey) -> String? {
         let text = place.channel.text
         guard fleetRules[place.app] != nil, !text.hasPrefix("#") else { return nil }
         if text.hasPrefix("private-") || text.hasPrefix("presence-") {
-            guard isJobs(place), vouchings.contains(where: { $0.socket == socket }), !hasRight(socket, place) else { return nil }
+            guard isJobs(place), identified.contains(where: { $0.socket == socket }), !isPermitted(socket, place) else {
+                return nil
+            }
             return "The right to \(text) has ended: the job is no longer yours"
         }
         guard let (rule, _) = rule(for: place), rule.access != .open else { return nil }
@@ -102,24 +104,24 @@ extension ReferenceModel {
 
     // MARK: Inputs
 
-    mutating func vouch(_ socket: SocketID, _ identity: Identity) {
+    mutating func identify(_ socket: SocketID, _ identity: Identity) {
         guard let connection = connections[socket],
-            !vouchings.contains(where: { $0.socket == socket && $0.identity == identity })
+            !identified.contains(where: { $0.socket == socket && $0.identity == identity })
         else { return }
-        vouchings.append((socket, identity))
-        let own = vouchings.indices.filter { vouchings[$0].socket == socket }
+        identified.append((socket, identity))
+        let own = identified.indices.filter { identified[$0].socket == socket }
         guard own.count > 4 else { return }
-        let oldest = vouchings.remove(at: own[0]).identity
+        let oldest = identified.remove(at: own[0]).identity
         guard oldest.role == .driver else { return }
         let references = references(of: oldest.id, connection.app)
         for subscription in connection.subscriptions {
-            let place = Place(app: connection.app, channel: subscription.channel)
-            guard references.contains(where: { isJobs(place, reference: $0) }), !hasRight(socket, place) else { continue }
+            let place = ChannelKey(app: connection.app, channel: subscription.channel)
+            guard references.contains(where: { isJobs(place, reference: $0) }), !isPermitted(socket, place) else { continue }
             end(socket, subscription.channel, "too many others were authorized on this connection since")
         }
     }
 
-    mutating func hold(_ holding: Hub.Holding, _ app: AppIndex) {
+    mutating func hold(_ holding: Hub.JobAssignment, _ app: AppIndex) {
         let before = jobs.first { $0.app == app && $0.code == holding.code }
         jobs.removeAll { $0 == before }
         if let id = holding.driverID {
@@ -129,11 +131,11 @@ extension ReferenceModel {
             return
         }
         let key = "driver:\(before.driverID)"
-        let known = signins.filter { user(of: $0)?.id == key } + vouchings.filter { $0.identity.key == key }.map(\.socket)
+        let known = signins.filter { user(of: $0)?.id == key } + identified.filter { $0.identity.key == key }.map(\.socket)
         for socket in known where connections[socket]?.app == app {
             for channel in channels(of: socket) {
-                let place = Place(app: app, channel: channel)
-                guard isJobs(place, reference: before.reference), !hasRight(socket, place) else { continue }
+                let place = ChannelKey(app: app, channel: channel)
+                guard isJobs(place, reference: before.reference), !isPermitted(socket, place) else { continue }
                 end(socket, channel, "the job is no longer yours")
             }
         }
@@ -141,7 +143,7 @@ extension ReferenceModel {
 
     private mutating func end(_ socket: SocketID, _ channel: ChannelName, _ reason: String) {
         leave(socket, channel)
-        refuse(socket, "Your subscription to \(channel.text) has ended: \(reason)")
-        endings += 1
+        sendError(socket, "Your subscription to \(channel.text) has ended: \(reason)")
+        revocations += 1
     }
 }

@@ -22,7 +22,7 @@ struct ReferenceModel {
     }
 
     /// A channel of an application.
-    struct Place: Hashable {
+    struct ChannelKey: Hashable {
         let app: AppIndex
         let channel: ChannelName
     }
@@ -35,7 +35,7 @@ struct ReferenceModel {
     /// All that each connection, open or closed, must receive, in order.
     private(set) var expected: [SocketID: [Frame]] = [:]
     /// Who is there, in the order of joining, each as his first connection described him.
-    private(set) var members: [Place: [PresenceMember]] = [:]
+    private(set) var members: [ChannelKey: [PresenceMember]] = [:]
     /// By application.
     private(set) var kept: [KeptEvents]
     /// Connections that have to go, and those that had to.
@@ -43,18 +43,18 @@ struct ReferenceModel {
     /// Milliseconds, as of the last tick.
     private(set) var now: Int64 = 0
     /// Large channels that have not heard yet how many they are.
-    private var uncounted: [Place] = []
+    private var uncounted: [ChannelKey] = []
     private var nextCounting: Int64 = 0
     /// Open orders that somebody has.
     var jobs: [Job] = []
     /// Who was vouched for at which open connection, the oldest first, and at most four at one.
-    var vouchings: [(socket: SocketID, identity: Identity)] = []
+    var identified: [(socket: SocketID, identity: Identity)] = []
     /// Open connections that are signed in, in the order of signing in.
     private(set) var signins: [SocketID] = []
     /// Subscriptions that were ended because a job was lost.
-    var endings = 0
+    var revocations = 0
     /// What backends must be told of the last input.
-    private(set) var notices: [WebhookNotice] = []
+    private(set) var webhookEvents: [AppWebhookEvent] = []
 
     init(_ rules: [AppRules], fleetRules: [[ChannelPolicy.Rule]?]) {
         self.rules = rules
@@ -63,7 +63,7 @@ struct ReferenceModel {
     }
 
     mutating func apply(_ input: Hub.Input) {
-        notices = []
+        webhookEvents = []
         switch input {
         case .opened(let socket, let app):
             connections[socket] = Connection(app: app)
@@ -77,8 +77,8 @@ struct ReferenceModel {
         case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
         case .closed(let socket): close(socket)
         case .tick(let time): tick(time)
-        case .vouch(let socket, let identity): vouch(socket, identity)
-        case .holding(let holding, let app): hold(holding, app)
+        case .identify(let socket, let identity): identify(socket, identity)
+        case .assignment(let holding, let app): hold(holding, app)
         }
     }
 
@@ -86,36 +86,36 @@ struct ReferenceModel {
 
     private mutating func subscribe(_ socket: SocketID, _ grant: SubscriptionGrant) {
         guard let connection = connections[socket] else { return }
-        let place = Place(app: connection.app, channel: grant.channel)
+        let place = ChannelKey(app: connection.app, channel: grant.channel)
         let isKnown = members[place, default: []].contains { $0.id == grant.member?.id }
         let limits = rules[place.app].limits
-        if let objection = objection(to: socket, place) { return refuse(socket, objection, code: 4009) }
+        if let objection = denialReason(to: socket, place) { return sendError(socket, objection, code: 4009) }
         if connection.subscriptions.contains(where: { $0.channel == grant.channel }) {
-            return refuse(socket, "Existing subscription to channel \(grant.channel.text)")
+            return sendError(socket, "Existing subscription to channel \(grant.channel.text)")
         }
         if grant.member != nil, !isKnown, members[place, default: []].count >= limits.presenceMembers {
             let text = "Channel \(grant.channel.text) is full: it has \(limits.presenceMembers) members"
-            return refuse(socket, text, code: 4009)
+            return sendError(socket, text, code: 4009)
         }
         if connection.subscriptions.count >= limits.subscriptions {
-            return refuse(socket, "A connection may subscribe to \(limits.subscriptions) channels")
+            return sendError(socket, "A connection may subscribe to \(limits.subscriptions) channels")
         }
-        if subscribers(of: place).isEmpty { notify(place, .channelOccupied(grant.channel)) }
+        if subscribers(of: place).isEmpty { recordWebhookEvent(place, .channelOccupied(grant.channel)) }
         connections[socket]?.subscriptions.append(Subscription(channel: grant.channel, member: grant.member))
         if let member = grant.member {
             if !isKnown { members[place, default: []].append(member) }
-            tell(socket, ServerMessage.subscriptionSucceeded(grant.channel, members: members[place, default: []]))
+            send(socket, ServerMessage.subscriptionSucceeded(grant.channel, members: members[place, default: []]))
         } else {
-            tell(socket, ServerMessage.subscriptionSucceeded(grant.channel))
+            send(socket, ServerMessage.subscriptionSucceeded(grant.channel))
         }
         if grant.channel.isCache {
             let last = kept[place.app].event(on: grant.channel)?.frame
-            tell(socket, last ?? ServerMessage.cacheMiss(grant.channel))
-            if last == nil { notify(place, .cacheMiss(grant.channel)) }
+            send(socket, last ?? ServerMessage.cacheMiss(grant.channel))
+            if last == nil { recordWebhookEvent(place, .cacheMiss(grant.channel)) }
         }
         if let member = grant.member, !isKnown {
-            tellAll(place, except: socket, ServerMessage.memberAdded(grant.channel, member))
-            notify(place, .memberAdded(grant.channel, userID: member.id))
+            sendAll(place, except: socket, ServerMessage.memberAdded(grant.channel, member))
+            recordWebhookEvent(place, .memberAdded(grant.channel, userID: member.id))
         }
         count(place)
     }
@@ -125,21 +125,21 @@ struct ReferenceModel {
         if connection.subscriptions.contains(where: { $0.channel == channel }) {
             leave(socket, channel)
         } else {
-            refuse(socket, "No current subscription to channel \(channel.text), or subscription in progress")
+            sendError(socket, "No current subscription to channel \(channel.text), or subscription in progress")
         }
     }
 
     mutating func leave(_ socket: SocketID, _ channel: ChannelName) {
         guard let connection = connections[socket] else { return }
-        let place = Place(app: connection.app, channel: channel)
+        let place = ChannelKey(app: connection.app, channel: channel)
         let left = connection.subscriptions.first { $0.channel == channel }
         connections[socket]?.subscriptions.removeAll { $0.channel == channel }
         if let userID = left?.member?.id, !distinctUsers(on: place).contains(userID) {
             members[place]?.removeAll { $0.id == userID }
-            tellAll(place, ServerMessage.memberRemoved(channel, userID: userID))
-            notify(place, .memberRemoved(channel, userID: userID))
+            sendAll(place, ServerMessage.memberRemoved(channel, userID: userID))
+            recordWebhookEvent(place, .memberRemoved(channel, userID: userID))
         }
-        if subscribers(of: place).isEmpty { notify(place, .channelVacated(channel)) }
+        if subscribers(of: place).isEmpty { recordWebhookEvent(place, .channelVacated(channel)) }
         count(place)
     }
 
@@ -147,11 +147,11 @@ struct ReferenceModel {
         guard let connection = connections[socket] else { return }
         for subscription in connection.subscriptions { leave(socket, subscription.channel) }
         connections[socket] = nil
-        vouchings.removeAll { $0.socket == socket }
+        identified.removeAll { $0.socket == socket }
         signins.removeAll { $0 == socket }
         if let id = connection.user?.id, signedIn(as: id, connection.app).isEmpty {
             for watcher in watchers(of: id, connection.app) {
-                tell(watcher, ServerMessage.watchlistEvents(online: [], offline: [id]))
+                send(watcher, ServerMessage.watchlistEvents(online: [], offline: [id]))
             }
         }
     }
@@ -160,22 +160,22 @@ struct ReferenceModel {
 
     private mutating func publish(_ publication: Hub.Publication, _ app: AppIndex, except sender: SocketID?) {
         if publication.channel.isCache { kept[app].keep(publication.frame, on: publication.channel, at: now) }
-        tellAll(Place(app: app, channel: publication.channel), except: sender, publication.frame)
+        sendAll(ChannelKey(app: app, channel: publication.channel), except: sender, publication.frame)
     }
 
     private mutating func speak(_ socket: SocketID, _ event: ClientEvent, on channel: ChannelName) {
         guard let connection = connections[socket] else { return }
         guard let own = connection.subscriptions.first(where: { $0.channel == channel }) else {
             let text = "Cannot broadcast client event (connection not subscribed to channel \(channel.text))"
-            return refuse(socket, text)
+            return sendError(socket, text)
         }
         let frame = ServerMessage.clientEvent(event, channel: channel, userID: own.member?.id)
-        let place = Place(app: connection.app, channel: channel)
-        tellAll(place, except: socket, frame)
-        notify(place, .clientEvent(event, on: channel, from: socket, userID: own.member?.id))
-        if let twin = twin(of: place) {
+        let place = ChannelKey(app: connection.app, channel: channel)
+        sendAll(place, except: socket, frame)
+        recordWebhookEvent(place, .clientEvent(event, on: channel, from: socket, userID: own.member?.id))
+        if let twin = mirror(of: place) {
             let mirrored = ServerMessage.clientEvent(event, channel: twin, userID: nil)
-            tellAll(Place(app: connection.app, channel: twin), except: socket, mirrored)
+            sendAll(ChannelKey(app: connection.app, channel: twin), except: socket, mirrored)
         }
     }
 
@@ -184,23 +184,23 @@ struct ReferenceModel {
     private mutating func signin(_ socket: SocketID, _ user: SignedInUser) {
         guard let connection = connections[socket] else { return }
         guard connection.user == nil else {
-            return refuse(socket, "Already signed in: a connection cannot change its user", code: 4009)
+            return sendError(socket, "Already signed in: a connection cannot change its user", code: 4009)
         }
         let wasOnline = !signedIn(as: user.id, connection.app).isEmpty
         connections[socket]?.user = user
         signins.append(socket)
-        tell(socket, ServerMessage.signinSuccess(user))
+        send(socket, ServerMessage.signinSuccess(user))
         if user.isWatchlistCut {
-            refuse(socket, "The watchlist exceeds the allowed maximum: its first 100 users are watched", code: 4302)
+            sendError(socket, "The watchlist exceeds the allowed maximum: its first 100 users are watched", code: 4302)
         }
         if !user.watchlist.isEmpty {
             let online = user.watchlist.filter { !signedIn(as: $0, connection.app).isEmpty }
             let offline = user.watchlist.filter { signedIn(as: $0, connection.app).isEmpty }
-            tell(socket, ServerMessage.watchlistEvents(online: online, offline: offline))
+            send(socket, ServerMessage.watchlistEvents(online: online, offline: offline))
         }
         guard !wasOnline else { return }
         for watcher in watchers(of: user.id, connection.app) where watcher != socket {
-            tell(watcher, ServerMessage.watchlistEvents(online: [user.id], offline: []))
+            send(watcher, ServerMessage.watchlistEvents(online: [user.id], offline: []))
         }
     }
 
@@ -219,41 +219,41 @@ struct ReferenceModel {
         for app in kept.indices { kept[app].forget(at: now) }
         guard now >= nextCounting else { return }
         nextCounting = now + 5_000
-        for place in uncounted { tellCount(place) }
+        for place in uncounted { sendCount(place) }
         uncounted = []
     }
 
     /// A hundred hear of every change, more of them every five seconds.
-    private mutating func count(_ place: Place) {
+    private mutating func count(_ place: ChannelKey) {
         guard rules[place.app].subscriptionCounts, !place.channel.isPresence else { return }
         if subscribers(of: place).count <= 100 {
             uncounted.removeAll { $0 == place }
-            tellCount(place)
+            sendCount(place)
         } else if !uncounted.contains(place) {
             uncounted.append(place)
         }
     }
 
-    private mutating func tellCount(_ place: Place) {
+    private mutating func sendCount(_ place: ChannelKey) {
         let count = subscribers(of: place).count
-        tellAll(place, ServerMessage.subscriptionCount(place.channel, count))
-        if count > 0 { notify(place, .subscriptionCount(place.channel, count)) }
+        sendAll(place, ServerMessage.subscriptionCount(place.channel, count))
+        if count > 0 { recordWebhookEvent(place, .subscriptionCount(place.channel, count)) }
     }
 
     // MARK: Telling
 
-    private mutating func tellAll(_ place: Place, except sender: SocketID? = nil, _ frame: Frame) {
-        for socket in subscribers(of: place) where socket != sender { tell(socket, frame) }
+    private mutating func sendAll(_ place: ChannelKey, except sender: SocketID? = nil, _ frame: Frame) {
+        for socket in subscribers(of: place) where socket != sender { send(socket, frame) }
     }
 
-    mutating func refuse(_ socket: SocketID, _ text: String, code: Int? = nil) {
-        tell(socket, ServerMessage.error(ProtocolError(text, code: code)))
+    mutating func sendError(_ socket: SocketID, _ text: String, code: Int? = nil) {
+        send(socket, ServerMessage.error(ProtocolError(text, code: code)))
     }
 
-    private mutating func tell(_ socket: SocketID, _ frame: Frame) { expected[socket]?.append(frame) }
+    private mutating func send(_ socket: SocketID, _ frame: Frame) { expected[socket]?.append(frame) }
 
-    private mutating func notify(_ place: Place, _ event: WebhookEvent) {
+    private mutating func recordWebhookEvent(_ place: ChannelKey, _ event: WebhookEvent) {
         guard rules[place.app].webhooks.contains(event.kind), !place.channel.text.hasPrefix("#") else { return }
-        notices.append(WebhookNotice(app: place.app, event))
+        webhookEvents.append(AppWebhookEvent(app: place.app, event))
     }
 }

@@ -12,7 +12,7 @@ struct Scenario {
         case clientEvent, clientEventFromOutside
         case signin, signinAgain, terminate
         case tick, tickFar
-        case vouch, claim, hand, end, publishToTwins
+        case identify, claim, hand, end, publishToMirrors
         case speakAfterClose
         case drain, drainPartly, flush, settle
     }
@@ -23,9 +23,9 @@ struct Scenario {
     /// Instructions in a mailbox beyond which publishes to its loop are refused.
     let highWater: Int
     let channels: [ChannelName]
-    let cast: Cast
+    let users: SimulatedUsers
     /// Most seeds have one.
-    let fleet: Fleet?
+    let fleet: SimulatedFleet?
     /// How often each kind comes up, against the others; one that never does is missing.
     let weights: [(kind: Kind, weight: Int)]
 
@@ -36,14 +36,14 @@ struct Scenario {
         var apps = (0..<(isCrowded ? 1 : dice.within(1...2))).map { _ in Self.rules(isCrowded: isCrowded, using: &dice) }
         connectionsMax = isCrowded ? dice.within(105...125) : dice.within(2...40)
         highWater = dice.within(1...32)
-        let fleet = !isCrowded && dice.chance(percent: 60) ? Fleet(appCount: apps.count, using: &dice) : nil
+        let fleet = !isCrowded && dice.chance(percent: 60) ? SimulatedFleet(appCount: apps.count, using: &dice) : nil
         for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].policy = rules.map { ChannelPolicy($0) } }
         // The first one's backend wants to know everything, another's only who comes and goes.
         for app in apps.indices { apps[app].webhooks = app == 0 ? .all : [.channelOccupied, .channelVacated] }
         self.apps = apps
         self.fleet = fleet
-        cast = Cast(with: fleet == nil ? [] : Fleet.users(using: &dice), using: &dice)
-        let others = Self.channels(of: cast, isCrowded: isCrowded, using: &dice)
+        users = SimulatedUsers(with: fleet == nil ? [] : SimulatedFleet.users(using: &dice), using: &dice)
+        let others = Self.channels(of: users, isCrowded: isCrowded, using: &dice)
         channels = dice.chance(percent: 70) ? (fleet?.channels ?? []) + others : others + (fleet?.channels ?? [])
         var weights: [(Kind, Int)] = []
         for kind in Kind.allCases {
@@ -68,7 +68,7 @@ extension Scenario.Kind {
     /// Whether it takes a fleet.
     var isOfFleet: Bool {
         switch self {
-        case .vouch, .claim, .hand, .end, .publishToTwins: true
+        case .identify, .claim, .hand, .end, .publishToMirrors: true
         default: false
         }
     }
@@ -95,7 +95,7 @@ extension Scenario {
     }
 
     /// A crowd meets on the first one.
-    private static func channels(of cast: Cast, isCrowded: Bool, using dice: inout Dice) -> [ChannelName] {
+    private static func channels(of cast: SimulatedUsers, isCrowded: Bool, using dice: inout Dice) -> [ChannelName] {
         var texts = isCrowded ? ["cache-crowd"] : []
         for index in 0..<dice.within(1...9) { texts.append("\(dice.pick(prefixes) ?? "")\(index)") }
         if dice.chance(percent: 40) { texts += cast.users.map { "#server-to-user-\($0)" } }
@@ -111,7 +111,7 @@ extension Scenario {
         case .subscribe: return drawn + 32
         case .close, .replace, .drain, .flush, .tick: return drawn / 2
         case .terminate, .tickFar: return drawn / 8
-        case .vouch: return drawn + 8
+        case .identify: return drawn + 8
         case .claim: return drawn + 16
         case .hand: return drawn / 2 + 4
         case .end: return drawn / 8

@@ -13,7 +13,7 @@ package func simulate(seed: UInt64, steps: Int, fault: Fault = Fault()) throws(V
         do {
             try world.perform(action)
         } catch {
-            throw Violation(seed: seed, step: step + 1, action: action.description, problem: error.problem)
+            throw Violation(seed: seed, step: step + 1, failedStep: action.description, problem: error.problem)
         }
     }
     return world.summary

@@ -18,9 +18,9 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     /// Connections that were closed with their user's.
     package internal(set) var terminated = 0
     /// Subscriptions that were ended because a job was lost.
-    package internal(set) var endings = 0
+    package internal(set) var revocations = 0
     /// Webhook events for the backends.
-    package internal(set) var notices = 0
+    package internal(set) var webhookEvents = 0
     /// Instructions that went through the mailboxes.
     package internal(set) var instructions = 0
     /// Writes to open connections.
@@ -30,73 +30,73 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     /// Of every instruction and every write, in order, byte by byte: two runs of one seed have the same.
     package var digest: UInt64 { trace.value }
 
-    var trace = Trace()
+    var trace = RunDigest()
 
     /// One line for the terminal.
     package var description: String {
         let hexadecimal = String(digest, radix: 16)
         return "seed \(seed): \(steps) steps, \(loopCount) loops, \(connections) connections, \(instructions) instructions, "
             + "\(frames) frames in \(writes) writes, \(refusals) refusals, \(turnedAway) turned away, "
-            + "\(terminated) terminated, \(endings) endings, digest \(hexadecimal)"
+            + "\(terminated) terminated, \(revocations) endings, digest \(hexadecimal)"
     }
 }
 
 /// FNV-1a over words instead of bytes: not for strangers' data, but quick, and the same in every process.
-struct Trace: Equatable, Sendable {
+struct RunDigest: Equatable, Sendable {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    mutating func note(_ word: UInt64) { value = (value ^ word) &* 0x100_0000_01B3 }
+    mutating func add(_ word: UInt64) { value = (value ^ word) &* 0x100_0000_01B3 }
 
-    mutating func note(_ text: String) {
-        for byte in text.utf8 { note(UInt64(byte)) }
+    mutating func add(_ text: String) {
+        for byte in text.utf8 { add(UInt64(byte)) }
     }
 
-    mutating func note(_ socket: SocketID) { note(UInt64(socket.salt) << 32 | UInt64(socket.place)) }
+    mutating func add(_ socket: SocketID) { add(UInt64(socket.salt) << 32 | UInt64(socket.place)) }
 
-    mutating func note(_ frame: Frame) {
-        note(UInt64(frame.bytes.count))
+    mutating func add(_ frame: Frame) {
+        add(UInt64(frame.bytes.count))
         frame.bytes.withUnsafeBytes { bytes in
             var offset = 0
             while offset + 8 <= bytes.count {
-                note(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
                 offset += 8
             }
             while offset < bytes.count {
-                note(UInt64(bytes[offset]))
+                add(UInt64(bytes[offset]))
                 offset += 1
             }
         }
     }
 
-    mutating func note(_ instruction: Instruction, for loop: Int) {
-        note(UInt64(loop))
+    mutating func add(_ instruction: Instruction, for loop: Int) {
+        add(UInt64(loop))
         switch instruction {
         case .join(let channel, let socket):
-            note(1)
-            note(UInt64(channel))
-            note(socket)
+            add(1)
+            add(UInt64(channel))
+            add(socket)
         case .leave(let channel, let socket):
-            note(2)
-            note(UInt64(channel))
-            note(socket)
+            add(2)
+            add(UInt64(channel))
+            add(socket)
         case .fanOut(let frame, let channel, let sender):
-            note(3)
-            note(UInt64(channel))
-            if let sender { note(sender) }
-            note(frame)
+            add(3)
+            add(UInt64(channel))
+            if let sender { add(sender) }
+            add(frame)
         case .send(let frame, let socket):
-            note(4)
-            note(socket)
-            note(frame)
-        case .welcome(let channel, let members, let socket):
-            note(5)
-            note(channel.text)
-            for member in members { note(member.id) }
-            note(socket)
+            add(4)
+            add(socket)
+            add(frame)
+        case .sendPresence(let channel, let members, let socket):
+            add(5)
+            add(channel.text)
+            for member in members { add(member.id) }
+            add(socket)
         case .close(let socket, let code):
-            note(6)
-            note(UInt64(code.rawValue))
-            note(socket)
+            add(6)
+            add(UInt64(code.rawValue))
+            add(socket)
         }
     }
 }

@@ -5,12 +5,12 @@ package struct Violation: Error, Equatable, CustomStringConvertible {
     /// The step of the run, from 1.
     package let step: Int
     /// What was done in that step.
-    package let action: String
+    package let failedStep: String
     /// What was wrong after it.
     package let problem: String
 
     /// Reads like `seed 1, step 34, closed(12.3): connection 12.3 received … expected …`.
-    package var description: String { "seed \(seed), step \(step), \(action): \(problem)" }
+    package var description: String { "seed \(seed), step \(step), \(failedStep): \(problem)" }
 }
 
 /// What a checker found, before anybody says at which step.

@@ -5,20 +5,20 @@ import PusherProtocol
 /// there, and whoever goes was (PROTOCOL R2–R4, W1, W2).
 ///
 /// It knows nothing of the model, so it holds even where the model and the hub are wrong together.
-struct Witness {
+struct ClientModel {
     /// Members by channel.
     private var members: [String: Set<String>] = [:]
     /// Whether those on the watchlist are online.
     private var watched: [String: Bool] = [:]
-    private var endings = Endings()
+    private var revocations = RevocationChecker()
 
     /// Takes all messages of a write.
     mutating func read(_ write: Frame) throws(Discrepancy) {
         var offset = 0
         while offset < write.bytes.count {
-            let text = WireText(write, at: offset)
+            let text = WireMessage(write, at: offset)
             offset = text.end
-            try endings.read(text)
+            try revocations.read(text)
             guard text.concernsOthers else { continue }
             guard let message = Message(text.bytes) else { throw Discrepancy("received what it cannot read: \(text)") }
             try read(message)
@@ -53,7 +53,7 @@ struct Witness {
 }
 
 /// One text message within a write.
-struct WireText: CustomStringConvertible {
+struct WireMessage: CustomStringConvertible {
     let bytes: ArraySlice<UInt8>
     /// Where the next one begins.
     var end: Int { bytes.endIndex }

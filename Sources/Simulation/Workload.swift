@@ -10,14 +10,14 @@ struct Workload {
     init(_ scenario: Scenario) { self.scenario = scenario }
 
     /// The next step for `world`. A kind that finds nobody to act on ends a turn instead.
-    mutating func next(in world: World, using dice: inout Dice) -> Action {
-        action(of: scenario.kind(using: &dice), in: world, using: &dice) ?? .flush(loop: loop(using: &dice))
+    mutating func next(in world: World, using dice: inout Dice) -> Step {
+        step(of: scenario.kind(using: &dice), in: world, using: &dice) ?? .flush(loop: loop(using: &dice))
     }
 
-    private mutating func action(of kind: Scenario.Kind, in world: World, using dice: inout Dice) -> Action? {
+    private mutating func step(of kind: Scenario.Kind, in world: World, using dice: inout Dice) -> Step? {
         switch kind {
         case .open: return newcomer(in: world, using: &dice).map { .open($0, app: app(using: &dice)) }
-        case .close: return dice.pick(world.open).map(Action.close)
+        case .close: return dice.pick(world.open).map(Step.close)
         case .replace: return dice.pick(world.open).map { replace($0, using: &dice) }
         case .arrive: return arrive(in: world, using: &dice)
         case .subscribe: return dice.pick(world.open).flatMap { subscribe($0, channel(using: &dice), in: world, using: &dice) }
@@ -34,12 +34,12 @@ struct Workload {
         case .signinAgain:
             return dice.pick(world.open.filter { world.model.user(of: $0) != nil }).flatMap { signin($0, using: &dice) }
         case .terminate:
-            return dice.pick(scenario.cast.users).map {
+            return dice.pick(scenario.users.users).map {
                 .input(.terminate(userID: $0, app: app(using: &dice)), on: loop(using: &dice))
             }
         case .tick: return tick(dice.within(1...6_000), in: world)
         case .tickFar: return tick(dice.within(10...31) * 60_000, in: world)
-        case .vouch, .claim, .hand, .end, .publishToTwins: return fleetAction(of: kind, in: world, using: &dice)
+        case .identify, .claim, .hand, .end, .publishToMirrors: return fleetStep(of: kind, in: world, using: &dice)
         case .speakAfterClose: return speakAfterClose(in: world, using: &dice)
         case .drain: return .drain(loop: loop(using: &dice), most: .max)
         case .drainPartly: return .drain(loop: loop(using: &dice), most: dice.within(1...4))
@@ -83,51 +83,51 @@ extension Workload {
         return SocketID(loop: loop, slot: slot, using: &dice)
     }
 
-    private func replace(_ socket: SocketID, using dice: inout Dice) -> Action {
+    private func replace(_ socket: SocketID, using dice: inout Dice) -> Step {
         let tenant = SocketID(loop: socket.loop, slot: socket.slot, using: &dice)
         return .replace(socket, by: tenant, app: app(using: &dice))
     }
 
-    private func arrive(in world: World, using dice: inout Dice) -> Action? {
+    private func arrive(in world: World, using dice: inout Dice) -> Step? {
         guard let socket = newcomer(in: world, using: &dice),
-            let grant = scenario.cast.grant(scenario.channels[0], to: socket, signedInAs: nil, using: &dice)
+            let grant = scenario.users.grant(scenario.channels[0], to: socket, signedInAs: nil, using: &dice)
         else { return nil }
         return .arrive(socket, app: app(using: &dice), grant)
     }
 
-    func subscribe(_ socket: SocketID, _ channel: ChannelName, in world: World, using dice: inout Dice) -> Action? {
-        scenario.cast.grant(channel, to: socket, signedInAs: world.model.user(of: socket), using: &dice)
+    func subscribe(_ socket: SocketID, _ channel: ChannelName, in world: World, using dice: inout Dice) -> Step? {
+        scenario.users.grant(channel, to: socket, signedInAs: world.model.user(of: socket), using: &dice)
             .map { .input(.subscribe(socket, $0), on: socket.loop) }
     }
 
-    private func unsubscribe(_ socket: SocketID, from channel: ChannelName) -> Action {
+    private func unsubscribe(_ socket: SocketID, from channel: ChannelName) -> Step {
         .input(.unsubscribe(socket, channel), on: socket.loop)
     }
 
-    private func signin(_ socket: SocketID, using dice: inout Dice) -> Action? {
-        scenario.cast.user(on: socket, using: &dice).map { .input(.signin(socket, $0), on: socket.loop) }
+    private func signin(_ socket: SocketID, using dice: inout Dice) -> Step? {
+        scenario.users.user(on: socket, using: &dice).map { .input(.signin(socket, $0), on: socket.loop) }
     }
 
-    private func tick(_ milliseconds: Int, in world: World) -> Action {
+    private func tick(_ milliseconds: Int, in world: World) -> Step {
         .input(.tick(world.model.now + Int64(milliseconds)), on: 0)
     }
 
     // MARK: Speaking
 
-    private mutating func publish(to count: Int, except sender: SocketID? = nil, using dice: inout Dice) -> Action {
+    private mutating func publish(to count: Int, except sender: SocketID? = nil, using dice: inout Dice) -> Step {
         let channels = (0..<count).map { _ in channel(using: &dice) }
         return publish(to: channels, app: app(using: &dice), except: sender, on: loop(using: &dice))
     }
 
     mutating func publish(
         to channels: [ChannelName], app: AppIndex, except sender: SocketID?, on loop: Int
-    ) -> Action {
+    ) -> Step {
         let publications = channels.map { Hub.Publication(channel: $0, frame: event(on: $0)) }
         return .input(.publish(publications, app: app, except: sender), on: loop)
     }
 
     /// The excluded is a subscriber, or anybody: a stranger to the channel, or gone with another in its slot.
-    private mutating func publishExcept(in world: World, using dice: inout Dice) -> Action? {
+    private mutating func publishExcept(in world: World, using dice: inout Dice) -> Step? {
         if dice.chance(percent: 60), let (sender, own) = subscriber(in: world, using: &dice) {
             let app = world.model.connections[sender]?.app ?? 0
             return publish(to: [own, channel(using: &dice)], app: app, except: sender, on: loop(using: &dice))
@@ -137,7 +137,7 @@ extension Workload {
     }
 
     /// On channels of other kinds the hub is not asked.
-    private mutating func speak(_ socket: SocketID, on channel: ChannelName) -> Action? {
+    private mutating func speak(_ socket: SocketID, on channel: ChannelName) -> Step? {
         guard channel.access == .signed || channel.access == .presence else { return nil }
         published += 1
         let event = ClientEvent(name: "client-e", channel: channel.text, data: Array(#""\#(published)""#.utf8))
@@ -145,7 +145,7 @@ extension Workload {
     }
 
     /// What a connection asked for may reach the hub when it is no more.
-    private mutating func speakAfterClose(in world: World, using dice: inout Dice) -> Action? {
+    private mutating func speakAfterClose(in world: World, using dice: inout Dice) -> Step? {
         guard let socket = dice.pick(world.gone) else { return nil }
         let channel = channel(using: &dice)
         switch dice.below(6) {
@@ -153,7 +153,7 @@ extension Workload {
         case 1: return unsubscribe(socket, from: channel)
         case 2: return speak(socket, on: channel)
         case 3: return signin(socket, using: &dice)
-        case 4: return .input(.vouch(socket, Fleet.identity(using: &dice)), on: socket.loop)
+        case 4: return .input(.identify(socket, SimulatedFleet.identity(using: &dice)), on: socket.loop)
         default: return .input(.closed(socket), on: socket.loop)
         }
     }

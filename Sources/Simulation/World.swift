@@ -40,7 +40,7 @@ struct World {
     }
 
     /// Carries out one step and checks what came of it.
-    mutating func perform(_ action: Action) throws(Discrepancy) {
+    mutating func perform(_ action: Step) throws(Discrepancy) {
         switch action {
         case .input(let input, let loop): try apply(input, on: loop)
         case .open(let socket, let app): try open(socket, app)
@@ -96,22 +96,22 @@ struct World {
             return
         }
         var effects: [Hub.Effect] = []
-        var notices: [WebhookNotice] = []
+        var notices: [AppWebhookEvent] = []
         if let input = fault.input(input) { hub.apply(input, &effects) }
-        hub.takeNotices { notices.append($0) }
-        fault.notices(&notices)
+        hub.drainWebhookEvents { notices.append($0) }
+        fault.webhookEvents(&notices)
         for effect in effects {
             loops[effect.loop].mailbox.append(effect.instruction)
-            summary.trace.note(effect.instruction, for: effect.loop)
+            summary.trace.add(effect.instruction, for: effect.loop)
         }
         summary.instructions += effects.count
         model.apply(input)
-        summary.endings = model.endings
+        summary.revocations = model.revocations
         for effect in effects { try checkers.check(effect, against: model) }
         try checkers.check(custodyAfter: input, effects, against: model)
         try check(after: input)
         try checkers.check(notices, against: model)
-        summary.notices += notices.count
+        summary.webhookEvents += notices.count
         try drain(loop, most: .max)
     }
 
@@ -156,8 +156,8 @@ struct World {
     private mutating func receive(_ writes: [(SocketID, Frame)], on loop: Int) throws(Discrepancy) {
         guard !writes.isEmpty else { return }
         for (socket, frame) in writes {
-            summary.trace.note(socket)
-            summary.trace.note(frame)
+            summary.trace.add(socket)
+            summary.trace.add(frame)
         }
         summary.frames += try checkers.check(writes, on: loop, against: model)
         summary.writes += writes.count
@@ -181,12 +181,12 @@ struct World {
     private mutating func check(after input: Hub.Input) throws(Discrepancy) {
         try checkers.check(hub, against: model)
         switch input {
-        case .opened, .signin, .terminate, .vouch: break
+        case .opened, .signin, .terminate, .identify: break
         case .subscribe(_, let grant): try check(grant.channel)
         case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
         case .publish(let publications, _, _):
             for publication in publications { try check(publication.channel) }
-        case .closed, .tick, .holding: try checkEverything()
+        case .closed, .tick, .assignment: try checkEverything()
         }
         // Whatever was not concerned must not have changed: one channel after the other has its turn.
         round = (round + 1) % scenario.channels.count
@@ -195,7 +195,7 @@ struct World {
 
     private func check(_ channel: ChannelName) throws(Discrepancy) {
         for app in scenario.apps.indices {
-            try checkers.check(hub, ReferenceModel.Place(app: app, channel: channel), against: model)
+            try checkers.check(hub, ReferenceModel.ChannelKey(app: app, channel: channel), against: model)
         }
     }
 

@@ -1,7 +1,7 @@
 import FleetRules
 import PusherProtocol
 
-extension Archive {
+extension QueryExecutor {
     /// Somebody's phones, the first registered first.
     func devices(_ person: Identity) throws(SQLiteError) -> [UInt8] {
         let devices = try devices.devices(of: person.key).sorted { ($0.registeredAt, $0.id) < ($1.registeredAt, $1.id) }
@@ -37,7 +37,7 @@ extension StoredDevice {
     }
 }
 
-extension PushTable.Account {
+extension PushTable.PushJobSummary {
     /// The steps that a job adds to its notification's life: that it was queued, and how it ended.
     func steps(of id: String) -> [NotificationStep] {
         var steps = [step("push_queued", of: id, at: queuedAt, isLast: settledAt == nil)]

@@ -3,12 +3,12 @@ import PusherProtocol
 import Threads
 
 /// Answers enquiries, from a connection that only reads.
-final class Archive {
+final class QueryExecutor {
     private let database: Database
     private let orders: OrderTable
     private let routes: RouteTable
     private let notifications: NotificationTable
-    private let steps: StepTable
+    private let steps: NotificationStepTable
     private let pushes: PushTable
     let devices: DeviceTable
     let preferences: PreferenceTable
@@ -18,14 +18,14 @@ final class Archive {
         orders = try OrderTable(database)
         routes = try RouteTable(database)
         notifications = try NotificationTable(database)
-        steps = try StepTable(database)
+        steps = try NotificationStepTable(database)
         pushes = try PushTable(database)
         devices = try DeviceTable(database)
         preferences = try PreferenceTable(database)
     }
 
     /// The body of the answer, in the envelope of those who ask such things.
-    func answer(_ enquiry: Enquiry) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+    func perform(_ enquiry: Query) throws(SQLiteError) -> Result<[UInt8], RuleError> {
         // One view of all tables: a commit in between must not show.
         try database.transaction("BEGIN") { () throws(SQLiteError) in
             switch enquiry {
@@ -33,8 +33,8 @@ final class Archive {
             case .route(let id): try route(id)
             case .jobs(let driverID): .success(try jobs(driverID))
             case .notifications(let owner, let before, let limit): try mailbox(owner, before, limit)
-            case .life(let id): try life(id)
-            case .lives(let channel, let before, let limit): try lives(channel, before, limit)
+            case .notificationHistory(let id): try notificationHistory(id)
+            case .notificationLog(let channel, let before, let limit): try notificationLog(channel, before, limit)
             case .devices(let person): .success(try devices(person))
             case .preferences(let person): .success(try preferences(person))
             }
@@ -43,8 +43,8 @@ final class Archive {
 
     // MARK: Jobs
 
-    private func order(_ code: String) throws(SQLiteError) -> Result<[UInt8], Refusal> {
-        guard let order = try orders.order(code: code) else { return .failure(Refusal(.unknown, "Order \(code) not found")) }
+    private func order(_ code: String) throws(SQLiteError) -> Result<[UInt8], RuleError> {
+        guard let order = try orders.order(code: code) else { return .failure(RuleError(.unknown, "Order \(code) not found")) }
         var body = JSONWriter()
         body.raw(#"{"success":true,"data":{"order":"#)
         order.write(to: &body)
@@ -52,8 +52,8 @@ final class Archive {
         return .success(body.bytes)
     }
 
-    private func route(_ id: String) throws(SQLiteError) -> Result<[UInt8], Refusal> {
-        guard let route = try routes.route(id: id) else { return .failure(Refusal(.unknown, "Route \(id) not found")) }
+    private func route(_ id: String) throws(SQLiteError) -> Result<[UInt8], RuleError> {
+        guard let route = try routes.route(id: id) else { return .failure(RuleError(.unknown, "Route \(id) not found")) }
         var body = JSONWriter()
         body.raw(#"{"success":true,"data":{"route":"#)
         route.write(to: &body)
@@ -66,12 +66,12 @@ final class Archive {
         for (order, createdAt) in try orders.open(driverID: driverID) {
             var job = JSONWriter()
             order.write(to: &job)
-            jobs.append((createdAt, Self.typed(#"{"type":"order","#, job.bytes)))
+            jobs.append((createdAt, Self.parsed(#"{"type":"order","#, job.bytes)))
         }
         for (route, createdAt) in try routes.open(driverID: driverID) {
             var job = JSONWriter()
             route.write(to: &job)
-            jobs.append((createdAt, Self.typed(#"{"type":"route","#, job.bytes)))
+            jobs.append((createdAt, Self.parsed(#"{"type":"route","#, job.bytes)))
         }
         jobs.sort { $0.createdAt < $1.createdAt }  // stable
         var body = JSONWriter()
@@ -82,7 +82,7 @@ final class Archive {
     }
 
     /// An object with one more member at its front.
-    private static func typed(_ opening: StaticString, _ object: [UInt8]) -> [UInt8] {
+    private static func parsed(_ opening: StaticString, _ object: [UInt8]) -> [UInt8] {
         var writer = JSONWriter(capacity: object.count + 20)
         writer.raw(opening)
         writer.raw(Array(object.dropFirst()))
@@ -94,7 +94,7 @@ final class Archive {
     /// As many as anybody gets at once.
     private static let limitMax = 200
 
-    private func mailbox(_ owner: Identity, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+    private func mailbox(_ owner: Identity, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<[UInt8], RuleError> {
         switch try page(owner.channel, before, limit) {
         case .failure(let refusal): return .failure(refusal)
         case .success(let page):
@@ -106,7 +106,9 @@ final class Archive {
         }
     }
 
-    private func lives(_ channel: String?, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+    private func notificationLog(_ channel: String?, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<
+        [UInt8], RuleError
+    > {
         switch try page(channel, before, limit) {
         case .failure(let refusal): return .failure(refusal)
         case .success(let page):
@@ -120,12 +122,12 @@ final class Archive {
 
     private func page(
         _ channel: String?, _ before: String?, _ limit: Int
-    ) throws(SQLiteError) -> Result<[LoggedNotification], Refusal> {
+    ) throws(SQLiteError) -> Result<[LoggedNotification], RuleError> {
         var last: LoggedNotification?
         if let before {
             last = try notifications.notification(id: before)
             guard let last, channel == nil || last.notification.channel == channel else {
-                return .failure(Refusal(.invalid, "before: no such notification"))
+                return .failure(RuleError(.invalid, "before: no such notification"))
             }
         }
         let limit = min(max(limit, 1), Self.limitMax)
@@ -136,15 +138,15 @@ final class Archive {
     }
 
     /// Push jobs that a life tells of; what was for every driver may have more.
-    private static let accountsMax = 1_000
+    private static let summariesMax = 1_000
 
-    private func life(_ id: String) throws(SQLiteError) -> Result<[UInt8], Refusal> {
+    private func notificationHistory(_ id: String) throws(SQLiteError) -> Result<[UInt8], RuleError> {
         guard let logged = try notifications.notification(id: id) else {
-            return .failure(Refusal(.unknown, "Notification \(id) not found"))
+            return .failure(RuleError(.unknown, "Notification \(id) not found"))
         }
         var steps = [NotificationStep.ours("created", of: id, at: logged.notification.createdAt)]
         // In one millisecond, a push ends before its phone says anything.
-        for account in try pushes.accounts(ofNotification: id, most: Self.accountsMax) { steps += account.steps(of: id) }
+        for account in try pushes.summaries(ofNotification: id, most: Self.summariesMax) { steps += account.steps(of: id) }
         steps += try self.steps.steps(of: id)
         if let readAt = logged.readAt { steps.append(.ours("read", of: id, at: readAt)) }
         steps.sort { $0.at < $1.at }  // stable

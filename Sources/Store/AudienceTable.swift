@@ -1,9 +1,9 @@
 import FleetRules
 
 /// Notifications for every driver's phones, whose jobs are still being made: there may be a hundred thousand.
-struct AudienceTable {
+struct PushBroadcastTable {
     /// How far one of them has come.
-    struct Audience {
+    struct Broadcast {
         let notificationID: String
         /// ``Identity/key`` of whom the same action has reached already.
         let except: String?
@@ -39,9 +39,9 @@ struct AudienceTable {
     }
 
     /// The oldest; nil when there is none.
-    func first() throws(SQLiteError) -> Audience? {
+    func first() throws(SQLiteError) -> Broadcast? {
         try selectFirst.first { row throws(SQLiteError) in
-            Audience(
+            Broadcast(
                 notificationID: row.string(0), except: row.optionalString(1),
                 entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3))
         }

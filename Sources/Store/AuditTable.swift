@@ -60,7 +60,7 @@ struct AuditTable {
     }
 
     /// Forgets the oldest of those written before `cutoff`; answers how many.
-    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
         try deleteOld.change(.integer(cutoff), .integer(most))
     }
 
@@ -74,8 +74,8 @@ struct AuditTable {
     }
 
     /// The driver stands in the column behind the status.
-    private static func standing(_ row: Row, status column: Int32) throws(SQLiteError) -> AuditEntry.Standing? {
+    private static func standing(_ row: Row, status column: Int32) throws(SQLiteError) -> AuditEntry.State? {
         guard let status = try row.optionalStatus(column) else { return nil }
-        return AuditEntry.Standing(status: status, driverID: row.optionalString(column + 1))
+        return AuditEntry.State(status: status, driverID: row.optionalString(column + 1))
     }
 }

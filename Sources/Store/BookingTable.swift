@@ -1,12 +1,12 @@
 /// Whose bookings are whose, as tokens said when phones were registered.
-struct BookingTable {
+struct DeviceBookingTable {
     /// Bookings kept for one person.
     private static let bookingsMax = 100
 
     private let select: Statement
     private let insert: Statement
     private let delete: Statement
-    private let deleteIfPhoneless: Statement
+    private let deleteIfNoDevices: Statement
 
     init(_ database: Database) throws(SQLiteError) {
         select = try Statement("SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner", on: database)
@@ -14,7 +14,7 @@ struct BookingTable {
             "INSERT INTO device_bookings (reference, owner) VALUES (?, ?) ON CONFLICT (reference, owner) DO NOTHING",
             on: database)
         delete = try Statement("DELETE FROM device_bookings WHERE owner = ?", on: database)
-        deleteIfPhoneless = try Statement(
+        deleteIfNoDevices = try Statement(
             """
             DELETE FROM device_bookings WHERE owner = ? \
             AND NOT EXISTS (SELECT 1 FROM devices WHERE devices.owner = device_bookings.owner)
@@ -33,7 +33,7 @@ struct BookingTable {
     }
 
     /// Forgets the bookings of somebody who has no phone left.
-    func removeIfPhoneless(_ owner: String) throws(SQLiteError) { try deleteIfPhoneless.run(.string(owner)) }
+    func removeIfNoDevices(_ owner: String) throws(SQLiteError) { try deleteIfNoDevices.run(.string(owner)) }
 
     func remove(of owner: String) throws(SQLiteError) { try delete.run(.string(owner)) }
 }

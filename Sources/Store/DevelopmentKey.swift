@@ -11,7 +11,7 @@ extension DeviceKeys {
         // Of two processes that start at once one makes it; the other reads it, or finds the database in use.
         let bytes: [UInt8]
         if let made = try make(file, of: path) { bytes = made } else { bytes = try read(file, of: path) }
-        guard let key = SealingKey(bytes) else {
+        guard let key = AESGCMKey(bytes) else {
             throw .unreachable(
                 path: path, detail: "\(file): expected 32 bytes in base64; without the right key all phones must register again")
         }

@@ -2,10 +2,10 @@ import Signing
 
 /// The keys that seal what leads to a phone. The first seals; the others only open what was sealed before it came.
 package struct DeviceKeys: Sendable {
-    private let keys: [(id: String, key: SealingKey)]
+    private let keys: [(id: String, key: AESGCMKey)]
 
     /// - Parameter keys: one at least, each with an id of its own.
-    package init(_ keys: [(id: String, key: SealingKey)]) {
+    package init(_ keys: [(id: String, key: AESGCMKey)]) {
         precondition(!keys.isEmpty, "something has to seal")
         precondition(Set(keys.map { Array($0.id.utf8) }).count == keys.count, "no two keys have one id")
         self.keys = keys

@@ -32,7 +32,7 @@ struct DeviceTable {
         id, provider, platform, environment, owner, device_id, masked, registered_at, last_seen_at
         """
 
-    private let complaints: Complaints
+    private let unreadableRows: UnreadableRows
     private let selectID: Statement
     private let selectOwner: Statement
     private let selectName: Statement
@@ -45,8 +45,8 @@ struct DeviceTable {
     private let deleteIfUnseen: Statement
     private let deleteStale: Statement
 
-    init(_ database: Database, _ complaints: Complaints = Complaints()) throws(SQLiteError) {
-        self.complaints = complaints
+    init(_ database: Database, _ complaints: UnreadableRows = UnreadableRows()) throws(SQLiteError) {
+        self.unreadableRows = complaints
         let select = "SELECT \(Self.columns) FROM devices"
         selectID = try Statement("\(select) WHERE id = ?", on: database)
         selectOwner = try Statement("\(select) WHERE owner = ? ORDER BY last_seen_at, id", on: database)
@@ -84,7 +84,7 @@ struct DeviceTable {
 
     /// The id of a token's row: the first half of SHA-256 over the provider's name, a colon and the token.
     static func id(of token: DeviceToken) -> String {
-        Fingerprint.digits(of: "\(token.provider.rawValue):\(token.text)")
+        StableID.digits(of: "\(token.provider.rawValue):\(token.text)")
     }
 
     // MARK: Who has which
@@ -117,7 +117,7 @@ struct DeviceTable {
 
     /// Some drivers' phones, all of each.
     struct DriversPage {
-        let phones: [Address]
+        let devices: [Address]
         /// Nil when there are no others behind.
         let lastOwner: String?
     }
@@ -129,13 +129,13 @@ struct DeviceTable {
             (owner: row.string(0), phone: address(row))
         }
         guard rows.count == most, let last = rows.last?.owner else {
-            return DriversPage(phones: rows.compactMap(\.phone), lastOwner: nil)
+            return DriversPage(devices: rows.compactMap(\.phone), lastOwner: nil)
         }
         // His may go on behind the page. Nobody has a page full of them, and if somebody had, the rest would be left out.
         let whole = rows.prefix { !$0.owner.isSame(as: last) }
         return whole.isEmpty
-            ? DriversPage(phones: rows.compactMap(\.phone), lastOwner: last)
-            : DriversPage(phones: whole.compactMap(\.phone), lastOwner: whole.last?.owner)
+            ? DriversPage(devices: rows.compactMap(\.phone), lastOwner: last)
+            : DriversPage(devices: whole.compactMap(\.phone), lastOwner: whole.last?.owner)
     }
 
     // MARK: Coming and going
@@ -193,7 +193,7 @@ struct DeviceTable {
     }
 
     private func complain<Nothing>(of owner: String) -> Nothing? {
-        complaints.add("the provider of a device", of: owner)
+        unreadableRows.add("the provider of a device", of: owner)
         return nil
     }
 }

@@ -78,7 +78,7 @@ struct ErasureTable {
     }
 
     /// The search is done, but something of his is still open.
-    func wait(_ person: Identity) throws(SQLiteError) {
+    func markWaiting(_ person: Identity) throws(SQLiteError) {
         try advance.run(.string(Self.searched), .integer(0), .utf8(Self.json([])), .string(person.key))
     }
 

@@ -3,16 +3,16 @@ import FleetRules
 /// Whose answer it is: the loop, and the exchange there.
 package struct ReplyAddress: Equatable, Sendable {
     package let loop: Int
-    package let exchange: Int
+    package let request: Int
 
     package init(loop: Int, exchange: Int) {
         self.loop = loop
-        self.exchange = exchange
+        self.request = exchange
     }
 }
 
 /// A command on its way to the writer.
-package struct Errand: Equatable, Sendable {
+package struct CommandRequest: Equatable, Sendable {
     package let command: Command
     package let sender: ReplyAddress
 
@@ -23,44 +23,44 @@ package struct Errand: Equatable, Sendable {
 }
 
 /// An errand, and what became of it.
-package struct Settled: Equatable, Sendable {
+package struct CommandReply: Equatable, Sendable {
     /// Whether it was decided, and if not, whether it is worth trying again.
     package enum Outcome: Equatable, Sendable {
         /// Committed, or refused.
-        case settled(Settlement)
+        case settled(CommandResult)
         /// 503: nothing was written; the same errand may succeed later.
         case unavailable(String)
         /// 500: nothing was written; the same errand would fail again.
         case failed(String)
     }
 
-    package let errand: Errand
+    package let request: CommandRequest
     package let outcome: Outcome
 }
 
 /// An enquiry on its way to the reader.
-package struct Query: Equatable, Sendable {
-    package let enquiry: Enquiry
+package struct QueryRequest: Equatable, Sendable {
+    package let query: Query
     package let sender: ReplyAddress
 
-    package init(_ enquiry: Enquiry, sender: ReplyAddress) {
-        self.enquiry = enquiry
+    package init(_ enquiry: Query, sender: ReplyAddress) {
+        self.query = enquiry
         self.sender = sender
     }
 }
 
 /// An enquiry's answer.
-package struct Answer: Equatable, Sendable {
+package struct QueryReply: Equatable, Sendable {
     /// What there is to say.
     package enum Outcome: Equatable, Sendable {
         /// The body.
         case found([UInt8])
-        case refused(Refusal)
+        case refused(RuleError)
         /// 503.
         case unavailable(String)
     }
 
-    package let query: Query
+    package let request: QueryRequest
     package let outcome: Outcome
 }
 
@@ -72,9 +72,9 @@ package enum StoreEvent: Equatable, Sendable {
     case recovered(refused: Int)
     /// One errand failed alone.
     case failed(SQLiteError, correlationID: String)
-    /// Something that is done between errands: one of the ``Chore``s, or `retention` of old rows. Tried again every few
+    /// Something that is done between errands: one of the ``BackgroundTask``s, or `retention` of old rows. Tried again every few
     /// seconds, and said once until it works.
-    case choreFailed(SQLiteError, kind: String)
+    case backgroundTaskFailed(SQLiteError, kind: String)
     /// Everything is stored, but the log could not be moved into the file at the end; the next start does it.
     case checkpointFailed(SQLiteError)
     /// A row holds what this program cannot have written: `preferences of driver:42`. It counts as not there. Said once for

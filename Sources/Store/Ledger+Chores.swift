@@ -2,9 +2,9 @@ import FleetRules
 
 /// What is not finished in the transaction that begins it, and is done a piece at a time between batches: at once and until
 /// nothing is left. Each piece is a transaction that also notes how far it came, so that a killed process loses none.
-enum Chore: String, CaseIterable {
+enum BackgroundTask: String, CaseIterable {
     /// Jobs for every driver's phones.
-    case audiences
+    case broadcasts
     /// Somebody who is to be forgotten, in the log of notifications.
     case erasures
     /// Phones sealed with a key that is no longer the first.
@@ -13,23 +13,23 @@ enum Chore: String, CaseIterable {
     case checkpoint
 }
 
-extension Ledger {
+extension CommandExecutor {
     /// Does a piece of it, or finds out that there is nothing; answers the lanes that have more to do now.
-    func doSome(of chore: Chore, now: Int64) throws(SQLiteError) -> Set<PushLane> {
+    func runSlice(of chore: BackgroundTask, now: Int64) throws(SQLiteError) -> Set<PushLane> {
         if chore == .checkpoint {
             try database.checkpoint(waiting: false)
-            chores.remove(chore)
+            backgroundTasks.remove(chore)
             return []
         }
         let (isBusy, woken) = try transaction { () throws(SQLiteError) -> (Bool, Set<PushLane>) in
             switch chore {
-            case .audiences: try outbox.expandSome(now: now)
+            case .broadcasts: try outbox.expandBroadcast(now: now)
             case .erasures: (try eraseSome(), [])
             case .seals: (try resealSome(), [])
             case .checkpoint: preconditionFailure("a checkpoint within a transaction")
             }
         }
-        if !isBusy { chores.remove(chore) }
+        if !isBusy { backgroundTasks.remove(chore) }
         return woken
     }
 

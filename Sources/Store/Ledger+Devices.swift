@@ -2,13 +2,13 @@ import FleetRules
 import PusherProtocol
 
 /// Whose phone is whose, and what he wants to be told there.
-extension Ledger {
+extension CommandExecutor {
     /// Phones of one person; of more, the least recently seen goes.
     static let devicesMax = 20
 
-    func settle(_ deed: DeviceDeed, _ command: Command, _ now: Int64) throws(SQLiteError) -> Settlement {
-        var settlement = Settlement.done(command.deed, body: deed.answer)
-        switch deed.action {
+    func settle(_ deed: DeviceRegistration, _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
+        var settlement = CommandResult.done(command.action, body: deed.answer)
+        switch deed.kind {
         case .register: try register(deed, command.actor, now, &settlement)
         case .unregister: try unregister(deed, command.actor, now, &settlement)
         }
@@ -16,7 +16,7 @@ extension Ledger {
     }
 
     private func register(
-        _ deed: DeviceDeed, _ actor: Identity, _ now: Int64, _ settlement: inout Settlement
+        _ deed: DeviceRegistration, _ actor: Identity, _ now: Int64, _ settlement: inout CommandResult
     ) throws(SQLiteError) {
         let known = try outbox.devices.device(id: DeviceTable.id(of: deed.token))
         let device = StoredDevice(deed, owner: actor.key, insteadOf: known, now: now)
@@ -28,23 +28,23 @@ extension Ledger {
         let sealed = outbox.keys.seal(deed.token.text, deviceID: device.id)
         try outbox.devices.store(device, sealed: sealed, keyID: outbox.keys.currentID)
         if let known, known.owner.isSame(as: device.owner), known.lane != device.lane {
-            try outbox.jobs.moveLane(of: device.owner, device.address, shift: shift(from: known.lane, to: device.lane))
+            try outbox.jobs.moveLane(of: device.owner, device.address, shift: transfer(from: known.lane, to: device.lane))
             settlement.lanes.insert(device.lane)
         }
         try replace(by: device, now, &settlement)
         try removeExcess(of: device.owner, but: device.id, now, &settlement)
-        if let known, !known.owner.isSame(as: device.owner) { try outbox.bookings.removeIfPhoneless(known.owner) }
+        if let known, !known.owner.isSame(as: device.owner) { try outbox.bookings.removeIfNoDevices(known.owner) }
         if actor.role == .customer { try outbox.bookings.replace(of: device.owner, by: actor.bookings) }
     }
 
-    private func shift(from old: PushLane, to new: PushLane) -> Int64 { outbox.turn(of: new) - outbox.turn(of: old) }
+    private func transfer(from old: PushLane, to new: PushLane) -> Int64 { outbox.turn(of: new) - outbox.turn(of: old) }
 
     /// A phone's new token takes the place of the one it had, and the jobs that were to reach that.
-    private func replace(by device: StoredDevice, _ now: Int64, _ settlement: inout Settlement) throws(SQLiteError) {
+    private func replace(by device: StoredDevice, _ now: Int64, _ settlement: inout CommandResult) throws(SQLiteError) {
         guard let name = device.name else { return }
         for old in try outbox.devices.devices(of: device.owner, named: name, but: device.id) {
-            try outbox.jobs.carry(
-                of: device.owner, from: old.id, to: device.address, shift: shift(from: old.lane, to: device.lane))
+            try outbox.jobs.transfer(
+                of: device.owner, from: old.id, to: device.address, shift: transfer(from: old.lane, to: device.lane))
             // What the new token has a job for already.
             try outbox.cancel(of: device.owner, deviceID: old.id, reason: "replaced", now: now)
             try outbox.devices.remove(id: old.id)
@@ -53,7 +53,7 @@ extension Ledger {
         }
     }
 
-    private func removeExcess(of owner: String, but newest: String, _ now: Int64, _ settlement: inout Settlement)
+    private func removeExcess(of owner: String, but newest: String, _ now: Int64, _ settlement: inout CommandResult)
         throws(SQLiteError)
     {
         // Not the one that has just come, though the clock was set back and it looks the oldest.
@@ -67,30 +67,30 @@ extension Ledger {
 
     /// Of a token that is unknown or somebody else's, nothing: whoever asks learns nothing of it either.
     private func unregister(
-        _ deed: DeviceDeed, _ actor: Identity, _ now: Int64, _ settlement: inout Settlement
+        _ deed: DeviceRegistration, _ actor: Identity, _ now: Int64, _ settlement: inout CommandResult
     ) throws(SQLiteError) {
         guard let device = try outbox.devices.device(id: DeviceTable.id(of: deed.token)), device.owner.isSame(as: actor.key)
         else { return }
         try outbox.cancel(of: device.owner, deviceID: device.id, reason: "unregistered", now: now)
         try outbox.devices.remove(id: device.id)
-        try outbox.bookings.removeIfPhoneless(device.owner)
+        try outbox.bookings.removeIfNoDevices(device.owner)
         settlement.removed.append(device.removed("unregistered"))
     }
 
     // MARK: Preferences
 
-    func prefer(_ changes: PreferenceChanges, _ command: Command, _ now: Int64) throws(SQLiteError) -> Settlement {
+    func updatePreferences(_ changes: PreferenceChanges, _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
         let owner = command.actor.key
         var preferences = outbox.readable(try outbox.preferences.json(of: owner), of: owner)
-        do throws(Refusal) { try changes.apply(to: &preferences) } catch { return .refused(command.deed, error) }
+        do throws(RuleError) { try changes.apply(to: &preferences) } catch { return .rejected(command.action, error) }
         try outbox.preferences.store(preferences, of: owner, now: now)
-        return .done(command.deed, body: preferences.answer)
+        return .done(command.action, body: preferences.answer)
     }
 }
 
-extension DeviceDeed {
+extension DeviceRegistration {
     fileprivate var answer: [UInt8] {
-        switch (endpoint, action) {
+        switch (endpoint, kind) {
         case (.appDevice, _): Array(#"{"success":true}"#.utf8)
         case (.fcmToken, .register): Array(#"{"message":"FCM token registered","data":null,"error":null}"#.utf8)
         case (.fcmToken, .unregister): Array(#"{"message":"FCM token removed","data":null,"error":null}"#.utf8)
@@ -101,7 +101,7 @@ extension DeviceDeed {
 extension StoredDevice {
     /// A phone as it is registered now. What its app left unsaid this time holds as it was, while it is the same owner's;
     /// what kind of phone it is, whoever's.
-    fileprivate init(_ deed: DeviceDeed, owner: String, insteadOf known: StoredDevice?, now: Int64) {
+    fileprivate init(_ deed: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
         let own = known.flatMap { $0.owner.isSame(as: owner) ? $0 : nil }
         self.init(
             id: DeviceTable.id(of: deed.token), provider: deed.token.provider, platform: deed.token.platform ?? known?.platform,

@@ -2,13 +2,13 @@ import FleetRules
 import PusherProtocol
 
 /// Forgetting a person, as data protection law gives everybody the right to (GDPR, article 17).
-extension Ledger {
+extension CommandExecutor {
     /// At once goes what is found by his id: phones, preferences, bookings, pushes not yet sent, stored answers; his name
     /// in orders and routes; notes and positions in the audit; what his phone said beside the bare steps. Then the log of
     /// notifications and others' stored answers are searched for him, a piece at a time (``eraseSome()``). What of his is
     /// open then keeps what it needs, and is searched for once more when it is over (``resumeErasures()``). What was done
     /// stays on record, by his id.
-    func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(SQLiteError) -> Settlement {
+    func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
         let key = person.key
         let devices = try outbox.devices.devices(of: key)
         for device in devices { try outbox.devices.remove(id: device.id) }
@@ -17,15 +17,15 @@ extension Ledger {
         let pushes = try outbox.cancel(of: key, reason: "erased", now: now)
         let names = try names(of: person)
         let counts =
-            [("devices", devices.count), ("preferences", preferences), ("pushes", pushes)] + (try clearRows(of: person))
+            [("devices", devices.count), ("preferences", preferences), ("pushes", pushes)] + (try deleteRows(of: person))
         if person.role == .driver || person.role == .customer {
             try erasures.add(person, names: names, lastID: try notifications.lastID() ?? "", now: now)
-            chores.insert(.erasures)
+            backgroundTasks.insert(.erasures)
         } else {
-            chores.insert(.checkpoint)
+            backgroundTasks.insert(.checkpoint)
         }
         try note(.erasure(of: person, command, now))
-        var settlement = Settlement.done(command.deed, body: Self.answer(counts, command.correlationID))
+        var settlement = CommandResult.done(command.action, body: Self.answer(counts, command.correlationID))
         settlement.removed = devices.map { $0.removed("erased") }
         return settlement
     }
@@ -39,13 +39,13 @@ extension Ledger {
     }
 
     /// Forgets what rows say of him that are found by his id; answers how many of each kind.
-    private func clearRows(of person: Identity) throws(SQLiteError) -> [(StaticString, Int)] {
+    private func deleteRows(of person: Identity) throws(SQLiteError) -> [(StaticString, Int)] {
         let (role, id) = (person.role, person.id)
         let orders = role == .customer ? try orders.clearName(ofCustomer: id) : try clearOrders(ofDriver: person)
         return [
-            ("answers", try repetitions.remove(of: person.key)), ("orders", orders),
+            ("answers", try idempotency.remove(of: person.key)), ("orders", orders),
             ("routes", role == .driver ? try routes.clearName(ofDriver: id) : 0),
-            ("reports", try audit.clearDetails(of: person.key)), ("telemetry", try steps.clearDetails(of: person.key)),
+            ("reports", try auditTable.clearDetails(of: person.key)), ("telemetry", try steps.clearDetails(of: person.key)),
         ]
     }
 
@@ -79,7 +79,7 @@ extension Ledger {
         let answersTo = try clearAnswers(erasure)
         let cursor = try clearNotifications(erasure)
         if answersTo == nil, cursor == nil {
-            try conclude(erasure)
+            try finish(erasure)
         } else {
             try erasures.advance(
                 erasure.person, to: cursor ?? erasure.lastID, answersTo: answersTo ?? erasure.answersTo, names: erasure.names)
@@ -92,7 +92,7 @@ extension Ledger {
         let person = erasure.person
         let bookings = person.role == .customer ? try orders.references(ofCustomer: person.id) : []
         let redaction = Redaction(of: person, named: erasure.names, bookings: bookings)
-        let passages = try notifications.passages(after: erasure.cursor, upTo: erasure.lastID, most: Self.passagesMax)
+        let passages = try notifications.rowsToRedact(after: erasure.cursor, upTo: erasure.lastID, most: Self.passagesMax)
         for passage in passages {
             if let data = redaction.redacted(passage) { try notifications.replaceData(of: passage.id, by: data) }
         }
@@ -102,16 +102,16 @@ extension Ledger {
     /// What others are answered once more does not tell of him: the key still holds, and the request is not done twice.
     private func clearAnswers(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Int64? {
         let redaction = Redaction(of: erasure.person, named: [], bookings: [])
-        let answers = try repetitions.passages(after: erasure.answersTo, about: Self.passagesMax)
+        let answers = try idempotency.rowsToRedact(after: erasure.answersTo, about: Self.passagesMax)
         for answer in answers {
-            if let body = redaction.redacted(answer: answer.body) { try repetitions.replaceBody(of: answer, by: body) }
+            if let body = redaction.redacted(answer: answer.body) { try idempotency.replaceBody(of: answer, by: body) }
         }
         return answers.count >= Self.passagesMax ? answers.last?.storedAt : nil
     }
 
-    private func conclude(_ erasure: ErasureTable.Erasure) throws(SQLiteError) {
-        if try hasOpen(erasure) { try erasures.wait(erasure.person) } else { try erasures.remove(erasure.person) }
-        chores.insert(.checkpoint)
+    private func finish(_ erasure: ErasureTable.Erasure) throws(SQLiteError) {
+        if try hasOpen(erasure) { try erasures.markWaiting(erasure.person) } else { try erasures.remove(erasure.person) }
+        backgroundTasks.insert(.checkpoint)
     }
 
     // MARK: What was open
@@ -126,16 +126,16 @@ extension Ledger {
     /// has come of them since then, too: while something is open, their names come with everything that is done for it.
     func resumeErasures() throws(SQLiteError) {
         for erasure in try erasures.waiting() {
-            if try hasOpen(erasure), try !hasRest(erasure) { continue }
+            if try hasOpen(erasure), try !hasRemainder(erasure) { continue }
             let person = erasure.person
             let names = try names(of: person)
-            _ = try clearRows(of: person)
+            _ = try deleteRows(of: person)
             try erasures.restart(person, names: names, lastID: try notifications.lastID() ?? "")
-            chores.insert(.erasures)
+            backgroundTasks.insert(.erasures)
         }
     }
 
-    private func hasRest(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Bool {
+    private func hasRemainder(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Bool {
         guard erasure.person.role == .customer else { return false }
         return try orders.hasRest(ofCustomer: erasure.person.id, since: erasure.requestedAt)
     }

@@ -2,18 +2,18 @@ import FleetRules
 import PusherProtocol
 
 /// What people say of their notifications.
-extension Ledger {
+extension CommandExecutor {
     /// What one person may have said of notifications that are not in the log. Phones speak of old ones, and of those that
     /// other systems sent; beyond it what they say is answered and not kept.
-    static let straysMax = 1_000
+    static let orphansMax = 1_000
 
-    func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(SQLiteError) -> Settlement {
+    func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
         let actor = command.actor
         for event in events {
             // Whose notification it is decides what the step proves, not whether it is kept.
             let isStray = try notifications.channel(of: event.notificationID) == nil
-            if isStray, try steps.strays(of: actor.key) >= Self.straysMax {
-                straysRefused += 1
+            if isStray, try steps.orphans(of: actor.key) >= Self.orphansMax {
+                orphansRefused += 1
                 continue
             }
             _ = try steps.record(
@@ -24,10 +24,10 @@ extension Ledger {
                 try sequences.countDown(1, channel: actor.channel)
             }
         }
-        return .done(command.deed, body: Array(#"{"success":true}"#.utf8))
+        return .done(command.action, body: Array(#"{"success":true}"#.utf8))
     }
 
-    func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(SQLiteError) -> Settlement {
+    func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
         let change = try notifications.markRead(ids, channel: command.actor.channel, now: now)
         try sequences.countDown(change.unread, channel: command.actor.channel)
         var answer = JSONWriter()
@@ -36,7 +36,7 @@ extension Ledger {
         answer.raw(#"},"correlationId":"#)
         answer.string(command.correlationID)
         answer.raw("}")
-        return .done(command.deed, body: answer.bytes)
+        return .done(command.action, body: answer.bytes)
     }
 }
 

@@ -1,9 +1,9 @@
 import PusherProtocol
 
 /// Takes somebody out of JSON: members that are his become null, and in other texts a mark stands for his name.
-struct NameRemoval {
+struct NameRedaction {
     /// What stands where a name stood.
-    private static let mark = Array("[erased]".utf8)
+    private static let placeholder = Array("[erased]".utf8)
     /// A shorter one would be found in every other word.
     private static let lengthMin = 3
     /// What programs read: a name that is found there is found by accident.
@@ -31,7 +31,7 @@ struct NameRemoval {
         to object: [UInt8], clearing fields: [StaticString], names: [String],
         inner: @escaping (UnsafeRawBufferPointer) throws -> [StaticString] = { _ in [] }
     ) -> [UInt8]? {
-        var removal = NameRemoval(names, inner)
+        var removal = NameRedaction(names, inner)
         do { try object.withUnsafeBytes { try removal.writeObject($0, clearing: fields) } } catch { return nil }
         return removal.hasChanged ? removal.json.bytes : nil
     }
@@ -90,7 +90,7 @@ struct NameRemoval {
         var position = 0
         while position < text.count {
             if text[position...].starts(with: name) {
-                rest += mark
+                rest += placeholder
                 position += name.count
             } else {
                 rest.append(text[position])

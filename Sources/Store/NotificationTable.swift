@@ -129,7 +129,7 @@ struct NotificationTable {
     // MARK: Going through all
 
     /// What tells whom a notification concerns.
-    struct Passage {
+    struct RedactionRow {
         let id: String
         let channel: String
         let actor: String
@@ -137,9 +137,9 @@ struct NotificationTable {
     }
 
     /// Some of those behind one id, up to another, in their order.
-    func passages(after: String, upTo last: String, most: Int) throws(SQLiteError) -> [Passage] {
+    func rowsToRedact(after: String, upTo last: String, most: Int) throws(SQLiteError) -> [RedactionRow] {
         try selectSome.all(.string(after), .string(last), .integer(most)) { row throws(SQLiteError) in
-            Passage(id: row.string(0), channel: row.string(1), actor: row.string(2), data: row.bytes(3))
+            RedactionRow(id: row.string(0), channel: row.string(1), actor: row.string(2), data: row.bytes(3))
         }
     }
 
@@ -148,7 +148,7 @@ struct NotificationTable {
     // MARK: Forgetting
 
     /// Forgets the oldest of those made before `cutoff` and what became of them; answers how many notifications, by channel.
-    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> [String: Change] {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> [String: Change] {
         try deleteSteps.run(.integer(cutoff), .integer(most))
         var changes: [String: Change] = [:]
         try deleteOld.each(.integer(cutoff), .integer(most)) { row throws(SQLiteError) in

@@ -107,7 +107,7 @@ struct OrderTable {
     }
 
     /// Forgets those that are over and untouched since `cutoff`; answers how many.
-    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
         try deleteFinal.change(.integer(cutoff), .integer(most))
     }
 

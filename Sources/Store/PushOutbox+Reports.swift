@@ -11,35 +11,35 @@ extension PushOutbox {
     private static let waitAfterSetBack: Int64 = 5_000
 
     /// What a lane's report came to.
-    struct Answer {
-        var supply: PushSupply
+    struct ReportReply {
+        var supply: PushLease
         /// Other lanes that have more to do now.
         var woken: Set<PushLane> = []
     }
 
     /// Notes what a lane says, and hands it what it has room for. In a transaction, for it writes to several tables.
-    func answer(_ report: PushReport, now: Int64) throws(SQLiteError) -> Answer {
+    func handle(_ report: PushReport, now: Int64) throws(SQLiteError) -> ReportReply {
         let lane = report.lane
-        var answer = Answer(supply: PushSupply(lane: lane))
-        for outcome in report.outcomes { try settle(outcome, now, &answer) }
+        var answer = ReportReply(supply: PushLease(lane: lane))
+        for outcome in report.outcomes { try record(outcome, now, &answer) }
         answer.supply.dropped = try expire(lane, now: now, most: Self.turnoverMax)
         try wakeDue(lane, now)
-        answer.supply.nextDueAt = try queue.nextDueAt(lane)
-        if report.room > 0 { try claim(lane, most: report.room, now, &answer.supply) }
-        let isQueued = try queue.firstTurn(lane) != nil
+        answer.supply.nextDueAt = try enqueue.nextDueAt(lane)
+        if report.capacity > 0 { try claim(lane, most: report.capacity, now, &answer.supply) }
+        let isQueued = try enqueue.firstTurn(lane) != nil
         answer.supply.hasMore = isQueued || answer.supply.nextDueAt.map { $0 <= now } ?? false
-        try measure(lane, now, &answer.supply)
+        try queueDepth(lane, now, &answer.supply)
         answer.woken.remove(lane)
         return answer
     }
 
     // MARK: What became of jobs
 
-    private func settle(_ outcome: PushOutcome, _ now: Int64, _ answer: inout Answer) throws(SQLiteError) {
+    private func record(_ outcome: PushOutcome, _ now: Int64, _ answer: inout ReportReply) throws(SQLiteError) {
         let job = outcome.job
         if let removal = outcome.removal {
             // The token was replaced while the old one was tried: then the new one is.
-            if case .failed(let reason) = outcome.fate,
+            if case .failed(let reason) = outcome.result,
                 let lane = try jobs.requeue(job.number, ifNotFor: job.device.id, reason: reason)
             {
                 answer.woken.insert(lane)
@@ -47,12 +47,12 @@ extension PushOutbox {
             }
             try remove(job.device.id, removal, now, &answer.supply)
         }
-        switch try jobs.settle(outcome, now: now) {
+        switch try jobs.record(outcome, now: now) {
         case .unchanged: break
         case .ended:
-            if case .failed(let reason) = outcome.fate { count(FailedPush(job, reason: reason), in: answer.supply.lane) }
+            if case .failed(let reason) = outcome.result { count(FailedPush(job, reason: reason), in: answer.supply.lane) }
         case .open(let lane):
-            if try jobs.cancelIfVain(job.number, now: now) {
+            if try jobs.cancelIfStale(job.number, now: now) {
                 count(1, as: .cancelled, in: answer.supply.lane)
             } else if let lane {
                 answer.woken.insert(lane)
@@ -61,11 +61,11 @@ extension PushOutbox {
     }
 
     private func remove(
-        _ id: String, _ removal: DeviceRemoval, _ now: Int64, _ supply: inout PushSupply
+        _ id: String, _ removal: DeviceRemoval, _ now: Int64, _ supply: inout PushLease
     ) throws(SQLiteError) {
         guard let device = try devices.remove(id: id, ifSeenBefore: removal.ifSeenBefore, now: now) else { return }
         try cancel(of: device.owner, deviceID: id, reason: "device_removed", now: now)
-        try bookings.removeIfPhoneless(device.owner)
+        try bookings.removeIfNoDevices(device.owner)
         supply.removed.append(device.removed(removal.reason))
     }
 
@@ -74,25 +74,25 @@ extension PushOutbox {
     /// Queues what has waited long enough, each behind what its recipient has in the queue, and behind the present turn: a
     /// thousand retries for one would otherwise stand before everybody, and a stopped lane would probe with one job for ever.
     private func wakeDue(_ lane: PushLane, _ now: Int64) throws(SQLiteError) {
-        if now < lastNow - Self.clockSlack { try queue.hasten(lane, to: now + Self.waitAfterSetBack) }
-        lastNow = now
-        for (number, recipient) in try queue.due(lane, now: now, most: Self.turnoverMax) {
-            try queue.wake(number, turn: max(try place(of: recipient, in: lane), turn(of: lane) + 1))
+        if now < lastReportAt - Self.clockSlack { try enqueue.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
+        lastReportAt = now
+        for (number, recipient) in try enqueue.due(lane, now: now, most: Self.turnoverMax) {
+            try enqueue.wake(number, turn: max(try nextTurn(of: recipient, in: lane), turn(of: lane) + 1))
         }
     }
 
     // MARK: What is next
 
-    private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ supply: inout PushSupply) throws(SQLiteError) {
+    private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ supply: inout PushLease) throws(SQLiteError) {
         supply.jobs.reserveCapacity(min(most, 1_000))
-        for pick in try queue.next(lane, most: most) {
+        for pick in try enqueue.next(lane, most: most) {
             guard pick.expiresAt > now else {
                 try drop(pick, .expired, now, &supply)
                 continue
             }
             switch try job(pick) {
             case .success(let job):
-                try queue.take(pick.number)
+                try enqueue.take(pick.number)
                 supply.jobs.append(job)
             case .failure(let reason):
                 try drop(pick, reason, now, &supply)
@@ -109,18 +109,18 @@ extension PushOutbox {
     }
 
     private func drop(
-        _ pick: PushQueue.Pick, _ reason: DropReason, _ now: Int64, _ supply: inout PushSupply
+        _ pick: PushQueue.Candidate, _ reason: DropReason, _ now: Int64, _ supply: inout PushLease
     ) throws(SQLiteError) {
         switch reason {
         case .expired:
-            try queue.drop(pick.number, .expired, reason: nil, now: now)
+            try enqueue.drop(pick.number, .expired, reason: nil, now: now)
             count(1, as: .expired, in: supply.lane)
         case .cancelled(let reason):
-            try queue.drop(pick.number, .cancelled, reason: reason, now: now)
+            try enqueue.drop(pick.number, .cancelled, reason: reason, now: now)
             count(1, as: .cancelled, in: supply.lane)
         case .unreadable:
             let reason = "device_unreadable"
-            try queue.drop(pick.number, .failed, reason: reason, now: now)
+            try enqueue.drop(pick.number, .failed, reason: reason, now: now)
             count(
                 FailedPush(
                     notificationID: pick.notificationID, event: pick.notification?.event ?? "", recipient: pick.recipient,
@@ -129,21 +129,21 @@ extension PushOutbox {
         supply.dropped += 1
     }
 
-    private func job(_ pick: PushQueue.Pick) throws(SQLiteError) -> Result<PushJob, DropReason> {
+    private func job(_ pick: PushQueue.Candidate) throws(SQLiteError) -> Result<PushJob, DropReason> {
         guard let notification = pick.notification else {
             return .failure(.cancelled(reason: "notification_removed"))
         }
-        let device: PushQueue.Pick.Device
+        let device: PushQueue.Candidate.Device
         switch pick.device {
         case .found(let found): device = found
         case .gone: return .failure(.cancelled(reason: "device_removed"))
         case .unreadable:
-            complaints.add("the provider of a device", of: pick.recipient)
+            unreadableRows.add("the provider of a device", of: pick.recipient)
             return .failure(.unreadable)
         }
         guard !pick.isSuperseded else { return .failure(.cancelled(reason: "superseded")) }
         guard let token = keys.open(device.sealed, keyID: device.keyID, deviceID: pick.deviceID) else {
-            complaints.add("the device", of: pick.recipient)
+            unreadableRows.add("the device", of: pick.recipient)
             return .failure(.unreadable)
         }
         return .success(
@@ -169,19 +169,19 @@ extension PushOutbox {
     func readable(_ json: [UInt8]?, of owner: String) -> Preferences {
         guard let json else { return Preferences() }
         if let preferences = Preferences(json: json) { return preferences }
-        complaints.add("preferences", of: owner)
+        unreadableRows.add("preferences", of: owner)
         return Preferences()
     }
 
     // MARK: How much there is
 
-    private func measure(_ lane: PushLane, _ now: Int64, _ supply: inout PushSupply) throws(SQLiteError) {
-        var measure = measured[lane]
+    private func queueDepth(_ lane: PushLane, _ now: Int64, _ supply: inout PushLease) throws(SQLiteError) {
+        var measure = depths[lane]
         if let known = measure, !(known.at...known.at + Self.measureLifetime).contains(now) { measure = nil }
         if measure == nil {
-            let (depth, oldestAt) = try queue.measure(lane)
-            measure = Measure(at: now, depth: depth, oldestAt: oldestAt)
-            measured[lane] = measure
+            let (depth, oldestAt) = try enqueue.measure(lane)
+            measure = QueueDepth(at: now, depth: depth, oldestAt: oldestAt)
+            depths[lane] = measure
         }
         supply.depth = measure?.depth ?? 0
         supply.oldestAt = measure?.oldestAt

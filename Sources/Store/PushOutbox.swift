@@ -7,54 +7,55 @@ import FleetRules
 /// one recipient stands behind everybody's k-th, and ten thousand for one delay nobody else's first.
 final class PushOutbox {
     let jobs: PushTable
-    let queue: PushQueue
+    let enqueue: PushQueue
     let devices: DeviceTable
-    let bookings: BookingTable
-    let audiences: AudienceTable
+    let bookings: DeviceBookingTable
+    let broadcasts: PushBroadcastTable
     let preferences: PreferenceTable
     let notifications: NotificationTable
-    let sequences: SequenceTable
+    let sequences: ChannelSequenceTable
     let keys: DeviceKeys
     /// The lanes that are served; for phones of others no jobs are made.
     let lanes: Set<PushLane>
     /// Milliseconds after which a phone that was not seen is nobody's any more.
     let staleAfter: Int64
-    let complaints = Complaints()
+    let unreadableRows = UnreadableRows()
     /// How many jobs wait, as last counted.
-    var measured: [PushLane: Measure] = [:]
+    var depths: [PushLane: QueueDepth] = [:]
 
     /// What has ended here since somebody asked, by lane.
-    private(set) var endings: [PushLane: PushEndings] = [:]
+    private(set) var finished: [PushLane: FinishedPushes] = [:]
 
     // As the rest of a ledger's memory, these only ever advance: a transaction rolled back leaves a gap.
     private var lastNumber: Int64
     private var turns: [PushLane: Int64] = [:]
     /// When lanes were dealt with last, by the clock that may be set.
-    var lastNow = Int64.min / 2
+    var lastReportAt = Int64.min / 2
 
-    struct Measure {
+    struct QueueDepth {
         let at: Int64
         let depth: Int
         let oldestAt: Int64?
     }
 
     init(
-        _ database: Database, _ settings: StoreWriter.Settings, _ notifications: NotificationTable, _ sequences: SequenceTable
+        _ database: Database, _ settings: StoreWriter.Options, _ notifications: NotificationTable,
+        _ sequences: ChannelSequenceTable
     ) throws(SQLiteError) {
         self.notifications = notifications
         self.sequences = sequences
         jobs = try PushTable(database)
-        queue = try PushQueue(database)
-        devices = try DeviceTable(database, complaints)
-        bookings = try BookingTable(database)
-        audiences = try AudienceTable(database)
+        enqueue = try PushQueue(database)
+        devices = try DeviceTable(database, unreadableRows)
+        bookings = try DeviceBookingTable(database)
+        broadcasts = try PushBroadcastTable(database)
         preferences = try PreferenceTable(database)
         keys = settings.keys
         lanes = settings.lanes
         staleAfter = Int64(settings.staleDays) * 86_400_000
         lastNumber = try jobs.lastNumber()
         try jobs.requeueSending()
-        for lane in PushLane.allCases { turns[lane] = try queue.firstTurn(lane) ?? 0 }
+        for lane in PushLane.allCases { turns[lane] = try enqueue.firstTurn(lane) ?? 0 }
     }
 
     // MARK: Turns
@@ -66,7 +67,7 @@ final class PushOutbox {
     func advance(_ lane: PushLane, to turn: Int64) { turns[lane] = max(turn, self.turn(of: lane)) }
 
     /// The turn of somebody's next job in a lane.
-    func place(of recipient: String, in lane: PushLane) throws(SQLiteError) -> Int64 {
+    func nextTurn(of recipient: String, in lane: PushLane) throws(SQLiteError) -> Int64 {
         guard let last = try jobs.lastTurn(of: recipient, in: lane) else { return turn(of: lane) }
         return max(turn(of: lane), last + 1)
     }
@@ -74,7 +75,7 @@ final class PushOutbox {
     // MARK: Queueing
 
     /// Makes the jobs that intents come to; answers the lanes that have more to do now.
-    func queue(_ intents: [PushIntent], of told: [Notification], now: Int64) throws(SQLiteError) -> Set<PushLane> {
+    func enqueue(_ intents: [PushIntent], of told: [Notification], now: Int64) throws(SQLiteError) -> Set<PushLane> {
         guard !lanes.isEmpty, !intents.isEmpty else { return [] }
         var woken: Set<PushLane> = []
         // Intents come in the order of their notifications.
@@ -84,20 +85,20 @@ final class PushOutbox {
                 preconditionFailure("a push of a notification that was not told before it")
             }
             rest = rest[index...]
-            let pushing = Pushing(told[index], intent.entity, now: now)
+            let pushing = Draft(told[index], intent.entity, now: now)
             switch intent.audience {
-            case .driver(let id): try queue(pushing, for: Identity(role: .driver, id: id).key, &woken)
-            case .customer(let id): try queue(pushing, for: Identity(role: .customer, id: id).key, &woken)
+            case .driver(let id): try enqueue(pushing, for: Identity(role: .driver, id: id).key, &woken)
+            case .customer(let id): try enqueue(pushing, for: Identity(role: .customer, id: id).key, &woken)
             case .booking(let reference):
-                for owner in try bookings.owners(of: reference) { try queue(pushing, for: owner, &woken) }
-            case .everyDriver(let except): try audiences.add(intent, except: except)
+                for owner in try bookings.owners(of: reference) { try enqueue(pushing, for: owner, &woken) }
+            case .everyDriver(let except): try broadcasts.add(intent, except: except)
             }
         }
         return woken
     }
 
     /// A notification on its way to phones.
-    private struct Pushing {
+    private struct Draft {
         let notification: Notification
         let entity: PushIntent.Entity?
         let now: Int64
@@ -109,20 +110,20 @@ final class PushOutbox {
         }
     }
 
-    private func queue(_ pushing: Pushing, for owner: String, _ woken: inout Set<PushLane>) throws(SQLiteError) {
-        try queue(pushing, on: try devices.reachable(owner, since: pushing.now - staleAfter)[...], &woken)
+    private func enqueue(_ pushing: Draft, for owner: String, _ woken: inout Set<PushLane>) throws(SQLiteError) {
+        try enqueue(pushing, on: try devices.reachable(owner, since: pushing.now - staleAfter)[...], &woken)
     }
 
     /// - Parameter phones: all of one owner.
-    private func queue(
-        _ pushing: Pushing, on phones: ArraySlice<DeviceTable.Address>, _ woken: inout Set<PushLane>
+    private func enqueue(
+        _ pushing: Draft, on phones: ArraySlice<DeviceTable.Address>, _ woken: inout Set<PushLane>
     ) throws(SQLiteError) {
         var places: [PushLane: Int64] = [:]
         for phone in phones where lanes.contains(phone.lane) {
             var place = places[phone.lane] ?? -1
-            if place < 0 { place = try self.place(of: phone.owner, in: phone.lane) }
+            if place < 0 { place = try self.nextTurn(of: phone.owner, in: phone.lane) }
             let notification = pushing.notification
-            let draft = PushTable.Draft(
+            let draft = PushTable.NewPushJob(
                 notificationID: notification.id, entity: pushing.entity,
                 collapseKey: notification.isSupersedable ? notification.collapseKey : nil, device: phone,
                 queuedAt: pushing.now, expiresAt: notification.expiresAt)
@@ -136,26 +137,26 @@ final class PushOutbox {
     // MARK: Every driver
 
     /// Phones that one step looks at.
-    private static let phonesMax = 500
+    private static let expansionMax = 500
 
     /// Makes some more jobs of the oldest notification for every driver.
     /// - Returns: whether there was one, and the lanes that have more to do now.
-    func expandSome(now: Int64) throws(SQLiteError) -> (isBusy: Bool, woken: Set<PushLane>) {
-        guard let audience = try audiences.first() else { return (false, []) }
+    func expandBroadcast(now: Int64) throws(SQLiteError) -> (isBusy: Bool, woken: Set<PushLane>) {
+        guard let audience = try broadcasts.first() else { return (false, []) }
         guard let notification = try notifications.notification(id: audience.notificationID)?.notification,
             notification.expiresAt > now
         else {
-            try audiences.remove(audience.notificationID)
+            try broadcasts.remove(audience.notificationID)
             return (true, [])
         }
-        let page = try devices.reachableDrivers(after: audience.afterOwner, since: now - staleAfter, most: Self.phonesMax)
-        let pushing = Pushing(notification, audience.entity, now: now)
+        let page = try devices.reachableDrivers(after: audience.afterOwner, since: now - staleAfter, most: Self.expansionMax)
+        let pushing = Draft(notification, audience.entity, now: now)
         var woken: Set<PushLane> = []
-        for theirs in page.phones.split(byOwnersExcept: audience.except) { try queue(pushing, on: theirs, &woken) }
+        for theirs in page.devices.split(byOwnersExcept: audience.except) { try enqueue(pushing, on: theirs, &woken) }
         if let last = page.lastOwner {
-            try audiences.advance(audience.notificationID, to: last)
+            try broadcasts.advance(audience.notificationID, to: last)
         } else {
-            try audiences.remove(audience.notificationID)
+            try broadcasts.remove(audience.notificationID)
         }
         return (true, woken)
     }
@@ -172,7 +173,7 @@ final class PushOutbox {
 
     /// Ends what is not sent and would come too late; answers how many jobs, at most `most`.
     func expire(_ lane: PushLane, now: Int64, most: Int) throws(SQLiteError) -> Int {
-        let expired = try queue.expire(lane, now: now, most: most)
+        let expired = try enqueue.expire(lane, now: now, most: most)
         count(expired, as: .expired, in: lane)
         return expired
     }
@@ -180,30 +181,30 @@ final class PushOutbox {
     func count(_ jobs: Int, as state: PushState, in lane: PushLane) {
         guard jobs > 0 else { return }
         switch state {
-        case .expired: endings[lane, default: PushEndings()].expired += jobs
-        case .cancelled: endings[lane, default: PushEndings()].cancelled += jobs
+        case .expired: finished[lane, default: FinishedPushes()].expired += jobs
+        case .cancelled: finished[lane, default: FinishedPushes()].cancelled += jobs
         case .queued, .waiting, .sending, .accepted, .failed: preconditionFailure("no job ends here as \(state.rawValue)")
         }
     }
 
-    func count(_ failed: FailedPush, in lane: PushLane) { endings[lane, default: PushEndings()].failed.append(failed) }
+    func count(_ failed: FailedPush, in lane: PushLane) { finished[lane, default: FinishedPushes()].failed.append(failed) }
 
-    func countRetry(in lane: PushLane) { endings[lane, default: PushEndings()].retried += 1 }
+    func countRetry(in lane: PushLane) { finished[lane, default: FinishedPushes()].retried += 1 }
 
     /// What has ended here, in transactions that were committed.
-    func takeEndings() -> [PushLane: PushEndings] {
-        defer { endings = [:] }
-        return endings
+    func drainFinished() -> [PushLane: FinishedPushes] {
+        defer { finished = [:] }
+        return finished
     }
 
     /// Ends what is in no lane that there is: somebody has changed the row. Answers how many, at most `most`.
-    func endStrays(now: Int64, most: Int) throws(SQLiteError) -> Int {
-        let recipients = try jobs.failStrays(now: now, most: most)
-        if let first = recipients.first { complaints.add("the lane of a push", of: first) }
+    func failOrphans(now: Int64, most: Int) throws(SQLiteError) -> Int {
+        let recipients = try jobs.failOrphans(now: now, most: most)
+        if let first = recipients.first { unreadableRows.add("the lane of a push", of: first) }
         return recipients.count
     }
 
-    func takeComplaints() -> [String] { complaints.take() }
+    func drainUnreadableRows() -> [String] { unreadableRows.drain() }
 }
 
 extension Notification {

@@ -8,7 +8,7 @@ struct PushQueue {
     private let expire: Statement
     private let selectDue: Statement
     private let wake: Statement
-    private let hasten: Statement
+    private let advanceDueTimes: Statement
     private let selectNextDue: Statement
     private let selectFirst: Statement
     private let countReady: Statement
@@ -24,7 +24,7 @@ struct PushQueue {
         expire = try Statement(Self.expire, on: database)
         selectDue = try Statement(Self.due, on: database)
         wake = try Statement("UPDATE push_jobs SET state = 'queued', turn = ?, due_at = NULL WHERE number = ?", on: database)
-        hasten = try Statement(
+        advanceDueTimes = try Statement(
             "UPDATE push_jobs SET due_at = ? WHERE lane = ? AND state = 'waiting' AND due_at > ?", on: database)
         selectNextDue = try Statement(Self.nextDue, on: database)
         selectFirst = try Statement(Self.first, on: database)
@@ -37,14 +37,14 @@ struct PushQueue {
 
     /// Turns keep somebody's jobs in order until one has been in a lane's hands and come back, or was made long after its
     /// notification, for every driver's phones. Only of those it is asked whether newer news has overtaken them.
-    private static let mayBeLate = "job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at"
+    private static let waitingLanes = "job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at"
 
     static let next = """
         SELECT job.number, job.notification_id, job.device_id, job.recipient, job.entity, job.attempts, job.turn, \
         job.expires_at, CASE WHEN devices.owner = job.recipient THEN 1 ELSE 0 END, devices.provider, devices.platform, \
         devices.environment, devices.sealed, devices.key_id, devices.last_seen_at, notifications.channel, \
         notifications.event, notifications.data, notifications.created_at, notifications.collapse_key, preferences.json, \
-        CASE WHEN \(mayBeLate) THEN \(PushTable.isSuperseded("job")) ELSE 0 END FROM push_jobs AS job \
+        CASE WHEN \(waitingLanes) THEN \(PushTable.isSuperseded("job")) ELSE 0 END FROM push_jobs AS job \
         LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
         LEFT JOIN preferences ON preferences.owner = job.recipient \
         WHERE job.lane = ? AND job.state = 'queued' ORDER BY job.turn, job.number LIMIT ?
@@ -69,7 +69,7 @@ struct PushQueue {
     // MARK: What is next
 
     /// A job as it is picked, with all that its sending needs but the badge; what is missing by now is nil.
-    struct Pick {
+    struct Candidate {
         let number: Int64
         let notificationID: String
         let deviceID: String
@@ -79,13 +79,13 @@ struct PushQueue {
         let turn: Int64
         let expiresAt: Int64
         let notification: Notification?
-        let device: Phone
+        let device: DeviceLookup
         /// JSON.
         let preferences: [UInt8]?
         let isSuperseded: Bool
 
         /// The device, while it is the recipient's.
-        enum Phone {
+        enum DeviceLookup {
             case found(Device)
             case gone
             /// Its row holds what nobody here has written.
@@ -103,9 +103,9 @@ struct PushQueue {
     }
 
     /// The next jobs of a lane, at most `most`.
-    func next(_ lane: PushLane, most: Int) throws(SQLiteError) -> [Pick] {
+    func next(_ lane: PushLane, most: Int) throws(SQLiteError) -> [Candidate] {
         try selectNext.all(.string(lane.rawValue), .integer(most)) { row throws(SQLiteError) in
-            Pick(
+            Candidate(
                 number: row.integer(0), notificationID: row.string(1), deviceID: row.string(2), recipient: row.string(3),
                 entity: row.optionalString(4).flatMap { .init(stored: $0) }, attempts: Int(row.integer(5)),
                 turn: row.integer(6), expiresAt: row.integer(7), notification: Self.notification(row),
@@ -114,11 +114,11 @@ struct PushQueue {
         }
     }
 
-    private static func device(_ row: Row) -> Pick.Phone {
+    private static func device(_ row: Row) -> Candidate.DeviceLookup {
         guard row.integer(8) == 1 else { return .gone }
         guard let origin = row.origin(9, 11) else { return .unreadable }
         return .found(
-            Pick.Device(
+            Candidate.Device(
                 provider: origin.provider, platform: row.platform(10), environment: origin.environment, sealed: row.bytes(12),
                 keyID: row.string(13), lastSeenAt: row.integer(14)))
     }
@@ -153,8 +153,8 @@ struct PushQueue {
     }
 
     /// Has nothing wait beyond a moment: the clock was set back.
-    func hasten(_ lane: PushLane, to moment: Int64) throws(SQLiteError) {
-        try hasten.run(.integer(moment), .string(lane.rawValue), .integer(moment))
+    func advanceDueTimes(_ lane: PushLane, to moment: Int64) throws(SQLiteError) {
+        try advanceDueTimes.run(.integer(moment), .string(lane.rawValue), .integer(moment))
     }
 
     func wake(_ number: Int64, turn: Int64) throws(SQLiteError) { try wake.run(.integer(turn), .integer(number)) }

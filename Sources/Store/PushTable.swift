@@ -22,12 +22,12 @@ struct PushTable {
     private let postpone: Statement
     private let release: Statement
     private let requeueIfMoved: Statement
-    private let cancelIfVain: Statement
+    private let cancelIfStale: Statement
     private let cancelDevice: Statement
     private let cancelRecipient: Statement
-    private let carry: Statement
+    private let transfer: Statement
     private let moveLane: Statement
-    private let failStrays: Statement
+    private let failOrphans: Statement
     private let selectNotification: Statement
     private let deleteOld: Statement
 
@@ -54,11 +54,11 @@ struct PushTable {
             "UPDATE push_jobs SET state = 'queued', attempts = attempts - 1 \(ifSending) RETURNING lane", on: database)
         requeueIfMoved = try Statement(
             "UPDATE push_jobs SET state = 'queued', reason = ? \(ifSending) AND device_id <> ? RETURNING lane", on: database)
-        cancelIfVain = try Statement(Self.cancelIfVain, on: database)
+        cancelIfStale = try Statement(Self.cancelIfStale, on: database)
         let cancel = "UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ?"
         cancelDevice = try Statement("\(cancel) AND \(Self.unsent) AND device_id = ? RETURNING lane", on: database)
         cancelRecipient = try Statement("\(cancel) AND \(Self.unsent) RETURNING lane", on: database)
-        carry = try Statement(
+        transfer = try Statement(
             """
             UPDATE push_jobs SET device_id = ?, lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL \
             AND device_id = ? AND NOT EXISTS (SELECT 1 FROM push_jobs AS other \
@@ -67,7 +67,7 @@ struct PushTable {
         moveLane = try Statement(
             "UPDATE push_jobs SET lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL AND device_id = ?",
             on: database)
-        failStrays = try Statement(Self.failStrays, on: database)
+        failOrphans = try Statement(Self.failOrphans, on: database)
         selectNotification = try Statement(Self.ofNotification, on: database)
         deleteOld = try Statement(Self.deleteOld, on: database)
     }
@@ -84,20 +84,20 @@ struct PushTable {
     }
 
     /// What was not tried is in its old place again: only what the lanes have had since has overtaken it.
-    private static let hasOvertaken = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
+    private static let isNewer = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
 
-    static let cancelIfVain = """
+    static let cancelIfStale = """
         UPDATE push_jobs SET state = 'cancelled', settled_at = ?, reason = CASE \
         WHEN NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id) THEN 'device_removed' \
-        WHEN NOT \(isHis) THEN 'new_owner' ELSE 'superseded' END \
-        WHERE number = ? AND \(unsent) AND (NOT \(isHis) OR \(isSuperseded("push_jobs", and: hasOvertaken)))
+        WHEN NOT \(belongsToRecipient) THEN 'new_owner' ELSE 'superseded' END \
+        WHERE number = ? AND \(unsent) AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs", and: isNewer)))
         """
 
-    private static let isHis = """
+    private static let belongsToRecipient = """
         EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
         """
 
-    private static let failStrays = """
+    private static let failOrphans = """
         UPDATE push_jobs SET state = 'failed', reason = 'device_unreadable', settled_at = ? WHERE number IN \
         (SELECT number FROM push_jobs WHERE \(unsent) \
         AND lane NOT IN (\(PushLane.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) LIMIT ?) RETURNING recipient
@@ -120,7 +120,7 @@ struct PushTable {
     // MARK: Queueing
 
     /// A job in the making.
-    struct Draft {
+    struct NewPushJob {
         let notificationID: String
         let entity: PushIntent.Entity?
         /// What a newer one of the same key supersedes; nil: nothing.
@@ -131,7 +131,7 @@ struct PushTable {
     }
 
     /// False when the notification has a job for this phone already.
-    func queue(_ draft: Draft, number: Int64, turn: Int64) throws(SQLiteError) -> Bool {
+    func queue(_ draft: NewPushJob, number: Int64, turn: Int64) throws(SQLiteError) -> Bool {
         try insert.change(
             .integer(number), .string(draft.device.lane.rawValue), .string(draft.notificationID), .string(draft.device.id),
             .string(draft.device.owner), .string(draft.entity?.stored), .string(draft.collapseKey), .integer(turn),
@@ -148,7 +148,7 @@ struct PushTable {
     // MARK: What lanes say
 
     /// What a lane's word has come to.
-    enum Upshot {
+    enum UpdateResult {
         case ended
         /// It is in this lane's queue again, which may be another one by now; nil where that is none.
         case open(PushLane?)
@@ -157,24 +157,24 @@ struct PushTable {
     }
 
     /// Notes what became of a job that a lane has; of another, nothing.
-    func settle(_ outcome: PushOutcome, now: Int64) throws(SQLiteError) -> Upshot {
+    func record(_ outcome: PushOutcome, now: Int64) throws(SQLiteError) -> UpdateResult {
         // The try was counted when the job was handed over.
         let uncounted = SQLValue.integer(outcome.wasTried ? 0 : 1)
         let number = SQLValue.integer(outcome.job.number)
-        func finish(_ state: PushState, reason: String? = nil, messageID: String? = nil) throws(SQLiteError) -> Upshot {
+        func finish(_ state: PushState, reason: String? = nil, messageID: String? = nil) throws(SQLiteError) -> UpdateResult {
             let count = try self.finish.change(
                 .string(state.rawValue), uncounted, .string(reason), .string(messageID), .integer(now), number)
             return count > 0 ? .ended : .unchanged
         }
-        func back(_ lane: PushLane??) -> Upshot { lane.map { .open($0) } ?? .unchanged }
-        switch outcome.fate {
+        func back(_ lane: PushLane??) -> UpdateResult { lane.map { .open($0) } ?? .unchanged }
+        switch outcome.result {
         case .accepted(let messageID): return try finish(.accepted, messageID: messageID)
         case .failed(let reason): return try finish(.failed, reason: reason)
         case .cancelled(let reason): return try finish(.cancelled, reason: reason)
         case .expired: return try finish(.expired)
-        case .later(let at, let reason):
+        case .retry(let at, let reason):
             return back(try postpone.first(uncounted, .integer(at), .string(reason), number, body: Self.lane))
-        case .unsent: return back(try release.first(number, body: Self.lane))
+        case .returned: return back(try release.first(number, body: Self.lane))
         }
     }
 
@@ -188,8 +188,8 @@ struct PushTable {
 
     /// Cancels a job that a lane has given back, when its device went, or to somebody else, while the lane had it, or when
     /// there is newer news by now; true then.
-    func cancelIfVain(_ number: Int64, now: Int64) throws(SQLiteError) -> Bool {
-        try cancelIfVain.change(.integer(now), .integer(number)) > 0
+    func cancelIfStale(_ number: Int64, now: Int64) throws(SQLiteError) -> Bool {
+        try cancelIfStale.change(.integer(now), .integer(number)) > 0
     }
 
     // MARK: When phones come and go
@@ -207,10 +207,10 @@ struct PushTable {
 
     /// Gives a phone what is open for another, but not what it has already; of what a lane has in its hands, the next try.
     /// - Parameter shift: how much further the lane of the new one has come than the old one's, in turns.
-    func carry(
+    func transfer(
         of recipient: String, from old: String, to new: DeviceTable.Address, shift: Int64
     ) throws(SQLiteError) {
-        try carry.run(
+        try transfer.run(
             .string(new.id), .string(new.lane.rawValue), .integer(shift), .string(recipient), .string(old), .string(new.id))
     }
 
@@ -222,7 +222,7 @@ struct PushTable {
     // MARK: Looking back
 
     /// What a notification's life tells of one of its jobs.
-    struct Account {
+    struct PushJobSummary {
         /// Nil when it is none: somebody has changed the row.
         let lane: PushLane?
         let recipient: String
@@ -243,12 +243,12 @@ struct PushTable {
         """
 
     /// Some jobs of a notification, at most `most`.
-    func accounts(ofNotification id: String, most: Int) throws(SQLiteError) -> [Account] {
+    func summaries(ofNotification id: String, most: Int) throws(SQLiteError) -> [PushJobSummary] {
         try selectNotification.all(.string(id), .integer(most)) { row throws(SQLiteError) in
             guard let state = PushState(rawValue: row.string(3)) else {
                 throw .misread("the state '\(row.string(3))'", doing: row.sql)
             }
-            return Account(
+            return PushJobSummary(
                 lane: Self.lane(row), recipient: row.string(1), device: row.string(2), state: state,
                 attempts: Int(row.integer(4)), reason: row.optionalString(5), messageID: row.optionalString(6),
                 queuedAt: row.integer(7), settledAt: row.optionalInteger(8))
@@ -256,13 +256,13 @@ struct PushTable {
     }
 
     /// Ends jobs that no lane will ever take, for theirs is none; answers whose they were, at most `most`.
-    func failStrays(now: Int64, most: Int) throws(SQLiteError) -> [String] {
-        try failStrays.all(.integer(now), .integer(most)) { row throws(SQLiteError) in row.string(0) }
+    func failOrphans(now: Int64, most: Int) throws(SQLiteError) -> [String] {
+        try failOrphans.all(.integer(now), .integer(most)) { row throws(SQLiteError) in row.string(0) }
     }
 
     /// Forgets jobs of notifications made before `cutoff`; answers how many. Those that are open come to an end of their own first,
     /// which is counted and told.
-    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
         var least = ULIDSource(random: { 0 })
         return try deleteOld.change(.string(least.next(at: max(0, cutoff))), .integer(most))
     }

@@ -21,19 +21,19 @@ struct Redaction {
     }
 
     /// The data without him; nil when there is nothing to take out.
-    func redacted(_ passage: NotificationTable.Passage) -> [UInt8]? {
+    func redacted(_ passage: NotificationTable.RedactionRow) -> [UInt8]? {
         guard let facts = Facts(passage.data) else { return nil }
         let fields = fields(passage, facts)
         if fields.isEmpty { return nil }
         let name = person.role == .driver ? facts.driverName : facts.customerName
-        return NameRemoval.apply(to: passage.data, clearing: fields, names: names + (name.map { [$0] } ?? []))
+        return NameRedaction.apply(to: passage.data, clearing: fields, names: names + (name.map { [$0] } ?? []))
     }
 
     /// A stored answer without him: each order and route in it says whose it is. Its addresses go, too, for nobody finds his
     /// way by an answer that is given again. Nil when there is nothing to take out.
     func redacted(answer: [UInt8]) -> [UInt8]? {
         let (id, role) = (person.id, person.role)
-        return NameRemoval.apply(to: answer, clearing: [], names: []) { object in
+        return NameRedaction.apply(to: answer, clearing: [], names: []) { object in
             var isHis = false
             try JSONReader.object(object) { key, value in
                 guard key.equals(role == .driver ? "driverId" : "customerId") else { return }
@@ -43,7 +43,7 @@ struct Redaction {
         }
     }
 
-    private func fields(_ passage: NotificationTable.Passage, _ facts: Facts) -> [StaticString] {
+    private func fields(_ passage: NotificationTable.RedactionRow, _ facts: Facts) -> [StaticString] {
         let isOwn = passage.channel.isSame(as: person.channel)
         switch person.role {
         case .driver:
@@ -62,7 +62,7 @@ struct Redaction {
     }
 
     /// Whether the booking that a notification is about is over; nil when it is none of his.
-    private func isOver(_ passage: NotificationTable.Passage, _ facts: Facts) -> Bool? {
+    private func isOver(_ passage: NotificationTable.RedactionRow, _ facts: Facts) -> Bool? {
         let prefixes = ["booking-", "tracking-"].filter { passage.channel.utf8.starts(with: $0.utf8) }
         let ofChannel = prefixes.map { String(Substring(passage.channel.utf8.dropFirst($0.utf8.count))) }
         return (facts.references + ofChannel).lazy.compactMap { bookings[UserID($0)] }.first
@@ -79,14 +79,14 @@ struct Redaction {
         init?(_ data: [UInt8]) {
             do {
                 try data.withUnsafeBytes { bytes in
-                    try JSONReader.object(bytes) { key, value in note(key, value) }
+                    try JSONReader.object(bytes) { key, value in add(key, value) }
                 }
             } catch {
                 return nil  // what admins word is JSON too, so nobody wrote this
             }
         }
 
-        private mutating func note(_ key: JSONSlice, _ value: JSONSlice) {
+        private mutating func add(_ key: JSONSlice, _ value: JSONSlice) {
             guard value.kind != .null else { return }
             if key.equals("driverId") || key.equals("driver_id") {
                 driverID = value.string

@@ -1,11 +1,11 @@
 import FleetRules
 
 /// The answers to requests that may come again.
-struct RepetitionTable {
+struct IdempotencyTable {
     /// How long a request is known again.
     static let lifetime: Int64 = 48 * 3600 * 1000
 
-    struct Answer {
+    struct StoredResponse {
         let digest: [UInt8]
         let status: Int
         let body: [UInt8]
@@ -45,13 +45,13 @@ struct RepetitionTable {
     }
 
     /// - Parameter subject: ``Identity/key``: everybody's keys are his own.
-    func answer(subject: String, key: String, now: Int64) throws(SQLiteError) -> Answer? {
+    func response(subject: String, key: String, now: Int64) throws(SQLiteError) -> StoredResponse? {
         try select.first(.string(subject), .string(key), .integer(now - Self.lifetime)) { row throws(SQLiteError) in
-            Answer(digest: row.bytes(0), status: Int(row.integer(1)), body: row.bytes(2))
+            StoredResponse(digest: row.bytes(0), status: Int(row.integer(1)), body: row.bytes(2))
         }
     }
 
-    func store(_ answer: Answer, subject: String, key: String, now: Int64) throws(SQLiteError) {
+    func store(_ answer: StoredResponse, subject: String, key: String, now: Int64) throws(SQLiteError) {
         try upsert.run(
             .string(subject), .string(key), .blob(answer.digest), .integer(answer.status), .utf8(answer.body), .integer(now))
     }
@@ -61,7 +61,7 @@ struct RepetitionTable {
 
     // MARK: Going through all
 
-    struct Passage {
+    struct RedactionRow {
         let subject: String
         let key: String
         let body: [UInt8]
@@ -69,20 +69,20 @@ struct RepetitionTable {
     }
 
     /// Those stored after a moment, oldest first: about `count`, and none left out of the last one's moment.
-    func passages(after: Int64, about count: Int) throws(SQLiteError) -> [Passage] {
+    func rowsToRedact(after: Int64, about count: Int) throws(SQLiteError) -> [RedactionRow] {
         try selectSome.all(.integer(after), .integer(count - 1)) { row throws(SQLiteError) in
-            Passage(subject: row.string(0), key: row.string(1), body: row.bytes(2), storedAt: row.integer(3))
+            RedactionRow(subject: row.string(0), key: row.string(1), body: row.bytes(2), storedAt: row.integer(3))
         }
     }
 
-    func replaceBody(of passage: Passage, by body: [UInt8]) throws(SQLiteError) {
+    func replaceBody(of passage: RedactionRow, by body: [UInt8]) throws(SQLiteError) {
         try updateBody.run(.utf8(body), .string(passage.subject), .string(passage.key))
     }
 
     // MARK: Forgetting
 
     /// Forgets what is older than ``lifetime``; answers how many.
-    func forget(now: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(now: Int64, most: Int) throws(SQLiteError) -> Int {
         try deleteOld.change(.integer(now - Self.lifetime), .integer(most))
     }
 }

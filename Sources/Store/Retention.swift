@@ -8,7 +8,7 @@ struct Retention {
     private static let pauseAfterFailure: Int64 = 5_000
 
     private let lifetime: Int64
-    private var kinds: ArraySlice<Ledger.Forgettable> = []
+    private var kinds: ArraySlice<CommandExecutor.RetentionKind> = []
     private var restsUntil = Int64.min
     private var isClean = true
     /// Devices that were among what the steps forgot.
@@ -20,9 +20,9 @@ struct Retention {
     func isDue(_ now: Int64) -> Bool { now >= restsUntil || restsUntil - now > Self.pause }
 
     /// Forgets some rows of one kind; answers how many.
-    mutating func step(_ ledger: Ledger, _ now: Int64) throws(SQLiteError) -> Int {
+    mutating func step(_ ledger: CommandExecutor, _ now: Int64) throws(SQLiteError) -> Int {
         if kinds.isEmpty {
-            kinds = Ledger.Forgettable.allCases[...]
+            kinds = CommandExecutor.RetentionKind.allCases[...]
             isClean = true
         }
         guard let kind = kinds.first else { return 0 }
@@ -31,7 +31,7 @@ struct Retention {
         do throws(SQLiteError) {
             let lifetime = lifetime
             count = try ledger.transaction { () throws(SQLiteError) in
-                try ledger.forget(kind, now: now, lifetime: lifetime, most: Self.rowsMax, &gone)
+                try ledger.deleteExpired(kind, now: now, lifetime: lifetime, most: Self.rowsMax, &gone)
             }
         } catch {
             // The other kinds have their turn first.
@@ -47,7 +47,7 @@ struct Retention {
         return count
     }
 
-    mutating func takeRemoved() -> [RemovedDevice] {
+    mutating func drainRemoved() -> [RemovedDevice] {
         defer { removed = [] }
         return removed
     }

@@ -1,5 +1,5 @@
 /// The last number that each channel's notifications got, and how many of them are unread.
-struct SequenceTable {
+struct ChannelSequenceTable {
     private let advance: Statement
     private let selectUnread: Statement
     private let updateUnread: Statement
@@ -44,7 +44,7 @@ struct SequenceTable {
 
     /// Forgets channels of bookings not used since `cutoff`. It must lie well before that of the notifications: a
     /// channel that is used again then begins at 1, and no row may be left that had the number.
-    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
         try deleteOld.change(.integer(cutoff), .integer(most))
     }
 }

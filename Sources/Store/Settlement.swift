@@ -1,14 +1,14 @@
 import FleetRules
 
 /// What a command came to: the answer, and what has to be told once it is committed.
-package struct Settlement: Equatable, Sendable {
+package struct CommandResult: Equatable, Sendable {
     /// The command's kind, for counters: `assign`, `route_cancel`, `telemetry`.
-    package let deed: String
+    package let action: String
     /// 200, 400, 403, 404 or 409.
     package let status: Int
     /// The answer's JSON; of a refusal only its text: the envelope depends on who asked where.
     package let body: [UInt8]
-    package let refusal: Refusal?
+    package let error: RuleError?
     /// The stored answer to the same request.
     package let isReplay: Bool
     /// In the order of telling.
@@ -21,24 +21,24 @@ package struct Settlement: Equatable, Sendable {
     package internal(set) var removed: [RemovedDevice] = []
 
     static func done(
-        _ deed: Command.Deed, body: [UInt8], notifications: [Notification] = [], order: Order? = nil
-    ) -> Settlement {
-        Settlement(
-            deed: deed.name, status: 200, body: body, refusal: nil, isReplay: false, notifications: notifications, order: order)
+        _ deed: Command.Action, body: [UInt8], notifications: [Notification] = [], order: Order? = nil
+    ) -> CommandResult {
+        CommandResult(
+            action: deed.name, status: 200, body: body, error: nil, isReplay: false, notifications: notifications, order: order)
     }
 
-    static func refused(_ deed: Command.Deed, _ refusal: Refusal) -> Settlement {
-        Settlement(
-            deed: deed.name, status: refusal.status, body: Array(refusal.text.utf8), refusal: refusal, isReplay: false,
+    static func rejected(_ deed: Command.Action, _ refusal: RuleError) -> CommandResult {
+        CommandResult(
+            action: deed.name, status: refusal.status, body: Array(refusal.text.utf8), error: refusal, isReplay: false,
             notifications: [], order: nil)
     }
 
-    static func repeated(_ deed: Command.Deed, status: Int, body: [UInt8]) -> Settlement {
-        Settlement(deed: deed.name, status: status, body: body, refusal: nil, isReplay: true, notifications: [], order: nil)
+    static func replayed(_ deed: Command.Action, status: Int, body: [UInt8]) -> CommandResult {
+        CommandResult(action: deed.name, status: status, body: body, error: nil, isReplay: true, notifications: [], order: nil)
     }
 }
 
-extension Refusal {
+extension RuleError {
     /// The HTTP status that says it.
     package var status: Int {
         switch kind {
@@ -50,26 +50,26 @@ extension Refusal {
     }
 }
 
-extension Command.Deed {
+extension Command.Action {
     /// For counters, and for the log where nothing better names it.
     package var name: String {
         switch self {
-        case .order(let deed): deed.action.rawValue
-        case .route(let deed): deed.action.name
+        case .order(let deed): deed.kind.rawValue
+        case .route(let deed): deed.kind.name
         case .acceptJob: "accept"
         case .acceptRoute: "route_accept"
         case .progress: "progress"
         case .announce: "announce"
         case .telemetry: "telemetry"
         case .markRead: "read"
-        case .device(let deed): deed.action == .register ? "device_register" : "device_unregister"
-        case .prefer: "preferences"
+        case .device(let deed): deed.kind == .register ? "device_register" : "device_unregister"
+        case .updatePreferences: "preferences"
         case .erase: "erase"
         }
     }
 }
 
-extension RouteDeed.Action {
+extension RouteAction.Kind {
     fileprivate var name: String {
         switch self {
         case .assign: "route_assign"

@@ -14,10 +14,10 @@ package struct NotificationStep: Equatable, Sendable {
 }
 
 /// The steps of the notifications' lives.
-struct StepTable {
+struct NotificationStepTable {
     private let insert: Statement
     private let select: Statement
-    private let countStrays: Statement
+    private let countOrphans: Statement
     private let clearDetails: Statement
     private let deleteOld: Statement
 
@@ -34,7 +34,7 @@ struct StepTable {
             SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
             ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject
             """, on: database)
-        countStrays = try Statement(Self.countStrays, on: database)
+        countOrphans = try Statement(Self.countOrphans, on: database)
         clearDetails = try Statement(
             "UPDATE notification_steps SET detail = NULL WHERE subject = ? AND detail IS NOT NULL", on: database)
         deleteOld = try Statement(
@@ -44,7 +44,7 @@ struct StepTable {
             """, on: database)
     }
 
-    static let countStrays = "SELECT COUNT(*) FROM notification_steps WHERE subject = ? AND stray = 1"
+    static let countOrphans = "SELECT COUNT(*) FROM notification_steps WHERE subject = ? AND stray = 1"
 
     /// The first word of each subject on each step holds; false when it is not the first.
     /// - Parameter isStray: whether it speaks of a notification that is not in the log.
@@ -55,8 +55,8 @@ struct StepTable {
     }
 
     /// How much somebody has said of notifications that are not in the log.
-    func strays(of subject: String) throws(SQLiteError) -> Int {
-        Int(try countStrays.first(.string(subject)) { row throws(SQLiteError) in row.integer(0) } ?? 0)
+    func orphans(of subject: String) throws(SQLiteError) -> Int {
+        Int(try countOrphans.first(.string(subject)) { row throws(SQLiteError) in row.integer(0) } ?? 0)
     }
 
     /// Forgets what somebody said beside the steps themselves; answers of how many.
@@ -72,7 +72,7 @@ struct StepTable {
     }
 
     /// Forgets those heard before `cutoff`: by then their notifications are forgotten, or never were.
-    func forget(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
         try deleteOld.change(.integer(cutoff), .integer(most))
     }
 }

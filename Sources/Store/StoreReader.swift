@@ -5,7 +5,7 @@ import Threads
 package final class StoreReader: Sendable {
     private static let batchMax = 64
 
-    private let queue: WorkQueue<Query>
+    private let queue: WorkQueue<QueryRequest>
     private let thread: Thread
 
     /// Opens the store that a ``StoreWriter`` has opened before.
@@ -14,24 +14,24 @@ package final class StoreReader: Sendable {
     ///   - answered: called on the reader's thread with the answers to some queries, in the order of asking.
     ///   - report: called when the database fails.
     package init(
-        path: String, queueMax: Int = 4096, answered: @escaping @Sendable ([Answer]) -> Void,
+        path: String, queueMax: Int = 4096, answered: @escaping @Sendable ([QueryReply]) -> Void,
         report: @escaping @Sendable (SQLiteError) -> Void
     ) throws(StoreError) {
-        let queue = WorkQueue<Query>(capacity: queueMax)
+        let queue = WorkQueue<QueryRequest>(capacity: queueMax)
         self.queue = queue
         thread = try StoreThread.start(
             name: "store-reader",
             open: { () throws(StoreError) in try Self.open(path) },
             run: { archive in
-                var batch: [Query] = []
+                var batch: [QueryRequest] = []
                 while queue.take(into: &batch, most: Self.batchMax) == .items {
-                    answered(batch.map { Answer(query: $0, outcome: Self.outcome($0.enquiry, archive, report)) })
+                    answered(batch.map { QueryReply(request: $0, outcome: Self.outcome($0.query, archive, report)) })
                 }
             })
     }
 
     /// Hands a query over; false when too many wait, or after ``stop()``.
-    package func post(_ query: Query) -> Bool { queue.post(query) }
+    package func post(_ query: QueryRequest) -> Bool { queue.post(query) }
 
     /// Queries waiting.
     package var queueDepth: Int { queue.depth }
@@ -42,16 +42,16 @@ package final class StoreReader: Sendable {
         thread.join()
     }
 
-    private static func open(_ path: String) throws(StoreError) -> Archive {
+    private static func open(_ path: String) throws(StoreError) -> QueryExecutor {
         let database = try Database.open(readingFrom: path)
-        do { return try Archive(database) } catch { throw StoreError(error, path: path) }
+        do { return try QueryExecutor(database) } catch { throw StoreError(error, path: path) }
     }
 
     private static func outcome(
-        _ enquiry: Enquiry, _ archive: Archive, _ report: (SQLiteError) -> Void
-    ) -> Answer.Outcome {
+        _ enquiry: Query, _ archive: QueryExecutor, _ report: (SQLiteError) -> Void
+    ) -> QueryReply.Outcome {
         do throws(SQLiteError) {
-            switch try archive.answer(enquiry) {
+            switch try archive.perform(enquiry) {
             case .success(let body): return .found(body)
             case .failure(let refusal): return .refused(refusal)
             }

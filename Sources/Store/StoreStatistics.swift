@@ -18,9 +18,9 @@ package struct StoreStatistics: Equatable, Sendable {
     /// Errands that failed alone.
     package internal(set) var failed = 0
     /// Rows that retention removed, and pushes that it let expire because no lane serves them.
-    package internal(set) var forgotten = 0
+    package internal(set) var deleted = 0
     /// Telemetry that was answered and not kept: too much of it by one person about notifications that nobody knows.
-    package internal(set) var straysRefused = 0
+    package internal(set) var orphansRefused = 0
     /// Errands and reports waiting.
     package internal(set) var queueDepth = 0
 

@@ -6,7 +6,7 @@ enum StoreThread {
     static func start<Owner>(
         name: String, open: @escaping @Sendable () throws(StoreError) -> Owner, run: @escaping @Sendable (Owner) -> Void
     ) throws(StoreError) -> Thread {
-        let opened = Gate(1)
+        let opened = StartBarrier(1)
         let failure = Lock<StoreError?>(nil)
         let thread = Thread(name: name) {
             do throws(StoreError) {

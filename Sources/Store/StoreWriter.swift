@@ -6,7 +6,7 @@ import Threads
 /// A disk sync takes milliseconds and a statement microseconds: what comes during a commit shares the next one.
 package final class StoreWriter: Sendable {
     /// How it is set up.
-    package struct Settings: Sendable {
+    package struct Options: Sendable {
         package var path: String
         package var durability = Durability.full
         package var retentionDays = 30
@@ -30,15 +30,15 @@ package final class StoreWriter: Sendable {
     }
 
     /// What it is told and whom it tells. All of it is called on the writer's thread.
-    package struct Surroundings: Sendable {
+    package struct Environment: Sendable {
         /// Milliseconds since 1970.
         package var now: @Sendable () -> Int64
         /// Once before anything is written: what is there at the start.
-        package var opened: @Sendable (Ledger) throws(SQLiteError) -> Void
+        package var opened: @Sendable (CommandExecutor) throws(SQLiteError) -> Void
         /// Once per batch, after its commit, in the order of the commit.
-        package var settled: @Sendable ([Settled]) -> Void
+        package var settled: @Sendable ([CommandReply]) -> Void
         /// The answer to a report, after its commit.
-        package var supplied: @Sendable (PushSupply) -> Void
+        package var supplied: @Sendable (PushLease) -> Void
         /// Nothing of the report was written; it is worth trying again, after a while.
         package var reportRefused: @Sendable (PushReport) -> Void
         /// These lanes have more to do than any settlement or supply has said: they should ask.
@@ -46,17 +46,17 @@ package final class StoreWriter: Sendable {
         /// Phones that are gone because nobody has seen them for long.
         package var removed: @Sendable ([RemovedDevice]) -> Void
         /// Push jobs that have failed, and those that have come to an end without a lane having had them in hand.
-        package var ended: @Sendable ([PushLane: PushEndings]) -> Void
+        package var ended: @Sendable ([PushLane: FinishedPushes]) -> Void
         package var report: @Sendable (StoreEvent) -> Void
 
         package init(
             now: @escaping @Sendable () -> Int64,
-            opened: @escaping @Sendable (Ledger) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
-            settled: @escaping @Sendable ([Settled]) -> Void, supplied: @escaping @Sendable (PushSupply) -> Void = { _ in },
+            opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+            settled: @escaping @Sendable ([CommandReply]) -> Void, supplied: @escaping @Sendable (PushLease) -> Void = { _ in },
             reportRefused: @escaping @Sendable (PushReport) -> Void = { _ in },
             queued: @escaping @Sendable (Set<PushLane>) -> Void = { _ in },
             removed: @escaping @Sendable ([RemovedDevice]) -> Void = { _ in },
-            ended: @escaping @Sendable ([PushLane: PushEndings]) -> Void = { _ in },
+            ended: @escaping @Sendable ([PushLane: FinishedPushes]) -> Void = { _ in },
             report: @escaping @Sendable (StoreEvent) -> Void
         ) {
             self.now = now
@@ -73,7 +73,7 @@ package final class StoreWriter: Sendable {
 
     /// What reaches the writer's thread.
     enum Work: Equatable, Sendable {
-        case errand(Errand)
+        case command(CommandRequest)
         case report(PushReport)
     }
 
@@ -88,7 +88,7 @@ package final class StoreWriter: Sendable {
     private let thread: Thread
 
     /// Opens the store and starts; throws what kept it from that.
-    package init(_ settings: Settings, _ surroundings: Surroundings) throws(StoreError) {
+    package init(_ settings: Options, _ surroundings: Environment) throws(StoreError) {
         let queue = WorkQueue<Work>(capacity: settings.queueMax + Self.reportsMax)
         let newRules = Lock<NotificationRules?>(nil)
         let counts = Lock(StoreStatistics())
@@ -105,9 +105,9 @@ package final class StoreWriter: Sendable {
     }
 
     /// Hands an errand over; false when too many wait, or after ``stop()``.
-    package func post(_ errand: Errand) -> Bool {
+    package func post(_ errand: CommandRequest) -> Bool {
         // Those who come between the question and the posting take of the reports' room.
-        queue.depth < queueMax && queue.post(.errand(errand))
+        queue.depth < queueMax && queue.post(.command(errand))
     }
 
     /// Hands a lane's report over, to be answered by `supplied` or `reportRefused`; false when too many wait, or after
@@ -129,11 +129,11 @@ package final class StoreWriter: Sendable {
         thread.join()
     }
 
-    private static func open(_ settings: Settings, _ surroundings: Surroundings) throws(StoreError) -> Ledger {
+    private static func open(_ settings: Options, _ surroundings: Environment) throws(StoreError) -> CommandExecutor {
         let database = try Database.open(path: settings.path, durability: settings.durability, now: surroundings.now())
         try settings.keys.check(against: database)
         do throws(SQLiteError) {
-            let ledger = try Ledger(database, settings)
+            let ledger = try CommandExecutor(database, settings)
             try surroundings.opened(ledger)
             return ledger
         } catch {

@@ -10,26 +10,26 @@ struct WriterLoop {
     /// How long a chore rests that has failed.
     private static let pauseAfterFailure: Int64 = 5_000
 
-    private let ledger: Ledger
-    private let surroundings: StoreWriter.Surroundings
+    private let ledger: CommandExecutor
+    private let environment: StoreWriter.Environment
     private let queue: WorkQueue<StoreWriter.Work>
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
     private let batchMax: Int
     private var retention: Retention
     /// How many errands were answered 503 since the store could last be written; nil when it can be.
-    private var refusedInBurst: Int?
+    private var refusedSinceFailure: Int?
     /// The kinds of chore that failed last time, until when they rest while the others go on, and whether that was told.
     private var failing: [String: (until: Int64, isTold: Bool)] = [:]
     /// What has ended in transactions that were committed.
-    private var untold: [[PushLane: PushEndings]] = []
+    private var unpublished: [[PushLane: FinishedPushes]] = []
 
     init(
-        _ ledger: Ledger, _ settings: StoreWriter.Settings, _ surroundings: StoreWriter.Surroundings,
+        _ ledger: CommandExecutor, _ settings: StoreWriter.Options, _ surroundings: StoreWriter.Environment,
         _ queue: WorkQueue<StoreWriter.Work>, _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>
     ) {
         self.ledger = ledger
-        self.surroundings = surroundings
+        self.environment = surroundings
         self.queue = queue
         self.newRules = newRules
         self.counts = counts
@@ -41,8 +41,8 @@ struct WriterLoop {
         var batch: [StoreWriter.Work] = []
         var batchesSinceRetention = 0
         while true {
-            let isDue = retention.isDue(surroundings.now())
-            let waiting = isDue || nextChore(surroundings.now()) != nil ? 0 : Self.sleepMilliseconds
+            let isDue = retention.isDue(environment.now())
+            let waiting = isDue || nextBackgroundTask(environment.now()) != nil ? 0 : Self.sleepMilliseconds
             switch queue.take(into: &batch, most: batchMax, waiting: waiting) {
             case .closed:
                 close()
@@ -52,14 +52,14 @@ struct WriterLoop {
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { ledger.rules = rules }
                 for part in Self.transactions(of: batch) {
-                    tell(settle(part))
-                    tellEndings()
+                    publish(settle(part))
+                    publishFinished()
                 }
                 batchesSinceRetention += 1
             }
-            doChore()
+            runBackgroundTask()
             if isDue, batchesSinceRetention >= Self.batchesPerRetention {
-                forgetSome()
+                runRetention()
                 batchesSinceRetention = 0
             }
         }
@@ -69,8 +69,8 @@ struct WriterLoop {
 
     /// What became of a piece of work.
     private enum Ending {
-        case settled(Settled)
-        case answered(PushOutbox.Answer)
+        case settled(CommandReply)
+        case answered(PushOutbox.ReportReply)
         case refused(PushReport)
     }
 
@@ -98,7 +98,7 @@ struct WriterLoop {
         do throws(SQLiteError) {
             let endings = try commit(batch)
             // A commit of nothing succeeds on a full disk, too.
-            if ledger.database.changes != before { endBurst() }
+            if ledger.database.changes != before { endFailure() }
             return endings
         } catch {
             if error.isTransient { return refuse(batch, error) }
@@ -110,38 +110,38 @@ struct WriterLoop {
     }
 
     private mutating func commit(_ batch: [StoreWriter.Work]) throws(SQLiteError) -> [Ending] {
-        let now = surroundings.now()
+        let now = environment.now()
         let start = Clock.monotonicNanoseconds()
         let endings = try ledger.transaction { () throws(SQLiteError) in
             var endings: [Ending] = []
             endings.reserveCapacity(batch.count)
             for work in batch {
                 switch work {
-                case .errand(let errand):
+                case .command(let errand):
                     let settlement = try ledger.perform(errand.command, now: now)
-                    endings.append(.settled(Settled(errand: errand, outcome: .settled(settlement))))
-                case .report(let report): endings.append(.answered(try ledger.outbox.answer(report, now: now)))
+                    endings.append(.settled(CommandReply(request: errand, outcome: .settled(settlement))))
+                case .report(let report): endings.append(.answered(try ledger.outbox.handle(report, now: now)))
                 }
             }
             return endings
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
-        collectEndings()
+        collectFinished()
         let reports = batch.count(where: \.isReport)
         counts.withLock {
             $0.countCommit(errands: batch.count - reports, reports: reports, nanoseconds: nanoseconds)
-            $0.straysRefused = ledger.straysRefused
+            $0.orphansRefused = ledger.orphansRefused
         }
         return endings
     }
 
     private func fail(_ work: StoreWriter.Work, _ error: SQLiteError) -> Ending {
         switch work {
-        case .errand(let errand):
-            surroundings.report(.failed(error, correlationID: errand.command.correlationID))
-            return .settled(Settled(errand: errand, outcome: .failed("The store failed")))
+        case .command(let errand):
+            environment.report(.failed(error, correlationID: errand.command.correlationID))
+            return .settled(CommandReply(request: errand, outcome: .failed("The store failed")))
         case .report(let report):
-            surroundings.report(.failed(error, correlationID: "push-\(report.lane.rawValue)"))
+            environment.report(.failed(error, correlationID: "push-\(report.lane.rawValue)"))
             return .refused(report)
         }
     }
@@ -149,105 +149,106 @@ struct WriterLoop {
     private mutating func refuse(_ batch: [StoreWriter.Work], _ error: SQLiteError) -> [Ending] {
         let errands = batch.count { !$0.isReport }
         counts.withLock { $0.unavailable += errands }
-        if refusedInBurst == nil { surroundings.report(.unavailable(error)) }
-        refusedInBurst = (refusedInBurst ?? 0) + errands
+        if refusedSinceFailure == nil { environment.report(.unavailable(error)) }
+        refusedSinceFailure = (refusedSinceFailure ?? 0) + errands
         return batch.map { work in
             switch work {
-            case .errand(let errand): .settled(Settled(errand: errand, outcome: .unavailable("The store cannot write now")))
+            case .command(let errand):
+                .settled(CommandReply(request: errand, outcome: .unavailable("The store cannot write now")))
             case .report(let report): .refused(report)
             }
         }
     }
 
-    private mutating func endBurst() {
-        guard let refused = refusedInBurst else { return }
-        refusedInBurst = nil
-        surroundings.report(.recovered(refused: refused))
+    private mutating func endFailure() {
+        guard let refused = refusedSinceFailure else { return }
+        refusedSinceFailure = nil
+        environment.report(.recovered(refused: refused))
     }
 
     /// Which push jobs ended in the transaction that has just been committed; the next one may fail and forget them.
     /// After each commit, for the next one may fail and take its own back.
-    private mutating func collectEndings() {
-        let endings = ledger.outbox.takeEndings()
-        if !endings.isEmpty { untold.append(endings) }
+    private mutating func collectFinished() {
+        let endings = ledger.outbox.drainFinished()
+        if !endings.isEmpty { unpublished.append(endings) }
     }
 
     /// After whoever waits for an answer has it: each failed push is a line of the log.
-    private mutating func tellEndings() {
-        for endings in untold { surroundings.ended(endings) }
-        untold.removeAll()
+    private mutating func publishFinished() {
+        for endings in unpublished { environment.ended(endings) }
+        unpublished.removeAll()
     }
 
     /// After the commit: first what the lanes get, then who waits for an answer. A settlement may say that a phone has changed
     /// hands; the lane then withdraws what it has for it, and it must have all that the same commit gave it.
-    private func tell(_ endings: [Ending]) {
-        var settled: [Settled] = []
+    private func publish(_ endings: [Ending]) {
+        var settled: [CommandReply] = []
         var woken: Set<PushLane> = []
         for ending in endings {
             switch ending {
             case .settled(let one): settled.append(one)
-            case .refused(let report): surroundings.reportRefused(report)
+            case .refused(let report): environment.reportRefused(report)
             case .answered(let answer):
                 counts.withLock { $0.supplied += answer.supply.jobs.count }
-                surroundings.supplied(answer.supply)
+                environment.supplied(answer.supply)
                 woken.formUnion(answer.woken)
             }
         }
-        if !settled.isEmpty { surroundings.settled(settled) }
-        if !woken.isEmpty { surroundings.queued(woken) }
-        for complaint in ledger.outbox.takeComplaints() { surroundings.report(.unreadable(complaint)) }
+        if !settled.isEmpty { environment.settled(settled) }
+        if !woken.isEmpty { environment.queued(woken) }
+        for complaint in ledger.outbox.drainUnreadableRows() { environment.report(.unreadable(complaint)) }
     }
 
     // MARK: The rest
 
-    private func nextChore(_ now: Int64) -> Chore? {
-        Chore.allCases.first { ledger.chores.contains($0) && !isResting($0, now) }
+    private func nextBackgroundTask(_ now: Int64) -> BackgroundTask? {
+        BackgroundTask.allCases.first { ledger.backgroundTasks.contains($0) && !isResting($0, now) }
     }
 
     /// A clock set back must not keep a chore away for long.
-    private func isResting(_ chore: Chore, _ now: Int64) -> Bool {
+    private func isResting(_ chore: BackgroundTask, _ now: Int64) -> Bool {
         guard let until = failing[chore.rawValue]?.until else { return false }
         return now < until && until - now <= Self.pauseAfterFailure
     }
 
-    private mutating func doChore() {
-        let now = surroundings.now()
-        guard let chore = nextChore(now) else { return }
+    private mutating func runBackgroundTask() {
+        let now = environment.now()
+        guard let chore = nextBackgroundTask(now) else { return }
         do throws(SQLiteError) {
-            let woken = try ledger.doSome(of: chore, now: now)
+            let woken = try ledger.runSlice(of: chore, now: now)
             failing[chore.rawValue] = nil
-            collectEndings()
-            tellEndings()
-            if !woken.isEmpty { surroundings.queued(woken) }
+            collectFinished()
+            publishFinished()
+            if !woken.isEmpty { environment.queued(woken) }
         } catch {
-            note(failed: chore.rawValue, error, now)
+            recordFailure(failed: chore.rawValue, error, now)
         }
     }
 
-    private mutating func forgetSome() {
+    private mutating func runRetention() {
         do throws(SQLiteError) {
-            let count = try retention.step(ledger, surroundings.now())
+            let count = try retention.step(ledger, environment.now())
             failing["retention"] = nil
-            collectEndings()
-            tellEndings()
-            if count > 0 { counts.withLock { $0.forgotten += count } }
+            collectFinished()
+            publishFinished()
+            if count > 0 { counts.withLock { $0.deleted += count } }
         } catch {
-            note(failed: "retention", error, surroundings.now())
+            recordFailure(failed: "retention", error, environment.now())
         }
-        let removed = retention.takeRemoved()
-        if !removed.isEmpty { surroundings.removed(removed) }
+        let removed = retention.drainRemoved()
+        if !removed.isEmpty { environment.removed(removed) }
     }
 
-    private mutating func note(failed kind: String, _ error: SQLiteError, _ now: Int64) {
+    private mutating func recordFailure(failed kind: String, _ error: SQLiteError, _ now: Int64) {
         // Somebody reads just now: no news.
-        let isNews = kind != Chore.checkpoint.rawValue || !error.isBusy
+        let isNews = kind != BackgroundTask.checkpoint.rawValue || !error.isBusy
         let wasTold = failing[kind]?.isTold ?? false
-        if isNews, !wasTold { surroundings.report(.choreFailed(error, kind: kind)) }
+        if isNews, !wasTold { environment.report(.backgroundTaskFailed(error, kind: kind)) }
         failing[kind] = (now + Self.pauseAfterFailure, wasTold || isNews)
     }
 
     private func close() {
-        do throws(SQLiteError) { try ledger.database.checkpoint() } catch { surroundings.report(.checkpointFailed(error)) }
+        do throws(SQLiteError) { try ledger.database.checkpoint() } catch { environment.report(.checkpointFailed(error)) }
     }
 }
 
@@ -259,19 +260,19 @@ extension StoreWriter.Work {
     /// About how many rows it writes.
     fileprivate var weight: Int {
         switch self {
-        case .errand(let errand): errand.command.deed.weight
-        case .report(let report): report.outcomes.count + report.room
+        case .command(let errand): errand.command.action.weight
+        case .report(let report): report.outcomes.count + report.capacity
         }
     }
 }
 
-extension Command.Deed {
+extension Command.Action {
     fileprivate var weight: Int {
         switch self {
         case .announce(let announcement):
             if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
         case .telemetry(let events): events.count
-        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead, .prefer: 5
+        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead, .updatePreferences: 5
         case .device: 20
         case .erase: 500
         }

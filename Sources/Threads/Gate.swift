@@ -1,7 +1,7 @@
 import Glibc
 
 /// Lets threads get ready one by one, and go together.
-package final class Gate: @unchecked Sendable {  // both semaphores are made for being shared
+package final class StartBarrier: @unchecked Sendable {  // both semaphores are made for being shared
     private let arrived = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     private let opened = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     private let count: Int

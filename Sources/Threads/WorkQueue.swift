@@ -4,7 +4,7 @@ import Glibc
 /// elsewhere.)
 package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mutex serialises every access to the items
     /// What a wait came to.
-    package enum Taking: Equatable, Sendable {
+    package enum TakeResult: Equatable, Sendable {
         case items
         /// Nothing came in the time given.
         case nothing
@@ -68,7 +68,7 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
     ///   - batch: emptied first.
     ///   - most: more than these stay for the next time.
     ///   - milliseconds: how long to wait; nil for as long as it takes.
-    package func take(into batch: inout [Item], most: Int, waiting milliseconds: Int64? = nil) -> Taking {
+    package func take(into batch: inout [Item], most: Int, waiting milliseconds: Int64? = nil) -> TakeResult {
         batch.removeAll(keepingCapacity: true)
         return locked {
             waitForItems(milliseconds)
@@ -85,7 +85,7 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
     }
 
     private func waitForItems(_ milliseconds: Int64?) {
-        let deadline = milliseconds.map { Self.moment(after: $0) }
+        let deadline = milliseconds.map { Self.deadline(after: $0) }
         while items.count == head, !isClosed {
             if var deadline {
                 if pthread_cond_timedwait(filled, mutex, &deadline) == ETIMEDOUT { return }
@@ -95,7 +95,7 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
         }
     }
 
-    private static func moment(after milliseconds: Int64) -> timespec {
+    private static func deadline(after milliseconds: Int64) -> timespec {
         let nanoseconds = Clock.monotonicNanoseconds() + UInt64(max(0, milliseconds)) * 1_000_000
         return timespec(tv_sec: time_t(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }

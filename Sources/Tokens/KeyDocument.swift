@@ -5,7 +5,7 @@ import Signing
 ///
 /// One odd key costs only itself, for issuers publish keys of many kinds. A document that leaves no key is refused as a
 /// whole, so that a page of an overloaded proxy does not empty the cache.
-struct KeyDocument {
+struct JWKSDocument {
     /// Keys in a document, of whatever kind: reading one costs, and nobody has so many.
     static let keysMax = 100
 
@@ -32,7 +32,7 @@ struct KeyDocument {
             case .certificates: try readCertificates(document, algorithm)
             }
         } catch {
-            throw TokenIssuerError(description: "the keys fetched: \(MembersError(error).problem)")
+            throw TokenIssuerError(description: "the keys fetched: \(JSONMembersError(error).problem)")
         }
         guard !named.isEmpty || !nameless.isEmpty else {
             throw TokenIssuerError(description: "the keys fetched: none of \(seen) is a usable \(algorithm.rawValue) key")
@@ -41,21 +41,23 @@ struct KeyDocument {
 
     private mutating func readSet(_ document: [UInt8], _ algorithm: TokenAlgorithm) throws {
         // Looked at once more below, element by element; this is for a `keys` given twice.
-        guard try Members<SetName>(of: document)[.keys] != nil else { throw MembersError(problem: "expected a member keys") }
+        guard try JSONMembers<SetName>(of: document)[.keys] != nil else {
+            throw JSONMembersError(problem: "expected a member keys")
+        }
         try document.withUnsafeBytes { bytes in
             try JSONReader.object(bytes) { name, value in
                 guard name.equals("keys") else { return }
-                guard value.kind == .array else { throw MembersError(problem: "expected keys to be an array") }
+                guard value.kind == .array else { throw JSONMembersError(problem: "expected keys to be an array") }
                 try JSONReader.array(value.raw) { element in
                     try count()
-                    guard let key = try? Members<KeyName>(of: Array(element.raw)) else { return }
+                    guard let key = try? JSONMembers<KeyName>(of: Array(element.raw)) else { return }
                     add(key, algorithm)
                 }
             }
         }
     }
 
-    private mutating func add(_ key: Members<KeyName>, _ algorithm: TokenAlgorithm) {
+    private mutating func add(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) {
         guard Self.permits(key, algorithm), let publicKey = Self.publicKey(key, algorithm) else { return }
         switch key[.kid] {
         case nil: nameless.append(publicKey)
@@ -79,18 +81,18 @@ struct KeyDocument {
     /// The first of a name is the one: two keys of one kind and name are the issuer's mistake (RFC 7517 section 4.5).
     private mutating func add(_ key: PublicKey, _ keyID: String) {
         let keyID = Array(keyID.utf8)
-        if keyID.count <= SignedToken.keyIDBytesMax, named[keyID] == nil { named[keyID] = key }
+        if keyID.count <= JWT.keyIDBytesMax, named[keyID] == nil { named[keyID] = key }
     }
 
     private mutating func count() throws {
         seen += 1
-        guard seen <= Self.keysMax else { throw MembersError(problem: "more than \(Self.keysMax) keys") }
+        guard seen <= Self.keysMax else { throw JSONMembersError(problem: "more than \(Self.keysMax) keys") }
     }
 
     // MARK: One JSON Web Key
 
     /// Whether the key is said to be for verifying signatures of `algorithm`, or not said to be for anything.
-    private static func permits(_ key: Members<KeyName>, _ algorithm: TokenAlgorithm) -> Bool {
+    private static func permits(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) -> Bool {
         let operations: Bool =
             switch key[.operations] {
             case nil: true
@@ -100,7 +102,7 @@ struct KeyDocument {
         return operations && [nil, .text("sig")].contains(key[.use]) && [nil, .text(algorithm.rawValue)].contains(key[.alg])
     }
 
-    private static func publicKey(_ key: Members<KeyName>, _ algorithm: TokenAlgorithm) -> PublicKey? {
+    private static func publicKey(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) -> PublicKey? {
         switch (algorithm, key[.kty]) {
         case (.rs256, .text("RSA")):
             guard let modulus = bytes(key[.n]), let exponent = bytes(key[.e]) else { return nil }
@@ -112,7 +114,7 @@ struct KeyDocument {
         }
     }
 
-    private static func bytes(_ value: Members<KeyName>.Value?) -> [UInt8]? {
+    private static func bytes(_ value: JSONMembers<KeyName>.Value?) -> [UInt8]? {
         guard case .text(let text) = value else { return nil }
         return Base64URL.bytes(text)
     }

@@ -4,7 +4,7 @@ import PusherProtocol
 ///
 /// A member given twice is refused: of two readers one would take the first and one the last, and a signature covers
 /// both. Members nobody asked for are validated as JSON and otherwise ignored.
-struct Members<Name: CaseIterable & Hashable & RawRepresentable<String>> {
+struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     enum Value: Equatable {
         case text(String)
         /// As it was written.
@@ -20,14 +20,14 @@ struct Members<Name: CaseIterable & Hashable & RawRepresentable<String>> {
 
     subscript(name: Name) -> Value? { values[name] }
 
-    /// - Throws: ``MembersError``, readable after "the header: " or the like.
-    init(of object: [UInt8]) throws(MembersError) {
+    /// - Throws: ``JSONMembersError``, readable after "the header: " or the like.
+    init(of object: [UInt8]) throws(JSONMembersError) {
         do {
             try object.withUnsafeBytes { bytes in
                 try JSONReader.object(bytes) { key, value in try add(key, value) }
             }
         } catch {
-            throw MembersError(error)
+            throw JSONMembersError(error)
         }
     }
 
@@ -36,7 +36,7 @@ struct Members<Name: CaseIterable & Hashable & RawRepresentable<String>> {
         guard let text = key.string, let name = Name.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) })
         else { return }
         guard values.updateValue(Self.value(value), forKey: name) == nil else {
-            throw MembersError(problem: "\(name.rawValue) is given twice")
+            throw JSONMembersError(problem: "\(name.rawValue) is given twice")
         }
     }
 
@@ -50,7 +50,7 @@ struct Members<Name: CaseIterable & Hashable & RawRepresentable<String>> {
             var texts: [String] = []
             do {
                 try JSONReader.array(slice.raw) { element in
-                    guard let text = element.string else { throw MembersError(problem: "not a string") }
+                    guard let text = element.string else { throw JSONMembersError(problem: "not a string") }
                     texts.append(text)
                 }
             } catch {
@@ -62,14 +62,14 @@ struct Members<Name: CaseIterable & Hashable & RawRepresentable<String>> {
 }
 
 /// What is wrong with a JSON object.
-struct MembersError: Error, Equatable {
+struct JSONMembersError: Error, Equatable {
     let problem: String
 
     init(problem: String) { self.problem = problem }
 
     init(_ error: any Error) {
         switch error {
-        case let error as MembersError: self = error
+        case let error as JSONMembersError: self = error
         case let error as JSONError: problem = "\(error.problem) at byte \(error.offset)"
         default: problem = "\(error)"
         }

@@ -2,14 +2,14 @@ import PusherProtocol
 import Signing
 
 /// A token is not believed: words for a developer, which quote neither the token nor a secret.
-struct TokenRefusal: Error, Equatable {
+struct TokenError: Error, Equatable {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
 /// A JWT in its compact form (RFC 7515 section 7.1), taken apart and not yet believed.
-struct SignedToken {
+struct JWT {
     /// Bytes of a token: what a request's head may hold, and nobody is made to read more.
     static let bytesMax = 8_192
     /// Bytes of a header, as JSON.
@@ -29,11 +29,11 @@ struct SignedToken {
         case alg, kid, crit
     }
 
-    init(_ token: String) throws(TokenRefusal) {
-        guard token.utf8.count <= Self.bytesMax else { throw TokenRefusal("The token exceeds \(Self.bytesMax) bytes") }
+    init(_ token: String) throws(TokenError) {
+        guard token.utf8.count <= Self.bytesMax else { throw TokenError("The token exceeds \(Self.bytesMax) bytes") }
         let bytes = Array(token.utf8)
         let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3 else { throw TokenRefusal("Expected a signed JWT: three parts with dots between them") }
+        guard parts.count == 3 else { throw TokenError("Expected a signed JWT: three parts with dots between them") }
         let header = try Self.decoded(parts[0], "header")
         payload = try Self.decoded(parts[1], "payload")
         signature = try Self.decoded(parts[2], "signature")
@@ -41,31 +41,31 @@ struct SignedToken {
         (algorithm, keyID) = try Self.header(header)
     }
 
-    private static func decoded(_ part: ArraySlice<UInt8>, _ name: String) throws(TokenRefusal) -> [UInt8] {
-        guard !part.isEmpty else { throw TokenRefusal("The token's \(name) is empty") }
+    private static func decoded(_ part: ArraySlice<UInt8>, _ name: String) throws(TokenError) -> [UInt8] {
+        guard !part.isEmpty else { throw TokenError("The token's \(name) is empty") }
         guard let bytes = Base64URL.bytes(part) else {
-            throw TokenRefusal("The token's \(name) is not base64url without padding")
+            throw TokenError("The token's \(name) is not base64url without padding")
         }
         return bytes
     }
 
-    private static func header(_ bytes: [UInt8]) throws(TokenRefusal) -> (algorithm: String, keyID: String?) {
-        guard bytes.count <= headerBytesMax else { throw TokenRefusal("The token's header exceeds \(headerBytesMax) bytes") }
-        let members: Members<HeaderName>
-        do throws(MembersError) {
-            members = try Members(of: bytes)
+    private static func header(_ bytes: [UInt8]) throws(TokenError) -> (algorithm: String, keyID: String?) {
+        guard bytes.count <= headerBytesMax else { throw TokenError("The token's header exceeds \(headerBytesMax) bytes") }
+        let members: JSONMembers<HeaderName>
+        do throws(JSONMembersError) {
+            members = try JSONMembers(of: bytes)
         } catch {
-            throw TokenRefusal("The token's header: \(error.problem)")
+            throw TokenError("The token's header: \(error.problem)")
         }
         // Extensions that must be understood (RFC 7515 section 4.1.11): we understand none.
-        guard members[.crit] == nil else { throw TokenRefusal("The token's header demands extensions (crit): none is known") }
+        guard members[.crit] == nil else { throw TokenError("The token's header demands extensions (crit): none is known") }
         guard case .text(let algorithm) = members[.alg] else {
-            throw TokenRefusal("The token's header: expected alg to be a string")
+            throw TokenError("The token's header: expected alg to be a string")
         }
         switch members[.kid] {
         case nil: return (algorithm, nil)
         case .text(let keyID) where keyID.utf8.count <= keyIDBytesMax: return (algorithm, keyID)
-        default: throw TokenRefusal("The token's header: expected kid to be a string of at most \(keyIDBytesMax) bytes")
+        default: throw TokenError("The token's header: expected kid to be a string of at most \(keyIDBytesMax) bytes")
         }
     }
 }

@@ -3,11 +3,11 @@ import PusherProtocol
 import Signing
 
 /// What became of a token.
-package enum TokenVerdict: Equatable, Sendable {
+package enum VerificationResult: Equatable, Sendable {
     case identity(Identity)
     /// Not believed: words for a developer.
     case refused(String)
-    /// The issuer has the key, and we do not: fetch its keys if ``KeyRing/mayFetch(issuer:now:)``, and ask again.
+    /// The issuer has the key, and we do not: fetch its keys if ``IssuerKeyCache/mayFetch(issuer:now:)``, and ask again.
     case needsKeys(issuer: Int)
 }
 
@@ -27,11 +27,11 @@ package final class TokenVerifier {
 
     private let issuers: [TokenIssuer]
     private let keys: [Key]
-    private let ring: KeyRing
+    private let keyCache: IssuerKeyCache
 
     /// - Parameter ring: made of the same issuers.
     /// - Throws: when an issuer's key is none, or does not go with its algorithm, or two issuers are the same.
-    package init(issuers: [TokenIssuer], ring: KeyRing) throws(TokenIssuerError) {
+    package init(issuers: [TokenIssuer], ring: IssuerKeyCache) throws(TokenIssuerError) {
         for (index, issuer) in issuers.enumerated()
         where issuers[..<index].contains(where: { Self.isSame($0.issuer, issuer.issuer) }) {
             throw Self.error(issuer, "given twice")
@@ -40,33 +40,33 @@ package final class TokenVerifier {
         for issuer in issuers { keys.append(try Self.key(of: issuer)) }
         self.issuers = issuers
         self.keys = keys
-        self.ring = ring
+        self.keyCache = ring
     }
 
     /// - Parameters:
     ///   - token: as it came, without `Bearer `.
     ///   - now: seconds since 1970.
-    package func verdict(on token: String, now: Int64) -> TokenVerdict {
-        do throws(TokenRefusal) {
-            let token = try SignedToken(token)
+    package func verify(on token: String, now: Int64) -> VerificationResult {
+        do throws(TokenError) {
+            let token = try JWT(token)
             let claims = try Claims(token.payload)
             let index = try issuer(named: try claims.issuer())
             let issuer = issuers[index]
             guard Self.isSame(token.algorithm, issuer.algorithm.rawValue) else {
-                throw TokenRefusal("The token's alg \(token.algorithm.clipped) is refused: expected \(issuer.algorithm.rawValue)")
+                throw TokenError("The token's alg \(token.algorithm.clipped) is refused: expected \(issuer.algorithm.rawValue)")
             }
             let isGenuine: Bool
             switch keys[index] {
             case .secret(let key): isGenuine = key.verifies(digest: token.signature, of: token.signedBytes)
             case .fixed(let key): isGenuine = key.verifies(token.signature, of: token.signedBytes)
             case .fetched:
-                switch ring.key(issuer: index, keyID: token.keyID) {
+                switch keyCache.key(issuer: index, keyID: token.keyID) {
                 case .key(let key): isGenuine = key.verifies(token.signature, of: token.signedBytes)
                 case .unknown: return .needsKeys(issuer: index)
-                case .ambiguous: throw TokenRefusal("The token names no key (kid), and its issuer has several")
+                case .ambiguous: throw TokenError("The token names no key (kid), and its issuer has several")
                 }
             }
-            guard isGenuine else { throw TokenRefusal("The token's signature is wrong") }
+            guard isGenuine else { throw TokenError("The token's signature is wrong") }
             return .identity(try claims.identity(for: issuer, now: now))
         } catch {
             return .refused(error.reason)
@@ -74,14 +74,14 @@ package final class TokenVerifier {
     }
 
     /// The issuer of exactly this name, else the one that takes any.
-    private func issuer(named name: String?) throws(TokenRefusal) -> Int {
+    private func issuer(named name: String?) throws(TokenError) -> Int {
         if let name, let index = issuers.firstIndex(where: { Self.isSame($0.issuer, name) }) { return index }
         if let index = issuers.firstIndex(where: \.issuer.isEmpty) { return index }
         guard !issuers.isEmpty else {
-            throw TokenRefusal("No token is accepted here: the configuration names no issuer (auth.jwt)")
+            throw TokenError("No token is accepted here: the configuration names no issuer (auth.jwt)")
         }
-        guard let name else { throw TokenRefusal("The token lacks iss") }
-        throw TokenRefusal("Unknown issuer \(name.clipped)")
+        guard let name else { throw TokenError("The token lacks iss") }
+        throw TokenError("Unknown issuer \(name.clipped)")
     }
 
     /// As bytes: Swift's == compares what Unicode holds equivalent.

@@ -9,27 +9,27 @@ struct Debounce {
     static let capacity = 100_000
 
     /// What can be left and come back to.
-    private enum Place: Hashable {
+    private enum Subject: Hashable {
         case channel(app: Int, ChannelName)
         case member(app: Int, ChannelName, UserID)
     }
 
-    private struct Held {
-        let notice: WebhookNotice
-        let place: Place
+    private struct Entry {
+        let notice: AppWebhookEvent
+        let place: Subject
         let due: Int64
         let serial: UInt64
     }
 
     /// The serial of what is held for a place.
-    private var places: [Place: UInt64] = [:]
+    private var positions: [Subject: UInt64] = [:]
     /// By the time at which they are due, for all are held equally long. What was taken back leaves its entry, to be skipped.
-    private var line: [Held] = []
+    private var line: [Entry] = []
     private var head = 0
     private var nextSerial: UInt64 = 0
 
     /// How many are held.
-    var count: Int { places.count }
+    var count: Int { positions.count }
 
     /// Entries in the line, those included that were taken back.
     var entries: Int { line.count - head }
@@ -40,12 +40,12 @@ struct Debounce {
     /// Takes a notice of what happened at `now` (milliseconds).
     /// - Returns: it, if it is to be told at once; nil if it is held, or has taken back what was.
     /// - Precondition: what was due by `now` has been let go: see ``release(at:)``.
-    mutating func take(_ notice: WebhookNotice, at now: Int64) -> WebhookNotice? {
+    mutating func take(_ notice: AppWebhookEvent, at now: Int64) -> AppWebhookEvent? {
         switch notice.event {
         case .channelOccupied(let channel):
-            return places.removeValue(forKey: .channel(app: notice.app, channel)) == nil ? notice : nil
+            return positions.removeValue(forKey: .channel(app: notice.app, channel)) == nil ? notice : nil
         case .memberAdded(let channel, let userID):
-            return places.removeValue(forKey: .member(app: notice.app, channel, UserID(userID))) == nil ? notice : nil
+            return positions.removeValue(forKey: .member(app: notice.app, channel, UserID(userID))) == nil ? notice : nil
         case .channelVacated(let channel): return hold(notice, .channel(app: notice.app, channel), now)
         case .memberRemoved(let channel, let userID):
             return hold(notice, .member(app: notice.app, channel, UserID(userID)), now)
@@ -54,13 +54,13 @@ struct Debounce {
     }
 
     /// Lets go what is due, in the order in which it happened.
-    mutating func release(at now: Int64) -> [WebhookNotice] {
-        var released: [WebhookNotice] = []
+    mutating func release(at now: Int64) -> [AppWebhookEvent] {
+        var released: [AppWebhookEvent] = []
         while head < line.count, line[head].due <= now {
             let held = line[head]
             head += 1
-            guard places[held.place] == held.serial else { continue }
-            places[held.place] = nil
+            guard positions[held.place] == held.serial else { continue }
+            positions[held.place] = nil
             released.append(held.notice)
         }
         if head * 2 > line.count {
@@ -70,15 +70,15 @@ struct Debounce {
         return released
     }
 
-    private mutating func hold(_ notice: WebhookNotice, _ place: Place, _ now: Int64) -> WebhookNotice? {
-        guard places.count < Self.capacity else { return notice }
+    private mutating func hold(_ notice: AppWebhookEvent, _ place: Subject, _ now: Int64) -> AppWebhookEvent? {
+        guard positions.count < Self.capacity else { return notice }
         // Who comes and goes all the time leaves an entry behind each time: sweep them once they outnumber what is held.
-        if line.count > 2 * places.count + 64 {
-            line.removeAll { places[$0.place] != $0.serial }
+        if line.count > 2 * positions.count + 64 {
+            line.removeAll { positions[$0.place] != $0.serial }
             head = 0
         }
-        line.append(Held(notice: notice, place: place, due: now + Self.milliseconds, serial: nextSerial))
-        places[place] = nextSerial
+        line.append(Entry(notice: notice, place: place, due: now + Self.milliseconds, serial: nextSerial))
+        positions[place] = nextSerial
         nextSerial += 1
         return nil
     }

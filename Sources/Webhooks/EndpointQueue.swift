@@ -15,7 +15,7 @@ struct EndpointQueue {
     /// How long the first event of a batch waits for others, in milliseconds.
     static let lingerMilliseconds: Int64 = 1_000
     /// From the first try to the last, in milliseconds.
-    static let patienceMilliseconds: Int64 = 300_000
+    static let retryWindow: Int64 = 300_000
     /// The longest time between two tries, in milliseconds, give or take a quarter.
     static let delayMax: Int64 = 60_000
 
@@ -95,7 +95,7 @@ struct EndpointQueue {
             if isBatching, lingers, !isFull, now < since + Self.lingerMilliseconds {
                 return .wait(until: since + Self.lingerMilliseconds)
             }
-            let request = queue.takeParcel(most: isBatching ? Self.batchEventsMax : 1, bytesMax: Self.batchBytesMax)
+            let request = queue.nextBatch(most: isBatching ? Self.batchEventsMax : 1, bytesMax: Self.batchBytesMax)
             state = .sending(Delivery(request: request, firstTry: now))
             return .send(request)
         }
@@ -106,7 +106,7 @@ struct EndpointQueue {
     mutating func answered(_ isTaken: Bool, at now: Int64, jitter: Double) -> Outcome {
         guard case .sending(let delivery) = state else { preconditionFailure("an answer to nothing") }
         let count = delivery.request.count
-        let end = delivery.firstTry + Self.patienceMilliseconds
+        let end = delivery.firstTry + Self.retryWindow
         guard !isTaken, now < end else {
             state = .ready
             return isTaken ? .delivered(count) : .dropped(count)
@@ -117,7 +117,7 @@ struct EndpointQueue {
     }
 
     /// Batches wait for nothing any more: there will be no others.
-    mutating func hurry() { lingers = false }
+    mutating func abortDrain() { lingers = false }
 
     /// How long to wait after so many tries: a second, then twice as long each time.
     static func delay(after tries: Int, jitter: Double) -> Int64 {
@@ -146,7 +146,7 @@ private struct EventQueue {
     }
 
     /// Takes the oldest ones: one at least, and no more than fit.
-    mutating func takeParcel(most: Int, bytesMax: Int) -> WebhookRequest {
+    mutating func nextBatch(most: Int, bytesMax: Int) -> WebhookRequest {
         var end = head + 1
         var size = events[head].count
         while end < events.count, end - head < most, size + events[end].count <= bytesMax {

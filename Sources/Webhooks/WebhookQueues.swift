@@ -15,7 +15,7 @@ struct WebhookQueues {
         let label: String
         let wants: WebhookKinds
         var queue: EndpointQueue
-        var burst = RefusalBurst()
+        var burst = OverflowEpisode()
         var isFailing = false
     }
 
@@ -25,7 +25,7 @@ struct WebhookQueues {
     private var debounce = Debounce()
     private var reports: [WebhookReport] = []
     /// Events so far.
-    private(set) var tally = WebhookTally()
+    private(set) var counts = WebhookCounts()
 
     /// - Parameter eventsMax: events that may wait for one endpoint.
     init(_ endpoints: [WebhookEndpoint], eventsMax: Int = EndpointQueue.eventsMaxDefault) {
@@ -48,7 +48,7 @@ struct WebhookQueues {
     // MARK: What comes in
 
     /// Takes a notice of what has just happened.
-    mutating func take(_ notice: WebhookNotice, at moment: Moment) {
+    mutating func take(_ notice: AppWebhookEvent, at moment: Moment) {
         advance(to: moment)
         if let notice = debounce.take(notice, at: moment.now) { enqueue(notice, moment) }
     }
@@ -61,18 +61,18 @@ struct WebhookQueues {
     /// There will be no others: what is held back goes now, for nobody will come back here, and no batch waits for more.
     mutating func close(at moment: Moment) {
         for notice in debounce.release(at: .max) { enqueue(notice, moment) }
-        for index in endpoints.indices { endpoints[index].queue.hurry() }
+        for index in endpoints.indices { endpoints[index].queue.abortDrain() }
     }
 
-    private mutating func enqueue(_ notice: WebhookNotice, _ moment: Moment) {
+    private mutating func enqueue(_ notice: AppWebhookEvent, _ moment: Moment) {
         let wanting = indices[notice.app, default: []].filter { endpoints[$0].wants.contains(notice.event.kind) }
         guard !wanting.isEmpty else { return }
         // Encoded once, whoever wants it.
         let json = notice.event.json
         for index in wanting {
             let isTaken = endpoints[index].queue.take(json, at: moment.now, time: moment.time)
-            if !isTaken { tally.refused += 1 }
-            switch endpoints[index].burst.note(isTaken: isTaken, isHalfFree: endpoints[index].queue.isHalfFree) {
+            if !isTaken { counts.refused += 1 }
+            switch endpoints[index].burst.record(isTaken: isTaken, isHalfFree: endpoints[index].queue.isHalfFree) {
             case .begins: reports.append(.full(endpoints[index].label))
             case .ends(let refused): reports.append(.hasRoom(endpoints[index].label, refused: refused))
             case nil: break
@@ -102,15 +102,15 @@ struct WebhookQueues {
         let label = endpoints[index].label
         switch endpoints[index].queue.answered(problem == nil, at: now, jitter: jitter) {
         case .delivered(let count):
-            tally.delivered += count
+            counts.delivered += count
             if endpoints[index].isFailing { reports.append(.recovered(label)) }
             endpoints[index].isFailing = false
         case .retrying(let count):
-            tally.retried += count
+            counts.retried += count
             if !endpoints[index].isFailing { reports.append(.failing(label, reason: problem ?? "")) }
             endpoints[index].isFailing = true
         case .dropped(let count):
-            tally.dropped += count
+            counts.dropped += count
             reports.append(.dropped(label, events: count, reason: problem ?? ""))
         }
     }
@@ -119,14 +119,14 @@ struct WebhookQueues {
     mutating func abandon(at moment: Moment) {
         close(at: moment)
         for endpoint in endpoints where endpoint.queue.depth > 0 {
-            tally.dropped += endpoint.queue.depth
+            counts.dropped += endpoint.queue.depth
             reports.append(.dropped(endpoint.label, events: endpoint.queue.depth, reason: "the gateway stops"))
         }
         (endpoints, indices) = ([], [:])
     }
 
     /// Hands over what operators are to know.
-    mutating func takeReports() -> [WebhookReport] {
+    mutating func drainReports() -> [WebhookReport] {
         defer { reports = [] }
         return reports
     }
@@ -149,7 +149,7 @@ package enum WebhookReport: Equatable, Sendable {
 }
 
 /// Events so far, by what became of them, one for each endpoint that wanted it.
-package struct WebhookTally: Equatable, Sendable {
+package struct WebhookCounts: Equatable, Sendable {
     /// Taken by their endpoint.
     package internal(set) var delivered = 0
     /// Not taken, to be tried again: once for each time.
@@ -162,7 +162,7 @@ package struct WebhookTally: Equatable, Sendable {
 
 /// A time in which an endpoint's queue is full: begun when it refuses, over when half of it is free, so that a queue which
 /// is full again with every other event has one line in the log, not one each.
-private struct RefusalBurst {
+private struct OverflowEpisode {
     enum Edge {
         case begins
         case ends(refused: Int)
@@ -170,7 +170,7 @@ private struct RefusalBurst {
 
     private var refused = 0
 
-    mutating func note(isTaken: Bool, isHalfFree: Bool) -> Edge? {
+    mutating func record(isTaken: Bool, isHalfFree: Bool) -> Edge? {
         if !isTaken {
             refused += 1
             return refused == 1 ? .begins : nil

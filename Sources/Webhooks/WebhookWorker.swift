@@ -8,7 +8,7 @@ import Threads
 /// ``WebhookQueues`` decides; here is what it takes to carry that out. Whoever has something to tell posts it and goes on.
 package final class WebhookWorker: Sendable {
     /// What it takes from outside.
-    package struct Surroundings: Sendable {
+    package struct Environment: Sendable {
         /// Told what operators are to know, on the worker's thread.
         package var report: @Sendable (WebhookReport) -> Void
         /// Milliseconds on a clock that never goes back.
@@ -23,7 +23,7 @@ package final class WebhookWorker: Sendable {
 
     /// How things stand.
     package struct Statistics: Equatable, Sendable {
-        package internal(set) var tally = WebhookTally()
+        package internal(set) var counts = WebhookCounts()
         /// Events in the queues of all endpoints, the ones being sent included.
         package internal(set) var depth = 0
     }
@@ -37,20 +37,20 @@ package final class WebhookWorker: Sendable {
     }
 
     /// Where the hub puts its notices.
-    package let notices = NoticeBox()
+    package let inbox = WebhookInbox()
     /// By application: what its endpoints want, with what may take it back.
     private let wanted: [Int: WebhookKinds]
-    private let surroundings: Surroundings
+    private let environment: Environment
     private let current = Lock(Statistics())
     private let end = Lock(End())
     private let thread = Lock<Thread?>(nil)
 
     /// Starts to deliver, unless there is nowhere to deliver to.
-    package init(endpoints: [WebhookEndpoint], _ surroundings: Surroundings) {
-        self.surroundings = surroundings
+    package init(endpoints: [WebhookEndpoint], _ surroundings: Environment) {
+        self.environment = surroundings
         wanted = endpoints.reduce(into: [:]) { $0[$1.appIndex, default: []].formUnion($1.events.withCounterparts) }
         guard !endpoints.isEmpty else { return }
-        let started = Thread(name: "webhooks") { [self] in Round(self, endpoints).run() }
+        let started = Thread(name: "webhooks") { [self] in WorkerLoop(self, endpoints).run() }
         thread.withLock { $0 = started }
     }
 
@@ -58,14 +58,14 @@ package final class WebhookWorker: Sendable {
     package func kindsWanted(by app: Int) -> WebhookKinds { wanted[app, default: []] }
 
     /// Takes a notice, from any thread, if anybody wants it; never waits. One that finds no room is counted as refused.
-    package func post(_ notice: WebhookNotice) {
-        guard kindsWanted(by: notice.app).contains(notice.event.kind), notices.append(notice) else { return }
-        notices.wake()
+    package func post(_ notice: AppWebhookEvent) {
+        guard kindsWanted(by: notice.app).contains(notice.event.kind), inbox.append(notice) else { return }
+        inbox.wake()
     }
 
     package var statistics: Statistics {
         var statistics = current.withLock { $0 }
-        statistics.tally.refused += notices.refusals
+        statistics.counts.refused += inbox.refusals
         return statistics
     }
 
@@ -77,7 +77,7 @@ package final class WebhookWorker: Sendable {
             $0.isWanted = true
             $0.latest = min($0.latest, milliseconds + Int64(seconds) * 1_000)
         }
-        notices.wake()
+        inbox.wake()
         let thread = thread.withLock { thread in
             defer { thread = nil }
             return thread
@@ -86,23 +86,23 @@ package final class WebhookWorker: Sendable {
     }
 
     /// Has a ``stop(withinSeconds:)`` end at once, from any thread, whether it has begun or is still to come.
-    package func hurry() {
+    package func abortDrain() {
         end.withLock { $0.latest = milliseconds }
-        notices.wake()
+        inbox.wake()
     }
 
-    private var milliseconds: Int64 { surroundings.monotonicMilliseconds() }
+    private var milliseconds: Int64 { environment.monotonicMilliseconds() }
 }
 
 extension WebhookWorker {
     /// What the worker's thread owns.
-    private final class Round {
+    private final class WorkerLoop {
         private let worker: WebhookWorker
         private let endpoints: [WebhookEndpoint]
         private let keys: [HMACKey]
         private let pool: HTTPPool
         private var queues: WebhookQueues
-        private var batch: [WebhookNotice] = []
+        private var batch: [AppWebhookEvent] = []
         private var isClosing = false
         /// Refusals of the box that were reported, and when the next ones may be: once a second, however many they are.
         private var reported = (refusals: 0, next: Int64(0))
@@ -115,7 +115,7 @@ extension WebhookWorker {
             var options = HTTPPool.Options()
             // Each has at most one request in flight. Several may be of one host, and the slow must not hold up the others.
             options.connectionsPerHost = endpoints.count
-            options.timeoutMilliseconds = worker.surroundings.timeoutMilliseconds
+            options.timeoutMilliseconds = worker.environment.timeoutMilliseconds
             options.idleSecondsMax = 60
             options.allowsPrivateAddresses = false
             options.allowsPlainHTTP = true
@@ -124,7 +124,7 @@ extension WebhookWorker {
 
         func run() {
             let waker = pool.waker
-            worker.notices.connect { waker.wake() }
+            worker.inbox.connect { waker.wake() }
             // What was posted before there was anybody to wake is found by looking first and sleeping afterwards.
             while let milliseconds = turn() { pool.wait(milliseconds: milliseconds) }
             _ = pool.retire()
@@ -136,7 +136,7 @@ extension WebhookWorker {
         /// - Returns: for how many milliseconds there is nothing else to do, if nothing happens before; nil: for ever.
         private func turn() -> Int? {
             let end = worker.end.withLock { $0 }
-            takeNotices()
+            drainInbox()
             if end.isWanted, !isClosing {
                 isClosing = true
                 queues.close(at: moment)
@@ -157,11 +157,11 @@ extension WebhookWorker {
         }
 
         private var moment: WebhookQueues.Moment {
-            WebhookQueues.Moment(now: worker.milliseconds, time: worker.surroundings.unixMilliseconds())
+            WebhookQueues.Moment(now: worker.milliseconds, time: worker.environment.unixMilliseconds())
         }
 
-        private func takeNotices() {
-            worker.notices.drain(into: &batch)
+        private func drainInbox() {
+            worker.inbox.drain(into: &batch)
             let moment = moment
             for notice in batch { queues.take(notice, at: moment) }
             queues.advance(to: moment)
@@ -173,7 +173,7 @@ extension WebhookWorker {
                 ("Content-Type", "application/json"), ("X-Pusher-Key", endpoint.key),
                 ("X-Pusher-Signature", keys[index].signature(of: request.body)),
             ]
-            let call = HTTPCall(.post, endpoint.url, headers: headers, body: request.body)
+            let call = HTTPClientRequest(.post, endpoint.url, headers: headers, body: request.body)
             pool.start(call, tag: index, allowsPrivateAddresses: endpoint.allowsPrivate)
         }
 
@@ -189,12 +189,12 @@ extension WebhookWorker {
         }
 
         private func publish() {
-            let statistics = Statistics(tally: queues.tally, depth: queues.depth)
+            let statistics = Statistics(counts: queues.counts, depth: queues.depth)
             worker.current.withLock { $0 = statistics }
-            for report in queues.takeReports() { worker.surroundings.report(report) }
-            let (refusals, now) = (worker.notices.refusals, worker.milliseconds)
+            for report in queues.drainReports() { worker.environment.report(report) }
+            let (refusals, now) = (worker.inbox.refusals, worker.milliseconds)
             guard refusals > reported.refusals, now >= reported.next || isClosing else { return }
-            worker.surroundings.report(.overrun(refused: refusals - reported.refusals))
+            worker.environment.report(.overrun(refused: refusals - reported.refusals))
             reported = (refusals, now + 1_000)
         }
     }

@@ -41,17 +41,17 @@ struct Audit: ParsableCommand {
 
     /// Time, who, what, from where to where, why, and what ties it to the request.
     private static func line(_ entry: AuditEntry) -> String {
-        var parts = [Timestamp.iso8601(milliseconds: entry.at), entry.actor.legible, entry.action]
+        var parts = [Timestamp.iso8601(milliseconds: entry.at), entry.actor.terminalEscaped, entry.action]
         if let after = entry.after {
             parts.append("\(entry.before.map(text) ?? "new") -> \(text(after))")
         }
-        if let reason = entry.reason { parts.append("reason \"\(reason.legible)\"") }
-        if let details = entry.details { parts.append(String(decoding: details, as: UTF8.self).legible) }
+        if let reason = entry.reason { parts.append("reason \"\(reason.terminalEscaped)\"") }
+        if let details = entry.details { parts.append(String(decoding: details, as: UTF8.self).terminalEscaped) }
         parts.append("(\(entry.correlationID))")
         return parts.joined(separator: "  ")
     }
 
-    private static func text(_ standing: AuditEntry.Standing) -> String {
+    private static func text(_ standing: AuditEntry.State) -> String {
         standing.driverID.map { "\(standing.status.rawValue), driver \($0)" } ?? standing.status.rawValue
     }
 }

@@ -16,7 +16,7 @@ struct ConfigurationOption: ParsableArguments {
     func load() throws -> Settings {
         do throws(ConfigurationErrors) {
             let settings = try Settings.load(file: file, environment: Environment.all)
-            if let (key, problem) = settings.keyProblem {
+            if let (key, problem) = settings.keyError {
                 throw ConfigurationErrors([ConfigurationError(file: file, key: key, problem: problem)])
             }
             return settings

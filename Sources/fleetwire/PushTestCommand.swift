@@ -37,7 +37,7 @@ struct PushTestCommand: ParsableCommand {
     }
 
     private func deviceToken() throws -> DeviceToken {
-        do throws(Refusal) {
+        do throws(RuleError) {
             return provider == .fcm ? try .fcm(token) : try .apns(token, sandbox ? .sandbox : .production)
         } catch {
             throw ValidationError("--token: \(error.text)")

@@ -19,9 +19,9 @@ struct Serve: ParsableCommand {
         if let port { settings.server.port = Int(port) }
         let file = configuration.file
         let log = Log(settings.log)
-        let service: Service
+        let service: Lifecycle
         do throws(StartError) {
-            service = try Service(settings: settings, log: log) { () throws(ConfigurationErrors) in
+            service = try Lifecycle(settings: settings, log: log) { () throws(ConfigurationErrors) in
                 try Settings.load(file: file, environment: Environment.all)
             }
         } catch {

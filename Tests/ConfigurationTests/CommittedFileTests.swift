@@ -23,7 +23,7 @@ import Yams
     @Test("The committed catalogue says what is built in, and leaves nothing to it")
     func catalogue() throws {
         let text = try TextFile.content(of: Self.cataloguePath)
-        let substitution = Substitution(environment: [:], directory: "", content: UnreadableFile.always)
+        let substitution = VariableExpansion(environment: [:], directory: "", content: UnreadableFile.always)
         let reader = SettingsReader(file: Self.cataloguePath, substitution: substitution, isPart: true)
         var catalogue = Settings.Catalogue([])
         reader.read(text) { catalogue.read($0) }
@@ -35,7 +35,7 @@ import Yams
     func everyKey() throws {
         let text = try TextFile.content(of: Self.path)
         let yaml = withAlternative(text)
-        let substitution = Substitution(environment: [:], directory: "", content: UnreadableFile.always)
+        let substitution = VariableExpansion(environment: [:], directory: "", content: UnreadableFile.always)
         let reader = SettingsReader(file: Self.path, substitution: substitution)
         var settings = Settings()
         reader.read(yaml) { settings.read($0) }

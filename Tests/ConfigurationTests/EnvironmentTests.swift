@@ -130,7 +130,7 @@ import Testing
     }
 
     private func reading(_ yaml: String) -> SettingsReader {
-        let substitution = Substitution(environment: [:], directory: "", content: UnreadableFile.always)
+        let substitution = VariableExpansion(environment: [:], directory: "", content: UnreadableFile.always)
         let reader = SettingsReader(file: "c.yaml", substitution: substitution)
         var settings = Settings()
         reader.read(yaml) { settings.read($0) }

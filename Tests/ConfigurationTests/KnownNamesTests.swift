@@ -18,13 +18,13 @@ import Testing
             ("sever", "server"),
         ])
     func nearest(name: String, expected: String) {
-        var names = KnownNames()
+        var names = SpellingSuggestions()
         for name in ["server", "server.port", "tls.key", "apps[0].key", "apps[1].key"] { names.insert(name) }
         #expect(names.nearest(to: name) == expected)
     }
 
     @Test("Among no names none is near")
     func none() {
-        #expect(KnownNames().nearest(to: "a") == nil)
+        #expect(SpellingSuggestions().nearest(to: "a") == nil)
     }
 }

@@ -7,14 +7,14 @@ import Testing
         "A number and a unit make seconds",
         arguments: [("0s", 0), ("1s", 1), ("90s", 90), ("10m", 600), ("1h", 3_600), ("28d", 2_419_200)])
     func good(text: String, seconds: Int) {
-        #expect(Lifetime(text)?.seconds == seconds)
+        #expect(DurationText(text)?.seconds == seconds)
     }
 
     @Test(
         "Anything else does not",
         arguments: ["", "s", "1", "01s", "+1s", "-1s", "1.5h", "1 h", "1w", "1H", "1hs", "1h ", "9223372036854775807d", "é"])
     func bad(text: String) {
-        #expect(Lifetime(text) == nil)
+        #expect(DurationText(text) == nil)
     }
 
     @Test(
@@ -24,8 +24,8 @@ import Testing
             (86_400, "24h"), (90_000, "25h"), (172_800, "2d"), (2_419_200, "28d"),
         ])
     func text(seconds: Int, text: String) {
-        #expect(Lifetime(seconds: seconds).text == text)
-        #expect(Lifetime(text)?.seconds == seconds)
+        #expect(DurationText(seconds: seconds).text == text)
+        #expect(DurationText(text)?.seconds == seconds)
     }
 
     @Test("An entry's lifetime is a second to four weeks")

@@ -8,8 +8,8 @@ import Testing
         "conf/secret": "s3cret\n", "/run/token": "t\r\n", "conf/two": "a\n\n", "conf/dollar": "${NAME}", "conf/": "",
     ]
 
-    private func resolve(_ written: String) throws(Substitution.Failure) -> String {
-        let substitution = Substitution(environment: Self.variables, directory: "conf/") { path throws(UnreadableFile) in
+    private func resolve(_ written: String) throws(VariableExpansion.Failure) -> String {
+        let substitution = VariableExpansion(environment: Self.variables, directory: "conf/") { path throws(UnreadableFile) in
             guard let content = Self.files[path] else { throw UnreadableFile(reason: "gone") }
             return content
         }
@@ -37,7 +37,7 @@ import Testing
             ("file:${UNSET}", "${UNSET} is not set"),
         ])
     func failures(written: String, reason: String) {
-        #expect(throws: Substitution.Failure(reason: reason)) { try resolve(written) }
+        #expect(throws: VariableExpansion.Failure(reason: reason)) { try resolve(written) }
     }
 
     @Test(
@@ -45,7 +45,7 @@ import Testing
         arguments: ["${", "${}", "a${b", "${1}", "${a b}", "${a-b}", "${é}", "${\u{301}}"])
     func malformed(written: String) {
         let reason = "expected a variable's name and } after ${; write $${ for a plain ${"
-        #expect(throws: Substitution.Failure(reason: reason)) { try resolve(written) }
+        #expect(throws: VariableExpansion.Failure(reason: reason)) { try resolve(written) }
     }
 
     @Test("Any value can come from outside, wherever it stands")

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TextRuleTests {
     struct Case: Sendable {
         let name: String
-        let rule: TextRule
+        let rule: StringRule
         let good: [String]
         let bad: [String]
     }

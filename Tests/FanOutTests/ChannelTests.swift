@@ -49,7 +49,7 @@ import Testing
     // MARK: Users
 
     @Test func w2AUserIsOnlineWhileAConnectionIs() {
-        var users = Users()
+        var users = UserDirectory()
         let (x, y, z) = (socket("1.0"), socket("2.0"), socket("3.0"))
         #expect(users.signIn(user("anna", watching: ["bert", "anna"]), x) == [x], "who watches himself would hear")
         #expect(users.isOnline("anna") && !users.isOnline("bert"))
@@ -66,7 +66,7 @@ import Testing
     // MARK: Counts
 
     @Test func n1FiveSecondsLieBetweenCounts() {
-        var counting = CountSchedule()
+        var counting = SubscriptionCountThrottle()
         let times: [(now: Int64, isDue: Bool, isTime: Bool)] = [
             (0, false, false), (4_999, true, false), (5_000, true, true), (9_999, true, false), (17_000, true, true),
             (21_999, true, false), (22_000, true, true), (22_001, true, false), (30_000, false, false), (34_999, true, false),
@@ -75,7 +75,7 @@ import Testing
             counting.due = isDue ? [4, 2] : []
             #expect(counting.isTime(now) == isTime, "\(now)")
         }
-        #expect(counting.take() == [4, 2])
-        #expect(counting.take() == [])
+        #expect(counting.takeDue() == [4, 2])
+        #expect(counting.takeDue() == [])
     }
 }

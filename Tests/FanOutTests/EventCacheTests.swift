@@ -15,7 +15,7 @@ import Testing
     private func kept(_ channel: String, at now: Int64 = 0) -> Frame? { cache.event(on: name(channel), at: now)?.frame }
 
     private mutating func keep(_ text: String, on channel: String, at now: Int64 = 0) {
-        cache.keep(frame(text), on: name(channel), at: now)
+        cache.store(frame(text), on: name(channel), at: now)
     }
 
     @Test func k1HoldsNothingAtFirst() {

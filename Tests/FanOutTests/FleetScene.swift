@@ -42,7 +42,7 @@ func ended(_ channel: String) -> Frame { error("Your subscription to \(channel) 
 
 extension Hub.Input {
     static func holding(_ code: String, _ reference: String, _ driverID: String?, app: AppIndex = 0) -> Hub.Input {
-        .holding(Hub.Holding(code: code, reference: reference, driverID: driverID), app: app)
+        .assignment(Hub.JobAssignment(code: code, reference: reference, driverID: driverID), app: app)
     }
 
     /// The order has come to its end.
@@ -52,7 +52,7 @@ extension Hub.Input {
 extension Hub {
     /// An order goes to a driver, or back to nobody.
     @discardableResult
-    mutating func assign(_ code: String, _ reference: String, to driverID: String?, app: AppIndex = 0) -> [Mail] {
+    mutating func assign(_ code: String, _ reference: String, to driverID: String?, app: AppIndex = 0) -> [Delivery] {
         mail(.holding(code, reference, driverID, app: app))
     }
 

@@ -27,10 +27,10 @@ import Testing
     mutating func k1AnEmptyOneIsMissed(channel: String) {
         let mail = hub.mail(.opened(y, app: 1), .subscribe(y, grant(channel, as: "anna")))
         let welcome: Instruction =
-            name(channel).isPresence ? .welcome(name(channel), [member("anna")], to: y) : .send(succeeded(channel), to: y)
+            name(channel).isPresence ? .sendPresence(name(channel), [member("anna")], to: y) : .send(succeeded(channel), to: y)
         #expect(
             mail.prefix(3) == [
-                Mail(1, .join(0, y)), Mail(1, welcome), .send(ServerMessage.cacheMiss(name(channel)), to: y),
+                Delivery(1, .join(0, y)), Delivery(1, welcome), .send(ServerMessage.cacheMiss(name(channel)), to: y),
             ])
     }
 
@@ -40,13 +40,13 @@ import Testing
         let channel = name("presence-cache-a")
         #expect(
             mail == [
-                Mail(0, .join(0, x)), Mail(0, .welcome(channel, [member("anna")], to: x)), .send(frame("2"), to: x),
-                Mail(0, .fanOut(ServerMessage.memberAdded(channel, member("anna")), 0, except: x)),
+                Delivery(0, .join(0, x)), Delivery(0, .sendPresence(channel, [member("anna")], to: x)), .send(frame("2"), to: x),
+                Delivery(0, .fanOut(ServerMessage.memberAdded(channel, member("anna")), 0, except: x)),
             ])
         #expect(
             hub.mail(publish("2", on: "cache-b"), .subscribe(x, grant("cache-b"))).suffix(3) == [
                 .send(succeeded("cache-b"), to: x), .send(frame("2"), to: x),
-                Mail(0, .fanOut(count(1, "cache-b"), 1, except: nil)),
+                Delivery(0, .fanOut(count(1, "cache-b"), 1, except: nil)),
             ])
     }
 
@@ -79,20 +79,20 @@ import Testing
 
     @Test mutating func n1EveryChangeIsToldToAll() {
         _ = hub.mail(.opened(x, app: 0), .opened(y, app: 0))
-        #expect(hub.mail(.subscribe(x, grant("news"))).last == Mail(0, .fanOut(count(1, "news"), 0, except: nil)))
+        #expect(hub.mail(.subscribe(x, grant("news"))).last == Delivery(0, .fanOut(count(1, "news"), 0, except: nil)))
         #expect(
             hub.mail(.subscribe(y, grant("news"))).suffix(2)
-                == [0, 1].map { Mail($0, .fanOut(count(2, "news"), 0, except: nil)) })
+                == [0, 1].map { Delivery($0, .fanOut(count(2, "news"), 0, except: nil)) })
         #expect(
             hub.mail(.unsubscribe(x, name("news"))) == [
-                Mail(0, .leave(0, x)), Mail(1, .fanOut(count(1, "news"), 0, except: nil)),
+                Delivery(0, .leave(0, x)), Delivery(1, .fanOut(count(1, "news"), 0, except: nil)),
             ])
-        #expect(hub.mail(.closed(y)) == [Mail(1, .leave(0, y))], "an empty channel has nobody to tell")
+        #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y))], "an empty channel has nobody to tell")
     }
 
     @Test mutating func n1OnlyWhereTheApplicationWantsIt() {
         _ = hub.mail(.opened(x, app: 1))
-        #expect(hub.mail(.subscribe(x, grant("news"))) == [Mail(0, .join(0, x)), .send(succeeded("news"), to: x)])
+        #expect(hub.mail(.subscribe(x, grant("news"))) == [Delivery(0, .join(0, x)), .send(succeeded("news"), to: x)])
     }
 
     @Test mutating func n1AboveAHundredEveryFiveSeconds() {
@@ -103,10 +103,10 @@ import Testing
             #expect(hub.mail(.opened(socket, app: 0), .subscribe(socket, grant("news"))).count == 2, "no count")
         }
         #expect(hub.mail(.tick(4_999)) == [])
-        #expect(hub.mail(.tick(6_000)) == [Mail(0, .fanOut(count(102, "news"), 0, except: nil))])
+        #expect(hub.mail(.tick(6_000)) == [Delivery(0, .fanOut(count(102, "news"), 0, except: nil))])
         #expect(hub.mail(.tick(20_000)) == [], "told once")
         _ = hub.mail(.unsubscribe(sockets[0], name("news")))
-        #expect(hub.mail(.unsubscribe(sockets[1], name("news"))).last == Mail(0, .fanOut(count(100, "news"), 0, except: nil)))
+        #expect(hub.mail(.unsubscribe(sockets[1], name("news"))).last == Delivery(0, .fanOut(count(100, "news"), 0, except: nil)))
         #expect(hub.mail(.tick(30_000)) == [], "what was told at once is not told again")
     }
 

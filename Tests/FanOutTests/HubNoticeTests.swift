@@ -17,14 +17,14 @@ import Testing
     }
 
     /// What backends are told of `inputs`.
-    private mutating func told(_ inputs: Hub.Input...) -> [WebhookNotice] {
+    private mutating func told(_ inputs: Hub.Input...) -> [AppWebhookEvent] {
         var effects: [Hub.Effect] = []
-        var notices: [WebhookNotice] = []
+        var notices: [AppWebhookEvent] = []
         for input in inputs {
             hub.apply(input, &effects)
-            hub.takeNotices { notices.append($0) }
+            hub.drainWebhookEvents { notices.append($0) }
         }
-        #expect(!hub.hasNotices)
+        #expect(!hub.hasWebhookEvents)
         return notices
     }
 
@@ -94,16 +94,16 @@ import Testing
 
     @Test mutating func aRevocationVacates() {
         let tracking = name("private-tracking-R1")
-        _ = events(.opened(x, app: 0), .holding(holding("42"), app: 0), .vouch(x, Identity(role: .driver, id: "42")))
+        _ = events(.opened(x, app: 0), .assignment(holding("42"), app: 0), .identify(x, Identity(role: .driver, id: "42")))
         #expect(events(.subscribe(x, grant(tracking.text))).first == .channelOccupied(tracking))
-        #expect(events(.holding(holding("43"), app: 0)) == [.channelVacated(tracking)])
+        #expect(events(.assignment(holding("43"), app: 0)) == [.channelVacated(tracking)])
     }
 
     @Test mutating func onlyWhatIsWantedIsTold() {
         #expect(told(.opened(x, app: 1), .subscribe(x, grant("presence-room", as: "anna")), .closed(x)) == [])
         #expect(
             told(.opened(x, app: 2), .subscribe(x, grant("presence-room", as: "anna")), .closed(x))
-                == [WebhookNotice(app: 2, .channelOccupied(room)), WebhookNotice(app: 2, .channelVacated(room))])
+                == [AppWebhookEvent(app: 2, .channelOccupied(room)), AppWebhookEvent(app: 2, .channelVacated(room))])
     }
 
     @Test mutating func nobodyIsToldOfAUsersOwnChannel() {
@@ -119,5 +119,7 @@ import Testing
 
     private func count(_ count: Int) -> WebhookEvent { .subscriptionCount(name("lobby-1"), count) }
 
-    private func holding(_ driverID: String) -> Hub.Holding { Hub.Holding(code: "A", reference: "R1", driverID: driverID) }
+    private func holding(_ driverID: String) -> Hub.JobAssignment {
+        Hub.JobAssignment(code: "A", reference: "R1", driverID: driverID)
+    }
 }

@@ -14,7 +14,7 @@ import Testing
         return rules
     }
 
-    private mutating func join(_ socket: SocketID, as id: String, info: String? = nil) -> [Mail] {
+    private mutating func join(_ socket: SocketID, as id: String, info: String? = nil) -> [Delivery] {
         hub.mail(.opened(socket, app: 0), .subscribe(socket, grant("presence-room", as: id, info: info)))
     }
 
@@ -25,8 +25,8 @@ import Testing
     @Test mutating func r1TheNewcomerIsAmongThosePresent() {
         #expect(
             join(x, as: "anna", info: "{}") == [
-                Mail(0, .join(0, x)), Mail(0, .welcome(room, [member("anna", info: "{}")], to: x)),
-                Mail(0, .fanOut(added("anna", info: "{}"), 0, except: x)),
+                Delivery(0, .join(0, x)), Delivery(0, .sendPresence(room, [member("anna", info: "{}")], to: x)),
+                Delivery(0, .fanOut(added("anna", info: "{}"), 0, except: x)),
             ], "and hears of no count (N1)")
     }
 
@@ -34,8 +34,8 @@ import Testing
         _ = join(x, as: "anna")
         #expect(
             join(y, as: "10") == [
-                Mail(1, .join(0, y)), Mail(1, .welcome(room, [member("anna"), member("10")], to: y)),
-                Mail(0, .fanOut(added("10"), 0, except: y)), Mail(1, .fanOut(added("10"), 0, except: y)),
+                Delivery(1, .join(0, y)), Delivery(1, .sendPresence(room, [member("anna"), member("10")], to: y)),
+                Delivery(0, .fanOut(added("10"), 0, except: y)), Delivery(1, .fanOut(added("10"), 0, except: y)),
             ])
     }
 
@@ -43,10 +43,10 @@ import Testing
         _ = join(x, as: "anna")
         _ = join(y, as: "bert")
         #expect(
-            hub.mail(.unsubscribe(y, room)) == [Mail(1, .leave(0, y)), Mail(0, .fanOut(removed("bert"), 0, except: nil))])
+            hub.mail(.unsubscribe(y, room)) == [Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
         _ = hub.mail(.subscribe(y, grant("presence-room", as: "bert")))
-        #expect(hub.mail(.closed(y)) == [Mail(1, .leave(0, y)), Mail(0, .fanOut(removed("bert"), 0, except: nil))])
-        #expect(hub.mail(.closed(x)) == [Mail(0, .leave(0, x))], "nobody is left to hear of the last one")
+        #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
+        #expect(hub.mail(.closed(x)) == [Delivery(0, .leave(0, x))], "nobody is left to hear of the last one")
     }
 
     @Test mutating func r4AUserIsOneMemberOverSeveralConnections() {
@@ -54,14 +54,14 @@ import Testing
         _ = join(y, as: "bert", info: "1")
         #expect(
             join(z, as: "bert", info: "2") == [
-                Mail(2, .join(0, z)), Mail(2, .welcome(room, [member("anna"), member("bert", info: "1")], to: z)),
+                Delivery(2, .join(0, z)), Delivery(2, .sendPresence(room, [member("anna"), member("bert", info: "1")], to: z)),
             ], "what the first connection said of him stands")
         #expect(hub.occupancy(of: room, app: 0)?.users == 2)
         #expect(hub.occupancy(of: room, app: 0)?.subscriptions == 3)
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.mail(.closed(y)) == [Mail(1, .leave(0, y))])
+        #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y))])
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.mail(.closed(z)) == [Mail(2, .leave(0, z)), Mail(0, .fanOut(removed("bert"), 0, except: nil))])
+        #expect(hub.mail(.closed(z)) == [Delivery(2, .leave(0, z)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
         #expect(hub.userIDs(on: room, app: 0) == ["anna"])
     }
 
@@ -71,12 +71,12 @@ import Testing
         let full = error("Channel presence-room is full: it has 2 members", code: 4009)
         #expect(join(z, as: "carl") == [.send(full, to: z)])
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.mail(.subscribe(z, grant("presence-room", as: "bert"))).first == Mail(2, .join(0, z)))
+        #expect(hub.mail(.subscribe(z, grant("presence-room", as: "bert"))).first == Delivery(2, .join(0, z)))
         _ = hub.mail(.closed(x))
         let late = socket("9.0")
-        #expect(join(late, as: "carl").first == Mail(0, .join(0, late)), "a place is free again at once")
+        #expect(join(late, as: "carl").first == Delivery(0, .join(0, late)), "a place is free again at once")
         _ = hub.mail(.opened(w, app: 1))
-        #expect(hub.mail(.subscribe(w, grant("presence-room", as: "dora"))).first == Mail(0, .join(1, w)), "another's room")
+        #expect(hub.mail(.subscribe(w, grant("presence-room", as: "dora"))).first == Delivery(0, .join(1, w)), "another's room")
     }
 
     @Test mutating func r10ARepeatedSubscriptionJoinsNobodyTwice() {
@@ -99,7 +99,7 @@ import Testing
         let frame = ServerMessage.clientEvent(wave, channel: room, userID: "10")
         #expect(
             hub.mail(.clientEvent(x, wave, on: room)) == [
-                Mail(0, .fanOut(frame, 0, except: x)), Mail(1, .fanOut(frame, 0, except: x)),
+                Delivery(0, .fanOut(frame, 0, except: x)), Delivery(1, .fanOut(frame, 0, except: x)),
             ])
     }
 
@@ -107,7 +107,7 @@ import Testing
         let event = ClientEvent(name: "client-wave", channel: "private-a", data: Array("null".utf8))
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("anna")), .subscribe(x, grant("private-a")))
         let frame = ServerMessage.clientEvent(event, channel: name("private-a"), userID: nil)
-        #expect(hub.mail(.clientEvent(x, event, on: name("private-a"))) == [Mail(0, .fanOut(frame, 0, except: x))])
+        #expect(hub.mail(.clientEvent(x, event, on: name("private-a"))) == [Delivery(0, .fanOut(frame, 0, except: x))])
     }
 
     @Test mutating func e6OnlySubscribersSendThem() {

@@ -32,9 +32,9 @@ import Testing
 
     @Test mutating func whoProvesToBeAnotherIsNot() {
         subscribe("1.1", "private-driver-1", proving: { .signin($0, user("admin:anna")) })
-        subscribe("1.2", "private-driver-1", proving: { .vouch($0, driver("2")) }, { .signin($0, user("driver:2")) })
+        subscribe("1.2", "private-driver-1", proving: { .identify($0, driver("2")) }, { .signin($0, user("driver:2")) })
         #expect(!isListening)
-        subscribe("1.3", "private-driver-1", proving: { .vouch($0, driver("1")) })
+        subscribe("1.3", "private-driver-1", proving: { .identify($0, driver("1")) })
         #expect(isListening)
         _ = hub.mail(.closed(socket("1.3")))
         #expect(!isListening)
@@ -44,7 +44,7 @@ import Testing
         subscribe("1.1", "private-driver-1", proving: { .signin($0, user("driver:1")) })
         #expect(isListening)
         _ = hub.mail(.closed(socket("1.1")))
-        subscribe("1.2", "private-driver-1", proving: { .vouch($0, driver("2")) }, { .vouch($0, driver("1")) })
+        subscribe("1.2", "private-driver-1", proving: { .identify($0, driver("2")) }, { .identify($0, driver("1")) })
         #expect(isListening)
     }
 
@@ -129,7 +129,7 @@ private struct History {
             connections[socket]?.identities.append(identity)
             if connections[socket]?.identities.count == 5 { connections[socket]?.identities.removeFirst() }
         }
-        apply(.vouch(socket, identity))
+        apply(.identify(socket, identity))
     }
 
     /// Loops are told who joins and leaves what.

@@ -10,7 +10,7 @@ import Testing
     /// Vouched for and on the channels.
     private mutating func vouched(_ socket: SocketID, _ identities: Identity..., on channels: [String]) {
         _ = hub.mail(.opened(socket, app: 0))
-        for identity in identities { _ = hub.mail(.vouch(socket, identity)) }
+        for identity in identities { _ = hub.mail(.identify(socket, identity)) }
         for channel in channels { #expect(hub.join(socket, channel) == .joined) }
     }
 
@@ -22,8 +22,8 @@ import Testing
         for channel in ["tracking-R1", "news", "private-booking-R1", "driver-42"] { #expect(hub.join(x, channel) == .joined) }
         #expect(
             hub.assign("A", "R1", to: "7") == [
-                Mail(0, .leave(0, x)), .send(ended("tracking-R1"), to: x),
-                Mail(0, .leave(2, x)), .send(ended("private-booking-R1"), to: x),
+                Delivery(0, .leave(0, x)), .send(ended("tracking-R1"), to: x),
+                Delivery(0, .leave(2, x)), .send(ended("private-booking-R1"), to: x),
             ], "in the order of subscribing, and nothing else")
         #expect(hub.subscriptionCount == 2)
         #expect(hub.join(x, "tracking-R1") == .refused)
@@ -34,7 +34,7 @@ import Testing
     mutating func aVouchedDriverLeavesEveryForm(channel: String) {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: [channel])
-        #expect(hub.assign("A", "R1", to: nil) == [Mail(0, .leave(0, x)), .send(ended(channel), to: x)])
+        #expect(hub.assign("A", "R1", to: nil) == [Delivery(0, .leave(0, x)), .send(ended(channel), to: x)])
         #expect(hub.subscriptionCount == 0 && hub.channelCount == 0)
         #expect(hub.mail(.publish([Hub.Publication(channel: name(channel), frame: event)], app: 0, except: nil)) == [])
         let none = error("No current subscription to channel \(channel), or subscription in progress")
@@ -44,19 +44,19 @@ import Testing
     @Test mutating func allConnectionsOfTheLoserLeaveSignedInOnesFirst() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
-        _ = hub.mail(.opened(y, app: 0), .signin(y, user("driver:42")), .vouch(y, driver("42")))
+        _ = hub.mail(.opened(y, app: 0), .signin(y, user("driver:42")), .identify(y, driver("42")))
         #expect(hub.join(y, "private-tracking-R1") == .joined)
         #expect(
             hub.assign("A", "R1", to: "7") == [
-                Mail(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y),
-                Mail(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x),
+                Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y),
+                Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x),
             ])
     }
 
     @Test mutating func aChangedReferenceTakesTheOldChannels() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
-        #expect(hub.assign("A", "R2", to: "42") == [Mail(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
+        #expect(hub.assign("A", "R2", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
         #expect(hub.join(x, "private-tracking-R1") == .refused)
         #expect(hub.join(x, "private-tracking-R2") == .joined)
     }
@@ -80,7 +80,8 @@ import Testing
         let removed = ServerMessage.memberRemoved(name("presence-tracking-R1"), userID: "driver:42")
         #expect(
             hub.assign("A", "R1", to: nil) == [
-                Mail(0, .leave(0, x)), Mail(1, .fanOut(removed, 0, except: nil)), .send(ended("presence-tracking-R1"), to: x),
+                Delivery(0, .leave(0, x)), Delivery(1, .fanOut(removed, 0, except: nil)),
+                .send(ended("presence-tracking-R1"), to: x),
             ])
         #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == ["admin:1"])
     }
@@ -95,10 +96,10 @@ import Testing
         let one = ServerMessage.subscriptionCount(name("private-tracking-R1"), 1)
         #expect(
             hub.assign("A", "R1", to: nil) == [
-                Mail(0, .leave(0, x)), Mail(1, .fanOut(one, 0, except: nil)), .send(ended("private-tracking-R1"), to: x),
+                Delivery(0, .leave(0, x)), Delivery(1, .fanOut(one, 0, except: nil)), .send(ended("private-tracking-R1"), to: x),
             ])
         #expect(hub.occupancy(of: name("private-tracking-R1"), app: 0)?.subscriptions == 1)
-        #expect(hub.census(app: 0).subscriptions == 1)
+        #expect(hub.statistics(app: 0).subscriptions == 1)
     }
 
     // MARK: Staying
@@ -113,7 +114,7 @@ import Testing
     @Test mutating func whatHasEndedIsNobodys() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
-        let gone = [Mail(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
+        let gone = [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
         #expect(hub.mail(.end("A", "R1"), .end("A", "R1"), .end("unheard of", "R1")) == gone)
         #expect(hub.subscriptionCount == 0)
         #expect(hub.join(x, "private-tracking-R1") == .refused, "nobody newly gets in")
@@ -128,8 +129,8 @@ import Testing
         vouched(y, driver("7"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R1", to: "7") == [], "42 still has B")
         #expect(hub.mail(.end("C", "R1")) == [], "7 still has A")
-        #expect(hub.assign("A", "R1", to: nil) == [Mail(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
-        #expect(hub.assign("B", "R9", to: "42") == [Mail(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
+        #expect(hub.assign("A", "R1", to: nil) == [Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
+        #expect(hub.assign("B", "R9", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
     /// Not even what the policy would refuse him today: a backend has let him in, and he has lost nothing.
@@ -139,7 +140,7 @@ import Testing
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:42")))
         _ = hub.mail(.subscribe(x, grant("presence-tracking-R1", as: "driver:42")))
         #expect(hub.assign("A", "R1", to: "7") == [])
-        #expect(hub.assign("B", "R1", to: "7") == [Mail(0, .leave(0, x)), .send(ended("presence-tracking-R1"), to: x)])
+        #expect(hub.assign("B", "R1", to: "7") == [Delivery(0, .leave(0, x)), .send(ended("presence-tracking-R1"), to: x)])
     }
 
     @Test mutating func anotherIdentityMayStillHaveTheRight() {
@@ -149,7 +150,7 @@ import Testing
         vouched(y, driver("42"), Identity(role: .admin, id: "1"), on: ["private-tracking-R1"])
         vouched(z, driver("42"), driver("7"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R1", to: "7") == [])
-        #expect(hub.assign("A", "R1", to: nil) == [Mail(2, .leave(0, z)), .send(ended("private-tracking-R1"), to: z)])
+        #expect(hub.assign("A", "R1", to: nil) == [Delivery(2, .leave(0, z)), .send(ended("private-tracking-R1"), to: z)])
     }
 
     @Test mutating func beingSignedInMayStillGiveTheRight() {
@@ -158,7 +159,7 @@ import Testing
         _ = hub.mail(.signin(x, user("customer:9", bookings: ["R1"])))
         vouched(y, driver("42"), on: ["private-tracking-R1"])
         _ = hub.mail(.signin(y, user("customer:9", bookings: ["R2"])))
-        #expect(hub.assign("A", "R1", to: nil) == [Mail(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
+        #expect(hub.assign("A", "R1", to: nil) == [Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
     }
 
     @Test mutating func othersAreLeftAlone() {
@@ -167,7 +168,7 @@ import Testing
         vouched(x, driver("42"), on: ["private-tracking-R2", "private-driver-42", "private-drivers-channel"])
         vouched(y, Identity(role: .customer, id: "42", bookings: ["R1"]), on: ["private-tracking-R1"])
         #expect(hub.join(z, "private-tracking-R1") == .joined, "a backend has let him in")
-        _ = hub.mail(.opened(w, app: 1), .signin(w, user("driver:42")), .vouch(w, driver("42")))
+        _ = hub.mail(.opened(w, app: 1), .signin(w, user("driver:42")), .identify(w, driver("42")))
         hub.assign("A", "R1", to: "42", app: 1)
         #expect(hub.join(w, "private-tracking-R1", app: 1) == .joined)
         #expect(hub.assign("A", "R1", to: nil) == [])
@@ -186,9 +187,9 @@ import Testing
     // MARK: Vouching
 
     @Test mutating func vouchingCausesNothing() {
-        #expect(hub.mail(.vouch(x, driver("42"))) == [], "not open")
-        #expect(hub.mail(.opened(x, app: 0), .vouch(x, driver("42")), .vouch(x, driver("42"))) == [])
-        #expect(hub.mail(.vouch(socket("5.4294967295"), driver("42"))) == [])
+        #expect(hub.mail(.identify(x, driver("42"))) == [], "not open")
+        #expect(hub.mail(.opened(x, app: 0), .identify(x, driver("42")), .identify(x, driver("42"))) == [])
+        #expect(hub.mail(.identify(socket("5.4294967295"), driver("42"))) == [])
     }
 
     @Test mutating func aCloseForgetsWhoWasThere() {
@@ -199,7 +200,7 @@ import Testing
         #expect(hub.join(tenant, "private-tracking-R1") == .joined)
         #expect(hub.assign("A", "R1", to: nil) == [], "a slot's next tenant is somebody else")
         #expect(hub.join(tenant, "private-booking-R1") == .joined, "whom a backend has let in")
-        #expect(hub.mail(.vouch(x, driver("42"))) == [])
+        #expect(hub.mail(.identify(x, driver("42"))) == [])
         #expect(hub.join(tenant, "private-tracking-R2") == .joined)
     }
 
@@ -215,8 +216,8 @@ import Testing
     @Test mutating func oneDriverMayBeVouchedForTwice() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), driver("42", name: "Anna"), driver("1"), driver("2"), on: ["private-tracking-R1"])
-        #expect(hub.mail(.vouch(x, driver("3"))) == [], "the first goes, the second is the same driver")
-        #expect(hub.assign("A", "R1", to: "7") == [Mail(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
+        #expect(hub.mail(.identify(x, driver("3"))) == [], "the first goes, the second is the same driver")
+        #expect(hub.assign("A", "R1", to: "7") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
     /// Who is no longer remembered could not be sent away any more.
@@ -229,9 +230,9 @@ import Testing
             error("Your subscription to \(channel) has ended: too many others were authorized on this connection since")
         }
         #expect(
-            hub.mail(.vouch(x, driver("4"))) == [
-                Mail(0, .leave(0, x)), .send(forgotten("private-tracking-R1"), to: x),
-                Mail(0, .leave(3, x)), .send(forgotten("private-booking-R1"), to: x),
+            hub.mail(.identify(x, driver("4"))) == [
+                Delivery(0, .leave(0, x)), .send(forgotten("private-tracking-R1"), to: x),
+                Delivery(0, .leave(3, x)), .send(forgotten("private-booking-R1"), to: x),
             ])
         #expect(hub.join(x, "private-tracking-R1") == .refused)
         #expect(hub.assign("A", "R1", to: "7") == [])
@@ -242,13 +243,13 @@ import Testing
         hub.assign("A", "R1", to: "42")
         let others = (1...3).map { Identity(role: .customer, id: "\($0)", bookings: ["R\($0)"]) }
         vouched(x, driver("42"), others[0], others[1], others[2], on: ["private-tracking-R1", "private-tracking-R2"])
-        #expect(hub.mail(.vouch(x, driver("4"))) == [])
+        #expect(hub.mail(.identify(x, driver("4"))) == [])
         vouched(y, others[1], others[0], others[2], driver("1"), on: ["private-tracking-R2"])
-        #expect(hub.mail(.vouch(y, driver("4"))) == [], "a customer's right cannot be lost, so nothing has to be watched")
-        _ = hub.mail(.opened(z, app: 0), .vouch(z, driver("42")), .vouch(z, driver("1")), .vouch(z, driver("2")))
+        #expect(hub.mail(.identify(y, driver("4"))) == [], "a customer's right cannot be lost, so nothing has to be watched")
+        _ = hub.mail(.opened(z, app: 0), .identify(z, driver("42")), .identify(z, driver("1")), .identify(z, driver("2")))
         #expect(hub.join(z, "private-booking-R1") == .joined)
         _ = hub.mail(.end("A", "R1"))
-        #expect(hub.mail(.vouch(z, driver("3")), .vouch(z, driver("4"))) == [], "what has ended takes nothing")
+        #expect(hub.mail(.identify(z, driver("3")), .identify(z, driver("4"))) == [], "what has ended takes nothing")
     }
 }
 

@@ -37,7 +37,7 @@ import Testing
 
     @Test(arguments: listed) mutating func strangersDoNotGetPlainNames(channel: String) {
         let text = "Subscribing to \(channel) needs a signed-in user: sign in, or subscribe to private-\(channel)"
-        _ = hub.mail(.opened(x, app: 0), .vouch(x, Identity(role: .admin, id: "1")))
+        _ = hub.mail(.opened(x, app: 0), .identify(x, Identity(role: .admin, id: "1")))
         #expect(hub.mail(.subscribe(x, grant(channel))) == [.send(error(text, code: 4009), to: x)])
         #expect(hub.subscriptionCount == 0)
     }
@@ -79,13 +79,13 @@ import Testing
 
     @Test(arguments: jobForms) mutating func aVouchedDriverGetsInWhileTheJobIsHis(channel: String) {
         hub.assign("A", "R1", to: "42")
-        _ = hub.mail(.opened(x, app: 0), .vouch(x, driver("42")))
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.join(x, channel) == .joined)
     }
 
     @Test(arguments: jobForms) mutating func aSignatureIsWorthNothingOnceTheJobIsLost(channel: String) {
         hub.assign("A", "R1", to: "42")
-        _ = hub.mail(.opened(x, app: 0), .vouch(x, driver("42")))
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.assign("A", "R1", to: "7") == [])
         let ended = error("The right to \(channel) has ended: the job is no longer yours", code: 4009)
         #expect(hub.mail(.subscribe(x, grant(channel))) == [.send(ended, to: x)])
@@ -96,14 +96,14 @@ import Testing
 
     @Test mutating func aSignatureIsWorthNothingOnceTheJobHasEnded() {
         hub.assign("A", "R1", to: "42")
-        _ = hub.mail(.opened(x, app: 0), .vouch(x, driver("42")), .end("A", "R1"))
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")), .end("A", "R1"))
         #expect(hub.join(x, "private-tracking-R1") == .refused)
     }
 
     @Test mutating func oneRightAmongSeveralIsEnough() {
-        _ = hub.mail(.opened(x, app: 0), .vouch(x, driver("42")))
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.join(x, "private-tracking-R1") == .refused)
-        _ = hub.mail(.vouch(x, Identity(role: .customer, id: "9", bookings: ["R1"])))
+        _ = hub.mail(.identify(x, Identity(role: .customer, id: "9", bookings: ["R1"])))
         #expect(hub.join(x, "private-tracking-R1") == .joined)
         #expect(hub.join(x, "private-tracking-R2") == .refused)
         _ = hub.mail(.signin(x, user("admin:1")))
@@ -114,14 +114,15 @@ import Testing
         for channel in Self.jobForms + ["private-driver-42", "private-news", "private-admin-channel"] {
             #expect(hub.join(x, channel) == .joined)
         }
-        _ = hub.mail(.opened(y, app: 0), .vouch(y, driver("42")))
+        _ = hub.mail(.opened(y, app: 0), .identify(y, driver("42")))
         #expect(hub.join(y, "private-driver-7") == .joined, "only jobs go from hand to hand")
         #expect(hub.join(y, "private-admin-channel") == .joined)
     }
 
     @Test mutating func presenceOnAJobIsForAdmins() {
         hub.assign("A", "R1", to: "42")
-        _ = hub.mail(.opened(x, app: 0), .vouch(x, driver("42")), .opened(y, app: 0), .vouch(y, Identity(role: .admin, id: "1")))
+        _ = hub.mail(
+            .opened(x, app: 0), .identify(x, driver("42")), .opened(y, app: 0), .identify(y, Identity(role: .admin, id: "1")))
         #expect(hub.mail(.subscribe(x, grant("presence-tracking-R1", as: "driver:42"))).count == 1)
         #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == [])
         _ = hub.mail(.subscribe(y, grant("presence-tracking-R1", as: "admin:1")))
@@ -133,7 +134,7 @@ import Testing
         rules.limits.subscriptions = 1
         hub = Hub(loopCount: 3, apps: [rules, rules])
         hub.assign("A", "R1", to: "42")
-        _ = hub.mail(.opened(x, app: 0), .vouch(x, driver("42")))
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.join(x, "private-tracking-R1") == .joined)
         let full = error("A connection may subscribe to 1 channels")
         #expect(hub.mail(.subscribe(x, grant("private-booking-R1"))) == [.send(full, to: x)])
@@ -160,17 +161,17 @@ import Testing
     }
 
     @Test mutating func theCensusCountsAnApplicationsOwn() {
-        #expect(hub.census(app: 0) == hub.census(app: 1))
+        #expect(hub.statistics(app: 0) == hub.statistics(app: 1))
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:42")), .opened(y, app: 0), .signin(y, user("driver:42")))
         _ = hub.mail(.opened(z, app: 1))
         for channel in ["news", "private-sport"] { for socket in [x, y] { #expect(hub.join(socket, channel) == .joined) } }
         #expect(hub.join(z, "news", app: 1) == .joined)
-        let census = hub.census(app: 0)
+        let census = hub.statistics(app: 0)
         #expect((census.connections, census.channels, census.subscriptions, census.users) == (2, 2, 4, 1))
-        let other = hub.census(app: 1)
+        let other = hub.statistics(app: 1)
         #expect((other.connections, other.channels, other.subscriptions, other.users) == (1, 1, 1, 0))
         _ = hub.mail(.closed(x), .closed(y))
-        #expect(hub.census(app: 0).subscriptions == 0 && hub.census(app: 0).users == 0)
+        #expect(hub.statistics(app: 0).subscriptions == 0 && hub.statistics(app: 0).users == 0)
     }
 }
 

@@ -10,7 +10,8 @@ import Testing
 
     @Test mutating func aSubscriberIsListedBeforeItIsTold() {
         _ = hub.mail(.opened(x, app: 0))
-        #expect(hub.mail(.subscribe(x, grant("news"))) == [Mail(0, .join(0, x)), Mail(0, .send(succeeded("news"), to: x))])
+        #expect(
+            hub.mail(.subscribe(x, grant("news"))) == [Delivery(0, .join(0, x)), Delivery(0, .send(succeeded("news"), to: x))])
         #expect(hub.subscriptionCount == 1)
         #expect(hub.channelCount == 1)
     }
@@ -22,7 +23,8 @@ import Testing
 
     @Test mutating func subscribingTwiceIsAnErrorAndChangesNothing() {
         join(x, "news")
-        #expect(hub.mail(.subscribe(x, grant("news"))) == [Mail(0, .send(error("Existing subscription to channel news"), to: x))])
+        #expect(
+            hub.mail(.subscribe(x, grant("news"))) == [Delivery(0, .send(error("Existing subscription to channel news"), to: x))])
         #expect(hub.subscriptionCount == 1)
     }
 
@@ -31,8 +33,9 @@ import Testing
         rules.limits.subscriptions = 2
         hub = Hub(loopCount: LoopSet.loopsMax, apps: [rules, AppRules()])
         for channel in ["a", "b", "c"] { join(x, channel) }
-        #expect(hub.mail(.subscribe(x, grant("c"))) == [Mail(0, .send(error("A connection may subscribe to 2 channels"), to: x))])
-        #expect(hub.mail(.subscribe(x, grant("a"))) == [Mail(0, .send(error("Existing subscription to channel a"), to: x))])
+        #expect(
+            hub.mail(.subscribe(x, grant("c"))) == [Delivery(0, .send(error("A connection may subscribe to 2 channels"), to: x))])
+        #expect(hub.mail(.subscribe(x, grant("a"))) == [Delivery(0, .send(error("Existing subscription to channel a"), to: x))])
         #expect(hub.subscriptionCount == 2 && hub.channelCount == 2, "and the channel that was refused does not exist")
         _ = hub.mail(.unsubscribe(x, name("a")))
         #expect(hub.mail(.subscribe(x, grant("c"))).count == 2)
@@ -41,7 +44,7 @@ import Testing
     @Test mutating func aChannelHasOneSlotOnAllLoops() {
         join(x, "news")
         join(y, "sport")
-        #expect(hub.mail(.opened(z, app: 0), .subscribe(z, grant("news"))).first == Mail(63, .join(0, z)))
+        #expect(hub.mail(.opened(z, app: 0), .subscribe(z, grant("news"))).first == Delivery(63, .join(0, z)))
         #expect(hub.channelCount == 2)
         #expect(hub.subscriptionCount == 3)
     }
@@ -49,7 +52,7 @@ import Testing
     @Test mutating func unsubscribingLeaves() {
         join(x, "news")
         join(y, "news")
-        #expect(hub.mail(.unsubscribe(x, name("news"))) == [Mail(0, .leave(0, x))])
+        #expect(hub.mail(.unsubscribe(x, name("news"))) == [Delivery(0, .leave(0, x))])
         #expect(hub.subscriptionCount == 1)
         #expect(hub.channelCount == 1)
     }
@@ -59,7 +62,7 @@ import Testing
         join(x, "news")
         join(y, "sport")
         let text = "No current subscription to channel \(channel), or subscription in progress"
-        #expect(hub.mail(.unsubscribe(x, name(channel))) == [Mail(0, .send(error(text), to: x))])
+        #expect(hub.mail(.unsubscribe(x, name(channel))) == [Delivery(0, .send(error(text), to: x))])
         #expect(hub.subscriptionCount == 2)
     }
 
@@ -71,13 +74,13 @@ import Testing
         join(x, "news")
         join(w, "news")
         let mail = hub.mail(publish("news", except: y))
-        #expect(mail == [0, 1, 63].map { Mail($0, .fanOut(event, 0, except: y)) })
+        #expect(mail == [0, 1, 63].map { Delivery($0, .fanOut(event, 0, except: y)) })
     }
 
     @Test mutating func anEventReachesTheLastLoopANodeMayHave() {
         #expect(z.loop == LoopSet.loopsMax - 1)
         join(z, "news")
-        #expect(hub.mail(publish("news")) == [Mail(z.loop, .fanOut(event, 0, except: nil))])
+        #expect(hub.mail(publish("news")) == [Delivery(z.loop, .fanOut(event, 0, except: nil))])
     }
 
     @Test mutating func anEventForNobodyCausesNothing() {
@@ -95,7 +98,7 @@ import Testing
         ]
         #expect(
             hub.mail(.publish(publications, app: 0, except: nil)) == [
-                Mail(0, .fanOut(other, 1, except: nil)), Mail(0, .fanOut(event, 0, except: nil)),
+                Delivery(0, .fanOut(other, 1, except: nil)), Delivery(0, .fanOut(event, 0, except: nil)),
             ])
     }
 
@@ -103,9 +106,9 @@ import Testing
         join(x, "news")
         _ = hub.mail(.opened(y, app: 1))
         #expect(hub.mail(publish("news", app: 1)) == [])
-        #expect(hub.mail(.subscribe(y, grant("news"))).first == Mail(1, .join(1, y)))
-        #expect(hub.mail(publish("news", app: 1)) == [Mail(1, .fanOut(event, 1, except: nil))])
-        #expect(hub.mail(publish("news", app: 0)) == [Mail(0, .fanOut(event, 0, except: nil))])
+        #expect(hub.mail(.subscribe(y, grant("news"))).first == Delivery(1, .join(1, y)))
+        #expect(hub.mail(publish("news", app: 1)) == [Delivery(1, .fanOut(event, 1, except: nil))])
+        #expect(hub.mail(publish("news", app: 0)) == [Delivery(0, .fanOut(event, 0, except: nil))])
         #expect(hub.channelCount == 2)
     }
 
@@ -132,9 +135,9 @@ import Testing
         var mail = hub.mail(.unsubscribe(x, name("news")))
         #expect(hub.channelCount == 1)
         mail += hub.mail(.subscribe(x, grant("weather")))
-        #expect(mail == [Mail(0, .leave(0, x)), Mail(0, .join(0, x)), Mail(0, .send(succeeded("weather"), to: x))])
+        #expect(mail == [Delivery(0, .leave(0, x)), Delivery(0, .join(0, x)), Delivery(0, .send(succeeded("weather"), to: x))])
         #expect(hub.mail(publish("news")) == [])
-        #expect(hub.mail(.subscribe(x, grant("news"))).first == Mail(0, .join(2, x)))
+        #expect(hub.mail(.subscribe(x, grant("news"))).first == Delivery(0, .join(2, x)))
         #expect(hub.channelCount == 3)
     }
 
@@ -143,7 +146,7 @@ import Testing
         _ = hub.mail(.closed(x))
         let tenant = socket("77.0")
         #expect(hub.mail(.opened(tenant, app: 1), .unsubscribe(tenant, name("news"))).count == 1)
-        #expect(hub.mail(.subscribe(tenant, grant("news"))).first == Mail(0, .join(0, tenant)))
+        #expect(hub.mail(.subscribe(tenant, grant("news"))).first == Delivery(0, .join(0, tenant)))
     }
 
     // MARK: Closing
@@ -151,7 +154,7 @@ import Testing
     @Test mutating func closingLeavesAllChannelsInTheOrderOfSubscribing() {
         for channel in ["c", "a", "d", "b"] { join(x, channel) }
         _ = hub.mail(.unsubscribe(x, name("a")))
-        #expect(hub.mail(.closed(x)) == [0, 2, 3].map { Mail(0, .leave($0, x)) })
+        #expect(hub.mail(.closed(x)) == [0, 2, 3].map { Delivery(0, .leave($0, x)) })
         #expect(hub.subscriptionCount == 0)
         #expect(hub.channelCount == 0)
     }

@@ -30,16 +30,16 @@ import Testing
         join(z, "private-driver-42")
         #expect(
             hub.mail(speaking(x, "private-driver-42")) == [
-                Mail(0, .fanOut(heard("private-driver-42"), 0, except: x)),
-                Mail(2, .fanOut(heard("private-driver-42"), 0, except: x)),
-                Mail(0, .fanOut(heard("driver-42"), 1, except: x)), Mail(1, .fanOut(heard("driver-42"), 1, except: x)),
+                Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x)),
+                Delivery(2, .fanOut(heard("private-driver-42"), 0, except: x)),
+                Delivery(0, .fanOut(heard("driver-42"), 1, except: x)), Delivery(1, .fanOut(heard("driver-42"), 1, except: x)),
             ])
     }
 
     @Test mutating func aTwinWithoutSubscribersHearsNothing() {
         join(x, "private-driver-42")
         join(y, "driver-7")
-        #expect(hub.mail(speaking(x, "private-driver-42")) == [Mail(0, .fanOut(heard("private-driver-42"), 0, except: x))])
+        #expect(hub.mail(speaking(x, "private-driver-42")) == [Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x))])
     }
 
     @Test mutating func beingOnTheTwinIsNotBeingSubscribed() {
@@ -54,7 +54,7 @@ import Testing
         join(x, channel)
         join(y, "driver-42", "cache-driver-42", "private-driver-42", "news", "presence-cache-driver-42")
         let userID = channel.hasPrefix("presence-") ? "admin:1" : nil
-        #expect(hub.mail(speaking(x, channel)) == [Mail(0, .fanOut(heard(channel, from: userID), 0, except: x))])
+        #expect(hub.mail(speaking(x, channel)) == [Delivery(0, .fanOut(heard(channel, from: userID), 0, except: x))])
     }
 
     @Test mutating func encryptedFormsHearNothing() {
@@ -67,7 +67,7 @@ import Testing
         join(x, "private-driver-42", app: 1)
         join(y, "driver-42", app: 1)
         join(z, "driver-42")
-        #expect(hub.mail(speaking(x, "private-driver-42")) == [Mail(0, .fanOut(heard("private-driver-42"), 0, except: x))])
+        #expect(hub.mail(speaking(x, "private-driver-42")) == [Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x))])
     }
 
     /// A backend's events are mirrored by who publishes them, who needs room for both.

@@ -12,7 +12,7 @@ import Testing
 
     private func offline(_ ids: String...) -> Frame { ServerMessage.watchlistEvents(online: [], offline: ids) }
 
-    private mutating func signIn(_ socket: SocketID, _ user: SignedInUser, app: AppIndex = 0) -> [Mail] {
+    private mutating func signIn(_ socket: SocketID, _ user: SignedInUser, app: AppIndex = 0) -> [Delivery] {
         hub.mail(.opened(socket, app: app), .signin(socket, user))
     }
 
@@ -96,7 +96,7 @@ import Testing
         let publication = Hub.Publication(channel: name("#server-to-user-anna"), frame: frame)
         #expect(
             hub.mail(.publish([publication], app: 0, except: nil)) == [
-                Mail(0, .fanOut(frame, 0, except: nil)), Mail(1, .fanOut(frame, 0, except: nil)),
+                Delivery(0, .fanOut(frame, 0, except: nil)), Delivery(1, .fanOut(frame, 0, except: nil)),
             ])
         #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty, "nobody else's business")
     }
@@ -118,7 +118,7 @@ import Testing
         _ = hub.mail(.opened(onlyPresent, app: 0), .subscribe(onlyPresent, grant("presence-a", as: "anna")))
         #expect(
             hub.mail(.terminate(userID: "anna", app: 0))
-                == [Mail(0, .close(x, .notAuthorized)), Mail(1, .close(y, .notAuthorized))])
+                == [Delivery(0, .close(x, .notAuthorized)), Delivery(1, .close(y, .notAuthorized))])
         #expect(hub.mail(.terminate(userID: "nobody", app: 0)) == [])
         _ = hub.mail(.closed(x), .closed(y))
         #expect(hub.mail(.terminate(userID: "anna", app: 0)) == [])

@@ -6,16 +6,16 @@ import Testing
 @Suite struct ReactionTests {
     private let anna = socket("1.0")
 
-    private func react(_ text: String, clientEvents: Bool = true, user: SignedInUser? = nil) -> Reaction {
+    private func react(_ text: String, clientEvents: Bool = true, user: SignedInUser? = nil) -> MessageAction {
         var rules = AppRules()
         rules.clientEvents = clientEvents
         return Array(text.utf8).withUnsafeBytes { text in
-            Reaction(to: text, from: anna, key: "key1", rules: rules, user: user) { _, signature in signature == "sig" }
+            MessageAction(to: text, from: anna, key: "key1", rules: rules, user: user) { _, signature in signature == "sig" }
         }
     }
 
     private func answer(_ text: String, clientEvents: Bool = true, user: SignedInUser? = nil) -> Frame? {
-        if case .answer(let frame) = react(text, clientEvents: clientEvents, user: user) { frame } else { nil }
+        if case .reply(let frame) = react(text, clientEvents: clientEvents, user: user) { frame } else { nil }
     }
 
     private func subscribe(_ channel: String, _ rest: String = "") -> String {
@@ -24,7 +24,7 @@ import Testing
 
     @Test func p1APingIsAnsweredAndAPongIsNot() {
         #expect(answer(#"{"event":"pusher:ping"}"#) == ServerMessage.pong)
-        if case .nothing = react(#"{"event":"pusher:pong"}"#) {} else { Issue.record("a pong is taken in silence") }
+        if case .ignore = react(#"{"event":"pusher:pong"}"#) {} else { Issue.record("a pong is taken in silence") }
     }
 
     @Test func m1WhatIsNoMessageIsAnswered() {
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func s1ASubscriptionIsForTheHub() {
-        guard case .input(.subscribe(let socket, let grant)) = react(subscribe("private-a")) else {
+        guard case .apply(.subscribe(let socket, let grant)) = react(subscribe("private-a")) else {
             Issue.record("not granted")
             return
         }
@@ -41,7 +41,7 @@ import Testing
 
     @Test func r1APresenceSubscriptionSaysWhoItIsFor() {
         guard
-            case .input(.subscribe(_, let grant)) = react(subscribe("presence-a", #","channel_data":"{\"user_id\":10}""#))
+            case .apply(.subscribe(_, let grant)) = react(subscribe("presence-a", #","channel_data":"{\"user_id\":10}""#))
         else {
             Issue.record("not granted")
             return
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func u7ASignedInUserNeedNotSayWhoHeIs() {
-        guard case .input(.subscribe(_, let grant)) = react(subscribe("presence-a"), user: user("anna")) else {
+        guard case .apply(.subscribe(_, let grant)) = react(subscribe("presence-a"), user: user("anna")) else {
             Issue.record("not granted")
             return
         }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func s4AnUnsubscriptionIsForTheHub() {
-        guard case .input(.unsubscribe(anna, name("a"))) = react(#"{"event":"pusher:unsubscribe","data":{"channel":"a"}}"#)
+        guard case .apply(.unsubscribe(anna, name("a"))) = react(#"{"event":"pusher:unsubscribe","data":{"channel":"a"}}"#)
         else {
             Issue.record("not passed on")
             return
@@ -76,7 +76,7 @@ import Testing
     private let signin = #"{"event":"pusher:signin","data":{"auth":"key1:sig","user_data":"{\"id\":\"anna\"}"}}"#
 
     @Test func u1ASigninMakesAUser() {
-        guard case .signedIn(let user) = react(signin) else {
+        guard case .signIn(let user) = react(signin) else {
             Issue.record("not signed in")
             return
         }
@@ -100,7 +100,7 @@ import Testing
 
     @Test func e1AClientEventHasItsRateToPass() {
         guard
-            case .limited(.clientEvent(let socket, let event, let channel)) =
+            case .applyRateLimited(.clientEvent(let socket, let event, let channel)) =
                 react(#"{"event":"client-e","channel":"private-a","data":{"x":1}}"#)
         else {
             Issue.record("not passed on")

@@ -60,7 +60,7 @@ func succeeded(_ channel: String) -> Frame { ServerMessage.subscriptionSucceeded
 func error(_ text: String, code: Int? = nil) -> Frame { ServerMessage.error(ProtocolError(text, code: code)) }
 
 /// An effect, as the loop finds it.
-struct Mail: Equatable {
+struct Delivery: Equatable {
     let loop: Int
     let instruction: Instruction
 
@@ -70,14 +70,14 @@ struct Mail: Equatable {
     }
 
     /// A message for one connection.
-    static func send(_ frame: Frame, to socket: SocketID) -> Mail { Mail(socket.loop, .send(frame, to: socket)) }
+    static func send(_ frame: Frame, to socket: SocketID) -> Delivery { Delivery(socket.loop, .send(frame, to: socket)) }
 }
 
 extension Hub {
     /// What `inputs` cause, one after the other.
-    mutating func mail(_ inputs: Input...) -> [Mail] {
+    mutating func mail(_ inputs: Input...) -> [Delivery] {
         var effects: [Effect] = []
         for input in inputs { apply(input, &effects) }
-        return effects.map { Mail($0.loop, $0.instruction) }
+        return effects.map { Delivery($0.loop, $0.instruction) }
     }
 }

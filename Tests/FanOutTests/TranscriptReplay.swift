@@ -118,15 +118,15 @@ struct TranscriptReplay {
             return
         }
         let reaction = Array(text.utf8).withUnsafeBytes {
-            Reaction(to: $0, from: client.socket, key: client.key, rules: rules, user: client.user, verify: Self.isRight)
+            MessageAction(to: $0, from: client.socket, key: client.key, rules: rules, user: client.user, verify: Self.isRight)
         }
         switch reaction {
-        case .answer(let frame): deliver(frame, to: client.socket)
-        case .input(let input), .limited(let input): apply(input, on: client.socket.loop)
-        case .signedIn(let user):
+        case .reply(let frame): deliver(frame, to: client.socket)
+        case .apply(let input), .applyRateLimited(let input): apply(input, on: client.socket.loop)
+        case .signIn(let user):
             clients[name]?.user = user
             apply(.signin(client.socket, user), on: client.socket.loop)
-        case .nothing: break
+        case .ignore: break
         }
     }
 

@@ -10,11 +10,11 @@ import Testing
         var rules = Scene.rulebook()
         let order = Scene.order(status, driver: owner, name: owner == nil ? nil : "Stored")
         if status.isFinal || owner == "43" {
-            let refused = refusal { () throws(Refusal) in try rules.acceptJob("ORD-1", on: order, Self.occasion) }
+            let refused = refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: order, Self.occasion) }
             let text =
                 status.isFinal
                 ? "Order ORD-1 is \(status.rawValue)" : "This job has already been accepted by another driver"
-            #expect(refused == Refusal(.conflict, text))
+            #expect(refused == RuleError(.conflict, text))
             return
         }
         let decision = try rules.acceptJob("ORD-1", on: order, Self.occasion)
@@ -40,10 +40,10 @@ import Testing
         var rules = Scene.rulebook()
         let route = Scene.route(status, driver: owner, name: owner == nil ? nil : "Stored")
         if status.isFinal || owner == "43" {
-            let refused = refusal { () throws(Refusal) in try rules.acceptRoute("R-1", on: route, Self.occasion) }
+            let refused = refusal { () throws(RuleError) in try rules.acceptRoute("R-1", on: route, Self.occasion) }
             let text =
                 status.isFinal ? "Route R-1 is cancelled" : "This route has already been accepted by another driver"
-            #expect(refused == Refusal(.conflict, text))
+            #expect(refused == RuleError(.conflict, text))
             return
         }
         let decision = try rules.acceptRoute("R-1", on: route, Self.occasion)
@@ -61,10 +61,10 @@ import Testing
 
     @Test func whatNobodyKnowsIsNotFound() {
         var rules = Scene.rulebook()
-        let job = refusal { () throws(Refusal) in try rules.acceptJob("X", on: nil, Self.occasion) }
-        #expect(job == Refusal(.unknown, "Job not found"))
-        let route = refusal { () throws(Refusal) in try rules.acceptRoute("X", on: nil, Self.occasion) }
-        #expect(route == Refusal(.unknown, "Route not found"))
+        let job = refusal { () throws(RuleError) in try rules.acceptJob("X", on: nil, Self.occasion) }
+        #expect(job == RuleError(.unknown, "Job not found"))
+        let route = refusal { () throws(RuleError) in try rules.acceptRoute("X", on: nil, Self.occasion) }
+        #expect(route == RuleError(.unknown, "Route not found"))
     }
 
     /// Swift's == takes the Kelvin sign for a K, and the job would be handed to a stranger.
@@ -72,8 +72,8 @@ import Testing
         var rules = Scene.rulebook()
         let stranger = Scene.occasion(by: Identity(role: .driver, id: "\u{212A}"))
         let owned = Scene.order(.assigned, driver: "K")
-        #expect(refusal { () throws(Refusal) in try rules.acceptJob("ORD-1", on: owned, stranger) }?.kind == .conflict)
-        let moved = refusal { () throws(Refusal) in
+        #expect(refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: owned, stranger) }?.kind == .conflict)
+        let moved = refusal { () throws(RuleError) in
             try rules.progress(ProgressReport(step: .enRoute), "ORD-1", on: Scene.order(.accepted, driver: "K"), stranger)
         }
         #expect(moved?.kind == .forbidden)
@@ -101,9 +101,9 @@ import Testing
     @Test func anotherVersionIsAConflict() {
         var rules = Scene.rulebook()
         let stale = Scene.occasion(by: Scene.driver, expectedVersion: 4)
-        let job = refusal { () throws(Refusal) in try rules.acceptJob("ORD-1", on: Scene.order(), stale) }
-        #expect(job == Refusal(.conflict, "Order ORD-1 has version 5, not 4"))
-        let route = refusal { () throws(Refusal) in try rules.acceptRoute("R-1", on: Scene.route(), stale) }
-        #expect(route == Refusal(.conflict, "Route R-1 has version 5, not 4"))
+        let job = refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: Scene.order(), stale) }
+        #expect(job == RuleError(.conflict, "Order ORD-1 has version 5, not 4"))
+        let route = refusal { () throws(RuleError) in try rules.acceptRoute("R-1", on: Scene.route(), stale) }
+        #expect(route == RuleError(.conflict, "Route R-1 has version 5, not 4"))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct AnnouncementTests {
     private func announced(
         _ type: String, _ audience: Announcement.Audience, _ data: String = "{}", rules: NotificationRules = .init()
-    ) throws(Refusal) -> Decision {
+    ) throws(RuleError) -> DispatchPlan {
         var rulebook = Scene.rulebook()
         let announcement = Announcement(type: type, audience: audience, data: Array(data.utf8))
         return try rulebook.announce(announcement, Scene.occasion(rules: rules))
@@ -22,7 +22,7 @@ import Testing
     @Test func eachIsToldOnHisOwnChannelOnce() throws {
         #expect(try announced("X", .drivers(["2", "1", "2", "10"])).said == ["driver-2 x", "driver-1 x", "driver-10 x"])
         #expect(try announced("X", .customer("c7")).said == ["customer-c7 x"])
-        let refused = refusal { () throws(Refusal) in try announced("X", .drivers([])) }
+        let refused = refusal { () throws(RuleError) in try announced("X", .drivers([])) }
         #expect(refused?.kind == .invalid && refused?.text.contains("to.drivers") == true)
     }
 
@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: ["", "[]", "1", "{", #"{"a":}"#, "null", #"{"a":1} x"#])
     func dataThatIsNoObjectIsRefused(_ data: String) {
-        let refused = refusal { () throws(Refusal) in try announced("X", .everyDriver, data) }
+        let refused = refusal { () throws(RuleError) in try announced("X", .everyDriver, data) }
         #expect(refused?.kind == .invalid && refused?.text.hasPrefix("data ") == true)
     }
 
@@ -48,10 +48,10 @@ import Testing
         let fits = try announced("X", .everyDriver, #"{"a":"\#(filler)"}"#).notifications[0].data.count
         let exact = try announced("X", .everyDriver, #"{"a":"\#(filler)"}"#, rules: NotificationRules(eventBytesMax: fits))
         #expect(exact.notifications.count == 1)
-        let refused = refusal { () throws(Refusal) in
+        let refused = refusal { () throws(RuleError) in
             try announced("X", .drivers(["1"]), #"{"a":"\#(filler)"}"#, rules: NotificationRules(eventBytesMax: fits - 1))
         }
-        #expect(refused == Refusal(.invalid, "data makes the event x larger than \(fits - 1) bytes"))
+        #expect(refused == RuleError(.invalid, "data makes the event x larger than \(fits - 1) bytes"))
     }
 
     @Test func anAnnouncementConcernsNoOrder() throws {

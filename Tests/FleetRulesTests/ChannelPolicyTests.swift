@@ -24,9 +24,9 @@ import Testing
             driver, form,
             [
                 "driver-42": .granted, "drivers-channel": .granted, "lobby-1": .granted,
-                "tracking-R1": .whileHolding(reference: "R1"), "tracking-R2": .whileHolding(reference: "R2"),
-                "booking-R1": .whileHolding(reference: "R1"), "booking-R2": .whileHolding(reference: "R2"),
-                "booking-R9": .whileHolding(reference: "R9"),
+                "tracking-R1": .ifAssigned(reference: "R1"), "tracking-R2": .ifAssigned(reference: "R2"),
+                "booking-R1": .ifAssigned(reference: "R1"), "booking-R2": .ifAssigned(reference: "R2"),
+                "booking-R9": .ifAssigned(reference: "R9"),
             ])
     }
 
@@ -42,22 +42,22 @@ import Testing
     @Test(arguments: forms) func opsHaveNothing(form: String) { expect(ops, form, [:]) }
 
     @Test(arguments: forms + ["presence-", "cache-", "private-cache-"]) func adminsHaveEverything(form: String) {
-        for name in Self.names { #expect(policy.right(of: admin, to: channel(form + name)) == .granted, "\(form + name)") }
-        #expect(policy.right(of: admin, to: channel(form + "unlisted")) == .granted)
+        for name in Self.names { #expect(policy.permission(of: admin, to: channel(form + name)) == .granted, "\(form + name)") }
+        #expect(policy.permission(of: admin, to: channel(form + "unlisted")) == .granted)
     }
 
     @Test func presenceIsForAdminsAlone() {
         for name in Self.names + ["unlisted", "cache-driver-42"] {
             for identity in [driver, customer, ops] {
-                #expect(policy.right(of: identity, to: channel("presence-" + name)) == .refused, "\(identity.key) \(name)")
+                #expect(policy.permission(of: identity, to: channel("presence-" + name)) == .denied, "\(identity.key) \(name)")
             }
         }
     }
 
     /// Everybody's but those of `rights` are refused.
-    private func expect(_ identity: Identity, _ form: String, _ rights: [String: ChannelPolicy.Right]) {
+    private func expect(_ identity: Identity, _ form: String, _ rights: [String: ChannelPolicy.Permission]) {
         for name in Self.names {
-            #expect(policy.right(of: identity, to: channel(form + name)) == rights[name] ?? .refused, "\(form + name)")
+            #expect(policy.permission(of: identity, to: channel(form + name)) == rights[name] ?? .denied, "\(form + name)")
         }
     }
 
@@ -73,8 +73,8 @@ import Testing
     ])
     func plainNamesThatNoPatternNamesAreForAll(name: String) {
         #expect(policy.isOpen(channel(name)))
-        for identity in [driver, customer] { #expect(policy.right(of: identity, to: channel(name)) == .granted) }
-        #expect(policy.twin(of: channel(name)) == nil)
+        for identity in [driver, customer] { #expect(policy.permission(of: identity, to: channel(name)) == .granted) }
+        #expect(policy.mirror(of: channel(name)) == nil)
         #expect(policy.reference(of: channel(name)) == nil)
     }
 
@@ -85,9 +85,9 @@ import Testing
     ])
     func signedNamesThatNoPatternNamesAreForAdmins(name: String) {
         #expect(!policy.isOpen(channel(name)))
-        for identity in [driver, customer, ops] { #expect(policy.right(of: identity, to: channel(name)) == .refused) }
-        #expect(policy.right(of: admin, to: channel(name)) == .granted)
-        #expect(policy.twin(of: channel(name)) == nil)
+        for identity in [driver, customer, ops] { #expect(policy.permission(of: identity, to: channel(name)) == .denied) }
+        #expect(policy.permission(of: admin, to: channel(name)) == .granted)
+        #expect(policy.mirror(of: channel(name)) == nil)
         #expect(policy.reference(of: channel(name)) == nil)
     }
 
@@ -103,22 +103,22 @@ import Testing
 
     @Test(arguments: ["driver-4", "driver-420", "driver-42-", "driver-042", "driver-42.", "driver--42", "driver-@42"])
     func anotherDriversNameIsNotOnes(name: String) {
-        for form in Self.forms { #expect(policy.right(of: driver, to: channel(form + name)) == .refused, "\(form + name)") }
+        for form in Self.forms { #expect(policy.permission(of: driver, to: channel(form + name)) == .denied, "\(form + name)") }
     }
 
     @Test func idsAreComparedByTheirBytes() {
         let kelvin = Identity(role: .driver, id: "\u{212A}")
-        #expect(policy.right(of: kelvin, to: channel("driver-K")) == .refused)
+        #expect(policy.permission(of: kelvin, to: channel("driver-K")) == .denied)
         let questioner = Identity(role: .customer, id: "\u{37E}", bookings: ["R\u{37E}"])
-        #expect(policy.right(of: questioner, to: channel("customer-;")) == .refused)
-        #expect(policy.right(of: questioner, to: channel("tracking-R;")) == .refused)
-        #expect(policy.right(of: Identity(role: .driver, id: "d"), to: channel("driver-D")) == .refused)
+        #expect(policy.permission(of: questioner, to: channel("customer-;")) == .denied)
+        #expect(policy.permission(of: questioner, to: channel("tracking-R;")) == .denied)
+        #expect(policy.permission(of: Identity(role: .driver, id: "d"), to: channel("driver-D")) == .denied)
     }
 
     @Test func aDriversBookingsAreNoCustomers() {
-        #expect(policy.right(of: driver, to: channel("tracking-R1")) == .whileHolding(reference: "R1"))
-        #expect(policy.right(of: driver, to: channel("customer-42")) == .refused)
-        #expect(policy.right(of: customer, to: channel("driver-42")) == .refused)
+        #expect(policy.permission(of: driver, to: channel("tracking-R1")) == .ifAssigned(reference: "R1"))
+        #expect(policy.permission(of: driver, to: channel("customer-42")) == .denied)
+        #expect(policy.permission(of: customer, to: channel("driver-42")) == .denied)
     }
 
     // MARK: Patterns
@@ -127,11 +127,11 @@ import Testing
         let policy = ChannelPolicy([
             .init("driver-7", .admin), .init("driver-*", .anyDriver), .init("driver-42", .ownDriver), .init("*", .ownCustomer),
         ])
-        #expect(policy.right(of: driver, to: channel("driver-7")) == .refused)
-        #expect(policy.right(of: driver, to: channel("driver-42")) == .granted)
-        #expect(policy.right(of: driver, to: channel("driver-8")) == .granted)
-        #expect(policy.right(of: customer, to: channel("42")) == .granted)
-        #expect(policy.right(of: driver, to: channel("42")) == .refused)
+        #expect(policy.permission(of: driver, to: channel("driver-7")) == .denied)
+        #expect(policy.permission(of: driver, to: channel("driver-42")) == .granted)
+        #expect(policy.permission(of: driver, to: channel("driver-8")) == .granted)
+        #expect(policy.permission(of: customer, to: channel("42")) == .granted)
+        #expect(policy.permission(of: driver, to: channel("42")) == .denied)
     }
 
     @Test func aStarStandsForAtLeastOneCharacterAtTheEndOnly() {
@@ -146,17 +146,17 @@ import Testing
     @Test func withoutRulesAllIsAsPusherHasIt() {
         let policy = ChannelPolicy([])
         #expect(policy.isOpen(channel("driver-42")))
-        #expect(policy.right(of: driver, to: channel("private-driver-42")) == .refused)
-        #expect(policy.twin(of: channel("driver-42")) == nil)
+        #expect(policy.permission(of: driver, to: channel("private-driver-42")) == .denied)
+        #expect(policy.mirror(of: channel("driver-42")) == nil)
     }
 
     @Test func usersOwnChannelsAreNobodyElses() {
         let own = channel("#server-to-user-driver-42")
         #expect(!policy.isOpen(own))
-        #expect(policy.right(of: driver, to: own) == .refused)
-        #expect(policy.twin(of: own) == nil)
+        #expect(policy.permission(of: driver, to: own) == .denied)
+        #expect(policy.mirror(of: own) == nil)
         #expect(policy.reference(of: own) == nil)
-        #expect(ChannelPolicy([.init("*", .booking)]).twin(of: own) == nil)
+        #expect(ChannelPolicy([.init("*", .booking)]).mirror(of: own) == nil)
     }
 
     // MARK: References
@@ -175,22 +175,22 @@ import Testing
 
     @Test func aListedNameAndItsSignedFormAreTwins() {
         for name in ["driver-42", "drivers-channel", "admin-channel", "tracking-R1", "booking-R1", "customer-42", "lobby-1"] {
-            #expect(policy.twin(of: channel(name)) == channel("private-" + name))
-            #expect(policy.twin(of: channel("private-" + name)) == channel(name))
-            #expect(policy.twin(of: channel("private-encrypted-" + name)) == nil)
-            #expect(policy.twin(of: channel("presence-" + name)) == nil)
+            #expect(policy.mirror(of: channel(name)) == channel("private-" + name))
+            #expect(policy.mirror(of: channel("private-" + name)) == channel(name))
+            #expect(policy.mirror(of: channel("private-encrypted-" + name)) == nil)
+            #expect(policy.mirror(of: channel("presence-" + name)) == nil)
         }
     }
 
     @Test func namesAtTheLengthLimitHaveTheirTwins() throws {
         for length in [192, 193, 199, 200] {
             let plain = channel("driver-" + String(repeating: "x", count: length - 7))
-            let signed = try #require(policy.twin(of: plain))
+            let signed = try #require(policy.mirror(of: plain))
             #expect(signed.text == "private-" + plain.text)
-            #expect(policy.twin(of: signed) == plain)
+            #expect(policy.mirror(of: signed) == plain)
         }
         let signed = channel("private-driver-" + String(repeating: "x", count: 200 - 15))
-        #expect(policy.twin(of: signed)?.text.utf8.count == 192)
+        #expect(policy.mirror(of: signed)?.text.utf8.count == 192)
     }
 
     /// Whatever the patterns: a twin's twin is the channel itself, and is as much listed.
@@ -202,8 +202,8 @@ import Testing
             for second in prefixes {
                 for third in prefixes {
                     let name = channel(first + second + third + "driver-x")
-                    guard let twin = policy.twin(of: name) else { continue }
-                    #expect(policy.twin(of: twin) == name, "\(name.text) and \(twin.text)")
+                    guard let twin = policy.mirror(of: name) else { continue }
+                    #expect(policy.mirror(of: twin) == name, "\(name.text) and \(twin.text)")
                     #expect(twin.text == "private-" + name.text || name.text == "private-" + twin.text)
                     let accesses = [name.access, twin.access]
                     #expect(accesses == [.open, .signed] || accesses == [.signed, .open], "\(name.text) and \(twin.text)")

@@ -2,8 +2,8 @@ import FleetRules
 import Testing
 
 @Suite struct DeviceTokenTests {
-    private func isRefused(_ body: () throws(Refusal) -> DeviceToken) -> Bool {
-        do throws(Refusal) {
+    private func isRefused(_ body: () throws(RuleError) -> DeviceToken) -> Bool {
+        do throws(RuleError) {
             _ = try body()
             return false
         } catch {
@@ -25,7 +25,7 @@ import Testing
         "0123456789abcd\u{301}", "\u{FF10}123456789abcdef0", "0123456789abcde\n",
     ])
     func whatIsNoAppleTokenIsRefused(_ text: String) {
-        #expect(isRefused { () throws(Refusal) in try DeviceToken.apns(text) })
+        #expect(isRefused { () throws(RuleError) in try DeviceToken.apns(text) })
     }
 
     @Test func firebaseTokensArePrintable() throws {
@@ -33,7 +33,7 @@ import Testing
         #expect(token.lane == .fcm && token.environment == nil && token.platform == .android)
         #expect(try DeviceToken.fcm(String(repeating: "x", count: 4_096)).platform == nil)
         for text in ["", String(repeating: "x", count: 4_097), "a b", "a\u{0}", "é", "a\u{7F}"] {
-            #expect(isRefused { () throws(Refusal) in try DeviceToken.fcm(text) })
+            #expect(isRefused { () throws(RuleError) in try DeviceToken.fcm(text) })
         }
     }
 

@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: cases)
     func anEventGoesByTheNearestEntry(_ names: [String], _ event: String, _ entry: String?) {
-        #expect(EntryNames(names).entry(ofEvent: event) == entry)
-        #expect(EntryNames(names.reversed()).entry(ofEvent: event) == entry)
+        #expect(CatalogueIndex(names).entry(ofEvent: event) == entry)
+        #expect(CatalogueIndex(names.reversed()).entry(ofEvent: event) == entry)
     }
 }

@@ -4,10 +4,10 @@ import Testing
 @Suite struct EventSizeTests {
     private static let address = String(repeating: "a", count: 10_000)
 
-    private func refused(_ deed: OrderDeed, on order: Order? = Scene.order(), max: Int = 10_240) -> Refusal? {
+    private func refused(_ deed: OrderAction, on order: Order? = Scene.order(), max: Int = 10_240) -> RuleError? {
         var rules = Scene.rulebook()
         let occasion = Scene.occasion(rules: NotificationRules(eventBytesMax: max))
-        return refusal { () throws(Refusal) in try rules.decide(deed, on: order, occasion) }
+        return refusal { () throws(RuleError) in try rules.plan(deed, on: order, occasion) }
     }
 
     @Test func whatNoEventCouldHoldIsRefusedWhenItIsSaid() {
@@ -43,12 +43,12 @@ import Testing
         var stored: Order?
         while low < high {
             let middle = (low + high + 1) / 2
-            var deed = OrderDeed(code: longest, action: .update)
+            var deed = OrderAction(code: longest, action: .update)
             deed.changes.bookingID = .set(longest)
             deed.changes.bookingReference = .set(longest)
             deed.changes.pickupAddress = .set(String(repeating: "a", count: middle))
             var rules = Scene.rulebook()
-            if let decision = try? rules.decide(deed, on: nil, Scene.occasion()) {
+            if let decision = try? rules.plan(deed, on: nil, Scene.occasion()) {
                 (low, stored) = (middle, decision.order)
             } else {
                 high = middle - 1
@@ -56,13 +56,13 @@ import Testing
         }
         #expect(low > 8_000 && low < 10_240)
         let order = try #require(stored)
-        let occasion = Occasion(
+        let occasion = CommandContext(
             actor: Scene.admin, now: Scene.now, correlationID: String(repeating: "\"", count: 128))
-        let largest = try OrderDeed.Action.allCases.map { action in
+        let largest = try OrderAction.Kind.allCases.map { action in
             var rules = Scene.rulebook()
-            var deed = OrderDeed(code: longest, action: action)
+            var deed = OrderAction(code: longest, action: action)
             deed.driverID = longest
-            return try rules.decide(deed, on: order, occasion).notifications.map(\.data.count).max() ?? 0
+            return try rules.plan(deed, on: order, occasion).notifications.map(\.data.count).max() ?? 0
         }
         // Not a byte is given away: the largest event of all fills the limit.
         #expect(largest.max() == 10_240)
@@ -78,7 +78,7 @@ import Testing
     @Test func theDriversOwnNameIsCheckedWhenHeSpeaks() {
         var rules = Scene.rulebook()
         let long = Scene.occasion(by: Identity(role: .driver, id: "42", name: Self.address + Self.address))
-        let refused = refusal { () throws(Refusal) in try rules.acceptJob("ORD-1", on: Scene.order(), long) }
+        let refused = refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: Scene.order(), long) }
         #expect(refused?.kind == .invalid && refused?.text.hasPrefix("driverName ") == true)
     }
 
@@ -88,7 +88,7 @@ import Testing
         order.pickupAddress = Self.address
         var rules = Scene.rulebook()
         let occasion = Scene.occasion(rules: NotificationRules(eventBytesMax: 2_000))
-        #expect(try rules.decide(Scene.orderDeed(.cancel), on: order, occasion).order?.status == .cancelled)
+        #expect(try rules.plan(Scene.orderDeed(.cancel), on: order, occasion).order?.status == .cancelled)
         #expect(refused(Scene.orderDeed(.assign, driver: "42"), on: order, max: 2_000)?.text.hasPrefix("pickupAddress ") == true)
     }
 
@@ -96,10 +96,10 @@ import Testing
         var rules = Scene.rulebook()
         var deed = Scene.routeDeed(.update)
         deed.changes.routeNumber = .set(Self.address)
-        let long = refusal { () throws(Refusal) in try rules.decide(deed, on: Scene.route(), Scene.occasion()) }
+        let long = refusal { () throws(RuleError) in try rules.plan(deed, on: Scene.route(), Scene.occasion()) }
         #expect(long?.kind == .invalid && long?.text.hasPrefix("routeNumber ") == true)
         deed = Scene.routeDeed(.removeDrop("D-9"), reason: Self.address + Self.address)
-        let reason = refusal { () throws(Refusal) in try rules.decide(deed, on: Scene.route(), Scene.occasion()) }
+        let reason = refusal { () throws(RuleError) in try rules.plan(deed, on: Scene.route(), Scene.occasion()) }
         #expect(reason?.text.hasPrefix("reason ") == true)
     }
 }

@@ -96,17 +96,17 @@ import Testing
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
 
-    private func decided(_ deed: OrderDeed, on order: Order?) throws -> Decision {
+    private func decided(_ deed: OrderAction, on order: Order?) throws -> DispatchPlan {
         var rules = Scene.rulebook()
-        return try rules.decide(deed, on: order, Scene.occasion())
+        return try rules.plan(deed, on: order, Scene.occasion())
     }
 
-    private func decided(_ deed: RouteDeed, on route: Route?) throws -> Decision {
+    private func decided(_ deed: RouteAction, on route: Route?) throws -> DispatchPlan {
         var rules = Scene.rulebook()
-        return try rules.decide(deed, on: route, Scene.occasion())
+        return try rules.plan(deed, on: route, Scene.occasion())
     }
 
-    private func expect(_ name: String, _ decision: Decision, _ location: SourceLocation = #_sourceLocation) throws {
+    private func expect(_ name: String, _ decision: DispatchPlan, _ location: SourceLocation = #_sourceLocation) throws {
         var golden = try String(contentsOf: Self.folder.appending(path: "\(name).txt"), encoding: .utf8)
         for (index, notification) in decision.notifications.enumerated().reversed() {
             golden.replace("#\(index + 1)", with: notification.id)
@@ -129,7 +129,7 @@ import Testing
             + "\(written(audit.before)) -> \(written(audit.after)); reason \(audit.reason ?? "nil"); \(details)"
     }
 
-    private func written(_ standing: AuditEntry.Standing?) -> String {
+    private func written(_ standing: AuditEntry.State?) -> String {
         standing.map { "\($0.status.rawValue) \($0.driverID ?? "nobody")" } ?? "unknown"
     }
 }

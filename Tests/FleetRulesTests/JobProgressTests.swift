@@ -25,10 +25,10 @@ import Testing
         let order = Scene.order(from, driver: "42", name: "Said")
         let report = ProgressReport(step: step)
         if let text = expected(from, step) {
-            let refused = refusal { () throws(Refusal) in
+            let refused = refusal { () throws(RuleError) in
                 try rules.progress(report, "ORD-1", on: order, Scene.occasion(by: Scene.driver))
             }
-            #expect(refused == Refusal(.invalid, text))
+            #expect(refused == RuleError(.invalid, text))
         } else {
             let decision = try rules.progress(report, "ORD-1", on: order, Scene.occasion(by: Scene.driver))
             var stored = order
@@ -47,13 +47,13 @@ import Testing
 
     @Test func theContractsOwnTexts() {
         var rules = Scene.rulebook()
-        let skipped = refusal { () throws(Refusal) in
+        let skipped = refusal { () throws(RuleError) in
             try rules.progress(
                 ProgressReport(step: .inTransit), "ORD-1", on: Scene.order(.enRoute, driver: "42"),
                 Scene.occasion(by: Scene.driver))
         }
         #expect(skipped?.text == "Cannot transition from en_route to in_transit. Must go to arrived first.")
-        let ended = refusal { () throws(Refusal) in
+        let ended = refusal { () throws(RuleError) in
             try rules.progress(
                 ProgressReport(step: .arrived), "ORD-1", on: Scene.order(.completed, driver: "42"),
                 Scene.occasion(by: Scene.driver))
@@ -64,7 +64,7 @@ import Testing
     @Test(arguments: JobStatus.allCases, ["43", nil, "4", "\u{FF14}2"] as [String?])
     func onlyHisOwnJobMoves(_ status: JobStatus, _ owner: String?) {
         var rules = Scene.rulebook()
-        let refused = refusal { () throws(Refusal) in
+        let refused = refusal { () throws(RuleError) in
             try rules.progress(
                 ProgressReport(step: .arrived), "ORD-1", on: Scene.order(status, driver: owner),
                 Scene.occasion(by: Scene.driver))
@@ -74,11 +74,11 @@ import Testing
 
     @Test func anUnknownJobIsNotFoundButNonsenseIsNamedFirst() {
         var rules = Scene.rulebook()
-        let unknown = refusal { () throws(Refusal) in
+        let unknown = refusal { () throws(RuleError) in
             try rules.progress(ProgressReport(step: .arrived), "X", on: nil, Scene.occasion(by: Scene.driver))
         }
-        #expect(unknown == Refusal(.unknown, "Job not found"))
-        let nonsense = refusal { () throws(Refusal) in
+        #expect(unknown == RuleError(.unknown, "Job not found"))
+        let nonsense = refusal { () throws(RuleError) in
             try rules.progress(ProgressReport(step: .cancelled), "X", on: nil, Scene.occasion(by: Scene.driver))
         }
         #expect(nonsense?.kind == .invalid)
@@ -88,11 +88,11 @@ import Testing
         var rules = Scene.rulebook()
         let order = Scene.order(.enRoute, driver: "42")
         let stale = Scene.occasion(by: Scene.driver, expectedVersion: 4)
-        let refused = refusal { () throws(Refusal) in
+        let refused = refusal { () throws(RuleError) in
             try rules.progress(ProgressReport(step: .arrived), "B-1", on: order, stale)
         }
-        #expect(refused == Refusal(.conflict, "Order ORD-1 has version 5, not 4"))
-        let nonsense = refusal { () throws(Refusal) in
+        #expect(refused == RuleError(.conflict, "Order ORD-1 has version 5, not 4"))
+        let nonsense = refusal { () throws(RuleError) in
             try rules.progress(ProgressReport(step: .loading), "B-1", on: order, stale)
         }
         #expect(nonsense?.kind == .invalid)

@@ -9,7 +9,7 @@ import Testing
     private func assigned(_ rules: [String: NotificationRules.Rule]) throws -> [Notification] {
         var rulebook = Scene.rulebook()
         let occasion = Scene.occasion(rules: Self.rules(rules))
-        return try rulebook.decide(Scene.orderDeed(.assign, driver: "42"), on: Scene.order(), occasion).notifications
+        return try rulebook.plan(Scene.orderDeed(.assign, driver: "42"), on: Scene.order(), occasion).notifications
     }
 
     @Test func whatHasNoRuleLivesADayAndSupersedesNothing() throws {
@@ -30,7 +30,7 @@ import Testing
     @Test func routesCollapseByRoute() throws {
         var rulebook = Scene.rulebook()
         let occasion = Scene.occasion(rules: Self.rules(["route_update": Self.minute]))
-        let told = try rulebook.decide(Scene.routeDeed(.cancel), on: Scene.route(), occasion).notifications
+        let told = try rulebook.plan(Scene.routeDeed(.cancel), on: Scene.route(), occasion).notifications
         #expect(told.map(\.collapseKey) == ["route:R-1"])
     }
 

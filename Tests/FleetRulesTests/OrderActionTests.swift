@@ -11,15 +11,15 @@ import Testing
             case done(JobStatus?, driver: String?, name: String?, [String])
             /// Nothing but fields is stored.
             case stored
-            case refused(Refusal.Kind, String)
+            case refused(RuleError.Kind, String)
         }
 
-        let action: OrderDeed.Action
+        let action: OrderAction.Kind
         let driver: String?
         let named: String?
         let outcome: Outcome
 
-        init(_ action: OrderDeed.Action, _ driver: String?, _ named: String?, _ outcome: Outcome) {
+        init(_ action: OrderAction.Kind, _ driver: String?, _ named: String?, _ outcome: Outcome) {
             self.action = action
             self.driver = driver
             self.named = named
@@ -72,7 +72,7 @@ import Testing
     ]
 
     @Test func theTableIsWhole() {
-        for action in OrderDeed.Action.allCases {
+        for action in OrderAction.Kind.allCases {
             for driver in [nil, "42"] {
                 for named in [nil, "7"] {
                     #expect(Self.table.count { $0.action == action && $0.driver == driver && $0.named == named } == 1)
@@ -93,22 +93,24 @@ import Testing
         switch (status.isFinal, row.action, row.outcome) {
         case (_, _, .refused(.invalid, let text)):
             #expect(
-                refusal { () throws(Refusal) in try rules.decide(deed, on: order, Scene.occasion()) } == Refusal(.invalid, text))
+                refusal { () throws(RuleError) in try rules.plan(deed, on: order, Scene.occasion()) } == RuleError(.invalid, text)
+            )
 
         case (_, .update, _), (_, _, .stored):
-            let decision = try rules.decide(deed, on: order, Scene.occasion())
+            let decision = try rules.plan(deed, on: order, Scene.occasion())
             #expect(decision.order == stored)
             #expect(decision.said == [])
 
         case (true, _, _):
-            let refused = refusal { () throws(Refusal) in try rules.decide(deed, on: order, Scene.occasion()) }
-            #expect(refused == Refusal(.conflict, "Order ORD-1 is \(status.rawValue)"))
+            let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: order, Scene.occasion()) }
+            #expect(refused == RuleError(.conflict, "Order ORD-1 is \(status.rawValue)"))
 
         case (false, _, .refused(let kind, let text)):
-            #expect(refusal { () throws(Refusal) in try rules.decide(deed, on: order, Scene.occasion()) } == Refusal(kind, text))
+            #expect(
+                refusal { () throws(RuleError) in try rules.plan(deed, on: order, Scene.occasion()) } == RuleError(kind, text))
 
         case (false, _, .done(let after, let driver, let name, let said)):
-            let decision = try rules.decide(deed, on: order, Scene.occasion())
+            let decision = try rules.plan(deed, on: order, Scene.occasion())
             stored.status = after ?? status
             stored.driverID = driver
             stored.driverName = name
@@ -119,20 +121,20 @@ import Testing
         }
     }
 
-    @Test(arguments: OrderDeed.Action.allCases, ["7", nil])
-    func anUnknownOrderIsCreatedUnlessRefused(_ action: OrderDeed.Action, _ named: String?) throws {
+    @Test(arguments: OrderAction.Kind.allCases, ["7", nil])
+    func anUnknownOrderIsCreatedUnlessRefused(_ action: OrderAction.Kind, _ named: String?) throws {
         var rules = Scene.rulebook()
         let deed = Scene.orderDeed(action, driver: named)
         switch (action, named) {
         case (.assign, nil), (.unassign, nil), (.removeDriver, nil):
-            let refused = refusal { () throws(Refusal) in try rules.decide(deed, on: nil, Scene.occasion()) }
+            let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: nil, Scene.occasion()) }
             #expect(refused?.kind == (action == .assign ? .invalid : .conflict))
         default:
-            let decision = try rules.decide(deed, on: nil, Scene.occasion())
+            let decision = try rules.plan(deed, on: nil, Scene.occasion())
             #expect(decision.order?.version == 1)
             #expect(decision.order?.code == "ORD-1" && decision.order?.bookingID == nil)
             #expect(decision.audit?.before == nil && decision.audit?.after != nil)
-            let data = try member("data", of: decision.answer) ?? ""
+            let data = try member("data", of: decision.response) ?? ""
             let shown = try member("order", of: Array(data.utf8))
             #expect(shown?.contains(#""bookingId":"ORD-1","bookingReference":"ORD-1""#) == true)
         }
@@ -141,14 +143,14 @@ import Testing
     @Test func thePresentDriverAgainIsNoNewsUnlessFieldsDiffer() throws {
         var rules = Scene.rulebook()
         let order = Scene.order(.enRoute, driver: "42", name: "Dan")
-        let same = try rules.decide(Scene.orderDeed(.assign, driver: "42"), on: order, Scene.occasion())
+        let same = try rules.plan(Scene.orderDeed(.assign, driver: "42"), on: order, Scene.occasion())
         #expect(same.order == nil && same.audit == nil && same.notifications.isEmpty)
         #expect(same.answerText.contains("already assigned") && same.answerText.contains(#""version":5"#))
         #expect(same.answerText.contains(#""notificationIds":[]"#))
 
         var deed = Scene.orderDeed(.assign, driver: "42")
         deed.changes.customerID = .clear
-        let changed = try rules.decide(deed, on: order, Scene.occasion())
+        let changed = try rules.plan(deed, on: order, Scene.occasion())
         #expect(changed.order?.version == 6 && changed.order?.customerID == nil && changed.order?.driverName == "Dan")
         #expect(changed.order?.status == .enRoute && changed.notifications.isEmpty)
         #expect(changed.audit?.details.map { String(decoding: $0, as: UTF8.self) } == #"{"fields":["customerId"]}"#)
@@ -158,7 +160,7 @@ import Testing
         var rules = Scene.rulebook()
         var deed = Scene.orderDeed(.update)
         deed.changes.customerName = .set("Cy Customer")
-        let decision = try rules.decide(deed, on: Scene.order(), Scene.occasion())
+        let decision = try rules.plan(deed, on: Scene.order(), Scene.occasion())
         #expect(decision.order == nil && decision.audit == nil)
         #expect(decision.answerText.contains(#""version":5"#))
     }
@@ -170,19 +172,19 @@ import Testing
         order.customerName = "Ren\u{E9}"
         var deed = Scene.orderDeed(.update)
         deed.changes.customerName = .set("Rene\u{301}")
-        let decision = try rules.decide(deed, on: order, Scene.occasion())
+        let decision = try rules.plan(deed, on: order, Scene.occasion())
         #expect(decision.order?.customerName?.unicodeScalars.count == 5)
     }
 
-    @Test(arguments: OrderDeed.Action.allCases)
-    func anotherVersionIsAConflictThatNamesBoth(_ action: OrderDeed.Action) throws {
+    @Test(arguments: OrderAction.Kind.allCases)
+    func anotherVersionIsAConflictThatNamesBoth(_ action: OrderAction.Kind) throws {
         var rules = Scene.rulebook()
         let deed = Scene.orderDeed(action, driver: "7")
         let order = Scene.order(.assigned, driver: "42")
         for (known, version) in [(order, 5), (nil, 0)] {
-            let stale = refusal { () throws(Refusal) in try rules.decide(deed, on: known, Scene.occasion(expectedVersion: 4)) }
-            #expect(stale == Refusal(.conflict, "Order ORD-1 has version \(version), not 4"))
-            _ = try rules.decide(deed, on: known, Scene.occasion(expectedVersion: version))
+            let stale = refusal { () throws(RuleError) in try rules.plan(deed, on: known, Scene.occasion(expectedVersion: 4)) }
+            #expect(stale == RuleError(.conflict, "Order ORD-1 has version \(version), not 4"))
+            _ = try rules.plan(deed, on: known, Scene.occasion(expectedVersion: version))
         }
     }
 
@@ -190,20 +192,20 @@ import Testing
         var rules = Scene.rulebook()
         var deed = Scene.orderDeed(.cancel)
         deed.changes.bookingReference = .set("NEW")
-        let decision = try rules.decide(deed, on: Scene.order(), Scene.occasion())
+        let decision = try rules.plan(deed, on: Scene.order(), Scene.occasion())
         #expect(decision.said.contains("tracking-NEW tracking-stopped"))
         deed.changes.bookingReference = .clear
-        let cleared = try rules.decide(deed, on: Scene.order(), Scene.occasion())
+        let cleared = try rules.plan(deed, on: Scene.order(), Scene.occasion())
         #expect(cleared.said.contains("tracking-ORD-1 tracking-stopped"))
     }
 
     @Test func theAuditNamesTheDriverWhomOnlyTheRequestKnew() throws {
         var rules = Scene.rulebook()
         let deed = Scene.orderDeed(.unassign, driver: "7", reason: "why")
-        let unknown = try rules.decide(deed, on: Scene.order(), Scene.occasion())
+        let unknown = try rules.plan(deed, on: Scene.order(), Scene.occasion())
         #expect(unknown.audit?.details.map { String(decoding: $0, as: UTF8.self) } == #"{"driverId":"7"}"#)
         #expect(unknown.audit?.reason == "why")
-        let known = try rules.decide(deed, on: Scene.order(.assigned, driver: "42"), Scene.occasion())
+        let known = try rules.plan(deed, on: Scene.order(.assigned, driver: "42"), Scene.occasion())
         #expect(known.audit?.details == nil)
     }
 }

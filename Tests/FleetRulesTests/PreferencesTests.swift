@@ -44,7 +44,7 @@ import Testing
         try changes.apply(to: &preferences)
         try changes.apply(to: &preferences)
         changes.types = ["one more": true]
-        do throws(Refusal) {
+        do throws(RuleError) {
             try changes.apply(to: &preferences)
             Issue.record("not refused")
         } catch {

@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    private func orderDeed(_ dice: inout SplitMix) -> OrderDeed {
-        var deed = OrderDeed(code: "ORD-1", action: OrderDeed.Action.allCases.randomElement(using: &dice)!)
+    private func orderDeed(_ dice: inout SplitMix) -> OrderAction {
+        var deed = OrderAction(code: "ORD-1", action: OrderAction.Kind.allCases.randomElement(using: &dice)!)
         deed.driverID = ["7", "42", nil].randomElement(using: &dice)!
         deed.driverName = text(&dice)
         deed.reason = text(&dice)
@@ -35,9 +35,9 @@ import Testing
         return deed
     }
 
-    private func routeDeed(_ dice: inout SplitMix) -> RouteDeed {
-        let actions: [RouteDeed.Action] = [.assign, .unassign, .cancel, .removeDrop("D-9"), .update]
-        var deed = RouteDeed(id: "R-1", action: actions.randomElement(using: &dice)!)
+    private func routeDeed(_ dice: inout SplitMix) -> RouteAction {
+        let actions: [RouteAction.Kind] = [.assign, .unassign, .cancel, .removeDrop("D-9"), .update]
+        var deed = RouteAction(id: "R-1", action: actions.randomElement(using: &dice)!)
         deed.driverID = ["7", "42", nil].randomElement(using: &dice)!
         deed.driverName = text(&dice)
         deed.reason = text(&dice)
@@ -46,14 +46,14 @@ import Testing
     }
 
     private func act(
-        _ rules: inout Rulebook, _ order: Order?, _ route: Route?, _ occasion: Occasion, _ dice: inout SplitMix
-    ) throws(Refusal) -> Decision {
+        _ rules: inout DispatchPlanner, _ order: Order?, _ route: Route?, _ occasion: CommandContext, _ dice: inout SplitMix
+    ) throws(RuleError) -> DispatchPlan {
         let driver = Identity(role: .driver, id: "42", name: text(&dice))
-        let driving = Occasion(
+        let driving = CommandContext(
             actor: driver, now: occasion.now, correlationID: occasion.correlationID, rules: occasion.rules)
         switch Int.random(in: 0..<6, using: &dice) {
-        case 0, 1: return try rules.decide(orderDeed(&dice), on: order, occasion)
-        case 2: return try rules.decide(routeDeed(&dice), on: route, occasion)
+        case 0, 1: return try rules.plan(orderDeed(&dice), on: order, occasion)
+        case 2: return try rules.plan(routeDeed(&dice), on: route, occasion)
         case 3: return try rules.acceptJob("ORD-1", on: order, driving)
         case 4: return try rules.acceptRoute("R-1", on: route, driving)
         default:
@@ -66,14 +66,14 @@ import Testing
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func whateverHappens(_ seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
-        var rules = Rulebook()
+        var rules = DispatchPlanner()
         var order: Order?
         var route: Route?
         var lastID = ""
         for _ in 0..<100 {
             // The clock steps back now and then; a cancelled order makes way for a new one.
             let now = Scene.now + Int64.random(in: -5...5, using: &dice)
-            let occasion = Occasion(actor: Scene.admin, now: now, correlationID: text(&dice) ?? "c")
+            let occasion = CommandContext(actor: Scene.admin, now: now, correlationID: text(&dice) ?? "c")
             if order?.status.isFinal == true { order = nil }
             if route?.status.isFinal == true { route = nil }
             guard let decision = try? act(&rules, order, route, occasion, &dice) else { continue }
@@ -89,8 +89,8 @@ import Testing
     }
 
     /// Everything said is JSON, has an id later than all before it, and reads back as what was meant.
-    private func check(_ decision: Decision, _ occasion: Occasion, _ lastID: inout String) throws {
-        #expect(try member("success", of: decision.answer) == "true")
+    private func check(_ decision: DispatchPlan, _ occasion: CommandContext, _ lastID: inout String) throws {
+        #expect(try member("success", of: decision.response) == "true")
         if let details = decision.audit?.details { _ = try members(details) }
         for told in decision.notifications {
             #expect(told.id > lastID && ULID.isWellFormed(told.id))
@@ -119,7 +119,7 @@ import Testing
         var rules = Scene.rulebook()
         let read = try Array(#""a\ud800b""#.utf8).withUnsafeBytes { try JSONReader.value($0).string }
         let deed = Scene.orderDeed(.unassign, driver: "42", reason: read)
-        let decision = try rules.decide(deed, on: nil, Scene.occasion())
+        let decision = try rules.plan(deed, on: nil, Scene.occasion())
         #expect(try member("reason", of: decision.notifications[0].data) == "\"a\u{FFFD}b\"")
     }
 }

@@ -18,20 +18,20 @@ import Testing
     }()
 
     /// `event > audience, entity`, in the order of telling.
-    private func pushed(_ decision: Decision) -> [String] {
+    private func pushed(_ decision: DispatchPlan) -> [String] {
         decision.pushes.map { push in
             let event = decision.notifications.first { $0.id == push.notificationID }?.event ?? "nothing"
             return "\(event) > \(push.audience), \(push.entity.map { "\($0)" } ?? "-")"
         }
     }
 
-    private func pushed(_ deed: OrderDeed, on order: Order?, _ rules: NotificationRules = rules) throws -> [String] {
+    private func pushed(_ deed: OrderAction, on order: Order?, _ rules: NotificationRules = rules) throws -> [String] {
         var rulebook = Scene.rulebook()
-        return pushed(try rulebook.decide(deed, on: order, Scene.occasion(rules: rules)))
+        return pushed(try rulebook.plan(deed, on: order, Scene.occasion(rules: rules)))
     }
 
     @Test(arguments: [
-        (OrderDeed.Action.assign, nil as String?, ["job-assigned > driver(\"9\"), job(\"B-1\")"]),
+        (OrderAction.Kind.assign, nil as String?, ["job-assigned > driver(\"9\"), job(\"B-1\")"]),
         (.assign, "42", ["job-removed > driver(\"42\"), job(\"B-1\")", "job-assigned > driver(\"9\"), job(\"B-1\")"]),
         (.unassign, "42", ["order-removed > driver(\"42\"), job(\"B-1\")"]),
         (.cancel, "42", ["job-cancelled > driver(\"42\"), job(\"B-1\")"]),
@@ -43,7 +43,7 @@ import Testing
         (.update, "42", []),
     ])
     func ofOneDeedTheFirstEventReachesEachOnce(
-        _ action: OrderDeed.Action, _ driver: String?, _ expected: [String]
+        _ action: OrderAction.Kind, _ driver: String?, _ expected: [String]
     ) throws {
         let deed = Scene.orderDeed(action, driver: action == .assign ? "9" : nil)
         #expect(try pushed(deed, on: Scene.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
@@ -51,9 +51,9 @@ import Testing
 
     @Test func routesAreOpenedAsRoutes() throws {
         var rulebook = Scene.rulebook()
-        func pushed(_ action: RouteDeed.Action) throws -> [String] {
+        func pushed(_ action: RouteAction.Kind) throws -> [String] {
             let deed = Scene.routeDeed(action, driver: "9")
-            let decision = try rulebook.decide(deed, on: Scene.route(.assigned, driver: "42"), Scene.occasion(rules: Self.rules))
+            let decision = try rulebook.plan(deed, on: Scene.route(.assigned, driver: "42"), Scene.occasion(rules: Self.rules))
             return self.pushed(decision)
         }
         #expect(

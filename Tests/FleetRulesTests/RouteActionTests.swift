@@ -5,7 +5,7 @@ import Testing
 @Suite struct RouteActionTests {
     enum Outcome: Sendable {
         case done(JobStatus?, driver: String?, name: String?, [String])
-        case refused(Refusal.Kind, String)
+        case refused(RuleError.Kind, String)
     }
 
     private static let assigned7 = ["driver-7 route-assigned", "admin-channel route-assigned"]
@@ -21,7 +21,7 @@ import Testing
     }
 
     /// What comes of an action on a route that is not cancelled.
-    private func expected(_ action: RouteDeed.Action, _ driver: String?, _ named: String?) -> Outcome {
+    private func expected(_ action: RouteAction.Kind, _ driver: String?, _ named: String?) -> Outcome {
         switch (action, driver, named) {
         case (.assign, _, nil): .refused(.invalid, Self.required)
         case (.assign, nil, _): .done(.assigned, driver: "7", name: "Said", Self.assigned7)
@@ -41,8 +41,8 @@ import Testing
         }
     }
 
-    @Test(arguments: JobStatus.allCases, [RouteDeed.Action.assign, .unassign, .cancel, .removeDrop("D-9"), .update])
-    func everyActionInEveryState(_ status: JobStatus, _ action: RouteDeed.Action) throws {
+    @Test(arguments: JobStatus.allCases, [RouteAction.Kind.assign, .unassign, .cancel, .removeDrop("D-9"), .update])
+    func everyActionInEveryState(_ status: JobStatus, _ action: RouteAction.Kind) throws {
         for (driver, named) in [(nil, nil), (nil, "7"), ("42", nil), ("42", "7"), ("42", "42")] as [(String?, String?)] {
             var rules = Scene.rulebook()
             let route = Scene.route(status, driver: driver, name: driver == nil ? nil : "Stored")
@@ -54,10 +54,10 @@ import Testing
             }
             switch outcome {
             case .refused(let kind, let text):
-                let refused = refusal { () throws(Refusal) in try rules.decide(deed, on: route, Scene.occasion()) }
-                #expect(refused == Refusal(kind, text))
+                let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: route, Scene.occasion()) }
+                #expect(refused == RuleError(kind, text))
             case .done(let after, let driver, let name, let said):
-                let decision = try rules.decide(deed, on: route, Scene.occasion())
+                let decision = try rules.plan(deed, on: route, Scene.occasion())
                 var stored = route
                 (stored.status, stored.driverID, stored.driverName) = (after ?? status, driver, name)
                 (stored.routeNumber, stored.version) = ("N99", 6)
@@ -70,16 +70,16 @@ import Testing
 
     @Test func anUnknownRouteIsCreatedUnlessRefused() throws {
         var rules = Scene.rulebook()
-        let created = try rules.decide(Scene.routeDeed(.removeDrop("D-9")), on: nil, Scene.occasion())
+        let created = try rules.plan(Scene.routeDeed(.removeDrop("D-9")), on: nil, Scene.occasion())
         #expect(created.route?.version == 1 && created.audit?.before == nil)
         #expect(created.notifications[0].text.contains(#""routeId":"R-1","routeNumber":null,"dropId":"D-9","driverId":null"#))
-        #expect(refusal { () throws(Refusal) in try rules.decide(Scene.routeDeed(.unassign), on: nil, Scene.occasion()) } != nil)
+        #expect(refusal { () throws(RuleError) in try rules.plan(Scene.routeDeed(.unassign), on: nil, Scene.occasion()) } != nil)
     }
 
     @Test func thePresentDriverAgainIsNoNews() throws {
         var rules = Scene.rulebook()
         let route = Scene.route(.accepted, driver: "42", name: "Dan")
-        let decision = try rules.decide(Scene.routeDeed(.assign, driver: "42"), on: route, Scene.occasion())
+        let decision = try rules.plan(Scene.routeDeed(.assign, driver: "42"), on: route, Scene.occasion())
         #expect(decision.route == nil && decision.audit == nil && decision.notifications.isEmpty)
         #expect(decision.answerText.contains("already assigned"))
     }
@@ -87,10 +87,10 @@ import Testing
     @Test func anotherVersionIsAConflictThatNamesBoth() {
         var rules = Scene.rulebook()
         for (route, version) in [(Scene.route(), 5), (nil, 0)] {
-            let refused = refusal { () throws(Refusal) in
-                try rules.decide(Scene.routeDeed(.cancel), on: route, Scene.occasion(expectedVersion: 4))
+            let refused = refusal { () throws(RuleError) in
+                try rules.plan(Scene.routeDeed(.cancel), on: route, Scene.occasion(expectedVersion: 4))
             }
-            #expect(refused == Refusal(.conflict, "Route R-1 has version \(version), not 4"))
+            #expect(refused == RuleError(.conflict, "Route R-1 has version \(version), not 4"))
         }
     }
 }

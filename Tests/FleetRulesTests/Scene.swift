@@ -11,8 +11,8 @@ enum Scene {
 
     static func occasion(
         by actor: Identity = admin, at now: Int64 = now, expectedVersion: Int? = nil, rules: NotificationRules = .init()
-    ) -> Occasion {
-        Occasion(actor: actor, now: now, correlationID: "c-1", expectedVersion: expectedVersion, rules: rules)
+    ) -> CommandContext {
+        CommandContext(actor: actor, now: now, correlationID: "c-1", expectedVersion: expectedVersion, rules: rules)
     }
 
     static func order(_ status: JobStatus = .available, driver: String? = nil, name: String? = nil) -> Order {
@@ -46,9 +46,9 @@ enum Scene {
     }
 
     static func orderDeed(
-        _ action: OrderDeed.Action, driver: String? = nil, name: String? = nil, reason: String? = nil
-    ) -> OrderDeed {
-        var deed = OrderDeed(code: "ORD-1", action: action)
+        _ action: OrderAction.Kind, driver: String? = nil, name: String? = nil, reason: String? = nil
+    ) -> OrderAction {
+        var deed = OrderAction(code: "ORD-1", action: action)
         deed.driverID = driver
         deed.driverName = name
         deed.reason = reason
@@ -56,23 +56,23 @@ enum Scene {
     }
 
     static func routeDeed(
-        _ action: RouteDeed.Action, driver: String? = nil, name: String? = nil, reason: String? = nil
-    ) -> RouteDeed {
-        var deed = RouteDeed(id: "R-1", action: action)
+        _ action: RouteAction.Kind, driver: String? = nil, name: String? = nil, reason: String? = nil
+    ) -> RouteAction {
+        var deed = RouteAction(id: "R-1", action: action)
         deed.driverID = driver
         deed.driverName = name
         deed.reason = reason
         return deed
     }
 
-    static func rulebook() -> Rulebook { Rulebook(ids: ULIDSource(random: { 0 })) }
+    static func rulebook() -> DispatchPlanner { DispatchPlanner(ids: ULIDSource(random: { 0 })) }
 }
 
-extension Decision {
+extension DispatchPlan {
     /// `channel event`, in the order of telling.
     var said: [String] { notifications.map { "\($0.channel) \($0.event)" } }
 
-    var answerText: String { String(decoding: answer, as: UTF8.self) }
+    var answerText: String { String(decoding: response, as: UTF8.self) }
 }
 
 extension Notification {
@@ -91,8 +91,8 @@ func members(_ json: [UInt8]) throws -> [(name: String, value: String)] {
 func member(_ name: String, of json: [UInt8]) throws -> String? { try members(json).first { $0.name == name }?.value }
 
 /// The refusal that `body` throws; the test fails when it does not.
-func refusal(_ location: SourceLocation = #_sourceLocation, of body: () throws(Refusal) -> Decision) -> Refusal? {
-    do throws(Refusal) {
+func refusal(_ location: SourceLocation = #_sourceLocation, of body: () throws(RuleError) -> DispatchPlan) -> RuleError? {
+    do throws(RuleError) {
         let decision = try body()
         Issue.record("not refused: \(decision.answerText)", sourceLocation: location)
         return nil

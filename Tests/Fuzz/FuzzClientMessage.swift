@@ -27,7 +27,7 @@ private struct Message {
         var verified: String?
         var rules = AppRules()
         rules.clientEvents = true
-        let reaction = Reaction(to: text, from: socket, key: "key1", rules: rules, user: user) { text, signature in
+        let reaction = MessageAction(to: text, from: socket, key: "key1", rules: rules, user: user) { text, signature in
             guard signature == "ok" else { return false }
             verified = text
             return true

@@ -53,11 +53,11 @@ private func checkForm(_ bytes: UnsafeRawBufferPointer) {
 
 // MARK: Bodies
 
-private let orderActions: [OrderDeed.Action] = [.assign, .unassign, .cancel, .removeDriver, .update]
-private let routeActions: [RouteDeed.Action] = [.assign, .unassign, .cancel, .removeDrop("D1"), .update]
+private let orderActions: [OrderAction.Action] = [.assign, .unassign, .cancel, .removeDriver, .update]
+private let routeActions: [RouteAction.Action] = [.assign, .unassign, .cancel, .removeDrop("D1"), .update]
 
 private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
-    guard let body = read({ () throws(APIError) in try FleetBody(bytes) }) else { return }
+    guard let body = read({ () throws(APIError) in try JSONBody(bytes) }) else { return }
     for action in orderActions {
         guard let deed = read({ () throws(APIError) in try body.orderDeed("A1", action) }) else { continue }
         let names = [deed.changes.bookingID.value, deed.changes.bookingReference.value, deed.changes.customerID.value]
@@ -103,13 +103,13 @@ private func check(_ changes: PreferenceChanges) {
     promise(changes.types.keys.allSatisfy { (1...64).contains($0.utf8.count) && Identity.isReference($0) }, "types have names")
     for minutes in [changes.from, changes.to] { promise(minutes.map((0..<1_440).contains) ?? true, "a time is of the day") }
     var preferences = Preferences()
-    do throws(Refusal) { try changes.apply(to: &preferences) } catch { fatalError("what was read can be applied: \(error)") }
+    do throws(RuleError) { try changes.apply(to: &preferences) } catch { fatalError("what was read can be applied: \(error)") }
     var json = JSONWriter()
     preferences.write(to: &json)
     promise(isJSON(json.bytes), "preferences can be shown")
 }
 
-private func check(_ device: DeviceDeed, _ method: HTTPRequest.Method) {
+private func check(_ device: DeviceRegistration, _ method: HTTPRequest.Method) {
     promise((device.action == .register) == (method == .post), "a phone comes by POST and goes by DELETE")
     let token = device.token
     promise(
@@ -177,7 +177,7 @@ private let authorizations = roles.map { role in
 nonisolated(unsafe) private let router: Router = {
     let issuers = [TokenIssuer(algorithm: .hs256, keys: .secret(secret))]
     do {
-        let verifier = try TokenVerifier(issuers: issuers, ring: KeyRing(issuers: issuers))
+        let verifier = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
         let app = Application(
             index: 0, id: "1", key: "k", secrets: [secret], encryptionMasterKey: [UInt8](repeating: 7, count: 32))
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: app.origins)

@@ -26,7 +26,7 @@ private let issuers = [
 ]
 
 nonisolated(unsafe) private let verifier: TokenVerifier = {
-    do { return try TokenVerifier(issuers: issuers, ring: KeyRing(issuers: issuers)) } catch { fatalError("\(error)") }
+    do { return try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers)) } catch { fatalError("\(error)") }
 }()
 
 nonisolated(unsafe) private let key = HMACKey(secret: secret)
@@ -60,7 +60,7 @@ private func checkSigned(_ bytes: [UInt8]) {
 
 /// What an issuer publishes: taken whole, with at least one key, or refused whole.
 private func checkKeys(_ bytes: [UInt8]) {
-    let ring = KeyRing(issuers: issuers)
+    let ring = IssuerKeyCache(issuers: issuers)
     for issuer in 2..<issuers.count {
         do throws(TokenIssuerError) {
             try ring.store(bytes, for: issuer)
@@ -72,7 +72,7 @@ private func checkKeys(_ bytes: [UInt8]) {
     }
 }
 
-private func checkWords(_ verdict: TokenVerdict) {
+private func checkWords(_ verdict: VerificationResult) {
     guard case .refused(let words) = verdict else { return }
     promise(!words.isEmpty && words.utf8.count < 600, "a refusal is a few words")
     promise(!words.contains(secret), "a refusal keeps the secret")

@@ -17,7 +17,7 @@ import Threads
         .init("driver-*", .ownDriver), .init("admin-channel", .admin), .init("tracking-*", .booking),
     ])
     private let hub: SharedHub
-    private let herald: Herald
+    private let herald: CommitPublisher
     private let counters = FleetCounters()
     private let lines = Lock<[String]>([])
 
@@ -27,9 +27,10 @@ import Threads
         hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules(), rules])
         let lines = lines
         let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }
-        herald = Herald(
+        herald = CommitPublisher(
             hub: hub, app: 1, policy: Self.policy,
-            pushing: try Pushing(Settings.Push(), .init(failed: { _, _ in }, removed: { _ in }), log: log), counters: counters,
+            pushing: try PushService(Settings.Push(), .init(failed: { _, _ in }, removed: { _ in }), log: log),
+            counters: counters,
             log: log)
     }
 
@@ -38,7 +39,7 @@ import Threads
     @Test func tellsAnEventUnderBothNamesOfItsChannel() throws {
         let plain = try subscriber(of: "driver-42", loop: 0)
         let signed = try subscriber(of: "private-driver-42", loop: 1)
-        herald.tell([settled(notifications: [notification("driver-42", "job-assigned", #"{"a":"é\"","n":1.50}"#)])])
+        herald.publish([settled(notifications: [notification("driver-42", "job-assigned", #"{"a":"é\"","n":1.50}"#)])])
         let data = #""data":"{\"a\":\"é\\\"\",\"n\":1.50}""#
         #expect(told(to: 0) == [#"{"event":"job-assigned","channel":"driver-42",\#(data)}"#, "answer 7 200"])
         #expect(told(to: 1) == [#"{"event":"job-assigned","channel":"private-driver-42",\#(data)}"#])
@@ -48,20 +49,20 @@ import Threads
     @Test func tellsOtherChannelsUnderTheirOneName() throws {
         _ = try subscriber(of: "elsewhere", loop: 0)
         _ = try subscriber(of: "private-elsewhere", loop: 1)
-        herald.tell([settled(notifications: [notification("elsewhere", "e")])])
+        herald.publish([settled(notifications: [notification("elsewhere", "e")])])
         #expect(told(to: 0).count == 2 && told(to: 1).isEmpty)
     }
 
     @Test func tellsOnlyItsOwnApplication() throws {
         _ = try subscriber(of: "driver-42", loop: 0, app: 0)
-        herald.tell([settled(notifications: [notification("driver-42", "e")])])
+        herald.publish([settled(notifications: [notification("driver-42", "e")])])
         #expect(told(to: 0) == ["answer 7 200"])
     }
 
     /// The table's order, over all channels and commands, and each answer behind what it is about.
     @Test func tellsInTheOrderOfTheStore() throws {
         for channel in ["driver-1", "driver-2", "admin-channel"] { _ = try subscriber(of: channel, loop: 0) }
-        herald.tell([
+        herald.publish([
             settled(
                 notifications: [
                     notification("driver-1", "a"), notification("driver-2", "b"), notification("admin-channel", "c"),
@@ -76,46 +77,46 @@ import Threads
     @Test func tellsWhatIsCommittedHoweverFullTheMailboxes() throws {
         _ = try subscriber(of: "driver-42", loop: 0)
         while hub.mailboxes[0].hasRoom { hub.post(.drain(seconds: 0), to: 0) }
-        herald.tell([settled(notifications: [notification("driver-42", "e")])])
+        herald.publish([settled(notifications: [notification("driver-42", "e")])])
         #expect(told(to: 0).count == 2)
     }
 
     @Test func isSilentOnWhatIsNoChannel() {
-        herald.tell([settled(notifications: [notification("a b", "e"), notification("", "e")])])
+        herald.publish([settled(notifications: [notification("a b", "e"), notification("", "e")])])
         #expect(told(to: 0) == ["answer 7 200"])
     }
 
     // MARK: Jobs
 
     @Test func tellsTheHubWhoHasAJob() throws {
-        herald.tell([settled(order: order(.assigned, driver: "42"))])
+        herald.publish([settled(order: order(.assigned, driver: "42"))])
         #expect(try mayTrack("42") && !mayTrack("43"))
-        herald.tell([settled(order: order(.assigned, driver: "43"))])
+        herald.publish([settled(order: order(.assigned, driver: "43"))])
         #expect(try !mayTrack("42") && mayTrack("43"))
-        herald.tell([settled(order: order(.available, driver: nil))])
+        herald.publish([settled(order: order(.available, driver: nil))])
         #expect(try !mayTrack("43"))
     }
 
     @Test func forgetsAJobThatHasEnded() throws {
         for status in [JobStatus.completed, .cancelled] {
-            herald.tell([settled(order: order(.assigned, driver: "42"))])
-            herald.tell([settled(order: order(status, driver: "42"))])
+            herald.publish([settled(order: order(.assigned, driver: "42"))])
+            herald.publish([settled(order: order(status, driver: "42"))])
             #expect(try !mayTrack("42"))
         }
     }
 
     @Test func learnsOfOpenJobsAsTheNodeStarts() throws {
-        herald.learn(order(.inTransit, driver: "42"))
+        herald.restore(order(.inTransit, driver: "42"))
         #expect(try mayTrack("42"))
         #expect(told(to: 0).isEmpty && told(to: 1).isEmpty)
     }
 
     /// Whoever loses the job hears its last event before his subscription ends.
     @Test func takesTheRightAwayBehindTheEvents() throws {
-        herald.learn(order(.assigned, driver: "42"))
+        herald.restore(order(.assigned, driver: "42"))
         let socket = try subscriber(of: "private-tracking-B1", loop: 0)
-        hub.apply(.vouch(socket, Identity(role: .driver, id: "42")), from: 0)
-        herald.tell([
+        hub.apply(.identify(socket, Identity(role: .driver, id: "42")), from: 0)
+        herald.publish([
             settled(notifications: [notification("tracking-B1", "tracking-stopped")], order: order(.assigned, driver: "43"))
         ])
         let told = told(to: 0)
@@ -127,13 +128,13 @@ import Threads
     // MARK: Answers, counters, the log
 
     @Test func answersWhoeverAskedWhereHeAsked() {
-        let refusal = Refusal(.conflict, "no")
-        let outcomes: [(Settled.Outcome, String)] = [
-            (.settled(.refused(deed, refusal)), "answer 7 409"), (.unavailable("full"), "answer 7 503"),
-            (.failed("broken"), "answer 7 500"), (.settled(.repeated(deed, status: 200, body: [])), "answer 7 200 replayed"),
+        let refusal = RuleError(.conflict, "no")
+        let outcomes: [(CommandReply.Outcome, String)] = [
+            (.settled(.rejected(deed, refusal)), "answer 7 409"), (.unavailable("full"), "answer 7 503"),
+            (.failed("broken"), "answer 7 500"), (.settled(.replayed(deed, status: 200, body: [])), "answer 7 200 replayed"),
         ]
         for (outcome, answer) in outcomes {
-            herald.tell([settled(outcome, loop: 1)])
+            herald.publish([settled(outcome, loop: 1)])
             #expect(told(to: 1) == [answer] && told(to: 0).isEmpty)
         }
         #expect(
@@ -143,22 +144,23 @@ import Threads
     }
 
     @Test func answersEnquiries() {
-        let query = Query(.order("A1"), sender: ReplyAddress(loop: 1, exchange: 9))
-        herald.tell([
-            Store.Answer(query: query, outcome: .found([])), Store.Answer(query: query, outcome: .unavailable("busy")),
-            Store.Answer(query: query, outcome: .refused(Refusal(.unknown, "Order A1 not found"))),
+        let query = QueryRequest(.order("A1"), sender: ReplyAddress(loop: 1, exchange: 9))
+        herald.publish([
+            Store.QueryReply(request: query, outcome: .found([])),
+            Store.QueryReply(request: query, outcome: .unavailable("busy")),
+            Store.QueryReply(request: query, outcome: .refused(RuleError(.unknown, "Order A1 not found"))),
         ])
         #expect(told(to: 1) == ["answer 9 200", "answer 9 503", "answer 9 404"] && told(to: 0).isEmpty)
     }
 
     @Test func countsWhatCameOfIt() {
-        let report = Command.Deed.progress("A1", ProgressReport(step: .arrived))
-        herald.tell([
+        let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
+        herald.publish([
             settled(notifications: [notification("x", "job-assigned"), notification("y", "job-assigned")]),
-            settled(.settled(.refused(report, Refusal(.invalid, "no"))), deed: report),
-            settled(.settled(.refused(report, Refusal(.forbidden, "no"))), deed: report),
+            settled(.settled(.rejected(report, RuleError(.invalid, "no"))), deed: report),
+            settled(.settled(.rejected(report, RuleError(.forbidden, "no"))), deed: report),
             settled(.settled(.done(telemetry, body: [])), deed: telemetry),
-            settled(.settled(.repeated(telemetry, status: 200, body: [])), deed: telemetry),
+            settled(.settled(.replayed(telemetry, status: 200, body: [])), deed: telemetry),
         ])
         let counts = counters.report().map { group in group.counts.map { "\($0.name) \($0.count)" } }
         #expect(
@@ -170,7 +172,9 @@ import Threads
     }
 
     @Test func logsEachActionInALine() {
-        herald.tell([settled(notifications: [notification("x", "e")]), settled(deed: telemetry), settled(.unavailable("full"))])
+        herald.publish([
+            settled(notifications: [notification("x", "e")]), settled(deed: telemetry), settled(.unavailable("full")),
+        ])
         let lines = lines.withLock { $0 }
         #expect(lines.count == 3)
         for part in [
@@ -184,21 +188,22 @@ import Threads
 
     // MARK: The scene
 
-    private let deed = Command.Deed.order(OrderDeed(code: "A1", action: .cancel))
-    private let telemetry = Command.Deed.telemetry(
+    private let deed = Command.Action.order(OrderAction(code: "A1", action: .cancel))
+    private let telemetry = Command.Action.telemetry(
         [.received, .accepted].map {
             TelemetryEvent(notificationID: "N1", type: "new_job", entityID: "A1", kind: $0, timestamp: "2026-11-21")
         })
 
     private func settled(
-        _ outcome: Settled.Outcome? = nil, notifications: [Notification] = [], order: Order? = nil,
-        deed: Command.Deed? = nil, loop: Int = 0, exchange: Int = 7
-    ) -> Settled {
+        _ outcome: CommandReply.Outcome? = nil, notifications: [Notification] = [], order: Order? = nil,
+        deed: Command.Action? = nil, loop: Int = 0, exchange: Int = 7
+    ) -> CommandReply {
         let deed = deed ?? self.deed
         let command = Command(actor: Identity(role: .admin, id: "7"), deed: deed, correlationID: "c1")
-        let done = Settlement.done(deed, body: [], notifications: notifications, order: order)
-        return Settled(
-            errand: Errand(command, sender: ReplyAddress(loop: loop, exchange: exchange)), outcome: outcome ?? .settled(done))
+        let done = CommandResult.done(deed, body: [], notifications: notifications, order: order)
+        return CommandReply(
+            request: CommandRequest(command, sender: ReplyAddress(loop: loop, exchange: exchange)),
+            outcome: outcome ?? .settled(done))
     }
 
     private func notification(_ channel: String, _ event: String, _ data: String = "{}") -> Notification {
@@ -222,7 +227,7 @@ import Threads
     /// Subscribed as the hub takes it, a plain name by a signed-in user; what that causes has been read.
     private func subscriber(of channel: String, loop: Int, app: AppIndex = 1) throws -> SocketID {
         var random = SystemRandomNumberGenerator()
-        let slot = hub.read { $0.census(app: 0).connections + $0.census(app: 1).connections }
+        let slot = hub.read { $0.statistics(app: 0).connections + $0.statistics(app: 1).connections }
         let socket = SocketID(loop: loop, slot: slot, using: &random)
         #expect(hub.open(socket, app: app))
         if !channel.hasPrefix("private-") {
@@ -231,14 +236,14 @@ import Threads
         }
         let request = SubscriptionRequest(channel: channel, auth: "k:s")
         hub.apply(.subscribe(socket, try request.grant(to: socket, key: "k", limits: Limits()) { _, _ in true }), from: loop)
-        #expect(hub.read { $0.census(app: app).subscriptions } > 0)
+        #expect(hub.read { $0.statistics(app: app).subscriptions } > 0)
         for loop in 0...1 { _ = told(to: loop) }
         return socket
     }
 
     /// What lies in a loop's mailbox, in words.
     private func told(to loop: Int) -> [String] {
-        var mail: [Mail] = []
+        var mail: [LoopMessage] = []
         hub.mailboxes[loop].drain(into: &mail)
         return mail.compactMap { message in
             switch message {
@@ -256,7 +261,7 @@ import Threads
         String(decoding: frame.bytes.dropFirst(frame.bytes[1] < 126 ? 2 : 4), as: UTF8.self)
     }
 
-    private func words(_ response: HTTPResponse, _ exchange: ExchangeID) -> String {
+    private func words(_ response: HTTPResponse, _ exchange: RequestID) -> String {
         let replay = response.headers["Idempotency-Replayed"] == nil ? "" : " replayed"
         return "answer \(exchange.rawValue) \(response.status)\(replay)"
     }

@@ -45,7 +45,7 @@ import Webhooks
     // MARK: What backends are told
 
     @Test func noticesLieInTheBoxInTheOrderOfTheHub() throws {
-        let box = NoticeBox()
+        let box = WebhookInbox()
         let hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [Self.webhookRules], notices: box)
         var random = SystemRandomNumberGenerator()
         let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
@@ -61,13 +61,13 @@ import Webhooks
             }
         }
         for thread in threads { thread.join() }
-        var notices: [WebhookNotice] = []
+        var notices: [AppWebhookEvent] = []
         box.drain(into: &notices)
         #expect(notices.count >= 2 && notices.count.isMultiple(of: 2))
         for (index, notice) in notices.enumerated() {
             let channel = grants[0].channel
             #expect(
-                notice == WebhookNotice(app: 0, index.isMultiple(of: 2) ? .channelOccupied(channel) : .channelVacated(channel)))
+                notice == AppWebhookEvent(app: 0, index.isMultiple(of: 2) ? .channelOccupied(channel) : .channelVacated(channel)))
         }
     }
 
@@ -77,7 +77,7 @@ import Webhooks
         let socket = SocketID(loop: 0, slot: 0, using: &random)
         #expect(hub.open(socket, app: 0))
         hub.apply(.subscribe(socket, try grant("news", to: socket)), from: 0)
-        #expect(!hub.read { $0.hasNotices })
+        #expect(!hub.read { $0.hasWebhookEvents })
     }
 
     private static var webhookRules: AppRules {
@@ -107,7 +107,7 @@ import Webhooks
     private func publish(_ channel: String) throws -> Bool {
         let body = Array(#"{"name":"e","channel":"\#(channel)","data":"d"}"#.utf8)
         let event = try body.withUnsafeBytes { try EventRequest($0, rules: AppRules()) }
-        if case .published = hub.publish(PublishOrder(events: [event], isBatch: false), app: 0, from: 0) { return true }
+        if case .published = hub.publish(PublishRequest(events: [event], isBatch: false), app: 0, from: 0) { return true }
         return false
     }
 
@@ -116,7 +116,7 @@ import Webhooks
     }
 
     private func instructions(of loop: Int) -> [Instruction] {
-        var mail: [Mail] = []
+        var mail: [LoopMessage] = []
         hub.mailboxes[loop].drain(into: &mail)
         return mail.compactMap { if case .instruction(let instruction) = $0 { instruction } else { nil } }
     }

@@ -89,7 +89,7 @@ extension AppRules {
 extension Router {
     /// A router whose fleet's API takes tokens of `issuers`.
     static func example(_ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = []) -> Router {
-        let ring = KeyRing(issuers: issuers)
+        let ring = IssuerKeyCache(issuers: issuers)
         guard let verifier = try? TokenVerifier(issuers: issuers, ring: ring) else { preconditionFailure("a bad key in a test") }
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)
         let fleet = FleetRouter(

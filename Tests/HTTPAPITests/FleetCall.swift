@@ -66,10 +66,10 @@ struct FleetCall {
         }
     }
 
-    func outcome(_ router: Router = router()) -> Outcome { withRequest { router.outcome(of: $0, now: Call.now) } }
+    func outcome(_ router: Router = router()) -> APIAction { withRequest { router.action(of: $0, now: Call.now) } }
 
     func response(_ router: Router = router()) -> HTTPResponse? {
-        if case .answer(let response) = outcome(router) { response } else { nil }
+        if case .respond(let response) = outcome(router) { response } else { nil }
     }
 
     /// The status of an answer given at once; nil when the request goes on.
@@ -83,9 +83,9 @@ struct FleetCall {
 
     var command: Command? { if case .command(let command) = outcome() { command } else { nil } }
 
-    var deed: Command.Deed? { command?.deed }
+    var deed: Command.Action? { command?.action }
 
-    var enquiry: Enquiry? { if case .enquire(let enquiry) = outcome() { enquiry } else { nil } }
+    var enquiry: Query? { if case .fleetQuery(let enquiry) = outcome() { enquiry } else { nil } }
 }
 
 extension HTTPResponse {

@@ -110,6 +110,7 @@ import Testing
     @Test(arguments: ["", "{}", " {\n} ", #"{"unknown":[{"driverId":1}],"":null,"DRIVERID":1}"#])
     func takesAnAbsentBodyForAnEmptyObjectAndIgnoresWhatItDoesNotKnow(body: String) {
         #expect(
-            FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", body).deed == .order(OrderDeed(code: "A1", action: .cancel)))
+            FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", body).deed
+                == .order(OrderAction(code: "A1", action: .cancel)))
     }
 }

@@ -27,10 +27,12 @@ import Testing
 
     @Test(arguments: [Role.driver, .customer]) func registersFCMTokens(role: Role) {
         let call = Self.fcm(#"{"fcmToken":"a:B-_1","deviceId":"my phone","platform":1}"#, as: role)
-        #expect(call.deed == .device(DeviceDeed(.register, Self.fcm("a:B-_1", nil), deviceID: "my phone", endpoint: .fcmToken)))
+        #expect(
+            call.deed
+                == .device(DeviceRegistration(.register, Self.fcm("a:B-_1", nil), deviceID: "my phone", endpoint: .fcmToken)))
         #expect(call.command?.actor == FleetCall.identity(role))
         for body in [#"{"fcmToken":"t"}"#, #"{"fcmToken":"t","deviceId":null}"#] {
-            #expect(Self.fcm(body).deed == .device(DeviceDeed(.register, Self.fcm("t", nil), endpoint: .fcmToken)))
+            #expect(Self.fcm(body).deed == .device(DeviceRegistration(.register, Self.fcm("t", nil), endpoint: .fcmToken)))
         }
     }
 
@@ -44,12 +46,12 @@ import Testing
         ]
         for (members, token) in registrations {
             let call = Self.app(#"{"deviceToken":"\#(Self.ofIOS)","deviceId":"d",\#(members)}"#)
-            #expect(call.deed == .device(DeviceDeed(.register, token, deviceID: "d", endpoint: .appDevice)), "\(members)")
+            #expect(call.deed == .device(DeviceRegistration(.register, token, deviceID: "d", endpoint: .appDevice)), "\(members)")
         }
     }
 
     @Test func takesATokenAwayThatTheBodyNames() {
-        let gone = DeviceDeed(.unregister, Self.fcm("t", nil), endpoint: .fcmToken)
+        let gone = DeviceRegistration(.unregister, Self.fcm("t", nil), endpoint: .fcmToken)
         #expect(Self.fcm(#"{"fcmToken":"t","deviceId":1}"#, .delete).deed == .device(gone))
         let tokens: [(String, DeviceToken)] = [
             (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
@@ -58,22 +60,22 @@ import Testing
         ]
         for (members, token) in tokens {
             let call = Self.app(#"{"deviceToken":"\#(Self.ofIOS)",\#(members)}"#, .delete)
-            #expect(call.deed == .device(DeviceDeed(.unregister, token, endpoint: .appDevice)), "\(members)")
+            #expect(call.deed == .device(DeviceRegistration(.unregister, token, endpoint: .appDevice)), "\(members)")
         }
         for text in ["fcm:token", "00FCae12345678F", "00FC"] {
             let call = Self.app(#"{"deviceToken":"\#(text)"}"#, .delete)
-            #expect(call.deed == .device(DeviceDeed(.unregister, Self.fcm(text, nil), endpoint: .appDevice)), "\(text)")
+            #expect(call.deed == .device(DeviceRegistration(.unregister, Self.fcm(text, nil), endpoint: .appDevice)), "\(text)")
         }
     }
 
     @Test func takesATokenAwayThatTheQueryNamesUnlessTheBodyDoes() {
-        let gone = { Command.Deed.device(DeviceDeed(.unregister, Self.fcm($0, nil), endpoint: .fcmToken)) }
+        let gone = { Command.Action.device(DeviceRegistration(.unregister, Self.fcm($0, nil), endpoint: .fcmToken)) }
         for body in ["", "{}", #"{"fcmToken":null}"#] {
             #expect(Self.fcm(body, .delete).asking("fcmToken", "q").deed == gone("q"))
         }
         #expect(Self.fcm(#"{"fcmToken":"b"}"#, .delete).asking("fcmToken", "q").deed == gone("b"))
         let app = Self.app("", .delete).asking("deviceToken", Self.ofIOS)
-        #expect(app.deed == .device(DeviceDeed(.unregister, Self.apns(), endpoint: .appDevice)))
+        #expect(app.deed == .device(DeviceRegistration(.unregister, Self.apns(), endpoint: .appDevice)))
         #expect(Self.fcm("", .delete).asking("deviceToken", "q").status() == 400)
         #expect(Self.fcm("").asking("fcmToken", "q").status() == 400, "where a token comes its body does, too")
     }
@@ -110,7 +112,7 @@ import Testing
         let token = String(repeating: "x", count: 4_096)
         let call = Self.fcm(#"{"fcmToken":"\#(token)","deviceId":"\#(Self.longID)"}"#)
         #expect(
-            call.deed == .device(DeviceDeed(.register, Self.fcm(token, nil), deviceID: Self.longID, endpoint: .fcmToken)))
+            call.deed == .device(DeviceRegistration(.register, Self.fcm(token, nil), deviceID: Self.longID, endpoint: .fcmToken)))
     }
 
     private static let notRegistered: [(members: String, refusal: String)] = [

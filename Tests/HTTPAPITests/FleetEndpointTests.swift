@@ -107,33 +107,33 @@ import Testing
 
     // MARK: What each asks
 
-    private static let assigned: [(String, OrderDeed.Action)] = [
+    private static let assigned: [(String, OrderAction.Kind)] = [
         ("assign-driver", .assign), ("unassign", .unassign), ("cancel-enhanced", .cancel), ("remove-driver", .removeDriver),
     ]
 
-    @Test(arguments: assigned) func takesAnOrdersActions(word: String, action: OrderDeed.Action) {
-        var deed = OrderDeed(code: "A-1=;", action: action)
+    @Test(arguments: assigned) func takesAnOrdersActions(word: String, action: OrderAction.Kind) {
+        var deed = OrderAction(code: "A-1=;", action: action)
         deed.driverID = "42"
         let call = FleetCall(.post, "/api/admin/orders/A-1=;/\(word)", #"{"driverId":"42"}"#)
         #expect(call.deed == .order(deed))
         #expect(call.command?.actor == FleetCall.identity(.admin) && call.command?.correlationID == "c1")
-        #expect(call.command?.expectedVersion == nil && call.command?.repetition == nil)
+        #expect(call.command?.expectedVersion == nil && call.command?.idempotencyKey == nil)
     }
 
-    private static let routed: [(String, RouteDeed.Action)] = [
+    private static let routed: [(String, RouteAction.Kind)] = [
         ("assign-driver", .assign), ("unassign", .unassign), ("cancel", .cancel), ("drops/D.2/remove", .removeDrop("D.2")),
         ("drops/drops/remove", .removeDrop("drops")), ("drops/remove/remove", .removeDrop("remove")),
     ]
 
-    @Test(arguments: routed) func takesARoutesActions(word: String, action: RouteDeed.Action) {
-        var deed = RouteDeed(id: "R1", action: action)
+    @Test(arguments: routed) func takesARoutesActions(word: String, action: RouteAction.Kind) {
+        var deed = RouteAction(id: "R1", action: action)
         deed.driverID = "42"
         #expect(FleetCall(.post, "/api/admin/routes/R1/\(word)", #"{"driverId":"42"}"#).deed == .route(deed))
     }
 
     @Test func takesWhatIsToBeStored() {
-        #expect(FleetCall(.put, "/api/admin/orders/A1").deed == .order(OrderDeed(code: "A1", action: .update)))
-        #expect(FleetCall(.put, "/api/admin/routes/R1").deed == .route(RouteDeed(id: "R1", action: .update)))
+        #expect(FleetCall(.put, "/api/admin/orders/A1").deed == .order(OrderAction(code: "A1", action: .update)))
+        #expect(FleetCall(.put, "/api/admin/routes/R1").deed == .route(RouteAction(id: "R1", action: .update)))
     }
 
     @Test func takesWhatADriverDoes() {
@@ -156,8 +156,9 @@ import Testing
                 #expect(FleetCall(method, "/api/\(role.rawValue)/preferences", as: role).enquiry == .preferences(someone))
             }
         }
-        #expect(FleetCall(.get, "/api/ops/notifications/N1", as: .ops).enquiry == .life(notificationID: "N1"))
-        #expect(FleetCall(.get, "/api/ops/notifications", as: .ops).enquiry == .lives(channel: nil, before: nil, limit: 50))
+        #expect(FleetCall(.get, "/api/ops/notifications/N1", as: .ops).enquiry == .notificationHistory(notificationID: "N1"))
+        #expect(
+            FleetCall(.get, "/api/ops/notifications", as: .ops).enquiry == .notificationLog(channel: nil, before: nil, limit: 50))
     }
 
     @Test func forgetsDriversAndCustomers() {

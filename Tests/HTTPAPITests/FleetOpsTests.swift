@@ -102,10 +102,10 @@ import Testing
     }
 
     @Test func looksNotificationsUp() {
-        #expect(operations("/api/ops/notifications/N1").enquiry == .life(notificationID: "N1"))
+        #expect(operations("/api/ops/notifications/N1").enquiry == .notificationHistory(notificationID: "N1"))
         #expect(operations("/api/ops/notifications/a b").refusal?.hasPrefix("400 Expected notification id to be") == true)
         let call = operations("/api/ops/notifications").asking("channel", "driver-1").asking("before", "N1").asking("limit", "7")
-        #expect(call.enquiry == .lives(channel: "driver-1", before: "N1", limit: 7))
+        #expect(call.enquiry == .notificationLog(channel: "driver-1", before: "N1", limit: 7))
         #expect(call.asking("limit", "8").enquiry == call.enquiry, "the first counts")
     }
 
@@ -122,7 +122,7 @@ import Testing
         let ops = operations("/api/ops/notifications").asking("limit", text)
         if let limit {
             #expect(driver.enquiry == .notifications(of: FleetCall.identity(.driver), before: nil, limit: limit))
-            #expect(ops.enquiry == .lives(channel: nil, before: nil, limit: limit))
+            #expect(ops.enquiry == .notificationLog(channel: nil, before: nil, limit: limit))
         } else {
             for call in [driver, ops] { #expect(call.refusal == "400 Expected limit to be from 1 to 200") }
         }

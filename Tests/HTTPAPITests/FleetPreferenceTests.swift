@@ -9,7 +9,7 @@ import Testing
     }
 
     private static func changes(_ body: String) -> PreferenceChanges? {
-        if case .prefer(let changes) = call(body).deed { changes } else { nil }
+        if case .updatePreferences(let changes) = call(body).deed { changes } else { nil }
     }
 
     @Test(arguments: [Role.driver, .customer]) func areWhoeversSaysThem(role: Role) {
@@ -25,7 +25,7 @@ import Testing
             "quietHours":{"enabled":true,"from":"22:30","to":"07:00","timeZone":"Etc/GMT+1"}}
             """, as: role
         ).command
-        #expect(command?.deed == .prefer(changes) && command?.actor == FleetCall.identity(role))
+        #expect(command?.action == .updatePreferences(changes) && command?.actor == FleetCall.identity(role))
     }
 
     @Test(arguments: [

@@ -11,20 +11,20 @@ import Testing
         FleetCall(.post, path, body).with(.idempotencyKey, key)
     }
 
-    private func digest(_ body: String) -> [UInt8]? { call(body).command?.repetition?.digest }
+    private func digest(_ body: String) -> [UInt8]? { call(body).command?.idempotencyKey?.digest }
 
     // MARK: The key
 
     @Test func needsNone() {
-        #expect(call(key: nil).command != nil && call(key: nil).command?.repetition == nil)
-        #expect(call(#"{"idempotencyKey":null}"#, key: nil).command?.repetition == nil)
+        #expect(call(key: nil).command != nil && call(key: nil).command?.idempotencyKey == nil)
+        #expect(call(#"{"idempotencyKey":null}"#, key: nil).command?.idempotencyKey == nil)
     }
 
     @Test func isInTheHeaderElseInTheBody() {
-        #expect(call(key: "h").command?.repetition?.key == "h")
-        #expect(call(#"{"idempotencyKey":"b"}"#, key: nil).command?.repetition?.key == "b")
-        #expect(call(#"{"idempotencyKey":"b"}"#, key: "h").command?.repetition?.key == "h")
-        #expect(call(#"{"IdempotencyKey":"b"}"#, key: nil).command?.repetition == nil)
+        #expect(call(key: "h").command?.idempotencyKey?.text == "h")
+        #expect(call(#"{"idempotencyKey":"b"}"#, key: nil).command?.idempotencyKey?.text == "b")
+        #expect(call(#"{"idempotencyKey":"b"}"#, key: "h").command?.idempotencyKey?.text == "h")
+        #expect(call(#"{"IdempotencyKey":"b"}"#, key: nil).command?.idempotencyKey == nil)
         for value in ["1", "[]", "true"] {
             #expect(call(#"{"idempotencyKey":\#(value)}"#).refusal == "400 Expected idempotencyKey to be a string")
         }
@@ -32,9 +32,9 @@ import Testing
 
     @Test func hasUpTo255Characters() {
         let longest = String(repeating: "😀", count: 255)
-        #expect(call(key: longest).command?.repetition?.key == longest)
-        #expect(call(#"{"idempotencyKey":"\#(longest)"}"#, key: nil).command?.repetition?.key == longest)
-        #expect(call(key: " ").command?.repetition?.key == " ")
+        #expect(call(key: longest).command?.idempotencyKey?.text == longest)
+        #expect(call(#"{"idempotencyKey":"\#(longest)"}"#, key: nil).command?.idempotencyKey?.text == longest)
+        #expect(call(key: " ").command?.idempotencyKey?.text == " ")
         for key in ["", longest + "x", String(repeating: "e\u{301}", count: 128)] {
             #expect(call(key: key).refusal == "400 Expected Idempotency-Key to have 1 to 255 characters")
             let inBody = call(#"{"idempotencyKey":"\#(key)"}"#, key: nil).refusal
@@ -58,8 +58,8 @@ import Testing
 
     @Test(arguments: repeatable)
     func isTakenForWhateverAdminsAndDriversSend(method: HTTPRequest.Method, path: String, body: String, role: Role) {
-        let repetition = FleetCall(method, path, body, as: role).with(.idempotencyKey, "k").command?.repetition
-        #expect(repetition?.key == "k" && repetition?.digest.count == 32)
+        let repetition = FleetCall(method, path, body, as: role).with(.idempotencyKey, "k").command?.idempotencyKey
+        #expect(repetition?.text == "k" && repetition?.digest.count == 32)
     }
 
     @Test func isNothingToWhomeverTakesAPhoneAway() {
@@ -69,7 +69,7 @@ import Testing
                 FleetCall(.delete, path, as: .driver).asking(field, "t"),
             ] {
                 let command = call.with(.idempotencyKey, "k").command
-                #expect(command != nil && command?.repetition == nil)
+                #expect(command != nil && command?.idempotencyKey == nil)
             }
         }
     }
@@ -92,14 +92,14 @@ import Testing
             FleetCall(.put, "/api/admin/orders/A2", ""), FleetCall(.post, "/api/admin/orders/A1/unassign", ""),
             FleetCall(.post, "/api/admin/orders/A1/remove-driver", ""),
             FleetCall(.post, "/api/driver/jobs/A1/accept", "", as: .driver),
-        ].map { $0.with(.idempotencyKey, "k").command?.repetition?.digest }
+        ].map { $0.with(.idempotencyKey, "k").command?.idempotencyKey?.digest }
         #expect(Set(digests).count == digests.count && !digests.contains(nil))
     }
 
     @Test func isTheSameWhateverElseIsSaid() {
         let one = call(#"{"reason":"x"}"#)
         let other = call(#"{"reason":"x"}"#, key: "another").with(.ifMatch, "3").with(.contentType, "x").asking("a", "b")
-        #expect(one.command?.repetition?.digest == other.command?.repetition?.digest)
+        #expect(one.command?.idempotencyKey?.digest == other.command?.idempotencyKey?.digest)
     }
 
     // MARK: Versions

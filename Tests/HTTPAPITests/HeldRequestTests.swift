@@ -3,7 +3,7 @@ import Testing
 
 /// A request that waits is asked again as it came.
 @Suite struct HeldRequestTests {
-    private func held(_ call: FleetCall) -> HeldRequest { call.withRequest { HeldRequest($0) } }
+    private func held(_ call: FleetCall) -> DeferredRequest { call.withRequest { DeferredRequest($0) } }
 
     /// With every header field there is, read while its bytes are there.
     private var whole: FleetCall {
@@ -40,7 +40,7 @@ import Testing
 
     @Test func comesToTheSame() {
         let call = FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", #"{"reason":"x"}"#).with(.idempotencyKey, "k")
-        let outcome = held(call).withRequest { FleetCall.router().outcome(of: $0, now: Call.now) }
+        let outcome = held(call).withRequest { FleetCall.router().action(of: $0, now: Call.now) }
         guard case .command(let command) = outcome else {
             Issue.record("\(outcome)")
             return

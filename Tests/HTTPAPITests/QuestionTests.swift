@@ -8,10 +8,10 @@ import Testing
         Application.example(secrets: ["new", "secret1"], origins: ["https://a.example", "https://*.b.example"])
     ])
 
-    private func outcome(_ call: Call, origin: String? = nil) -> Outcome {
+    private func outcome(_ call: Call, origin: String? = nil) -> APIAction {
         call.signed().body.withUnsafeBytes { body in
             let call = call.signed()
-            return router.outcome(
+            return router.action(
                 of: HTTPRequest(
                     method: call.method, path: call.path, query: call.query, field: { $0 == .origin ? origin : nil }, body: body),
                 now: Call.now)
@@ -19,7 +19,7 @@ import Testing
     }
 
     private func answer(_ call: Call, origin: String? = nil) -> HTTPResponse? {
-        if case .answer(let response) = outcome(call, origin: origin) { response } else { nil }
+        if case .respond(let response) = outcome(call, origin: origin) { response } else { nil }
     }
 
     // MARK: What may be asked
@@ -42,7 +42,7 @@ import Testing
 
     @Test func countsUsersBehindAPresencePrefix() {
         let call = Call.get("/apps/1001/channels").with("info", "user_count").with("filter_by_prefix", "presence-a")
-        guard case .ask(.channels(let prefix, let attributes), 0) = outcome(call) else {
+        guard case .query(.channels(let prefix, let attributes), 0) = outcome(call) else {
             Issue.record("not a question")
             return
         }
@@ -51,7 +51,7 @@ import Testing
 
     // MARK: How it is answered
 
-    private func text(_ finding: Finding) -> String { String(decoding: finding.response.body, as: UTF8.self) }
+    private func text(_ finding: ChannelQueryResult) -> String { String(decoding: finding.response.body, as: UTF8.self) }
 
     @Test func writesWhatWasFound() throws {
         #expect(text(.channels([], [])) == #"{"channels":{}}"#)
@@ -66,7 +66,7 @@ import Testing
         let body = Array(#"{"name":"e","channel":"cache-x","data":"{\"a\":\"\u00e9\"}"}"#.utf8)
         let event = try body.withUnsafeBytes { try EventRequest($0, rules: AppRules()) }
         let publication = event.publications[0]
-        let found = Finding.channel(publication.channel, nil, (publication.frame, 17), .cache)
+        let found = ChannelQueryResult.channel(publication.channel, nil, (publication.frame, 17), .cache)
         #expect(text(found) == #"{"occupied":false,"cache":{"data":"{\"a\":\"\u00e9\"}","ttl":17}}"#)
     }
 

@@ -26,19 +26,19 @@ import Testing
         ]
         let router = Router.example(apps, metricsToken: metricsToken)
         return call.asRequest(authorization: authorization, isLoopback: isLoopback) { request in
-            switch router.outcome(of: request, now: Call.now) {
-            case .answer(let response): .answer(response)
+            switch router.action(of: request, now: Call.now) {
+            case .respond(let response): .answer(response)
             case .publish(let order, let app):
                 if order.events.count == 1 {
                     .publish(order.events[0].publications.map(\.channel.text), app: app, except: order.events[0].except)
                 } else {
                     .batch(order.events.map { $0.publications.map(\.channel.text) }, app: app)
                 }
-            case .ask(let question, let app): .ask("\(question)", app: app)
+            case .query(let question, let app): .ask("\(question)", app: app)
             case .terminate(let userID, let app): .terminate(userID, app: app)
             case .readiness: .readiness
             case .metrics: .metrics
-            case .command, .enquire, .authorize, .needsKeys, .stats, .pushReport: .fleet
+            case .command, .fleetQuery, .authorize, .needsKeys, .stats, .pushReport: .fleet
             }
         }
     }

@@ -6,19 +6,19 @@ import Testing
     /// Resolving, connecting, TLS, a lost connection under the handshake, our own refusal, a time-out while connecting.
     @Test(arguments: [1, 3, 5, 6, 7, 16, 28, 35, 42, 52, 55, 56, 58, 60, 77, 91, 92] as [UInt32])
     func whatWasNeverWrittenWasNotSent(code: UInt32) {
-        #expect(HTTPFailure(code: code, words: "words", writes: 0) == .notSent("words"))
+        #expect(HTTPClientError(code: code, words: "words", writes: 0) == .notSent("words"))
     }
 
     /// A connection that is refused may be the second, after the first was lost with the request.
     @Test(arguments: [7, 18, 23, 35, 42, 52, 55, 56, 92, 95] as [UInt32])
     func whatWasWrittenIsInDoubt(code: UInt32) {
-        #expect(HTTPFailure(code: code, words: "words", writes: 1) == .lost("words"))
+        #expect(HTTPClientError(code: code, words: "words", writes: 1) == .lost("words"))
     }
 
     @Test func twoCodesSayMore() {
-        #expect(HTTPFailure(code: 16, words: "words", writes: 1) == .notSent("words"), "CURLE_HTTP2: GOAWAY")
-        #expect(HTTPFailure(code: 16, words: "words", writes: 2) == .lost("words"), "of the first time it says nothing")
-        #expect(HTTPFailure(code: 28, words: "words", writes: 1) == .timedOut)
+        #expect(HTTPClientError(code: 16, words: "words", writes: 1) == .notSent("words"), "CURLE_HTTP2: GOAWAY")
+        #expect(HTTPClientError(code: 16, words: "words", writes: 2) == .lost("words"), "of the first time it says nothing")
+        #expect(HTTPClientError(code: 28, words: "words", writes: 1) == .timedOut)
     }
 
     @Test(arguments: [
@@ -26,7 +26,7 @@ import Testing
         ("RETRY-AFTER:now\r\n", "retry-after", "now"), ("Retry-After:  \t7 \r\n", "retry-after", "7"),
         ("apns-id: A\n", "apns-id", "A"), ("APNs-Id:\r\n", "apns-id", ""),
     ]) func headersThatAreKept(line: String, name: String, value: String) {
-        let parsed = Array(line.utf8).withUnsafeBytes { HTTPReply.Header.parse($0) }
+        let parsed = Array(line.utf8).withUnsafeBytes { HTTPClientResponse.Header.parse($0) }
         #expect(parsed?.header.rawValue == name)
         #expect(parsed?.value == value)
     }
@@ -35,12 +35,12 @@ import Testing
         "", "\r\n", "HTTP/2 200 \r\n", "date", "dates: x\r\n", "dat: x\r\n", "data: x\r\n", " date: x\r\n", "date : x\r\n",
         "set-cookie: a=b\r\n", "x-apns-id: a\r\n", "apns_id: a\r\n", ": x\r\n",
     ]) func everythingElseIsNot(line: String) {
-        #expect(Array(line.utf8).withUnsafeBytes { HTTPReply.Header.parse($0) } == nil)
+        #expect(Array(line.utf8).withUnsafeBytes { HTTPClientResponse.Header.parse($0) } == nil)
     }
 
     @Test func everyHeaderIsFoundByItsName() {
-        for header in HTTPReply.Header.allCases {
-            #expect(Array("\(header.rawValue): x".utf8).withUnsafeBytes { HTTPReply.Header.parse($0)?.header } == header)
+        for header in HTTPClientResponse.Header.allCases {
+            #expect(Array("\(header.rawValue): x".utf8).withUnsafeBytes { HTTPClientResponse.Header.parse($0)?.header } == header)
         }
     }
 }

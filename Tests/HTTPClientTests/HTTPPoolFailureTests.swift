@@ -5,9 +5,9 @@ import Testing
     /// What became of one GET of `server`'s root.
     static func ending(
         of server: ScriptedServer, scheme: String = "http", _ change: (inout HTTPPool.Options) -> Void = { _ in }
-    ) -> HTTPFailure? {
+    ) -> HTTPClientError? {
         let pool = HTTPPool(HTTPPoolTests.options(change))
-        pool.start(HTTPCall(.get, "\(scheme)://127.0.0.1:\(server.port)/"), tag: 0)
+        pool.start(HTTPClientRequest(.get, "\(scheme)://127.0.0.1:\(server.port)/"), tag: 0)
         guard case .failure(let failure)? = HTTPPoolTests.run(pool, server, until: 1)[0] else { return nil }
         return failure
     }
@@ -24,17 +24,18 @@ import Testing
     /// A server that says so has done what it was asked.
     @Test func successIsOneHoweverItsBodyEnds() {
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"
-        let reply = Result<HTTPReply, HTTPFailure>.success(HTTPReply(status: 200, body: Array("short".utf8), isWhole: false))
+        let reply = Result<HTTPClientResponse, HTTPClientError>.success(
+            HTTPClientResponse(status: 200, body: Array("short".utf8), isWhole: false))
         let short = ScriptedServer { _ in .last(answer) }
         let pool = HTTPPool(HTTPPoolTests.options { $0.timeoutMilliseconds = 200 })
-        pool.start(HTTPCall(.get, short.url), tag: 0)
+        pool.start(HTTPClientRequest(.get, short.url), tag: 0)
         #expect(HTTPPoolTests.run(pool, short, until: 1)[0] == reply, "the connection ends")
 
         let slow = ScriptedServer { _ in .bytes(answer) }
-        pool.start(HTTPCall(.get, slow.url), tag: 1)
+        pool.start(HTTPClientRequest(.get, slow.url), tag: 1)
         #expect(HTTPPoolTests.run(pool, slow, until: 1)[1] == reply, "the time is over")
 
-        pool.start(HTTPCall(.get, slow.url), tag: 2)
+        pool.start(HTTPClientRequest(.get, slow.url), tag: 2)
         while slow.requests.count < 2 {
             #expect(pool.perform().isEmpty)
             slow.step()
@@ -48,14 +49,14 @@ import Testing
         let server = ScriptedServer { _ in
             .bytes("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + String(repeating: "x", count: 50_000))
         }
-        #expect(Self.ending(of: server) { $0.replyBytesMax = 49_999 } == nil)
-        #expect(Self.ending(of: server) { $0.replyBytesMax = 50_000 } == nil)
+        #expect(Self.ending(of: server) { $0.responseBytesMax = 49_999 } == nil)
+        #expect(Self.ending(of: server) { $0.responseBytesMax = 50_000 } == nil)
     }
 
     @Test func whatIsNotWrittenCanBeTakenBack() {
         let silent = ScriptedServer { _ in .silence }
         let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
-        for tag in 1...3 { pool.start(HTTPCall(.get, "http://127.0.0.1:\(silent.port)/\(tag)"), tag: tag) }
+        for tag in 1...3 { pool.start(HTTPClientRequest(.get, "http://127.0.0.1:\(silent.port)/\(tag)"), tag: tag) }
         // The first is written; the others wait for their turn on the one connection.
         while silent.requests.isEmpty {
             #expect(pool.perform().isEmpty)
@@ -85,7 +86,7 @@ import Testing
                 $0.connectionsPerHost = 1
                 $0.timeoutMilliseconds = 100
             })
-        for tag in 0..<20 { pool.start(HTTPCall(.post, silent.url + "/", body: [1]), tag: tag) }
+        for tag in 0..<20 { pool.start(HTTPClientRequest(.post, silent.url + "/", body: [1]), tag: tag) }
         let results = HTTPPoolTests.run(pool, silent, until: 20).values
         #expect(results.count { $0 == .failure(.timedOut) } == silent.requests.count)
         #expect(
@@ -94,20 +95,20 @@ import Testing
     }
 
     @Test func retiringEndsEverythingAndTheNextRequestHasANewConnection() {
-        var answer = ScriptedServer.Answer.bytes(HTTPPoolTests.ok)
+        var answer = ScriptedServer.Reply.bytes(HTTPPoolTests.ok)
         let server = ScriptedServer { _ in answer }
         let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
         #expect(pool.retire().isEmpty)
-        pool.start(HTTPCall(.get, server.url + "/"), tag: 0)
+        pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 0)
         _ = HTTPPoolTests.run(pool, server, until: 1)
 
         answer = .silence
-        for tag in 1...3 { pool.start(HTTPCall(.get, server.url + "/"), tag: tag) }
+        for tag in 1...3 { pool.start(HTTPClientRequest(.get, server.url + "/"), tag: tag) }
         while server.requests.count < 2 {
             #expect(pool.perform().isEmpty)
             server.step()
         }
-        pool.start(HTTPCall(.get, server.url + "/"), tag: 4)  // libcurl has not heard of it
+        pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 4)  // libcurl has not heard of it
         let ended = pool.retire().sorted { $0.tag < $1.tag }
         let words = "its connection was given up"
         #expect(ended.map(\.tag) == [1, 2, 3, 4])
@@ -115,7 +116,7 @@ import Testing
         #expect(pool.inFlight == 0 && pool.perform().isEmpty)
 
         answer = .bytes(HTTPPoolTests.ok)
-        pool.start(HTTPCall(.get, server.url + "/"), tag: 1)
+        pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 1)
         #expect((try? HTTPPoolTests.run(pool, server, until: 1)[1]?.get())?.status == 200)
         #expect(server.connectionCount == 2)
     }
@@ -123,7 +124,7 @@ import Testing
     @Test func aPoolMayGoWithRequestsInFlight() {
         let silent = ScriptedServer { _ in .silence }
         var pool: HTTPPool? = HTTPPool(HTTPPoolTests.options())
-        for tag in 0..<5 { pool?.start(HTTPCall(.get, silent.url + "/"), tag: tag) }
+        for tag in 0..<5 { pool?.start(HTTPClientRequest(.get, silent.url + "/"), tag: tag) }
         #expect(pool?.perform().isEmpty == true)
         pool = nil
     }
@@ -132,7 +133,7 @@ import Testing
 
     @Test func nobodyListeningIsNotSent() {
         let pool = HTTPPool(HTTPPoolTests.options())
-        for tag in 0..<3 { pool.start(HTTPCall(.get, "http://127.0.0.1:1/"), tag: tag) }
+        for tag in 0..<3 { pool.start(HTTPClientRequest(.get, "http://127.0.0.1:1/"), tag: tag) }
         for result in HTTPPoolTests.run(pool, until: 3).values {
             guard case .failure(.notSent(let words)) = result else {
                 Issue.record("expected .notSent")
@@ -144,7 +145,7 @@ import Testing
 
     @Test func privateAddressesAreRefusedBeforeAConnection() {
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
-        let refusal = HTTPFailure.notSent("127.0.0.1 is not a public address")
+        let refusal = HTTPClientError.notSent("127.0.0.1 is not a public address")
         #expect(Self.ending(of: server) { $0.allowsPrivateAddresses = false } == refusal)
         #expect(server.connectionCount == 0)
     }
@@ -152,9 +153,9 @@ import Testing
     @Test func aBolderCallsConnectionServesNoOther() {
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
         let pool = HTTPPool(HTTPPoolTests.options { $0.allowsPrivateAddresses = false })
-        let refusal = Result<HTTPReply, HTTPFailure>.failure(.notSent("127.0.0.1 is not a public address"))
+        let refusal = Result<HTTPClientResponse, HTTPClientError>.failure(.notSent("127.0.0.1 is not a public address"))
         for (tag, allows) in [nil, true, nil, false, true].enumerated() {
-            pool.start(HTTPCall(.get, server.url + "/"), tag: tag, allowsPrivateAddresses: allows)
+            pool.start(HTTPClientRequest(.get, server.url + "/"), tag: tag, allowsPrivateAddresses: allows)
             let result = HTTPPoolTests.run(pool, server, until: 1)[tag]
             #expect((result == refusal) == (allows != true))
         }
@@ -165,8 +166,10 @@ import Testing
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
         let strict = HTTPPool(HTTPPool.Options())
         let calls = [
-            HTTPCall(.get, server.url + "/"), HTTPCall(.get, "ftp://127.0.0.1/"), HTTPCall(.get, "file:///etc/passwd"),
-            HTTPCall(.get, ""), HTTPCall(.get, "https://127.0.0.1\0.example.com/"), HTTPCall(.get, "https://a b/"),
+            HTTPClientRequest(.get, server.url + "/"), HTTPClientRequest(.get, "ftp://127.0.0.1/"),
+            HTTPClientRequest(.get, "file:///etc/passwd"),
+            HTTPClientRequest(.get, ""), HTTPClientRequest(.get, "https://127.0.0.1\0.example.com/"),
+            HTTPClientRequest(.get, "https://a b/"),
         ]
         for (tag, call) in calls.enumerated() { strict.start(call, tag: tag) }
         let lenient = HTTPPool(HTTPPoolTests.options())
@@ -175,7 +178,7 @@ import Testing
             ("n", "\u{7F}"),
         ]
         for (tag, header) in headers.enumerated() {
-            lenient.start(HTTPCall(.get, server.url + "/", headers: [("fine", "yes"), header]), tag: tag)
+            lenient.start(HTTPClientRequest(.get, server.url + "/", headers: [("fine", "yes"), header]), tag: tag)
         }
         #expect(lenient.inFlight == headers.count)
         for (pool, count) in [(strict, calls.count), (lenient, headers.count)] {

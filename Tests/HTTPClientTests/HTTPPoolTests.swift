@@ -17,8 +17,8 @@ import Testing
     /// Lets both sides work until `count` requests have ended; their results, by tag.
     static func run(
         _ pool: HTTPPool, _ server: ScriptedServer? = nil, until count: Int
-    ) -> [Int: Result<HTTPReply, HTTPFailure>] {
-        var results: [Int: Result<HTTPReply, HTTPFailure>] = [:]
+    ) -> [Int: Result<HTTPClientResponse, HTTPClientError>] {
+        var results: [Int: Result<HTTPClientResponse, HTTPClientError>] = [:]
         while results.count < count {
             for completion in pool.perform() {
                 #expect(results.updateValue(completion.result, forKey: completion.tag) == nil, "a tag ends once")
@@ -39,9 +39,9 @@ import Testing
                 """)
         }
         let pool = HTTPPool(Self.options())
-        pool.start(HTTPCall(.get, server.url + "/a"), tag: 7)
+        pool.start(HTTPClientRequest(.get, server.url + "/a"), tag: 7)
         #expect(pool.inFlight == 1)
-        let reply = HTTPReply(status: 429, body: Array("body".utf8), headers: ["retry-after": "7"])
+        let reply = HTTPClientResponse(status: 429, body: Array("body".utf8), headers: ["retry-after": "7"])
         #expect(Self.run(pool, server, until: 1) == [7: .success(reply)])
         #expect(pool.inFlight == 0)
     }
@@ -53,7 +53,7 @@ import Testing
             (name: "Content-Type", value: "application/json"), (name: "X-Empty", value: ""), (name: "x-é", value: "é\t;"),
         ]
         let body = String(repeating: "b", count: 100_000) + "\0end"
-        pool.start(HTTPCall(.post, server.url + "/p?q=1", headers: headers, body: Array(body.utf8)), tag: 0)
+        pool.start(HTTPClientRequest(.post, server.url + "/p?q=1", headers: headers, body: Array(body.utf8)), tag: 0)
         _ = Self.run(pool, server, until: 1)
         let posted = try #require(server.requests.first)
         #expect(posted.hasPrefix("POST /p?q=1 HTTP/1.1\r\n"))
@@ -71,12 +71,14 @@ import Testing
                 $0.sendBufferBytes = 65_536
                 $0.connectionsPerHost = 10
             })
-        for tag in 0..<5 { pool.start(HTTPCall(.post, server.url, body: [UInt8](repeating: 1, count: 40_000)), tag: tag) }
+        for tag in 0..<5 {
+            pool.start(HTTPClientRequest(.post, server.url, body: [UInt8](repeating: 1, count: 40_000)), tag: tag)
+        }
         #expect(pool.perform().isEmpty && pool.inFlight == 5)
         server.step()
         #expect(server.connectionCount == 1, "the others wait until the first has left")
         #expect(Self.run(pool, server, until: 5).values.allSatisfy { (try? $0.get())?.status == 200 })
-        for tag in 0..<5 { pool.start(HTTPCall(.post, server.url, body: [UInt8](repeating: 1, count: 5_000)), tag: tag) }
+        for tag in 0..<5 { pool.start(HTTPClientRequest(.post, server.url, body: [UInt8](repeating: 1, count: 5_000)), tag: tag) }
         _ = pool.perform()
         server.step()
         #expect(Self.run(pool, server, until: 5).count == 5)
@@ -86,7 +88,9 @@ import Testing
     @Test func whatNoSendBufferHoldsGoesAlone() {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options { $0.sendBufferBytes = 65_536 })
-        for tag in 0..<3 { pool.start(HTTPCall(.post, server.url, body: [UInt8](repeating: 1, count: 1_000_000)), tag: tag) }
+        for tag in 0..<3 {
+            pool.start(HTTPClientRequest(.post, server.url, body: [UInt8](repeating: 1, count: 1_000_000)), tag: tag)
+        }
         #expect(Self.run(pool, server, until: 3).values.allSatisfy { (try? $0.get())?.status == 200 })
         #expect(server.requests.map(\.utf8.count).min() ?? 0 > 1_000_000)
     }
@@ -98,7 +102,9 @@ import Testing
                 $0.sendBufferBytes = 65_536
                 $0.timeoutMilliseconds = 200
             })
-        for tag in 0..<4 { pool.start(HTTPCall(.post, server.url, body: [UInt8](repeating: 1, count: 60_000)), tag: tag) }
+        for tag in 0..<4 {
+            pool.start(HTTPClientRequest(.post, server.url, body: [UInt8](repeating: 1, count: 60_000)), tag: tag)
+        }
         _ = pool.perform()
         #expect(pool.withdraw([2]) == [2])
         let results = Self.run(pool, server, until: 3)
@@ -111,13 +117,13 @@ import Testing
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options())
         let calls = [
-            HTTPCall(.post, server.url + "/1", headers: [("authorization", "secret")], body: Array("first".utf8)),
-            HTTPCall(.get, server.url + "/2"),
-            HTTPCall(.post, server.url + "/3", body: []),
+            HTTPClientRequest(.post, server.url + "/1", headers: [("authorization", "secret")], body: Array("first".utf8)),
+            HTTPClientRequest(.get, server.url + "/2"),
+            HTTPClientRequest(.post, server.url + "/3", body: []),
         ]
         for (tag, call) in calls.enumerated() {
             pool.start(call, tag: tag)
-            #expect(Self.run(pool, server, until: 1)[tag] == .success(HTTPReply(status: 200, body: Array("ok".utf8))))
+            #expect(Self.run(pool, server, until: 1)[tag] == .success(HTTPClientResponse(status: 200, body: Array("ok".utf8))))
         }
         #expect(server.connectionCount == 1)
         try #require(server.requests.count == 3)
@@ -129,7 +135,7 @@ import Testing
     @Test func manyShareTheConnectionsAllowed() {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options { $0.connectionsPerHost = 3 })
-        for tag in 0..<300 { pool.start(HTTPCall(.post, server.url + "/\(tag)", body: [1]), tag: tag) }
+        for tag in 0..<300 { pool.start(HTTPClientRequest(.post, server.url + "/\(tag)", body: [1]), tag: tag) }
         #expect(pool.inFlight == 300)
         #expect(Self.run(pool, server, until: 300).values.allSatisfy { (try? $0.get())?.status == 200 })
         #expect(server.connectionCount == 3)
@@ -139,9 +145,9 @@ import Testing
     @Test func redirectsAreAnswersLikeOthers() throws {
         let server = ScriptedServer { _ in .bytes("HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n") }
         let pool = HTTPPool(Self.options())
-        pool.start(HTTPCall(.get, server.url + "/"), tag: 0)
+        pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 0)
         let reply = try #require(Self.run(pool, server, until: 1)[0]).get()
-        #expect(reply == HTTPReply(status: 302))
+        #expect(reply == HTTPClientResponse(status: 302))
         #expect(server.requests.count == 1)
     }
 

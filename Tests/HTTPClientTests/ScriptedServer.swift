@@ -2,7 +2,7 @@ import Glibc
 
 /// An HTTP/1.1 server on the test's own thread, which answers what its script says, when the test lets it.
 final class ScriptedServer {
-    enum Answer {
+    enum Reply {
         /// These bytes, and the connection stays.
         case bytes(String)
         /// These bytes, and the connection ends.
@@ -17,9 +17,9 @@ final class ScriptedServer {
 
     private let listener: Int32
     private var connections: [(descriptor: Int32, received: [UInt8])] = []
-    private let script: (String) -> Answer
+    private let script: (String) -> Reply
 
-    init(_ script: @escaping (String) -> Answer) {
+    init(_ script: @escaping (String) -> Reply) {
         self.script = script
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         self.listener = listener

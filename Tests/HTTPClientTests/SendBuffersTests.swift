@@ -7,7 +7,7 @@ import Testing
     private func newSocket() -> Int32 { socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
 
     @Test func theTightestSocketDecides() {
-        let buffers = SendBuffers(bytesEach: 262_144)
+        let buffers = SendBufferBudget(bytesEach: 262_144)
         let sockets = [newSocket(), newSocket()]
         defer { for each in sockets { close(each) } }
         let unknown = buffers.room()
@@ -24,7 +24,7 @@ import Testing
 
     /// libcurl closes sockets that are still connecting without a word, and the descriptor is soon somebody else's.
     @Test func aDescriptorThatHasBecomeAnothersIsForgotten() {
-        let buffers = SendBuffers(bytesEach: 262_144)
+        let buffers = SendBufferBudget(bytesEach: 262_144)
         let (own, other) = (newSocket(), newSocket())
         defer {
             close(own)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func nobodyLooksAfterBuffersThatGrowByThemselves() {
-        let buffers = SendBuffers(bytesEach: nil)
+        let buffers = SendBufferBudget(bytesEach: nil)
         let own = newSocket()
         defer { close(own) }
         buffers.add(own)

@@ -17,7 +17,7 @@ struct FCMTokenTests {
         func claimRenewal(at now: Int64) -> Bool { token.claimRenewal(at: now) }
         func demand(after generation: Int, at now: Int64) -> FCMToken.Demand { token.demand(after: generation, at: now) }
 
-        @discardableResult func take(_ reply: AccessTokenReply, at now: Int64) -> FCMToken.Outcome {
+        @discardableResult func take(_ reply: AccessTokenResponse, at now: Int64) -> FCMToken.Outcome {
             token.take(reply, at: now, using: &dice)
         }
 
@@ -112,7 +112,7 @@ struct FCMTokenTests {
         arguments: [
             (
                 200, #"{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}"#,
-                AccessTokenReply.granted("ya29.x", seconds: 3_599)
+                AccessTokenResponse.granted("ya29.x", seconds: 3_599)
             ),
             (200, #"{"access_token":"ya29.x"}"#, .granted("ya29.x", seconds: 3_600)),
             (200, #"{"access_token":"ya29.x","expires_in":99999999}"#, .granted("ya29.x", seconds: 86_400)),
@@ -128,13 +128,13 @@ struct FCMTokenTests {
             (401, "", .refused(reason: "401")), (403, "no", .refused(reason: "403")), (404, "", .refused(reason: "404")),
             (302, "", .delayed(reason: "302")), (408, "", .delayed(reason: "408")), (429, "", .delayed(reason: "429")),
             (500, #"{"error":"internal_failure"}"#, .delayed(reason: "500 internal_failure")), (503, "", .delayed(reason: "503")),
-        ] as [(Int, String, AccessTokenReply)])
-    func readsAnswers(status: Int, body: String, expected: AccessTokenReply) {
-        #expect(AccessTokenReply(.success(HTTPReply(status: status, body: Array(body.utf8)))) == expected)
+        ] as [(Int, String, AccessTokenResponse)])
+    func readsAnswers(status: Int, body: String, expected: AccessTokenResponse) {
+        #expect(AccessTokenResponse(.success(HTTPClientResponse(status: status, body: Array(body.utf8)))) == expected)
     }
 
     @Test func noAnswerIsTriedAgain() {
-        #expect(AccessTokenReply(.failure(.notSent("refused"))) == .delayed(reason: "refused"))
-        #expect(AccessTokenReply(.failure(.timedOut)) == .delayed(reason: "no answer in time"))
+        #expect(AccessTokenResponse(.failure(.notSent("refused"))) == .delayed(reason: "refused"))
+        #expect(AccessTokenResponse(.failure(.timedOut)) == .delayed(reason: "no answer in time"))
     }
 }

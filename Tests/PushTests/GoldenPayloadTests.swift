@@ -16,8 +16,8 @@ import Testing
             let words = lines[0].split(separator: " ").map(String.init)
             let job = PushScene.job(words[0], lines[1], entity(words[1]), collapseKey: words[2])
             let message = try PushScene.message(job)
-            let apns = PushScene.apns.call(message, to: PushScene.iPhone, authorization: "bearer t")
-            let fcm = PushScene.fcm.call(message, to: PushScene.android, at: PushScene.now, authorization: "Bearer t")
+            let apns = PushScene.apns.request(message, to: PushScene.iPhone, authorization: "bearer t")
+            let fcm = PushScene.fcm.request(message, to: PushScene.android, at: PushScene.now, authorization: "Bearer t")
             #expect(String(decoding: apns.body, as: UTF8.self) == lines[2], "\(lines[0])")
             #expect(String(decoding: fcm.body, as: UTF8.self) == lines[3], "\(lines[0])")
         }

@@ -24,11 +24,11 @@ struct LaneConnectionTests {
         for _ in 1...6 {
             scene.end(1, .failure(.notSent("connection refused")))
             scene.act()
-            #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)])
+            #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .returned, wasTried: false)])
             #expect(scene.lane.status.state == .paused)
             scene.supply([])
             let start = scene.now
-            while scene.report?.room != 1 {
+            while scene.report?.capacity != 1 {
                 if scene.takeReport() != nil { scene.supply([]) }
                 scene.pass(max(1, scene.lane.nextTurn(at: scene.now) - scene.now))
             }
@@ -44,7 +44,7 @@ struct LaneConnectionTests {
         scene.answer(1, .accepted(messageID: nil))
         scene.act()
         #expect(scene.lane.status.state == .running)
-        #expect(scene.takeReport()?.room == 2)
+        #expect(scene.takeReport()?.capacity == 2)
     }
 
     @Test func aConnectionThatBreaksUnderManyIsOneMisfortune() {
@@ -53,7 +53,7 @@ struct LaneConnectionTests {
         scene.act()
         let report = scene.takeReport()
         #expect(report?.outcomes.count == 20)
-        #expect(report?.room == 1, "the next connection begins with one")
+        #expect(report?.capacity == 1, "the next connection begins with one")
         #expect(scene.lane.status.state == .running)
     }
 
@@ -61,21 +61,21 @@ struct LaneConnectionTests {
         var scene = scene(inFlight: 20)
         scene.end(1, .failure(.lost("stream")))
         scene.act()
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneScene.jobs(21...21))
         #expect(scene.takeSent() == [21])
         // The nineteen others are of the era before: they neither open the window nor close it.
         for number in Int64(2)...20 { scene.end(number, .failure(.lost("stream"))) }
         scene.act()
-        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.takeReport()?.capacity == 0)
         #expect(scene.lane.status.state == .running)
     }
 
     @Test func thoseOfAnEarlierEraCountAgainstTheWholeWindow() {
-        var pace = LanePace(LaneRules(windowMax: 8), at: 0)
+        var pace = CongestionControl(LaneRules(windowMax: 8), at: 0)
         var dice = SplitMix(seed: 1)
         let first = pace.begin()
-        _ = pace.end(.well, era: first, begun: 0, at: 1, using: &dice)
+        _ = pace.end(.success, era: first, begun: 0, at: 1, using: &dice)
         let second = pace.begin()
         let change = pace.end(.lost, era: second, begun: 1, at: 2, using: &dice)
         #expect(change == .setBack)
@@ -83,7 +83,7 @@ struct LaneConnectionTests {
         for count in 1...8 {
             #expect(pace.room(total: 6, at: 3) == min(count, 2))
             let era = pace.begin()
-            _ = pace.end(.well, era: era, begun: 3, at: 3, using: &dice)
+            _ = pace.end(.success, era: era, begun: 3, at: 3, using: &dice)
         }
         #expect(pace.room(total: 0, at: 3) == 8)
     }
@@ -94,7 +94,7 @@ struct LaneConnectionTests {
         scene.act()
         #expect(
             scene.takeReport()
-                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)], room: 1))
+                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneScene.job(1), .returned, wasTried: false)], room: 1))
         scene.supply(LaneScene.jobs(1...1))
         #expect(scene.takeSent() == [1])
         #expect(scene.retired == 0)
@@ -102,9 +102,9 @@ struct LaneConnectionTests {
 
     @Test func aServerThatWantsAnotherConnectionGetsItOnceTheOthersAreAnswered() {
         var scene = scene(inFlight: 3)
-        scene.answer(1, .reconnect(reason: "IdleTimeout"))
+        scene.answer(1, .goAway(reason: "IdleTimeout"))
         scene.act()
-        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.takeReport()?.capacity == 0)
         #expect(scene.retired == 0)
         scene.answer(2, .accepted(messageID: nil))
         scene.answer(3, .accepted(messageID: nil))
@@ -112,12 +112,12 @@ struct LaneConnectionTests {
         #expect(scene.retired == 1)
         #expect(scene.takeEvents().contains(.connectionRetired(reason: "the provider is leaving")))
         scene.supply([])
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
     }
 
     @Test func itWaitsForTheOthersNoLongerThanASecond() {
         var scene = scene(inFlight: 3)
-        scene.answer(1, .reconnect(reason: "Shutdown"))
+        scene.answer(1, .goAway(reason: "Shutdown"))
         scene.act()
         scene.pass(999)
         #expect(scene.retired == 0)
@@ -134,7 +134,7 @@ struct LaneConnectionTests {
         var scene = LaneScene()
         scene.act()
         scene.supply(LaneScene.jobs(1...1))
-        scene.answer(1, .reconnect(reason: "Shutdown"))
+        scene.answer(1, .goAway(reason: "Shutdown"))
         scene.act()
         #expect(scene.lane.status.state == .paused)
         #expect(scene.retired == 1)
@@ -142,7 +142,7 @@ struct LaneConnectionTests {
 
     @Test func aConnectionThatHasSeenTooManyTokensIsLeftAfterThree() {
         var scene = scene(inFlight: 5)
-        let spoilt = Verdict.connectionSpoilt(reason: "TooManyProviderTokenUpdates")
+        let spoilt = SendResult.tooManyTokens(reason: "TooManyProviderTokenUpdates")
         scene.answer(1, spoilt)
         scene.answer(2, spoilt)
         scene.answer(3, .accepted(messageID: nil))
@@ -165,7 +165,7 @@ struct LaneConnectionTests {
         for number in Int64(1)...10 {
             #expect(scene.lane.status.state == .running)
             scene.supply([LaneScene.job(number)])
-            scene.answer(number, .connectionSpoilt(reason: "TooManyProviderTokenUpdates"))
+            scene.answer(number, .tooManyTokens(reason: "TooManyProviderTokenUpdates"))
             scene.act()
         }
         #expect(scene.lane.status.state == .paused)
@@ -248,7 +248,7 @@ struct LaneConnectionTests {
         scene.supply([])
         let report = scene.takeReport()
         #expect(report?.outcomes.count == 8)
-        #expect(report?.room == 10 - 4)
+        #expect(report?.capacity == 10 - 4)
         #expect(scene.retired == 0)
     }
 
@@ -262,7 +262,7 @@ struct LaneConnectionTests {
         scene.answer(20, .retry(reason: "500", after: nil))
         #expect(scene.lane.status.state == .paused)
         scene.act()
-        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.takeReport()?.capacity == 0)
     }
 
     @Test func aWishThatIsRepeatedIsTheWholeLanes() {
@@ -276,20 +276,20 @@ struct LaneConnectionTests {
         _ = scene.takeReport()
         scene.supply([], hasMore: true)
         scene.pass(59_999)
-        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.takeReport()?.capacity == 0)
         scene.supply([], hasMore: true)
         scene.pass(1)
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
     }
 
     @Test func aProbeThatIsToldToWaitWaitsAsLong() {
-        var pace = LanePace(LaneRules(windowMax: 8), at: 0)
+        var pace = CongestionControl(LaneRules(windowMax: 8), at: 0)
         var dice = SplitMix(seed: 1)
         var now: Int64 = 0
         var waits: [Int64] = []
         for wish in [nil, 3_000, 3_000, 0, 9_000_000, .max] as [Int64?] {
             let era = pace.begin()
-            let sign = wish.map { LanePace.Sign.overloaded(after: $0) } ?? .notSent
+            let sign = wish.map { CongestionControl.Signal.overloaded(after: $0) } ?? .notSent
             guard case .paused(let wait) = pace.end(sign, era: era, begun: now, at: now, using: &dice) else { break }
             waits.append(wait)
             now += wait
@@ -305,14 +305,14 @@ struct LaneConnectionTests {
         _ = scene.takeReport()
         scene.supply([], hasMore: true)
         scene.pass(1_500)
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneScene.jobs(21...21), hasMore: true)
         #expect(scene.takeSent() == [21])
         // What the others say now is of the time before.
         scene.answer(11, .accepted(messageID: nil))
         scene.act()
         #expect(scene.lane.status.state == .paused)
-        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.takeReport()?.capacity == 0)
         scene.answer(21, .rejected(reason: "PayloadEmpty", alarm: false))
         #expect(scene.lane.status.state == .running)
     }
@@ -321,12 +321,12 @@ struct LaneConnectionTests {
         var scene = LaneScene()
         scene.act()
         scene.supply(LaneScene.jobs(1...1))
-        scene.answer(1, .laneStopped(reason: "Forbidden", newConnection: true))
+        scene.answer(1, .configurationError(reason: "Forbidden", newConnection: true))
         scene.act()
         #expect(scene.retired == 1)
         _ = scene.takeReport()
         scene.supply([])
         scene.pass(-900_000)
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
     }
 }

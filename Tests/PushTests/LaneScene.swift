@@ -32,7 +32,7 @@ struct LaneScene {
             case .send(let job, _): sent.append(job.number)
             case .getCredential(let generation): renewals.append(generation)
             case .report(let report): self.report = report
-            case .say(let event): events.append(event)
+            case .emit(let event): events.append(event)
             case .finished: isFinished = true
             }
         }
@@ -65,7 +65,7 @@ struct LaneScene {
 
     /// The store answers with jobs.
     mutating func supply(_ jobs: [PushJob], hasMore: Bool = false, nextDueAt: Int64? = nil) {
-        var supply = PushSupply(lane: lane.lane)
+        var supply = PushLease(lane: lane.lane)
         supply.jobs = jobs
         supply.hasMore = hasMore
         supply.nextDueAt = nextDueAt
@@ -74,11 +74,12 @@ struct LaneScene {
     }
 
     /// A request ends.
-    mutating func end(_ number: Int64, _ result: Result<Verdict, HTTPFailure>, credential: Int = 0, seconds: Double = 0.05) {
-        hear(.ended(Lane.Ending(number: number, result: result, seconds: seconds, credential: credential)))
+    mutating func end(_ number: Int64, _ result: Result<SendResult, HTTPClientError>, credential: Int = 0, seconds: Double = 0.05)
+    {
+        hear(.completed(Lane.Completion(number: number, result: result, seconds: seconds, credential: credential)))
     }
 
-    mutating func answer(_ number: Int64, _ verdict: Verdict, credential: Int = 0) {
+    mutating func answer(_ number: Int64, _ verdict: SendResult, credential: Int = 0) {
         end(number, .success(verdict), credential: credential)
     }
 

@@ -121,9 +121,9 @@ private struct LaneWorld {
             return true
         case .report(let report):
             expect(underway == nil, "two reports are under way")
-            expect(report.room >= 0 && report.room <= windowMax, "room for \(report.room)")
+            expect(report.capacity >= 0 && report.capacity <= windowMax, "room for \(report.capacity)")
             underway = report
-        case .say: break
+        case .emit: break
         case .finished: isFinished = true
         }
         return false
@@ -143,10 +143,10 @@ private struct LaneWorld {
             return lane.hear(.refused, at: now, using: &dice)
         }
         for outcome in report.outcomes { settle(outcome) }
-        var supply = PushSupply(lane: .apns)
+        var supply = PushLease(lane: .apns)
         // By hand, and in order: what is due first.
         let due = states.filter { if case .waiting(let at) = $0.value { at <= now } else { false } }.keys.sorted()
-        for number in due.prefix(report.room) {
+        for number in due.prefix(report.capacity) {
             guard let job = jobs[number], !removed.contains(job.device.id) else {
                 states[number] = nil
                 continue
@@ -154,7 +154,7 @@ private struct LaneWorld {
             states[number] = .claimed
             supply.jobs.append(job)
         }
-        supply.hasMore = due.count > report.room
+        supply.hasMore = due.count > report.capacity
         supply.nextDueAt = states.values.compactMap { if case .waiting(let at) = $0, at > now { at } else { nil } }.min()
         lane.hear(.supplied(supply), at: now, using: &dice)
     }
@@ -164,10 +164,10 @@ private struct LaneWorld {
         expect(states[number] == .claimed, "\(number) is reported, and was not the lane's")
         expect(inFlight[number] == nil, "\(number) is reported while in flight")
         if outcome.removal != nil { removed.insert(outcome.job.device.id) }
-        switch outcome.fate {
+        switch outcome.result {
         case .accepted, .failed, .cancelled, .expired: states[number] = nil
-        case .unsent: states[number] = .waiting(dueAt: now)
-        case .later(let at, _):
+        case .returned: states[number] = .waiting(dueAt: now)
+        case .retry(let at, _):
             states[number] = removed.contains(outcome.job.device.id) ? nil : .waiting(dueAt: at)
             let job = outcome.job
             jobs[number] = PushJob(
@@ -189,15 +189,15 @@ private struct LaneWorld {
         }
     }
 
-    mutating func end(_ number: Int64, _ result: Result<Verdict, HTTPFailure>) {
+    mutating func end(_ number: Int64, _ result: Result<SendResult, HTTPClientError>) {
         inFlight[number] = nil
         if result == .success(.accepted(messageID: nil)) { accepted += 1 }
         let used = Bool.random(using: &dice) ? credential : max(0, credential - 1)
         lane.hear(
-            .ended(Lane.Ending(number: number, result: result, seconds: 0.1, credential: used)), at: now, using: &dice)
+            .completed(Lane.Completion(number: number, result: result, seconds: 0.1, credential: used)), at: now, using: &dice)
     }
 
-    mutating func result(of job: PushJob) -> Result<Verdict, HTTPFailure> {
+    mutating func result(of job: PushJob) -> Result<SendResult, HTTPClientError> {
         var throwing = Int.random(in: 0..<weights.reduce(0, +), using: &dice)
         let kind = weights.firstIndex { weight in
             throwing -= weight
@@ -205,17 +205,17 @@ private struct LaneWorld {
         }
         switch kind {
         case 1: return .success(.rejected(reason: "R", alarm: Bool.random(using: &dice)))
-        case 2: return .success(.dead(DeviceRemoval(reason: "Unregistered", ifSeenBefore: 1)))
+        case 2: return .success(.invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: 1)))
         case 3: return .success(.retry(reason: "500", after: nil))
         case 4: return .success(.retry(reason: "429", after: 5_000))
-        case 5: return .success(.deviceBusy(reason: "busy", after: nil))
+        case 5: return .success(.deviceThrottled(reason: "busy", after: nil))
         case 6: return .success(.credentialExpired(reason: "old"))
-        case 7: return .success(.laneStopped(reason: "forbidden", newConnection: Bool.random(using: &dice)))
-        case 8: return .success(.reconnect(reason: "bye"))
+        case 7: return .success(.configurationError(reason: "forbidden", newConnection: Bool.random(using: &dice)))
+        case 8: return .success(.goAway(reason: "bye"))
         case 9: return .failure(.notSent("no"))
         case 10: return .failure(.lost("gone"))
         case 11: return .failure(.timedOut)
-        case 12: return .success(.connectionSpoilt(reason: "too many tokens"))
+        case 12: return .success(.tooManyTokens(reason: "too many tokens"))
         default: return .success(.accepted(messageID: nil))
         }
     }

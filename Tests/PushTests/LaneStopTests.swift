@@ -11,37 +11,37 @@ struct LaneStopTests {
         scene.warmUp(1)
         scene.supply(LaneScene.jobs(1...3))
         #expect(scene.takeSent() == [1, 2])
-        scene.answer(1, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
-        scene.answer(2, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
+        scene.answer(1, .configurationError(reason: "InvalidProviderToken", newConnection: false))
+        scene.answer(2, .configurationError(reason: "InvalidProviderToken", newConnection: false))
         scene.act()
         #expect(scene.takeEvents() == [.alarm("apns: stopped, for the provider refuses us: InvalidProviderToken")])
         // The next probe is to be another's than of those who were refused.
-        let refused = PushOutcome.Fate.later(at: scene.now, reason: "InvalidProviderToken")
-        #expect(scene.takeReport()?.outcomes.map(\.fate) == [refused, .unsent, refused])
+        let refused = PushOutcome.Result.retry(at: scene.now, reason: "InvalidProviderToken")
+        #expect(scene.takeReport()?.outcomes.map(\.result) == [refused, .returned, refused])
         scene.supply(LaneScene.jobs(3...3))
         #expect(scene.takeSent().isEmpty)
-        #expect(scene.takeReport()?.outcomes.map(\.fate) == [.unsent])
+        #expect(scene.takeReport()?.outcomes.map(\.result) == [.returned])
         scene.supply([])
         for _ in 1...5 {
             scene.pass(5_000)
-            #expect(scene.takeReport()?.room == 0, "it tells the store nothing but that it is there")
+            #expect(scene.takeReport()?.capacity == 0, "it tells the store nothing but that it is there")
             scene.supply([])
         }
         scene.pass(5_000)
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneScene.jobs(3...3), hasMore: true)
         #expect(scene.takeSent() == [3])
-        scene.answer(3, .laneStopped(reason: "InvalidProviderToken", newConnection: false))
+        scene.answer(3, .configurationError(reason: "InvalidProviderToken", newConnection: false))
         scene.act()
         #expect(scene.takeEvents() == [], "one alarm is enough")
         scene.supply([])
         _ = scene.takeReport()
         scene.supply([])
         scene.pass(29_999)
-        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.takeReport()?.capacity == 0)
         scene.supply([])
         scene.pass(1)
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneScene.jobs(3...3))
         scene.answer(3, .accepted(messageID: nil))
         scene.act()
@@ -53,7 +53,7 @@ struct LaneStopTests {
     @Test func whatStopsTheLaneTwiceWhileOthersAreAcceptedFailsAlone() {
         var scene = LaneScene(.fcm)
         scene.act()
-        let refusal = Verdict.laneStopped(reason: "PERMISSION_DENIED", newConnection: false)
+        let refusal = SendResult.configurationError(reason: "PERMISSION_DENIED", newConnection: false)
         scene.supply([LaneScene.job(1)])
         scene.answer(1, refusal)
         scene.act()
@@ -85,8 +85,9 @@ struct LaneStopTests {
     @Test func aProbesRefusalIsNobodysFault() {
         var scene = LaneScene()
         scene.act()
-        let refusal = Verdict.laneStopped(reason: "Forbidden", newConnection: false)
-        for (number, verdict) in [(1, refusal), (2, .accepted(messageID: nil)), (3, refusal), (1, refusal)] as [(Int64, Verdict)]
+        let refusal = SendResult.configurationError(reason: "Forbidden", newConnection: false)
+        for (number, verdict) in [(1, refusal), (2, .accepted(messageID: nil)), (3, refusal), (1, refusal)]
+            as [(Int64, SendResult)]
         {
             scene.supply([LaneScene.job(number)])
             scene.answer(number, verdict)
@@ -98,12 +99,12 @@ struct LaneStopTests {
     }
 
     @Test func suspectsAreForgottenWhenThereAreTooMany() {
-        var suspects = LaneSuspects()
-        let count = Int64(LaneSuspects.countMax)
-        let first = (0...count).map { suspects.convict($0) }
+        var suspects = PoisonJobs()
+        let count = Int64(PoisonJobs.countMax)
+        let first = (0...count).map { suspects.isPoison($0) }
         #expect(!first.contains(true))
-        suspects.noteAccepted()
-        let second = [1, count, 0].map { suspects.convict($0) }
+        suspects.recordAccepted()
+        let second = [1, count, 0].map { suspects.isPoison($0) }
         #expect(second == [true, true, false])
     }
 }

@@ -20,7 +20,7 @@ struct LaneTests {
         var rooms: [Int] = []
         var next: Int64 = 1
         for _ in 1...6 {
-            let room = scene.takeReport()?.room ?? 0
+            let room = scene.takeReport()?.capacity ?? 0
             rooms.append(room)
             let jobs = (0..<Int64(room)).map { LaneScene.job(next + $0) }
             next += Int64(room)
@@ -37,7 +37,7 @@ struct LaneTests {
         scene.warmUp(3)
         scene.hear(.wake)
         scene.act()
-        #expect(scene.takeReport()?.room == 4)
+        #expect(scene.takeReport()?.capacity == 4)
         scene.supply(LaneScene.jobs(1...3))
         scene.answer(2, .accepted(messageID: "A"))
         scene.act()
@@ -102,7 +102,7 @@ struct LaneTests {
         scene.pass(699)
         #expect(scene.report == nil)
         scene.pass(1)
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         scene.supply([])
         scene.pass(4_999)
         #expect(scene.report == nil)
@@ -118,7 +118,7 @@ struct LaneTests {
         scene.act()
         #expect(scene.report == nil)
         scene.supply([])
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
     }
 
     @Test func aStoreThatPromisesMoreAndGivesNothingIsAskedAgainInASecond() {
@@ -128,7 +128,7 @@ struct LaneTests {
         scene.supply([], hasMore: true)
         #expect(scene.report == nil)
         scene.pass(1_000)
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
     }
 
     @Test func whatIsNotToBeSentIsSettledWithoutBeingSent() {
@@ -160,10 +160,10 @@ struct LaneTests {
         scene.act()
         #expect(
             scene.takeReport()
-                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneScene.job(3), .unsent, wasTried: false)], room: 0))
+                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneScene.job(3), .returned, wasTried: false)], room: 0))
         // What it had asked for before comes too late.
         scene.supply(LaneScene.jobs(4...4), hasMore: true)
-        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(4), .unsent, wasTried: false)])
+        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(4), .returned, wasTried: false)])
         scene.supply([])
         #expect(!scene.isFinished)
         scene.answer(1, .accepted(messageID: nil))
@@ -179,7 +179,7 @@ struct LaneTests {
     @Test func statusSaysHowItIsDoing() {
         var scene = LaneScene()
         scene.act()
-        var supply = PushSupply(lane: .apns)
+        var supply = PushLease(lane: .apns)
         supply.jobs = LaneScene.jobs(1...1)
         supply.depth = 12
         supply.oldestAt = 5

@@ -8,22 +8,25 @@ import Testing
 struct LaneVerdictTests {
     @Test func aJobsFateFollowsFromTheVerdict() {
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 77)
-        let table: [(Verdict, PushOutcome)] = [
+        let table: [(SendResult, PushOutcome)] = [
             (.accepted(messageID: "A"), PushOutcome(LaneScene.job(1), .accepted(messageID: "A"), wasTried: true)),
             (
                 .rejected(reason: "BadTopic", alarm: true),
                 PushOutcome(LaneScene.job(1), .failed(reason: "BadTopic"), wasTried: true)
             ),
-            (.dead(removal), PushOutcome(LaneScene.job(1), .failed(reason: "Unregistered"), wasTried: true, removal: removal)),
+            (
+                .invalidToken(removal),
+                PushOutcome(LaneScene.job(1), .failed(reason: "Unregistered"), wasTried: true, removal: removal)
+            ),
             (
                 .credentialExpired(reason: "E"),
-                PushOutcome(LaneScene.job(1), .later(at: LaneScene().now, reason: "E"), wasTried: false)
+                PushOutcome(LaneScene.job(1), .retry(at: LaneScene().now, reason: "E"), wasTried: false)
             ),
             (
-                .laneStopped(reason: "S", newConnection: false),
-                PushOutcome(LaneScene.job(1), .later(at: LaneScene().now, reason: "S"), wasTried: false)
+                .configurationError(reason: "S", newConnection: false),
+                PushOutcome(LaneScene.job(1), .retry(at: LaneScene().now, reason: "S"), wasTried: false)
             ),
-            (.reconnect(reason: "R"), PushOutcome(LaneScene.job(1), .unsent, wasTried: false)),
+            (.goAway(reason: "R"), PushOutcome(LaneScene.job(1), .returned, wasTried: false)),
         ]
         for (verdict, outcome) in table {
             var scene = LaneScene()
@@ -45,7 +48,7 @@ struct LaneVerdictTests {
             scene.answer(1, .retry(reason: "InternalServerError", after: wish))
             scene.act()
             let outcome = try #require(scene.takeReport()?.outcomes.first)
-            guard case .later(let at, "InternalServerError") = outcome.fate else {
+            guard case .retry(let at, "InternalServerError") = outcome.result else {
                 Issue.record("\(outcome)")
                 continue
             }
@@ -67,19 +70,19 @@ struct LaneVerdictTests {
     @Test(
         arguments: [
             (.retry(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_230_000),
-            (.deviceBusy(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_200_000),
+            (.deviceThrottled(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_200_000),
             (.retry(reason: "UNAVAILABLE", after: 86_400_000), nil), (.retry(reason: "UNAVAILABLE", after: .max), nil),
-            (.deviceBusy(reason: "UNAVAILABLE", after: .max), nil),
-        ] as [(Verdict, ClosedRange<Int64>?)])
-    func aWishIsObeyedOrTheNotificationExpires(_ verdict: Verdict, _ range: ClosedRange<Int64>?) throws {
+            (.deviceThrottled(reason: "UNAVAILABLE", after: .max), nil),
+        ] as [(SendResult, ClosedRange<Int64>?)])
+    func aWishIsObeyedOrTheNotificationExpires(_ verdict: SendResult, _ range: ClosedRange<Int64>?) throws {
         var scene = LaneScene()
         scene.act()
         let job = LaneScene.job(1, expiresAt: scene.now + 86_400_000)
         scene.supply([job])
         scene.answer(1, verdict)
         scene.act()
-        switch try #require(scene.takeReport()?.outcomes.first?.fate) {
-        case .later(let at, _): #expect(range?.contains(at - scene.now) == true)
+        switch try #require(scene.takeReport()?.outcomes.first?.result) {
+        case .retry(let at, _): #expect(range?.contains(at - scene.now) == true)
         case let fate: #expect(fate == .expired && range == nil)
         }
     }
@@ -89,9 +92,9 @@ struct LaneVerdictTests {
         scene.act()
         let job = LaneScene.job(1, expiresAt: scene.now + 86_400_000)
         scene.supply([job])
-        scene.answer(1, .deviceBusy(reason: "QUOTA_EXCEEDED", after: 90_000))
+        scene.answer(1, .deviceThrottled(reason: "QUOTA_EXCEEDED", after: 90_000))
         scene.act()
-        let later = PushOutcome.Fate.later(at: scene.now + 90_000, reason: "QUOTA_EXCEEDED")
+        let later = PushOutcome.Result.retry(at: scene.now + 90_000, reason: "QUOTA_EXCEEDED")
         #expect(scene.takeReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
     }
 
@@ -114,7 +117,7 @@ struct LaneVerdictTests {
         #expect(scene.takeSent() == [1, 2])
         scene.hear(.withdrawn(1))
         scene.act()
-        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)])
+        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .returned, wasTried: false)])
         // Said again, or of what nobody has: nothing.
         scene.hear(.withdrawn(1))
         scene.answer(2, .accepted(messageID: nil))
@@ -136,7 +139,7 @@ struct LaneVerdictTests {
         scene.act()
         #expect(
             scene.takeReport()?.outcomes == [
-                PushOutcome(jobs[2], .unsent, wasTried: false), PushOutcome(jobs[4], .unsent, wasTried: false),
+                PushOutcome(jobs[2], .returned, wasTried: false), PushOutcome(jobs[4], .returned, wasTried: false),
             ])
         // Whether the first is on the wire, the lane cannot know.
         #expect(scene.lane.status.inFlight == 2)
@@ -156,14 +159,14 @@ struct LaneVerdictTests {
         ]
         scene.supply(jobs)
         #expect(scene.takeSent() == [1, 2])
-        scene.answer(1, .dead(removal))
+        scene.answer(1, .invalidToken(removal))
         scene.act()
         // The fourth knows the device as it registered again since.
         #expect(scene.takeSent() == [4])
         #expect(
             scene.takeReport()?.outcomes == [
                 PushOutcome(jobs[0], .failed(reason: "Unregistered"), wasTried: true, removal: removal),
-                PushOutcome(jobs[2], .unsent, wasTried: false),
+                PushOutcome(jobs[2], .returned, wasTried: false),
             ])
         // The store has removed it: what it hands over now is alive, whatever its clock said.
         scene.supply([LaneScene.job(5, device: "D")])
@@ -179,14 +182,14 @@ struct LaneVerdictTests {
             LaneScene.job(1, device: "D"), LaneScene.job(2), LaneScene.job(3, device: "E"), LaneScene.job(4, device: "D"),
         ])
         #expect(scene.takeSent() == [1, 2])
-        scene.answer(1, .dead(removal))
+        scene.answer(1, .invalidToken(removal))
         scene.act()
         #expect(scene.takeSent() == [3])
         #expect(scene.takeReport()?.outcomes.count == 1)
         scene.supply([])
         #expect(
             scene.takeReport()?.outcomes == [
-                PushOutcome(LaneScene.job(4, device: "D"), .unsent, wasTried: false)
+                PushOutcome(LaneScene.job(4, device: "D"), .returned, wasTried: false)
             ])
     }
 
@@ -194,19 +197,19 @@ struct LaneVerdictTests {
         var scene = LaneScene()
         scene.warmUp(3)
         scene.supply([LaneScene.job(1, device: "D")])
-        scene.answer(1, .deviceBusy(reason: "TooManyRequests", after: nil))
+        scene.answer(1, .deviceThrottled(reason: "TooManyRequests", after: nil))
         scene.act()
         let until = scene.now + 1_000
         #expect(
             scene.takeReport()?.outcomes == [
-                PushOutcome(LaneScene.job(1, device: "D"), .later(at: until, reason: "TooManyRequests"), wasTried: true)
+                PushOutcome(LaneScene.job(1, device: "D"), .retry(at: until, reason: "TooManyRequests"), wasTried: true)
             ])
         _ = scene.takeSent()
         scene.supply([LaneScene.job(2, device: "D"), LaneScene.job(3)])
         #expect(scene.takeSent() == [3])
         #expect(
             scene.takeReport()?.outcomes == [
-                PushOutcome(LaneScene.job(2, device: "D"), .later(at: until, reason: "device_busy"), wasTried: false)
+                PushOutcome(LaneScene.job(2, device: "D"), .retry(at: until, reason: "device_busy"), wasTried: false)
             ]
         )
     }
@@ -218,11 +221,11 @@ struct LaneVerdictTests {
         for number in Int64(1)...9 {
             scene.supply([LaneScene.job(number, device: "D")])
             #expect(scene.takeSent() == [number])
-            let verdict: Verdict = number == 8 ? .accepted(messageID: nil) : .deviceBusy(reason: "B", after: nil)
+            let verdict: SendResult = number == 8 ? .accepted(messageID: nil) : .deviceThrottled(reason: "B", after: nil)
             scene.answer(number, verdict)
             scene.act()
-            let fate = try #require(scene.takeReport()?.outcomes.first?.fate)
-            if case .later(let at, _) = fate { waits.append((at - scene.now) / 1_000) }
+            let fate = try #require(scene.takeReport()?.outcomes.first?.result)
+            if case .retry(let at, _) = fate { waits.append((at - scene.now) / 1_000) }
             scene.now += 61_000
             scene.supply([])
             _ = scene.takeReport()
@@ -231,13 +234,13 @@ struct LaneVerdictTests {
     }
 
     @Test func severalRefusalsOfOneMomentAreOne() {
-        var troubles = DeviceTroubles(waitMax: 60_000)
+        var troubles = DeviceBackoff(waitMax: 60_000)
         #expect(troubles.refuse("D", begun: 100, at: 200) == 1_200)
         #expect(troubles.refuse("D", begun: 110, at: 250) == 1_200)
         #expect(troubles.refuse("D", begun: 1_300, at: 1_400) == 3_400)
-        #expect(troubles.rest(of: "D", at: 3_399) == 3_400)
-        #expect(troubles.rest(of: "D", at: 3_400) == nil)
-        #expect(troubles.rest(of: "D", at: 1_399) == nil, "a clock that was set back lengthens no rest")
+        #expect(troubles.backoff(of: "D", at: 3_399) == 3_400)
+        #expect(troubles.backoff(of: "D", at: 3_400) == nil)
+        #expect(troubles.backoff(of: "D", at: 1_399) == nil, "a clock that was set back lengthens no rest")
     }
 
     @Test func oneRenewalServesAllThatWentWithTheOldCredential() {
@@ -253,13 +256,13 @@ struct LaneVerdictTests {
                 == PushReport(
                     lane: .apns,
                     outcomes: LaneScene.jobs(1...3).map {
-                        PushOutcome($0, .later(at: scene.now, reason: "ExpiredProviderToken"), wasTried: false)
+                        PushOutcome($0, .retry(at: scene.now, reason: "ExpiredProviderToken"), wasTried: false)
                     }, room: 0))
         scene.hear(.credential(.ready))
         scene.answer(4, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5)
         scene.supply([])
         #expect(scene.renewals == [5], "the fourth went with the old one, too")
-        #expect(scene.takeReport()?.room == 4)
+        #expect(scene.takeReport()?.capacity == 4)
         scene.supply(LaneScene.jobs(1...4))
         _ = scene.takeSent()
         scene.answer(1, .credentialExpired(reason: "ExpiredProviderToken"), credential: 6)
@@ -286,26 +289,26 @@ struct LaneVerdictTests {
         scene.act()
         #expect(scene.renewals.isEmpty)
         #expect(scene.lane.status.state == .running)
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneScene.jobs(1...1))
         #expect(scene.takeSent().isEmpty)
         #expect(scene.renewals == [-1])
         #expect(
             scene.takeReport()
-                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)], room: 0))
+                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneScene.job(1), .returned, wasTried: false)], room: 0))
         scene.supply([], hasMore: true)
         #expect(scene.report == nil)
         scene.hear(.credential(.ready))
         scene.act()
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneScene.jobs(1...1))
         #expect(scene.takeSent() == [1])
         scene.answer(1, .accepted(messageID: nil))
-        scene.hear(.credential(.lapsed))
+        scene.hear(.credential(.expired))
         scene.act()
         #expect(scene.renewals == [-1], "nobody needs another yet")
         #expect(scene.lane.status.state == .running)
-        #expect(scene.takeReport()?.room == 2)
+        #expect(scene.takeReport()?.capacity == 2)
     }
 
     @Test func withoutACredentialItIsPaused() {
@@ -317,13 +320,13 @@ struct LaneVerdictTests {
         #expect(scene.takeSent().isEmpty)
         #expect(
             scene.takeReport()
-                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneScene.job(1), .unsent, wasTried: false)], room: 0))
+                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneScene.job(1), .returned, wasTried: false)], room: 0))
         #expect(scene.lane.status.state == .paused)
         scene.supply([])
         scene.hear(.credential(.missing(reason: "no access token: 503")))
         scene.hear(.credential(.ready))
         scene.act()
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         #expect(scene.takeEvents() == [.paused(reason: "no access token: 500", milliseconds: nil), .resumed])
         #expect(scene.lane.status.lastError?.text == "no access token: 503")
     }
@@ -340,11 +343,11 @@ struct LaneVerdictTests {
         #expect(scene.lane.status.state == .stopped)
         #expect(scene.takeEvents().count { if case .alarm = $0 { true } else { false } } == 1)
         scene.pass(30_000)
-        #expect(scene.takeReport()?.room == 0)
+        #expect(scene.takeReport()?.capacity == 0)
         scene.supply([], hasMore: true)
         scene.hear(.credential(.ready))
         scene.act()
-        #expect(scene.takeReport()?.room == 1)
+        #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneScene.jobs(1...1))
         scene.answer(1, .accepted(messageID: nil))
         scene.act()

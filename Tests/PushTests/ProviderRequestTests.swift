@@ -6,7 +6,7 @@ import Testing
 @Suite struct ProviderRequestTests {
     @Test func apnsHeaders() throws {
         let message = try PushScene.message(PushScene.job("job-assigned", "{}", .job("B-1"), collapseKey: "order:A"))
-        let call = PushScene.apns.call(message, to: PushScene.iPhone, authorization: "bearer token")
+        let call = PushScene.apns.request(message, to: PushScene.iPhone, authorization: "bearer token")
         #expect(call.method == .post)
         #expect(call.url == "https://api.push.apple.com:443/3/device/" + String(repeating: "a1", count: 32))
         #expect(
@@ -20,7 +20,7 @@ import Testing
     @Test func apnsHostsOfNumbersStandInBrackets() throws {
         let message = try PushScene.message(PushScene.job("job-assigned"))
         for (host, written) in [("::1", "[::1]"), ("127.0.0.1", "127.0.0.1")] {
-            let call = APNsAddress(host: host, port: 2197, topic: "t").call(message, to: PushScene.iPhone, authorization: "")
+            let call = APNsAddress(host: host, port: 2197, topic: "t").request(message, to: PushScene.iPhone, authorization: "")
             #expect(call.url.hasPrefix("https://\(written):2197/3/device/"))
         }
     }
@@ -38,7 +38,7 @@ import Testing
 
     @Test func fcmHeaders() throws {
         let message = try PushScene.message(PushScene.job("job-assigned"))
-        let call = PushScene.fcm.call(message, to: PushScene.android, at: PushScene.now, authorization: "Bearer token")
+        let call = PushScene.fcm.request(message, to: PushScene.android, at: PushScene.now, authorization: "Bearer token")
         #expect(call.method == .post)
         #expect(call.url == "https://fcm.googleapis.com/v1/projects/fleet-1/messages:send")
         #expect(
@@ -70,7 +70,7 @@ import Testing
         #expect(try object.object("notification").names == ["body"])
         #expect(try object.object("apns.headers")["apns-priority"] == "5")
         #expect(try object.object("apns.payload.aps").names == ["alert", "badge"])
-        let call = PushScene.apns.call(message, to: PushScene.iPhone, authorization: "")
+        let call = PushScene.apns.request(message, to: PushScene.iPhone, authorization: "")
         #expect(call.headers.contains { $0 == ("apns-priority", "5") })
         #expect(try ReadObject(call.body).object("aps.alert").names == ["body"])
         #expect(try ReadObject(call.body)["title"]?.isEmpty == true)
@@ -82,7 +82,7 @@ import Testing
         (message.title, message.body, message.sound, message.category, message.thread, message.channelID) =
             (hostile, hostile, hostile, hostile, hostile, hostile)
         message.details = [PushMessage.Field(hostile, hostile)]
-        let apns = try ReadObject(PushScene.apns.call(message, to: PushScene.iPhone, authorization: "").body)
+        let apns = try ReadObject(PushScene.apns.request(message, to: PushScene.iPhone, authorization: "").body)
         #expect(apns[hostile] == hostile)
         #expect(try apns.object("aps.alert")["body"] == hostile)
         #expect(try apns.object("aps")["thread-id"] == hostile)
@@ -93,6 +93,6 @@ import Testing
     }
 
     private func sent(_ message: PushMessage, at now: Int64 = PushScene.now) throws -> ReadObject {
-        try ReadObject(PushScene.fcm.call(message, to: PushScene.android, at: now, authorization: "").body)
+        try ReadObject(PushScene.fcm.request(message, to: PushScene.android, at: now, authorization: "").body)
     }
 }

@@ -6,8 +6,8 @@ import Testing
 @Suite struct APNsVerdictTests {
     /// PUSH.md section 1, row by row.
     @Test(arguments: [
-        (400, "BadDeviceToken", Verdict.dead(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt))),
-        (400, "DeviceTokenNotForTopic", .dead(DeviceRemoval(reason: "DeviceTokenNotForTopic", ifSeenBefore: sentAt))),
+        (400, "BadDeviceToken", SendResult.invalidToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt))),
+        (400, "DeviceTokenNotForTopic", .invalidToken(DeviceRemoval(reason: "DeviceTokenNotForTopic", ifSeenBefore: sentAt))),
         (400, "BadCollapseId", .rejected(reason: "BadCollapseId", alarm: false)),
         (400, "BadExpirationDate", .rejected(reason: "BadExpirationDate", alarm: false)),
         (400, "BadMessageId", .rejected(reason: "BadMessageId", alarm: false)),
@@ -19,36 +19,37 @@ import Testing
         (400, "BadTopic", .rejected(reason: "BadTopic", alarm: true)),
         (400, "MissingTopic", .rejected(reason: "MissingTopic", alarm: true)),
         (400, "TopicDisallowed", .rejected(reason: "TopicDisallowed", alarm: true)),
-        (400, "IdleTimeout", .reconnect(reason: "IdleTimeout")),
+        (400, "IdleTimeout", .goAway(reason: "IdleTimeout")),
         (403, "ExpiredProviderToken", .credentialExpired(reason: "ExpiredProviderToken")),
-        (403, "InvalidProviderToken", .laneStopped(reason: "InvalidProviderToken", newConnection: false)),
-        (403, "MissingProviderToken", .laneStopped(reason: "MissingProviderToken", newConnection: false)),
-        (403, "UnrelatedKeyIdInToken", .laneStopped(reason: "UnrelatedKeyIdInToken", newConnection: true)),
-        (403, "BadEnvironmentKeyIdInToken", .laneStopped(reason: "BadEnvironmentKeyIdInToken", newConnection: false)),
-        (403, "BadEnvironmentKeyInToken", .laneStopped(reason: "BadEnvironmentKeyInToken", newConnection: false)),
-        (403, "BadCertificate", .laneStopped(reason: "BadCertificate", newConnection: false)),
-        (403, "BadCertificateEnvironment", .laneStopped(reason: "BadCertificateEnvironment", newConnection: false)),
-        (403, "Forbidden", .laneStopped(reason: "Forbidden", newConnection: false)),
+        (403, "InvalidProviderToken", .configurationError(reason: "InvalidProviderToken", newConnection: false)),
+        (403, "MissingProviderToken", .configurationError(reason: "MissingProviderToken", newConnection: false)),
+        (403, "UnrelatedKeyIdInToken", .configurationError(reason: "UnrelatedKeyIdInToken", newConnection: true)),
+        (403, "BadEnvironmentKeyIdInToken", .configurationError(reason: "BadEnvironmentKeyIdInToken", newConnection: false)),
+        (403, "BadEnvironmentKeyInToken", .configurationError(reason: "BadEnvironmentKeyInToken", newConnection: false)),
+        (403, "BadCertificate", .configurationError(reason: "BadCertificate", newConnection: false)),
+        (403, "BadCertificateEnvironment", .configurationError(reason: "BadCertificateEnvironment", newConnection: false)),
+        (403, "Forbidden", .configurationError(reason: "Forbidden", newConnection: false)),
         (404, "BadPath", .rejected(reason: "BadPath", alarm: true)),
         (405, "MethodNotAllowed", .rejected(reason: "MethodNotAllowed", alarm: true)),
-        (410, "Unregistered", .dead(DeviceRemoval(reason: "Unregistered", ifSeenBefore: sentAt))),
-        (410, "ExpiredToken", .dead(DeviceRemoval(reason: "ExpiredToken", ifSeenBefore: sentAt))),
+        (410, "Unregistered", .invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: sentAt))),
+        (410, "ExpiredToken", .invalidToken(DeviceRemoval(reason: "ExpiredToken", ifSeenBefore: sentAt))),
         (413, "PayloadTooLarge", .rejected(reason: "PayloadTooLarge", alarm: false)),
-        (429, "TooManyRequests", .deviceBusy(reason: "TooManyRequests", after: nil)),
-        (429, "TooManyProviderTokenUpdates", .connectionSpoilt(reason: "TooManyProviderTokenUpdates")),
+        (429, "TooManyRequests", .deviceThrottled(reason: "TooManyRequests", after: nil)),
+        (429, "TooManyProviderTokenUpdates", .tooManyTokens(reason: "TooManyProviderTokenUpdates")),
         (500, "InternalServerError", .retry(reason: "InternalServerError", after: nil)),
         (503, "ServiceUnavailable", .retry(reason: "ServiceUnavailable", after: nil)),
-        (503, "Shutdown", .reconnect(reason: "Shutdown")),
+        (503, "Shutdown", .goAway(reason: "Shutdown")),
         // Unheard of, or under another status than theirs.
-        (400, "New", .rejected(reason: "New", alarm: false)), (403, "New", .laneStopped(reason: "New", newConnection: false)),
-        (410, "New", .dead(DeviceRemoval(reason: "New", ifSeenBefore: sentAt))),
-        (429, "New", .deviceBusy(reason: "New", after: nil)),
+        (400, "New", .rejected(reason: "New", alarm: false)),
+        (403, "New", .configurationError(reason: "New", newConnection: false)),
+        (410, "New", .invalidToken(DeviceRemoval(reason: "New", ifSeenBefore: sentAt))),
+        (429, "New", .deviceThrottled(reason: "New", after: nil)),
         (418, "New", .rejected(reason: "New", alarm: false)),
         (502, "New", .retry(reason: "New", after: nil)), (500, "BadDeviceToken", .retry(reason: "BadDeviceToken", after: nil)),
         (408, "New", .rejected(reason: "New", alarm: false)),
         (413, "Unregistered", .rejected(reason: "Unregistered", alarm: false)),
     ])
-    func reasons(_ status: Int, _ reason: String, _ verdict: Verdict) {
+    func reasons(_ status: Int, _ reason: String, _ verdict: SendResult) {
         #expect(Self.verdict(status, #"{"reason":"\#(reason)"}"#) == verdict)
     }
 
@@ -63,7 +64,7 @@ import Testing
     ])
     func whatAPNsNeverSaysStopsTheLane(_ status: Int, _ body: String) {
         let reason = "HTTP \(status), not of the provider"
-        #expect(Self.verdict(status, body) == .laneStopped(reason: reason, newConnection: true))
+        #expect(Self.verdict(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 
     /// Milliseconds, where it is some; else when it was asked.
@@ -75,10 +76,10 @@ import Testing
         ] as [(String, Int64)])
     func timestamps(_ timestamp: String, _ time: Int64) {
         let verdict = Self.verdict(410, #"{"timestamp":\#(timestamp),"reason":"Unregistered"}"#)
-        #expect(verdict == .dead(DeviceRemoval(reason: "Unregistered", ifSeenBefore: time)))
+        #expect(verdict == .invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: time)))
         // Of other answers it is no time of the token's death.
         let other = Self.verdict(400, #"{"timestamp":\#(timestamp),"reason":"BadDeviceToken"}"#)
-        #expect(other == .dead(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt)))
+        #expect(other == .invalidToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt)))
     }
 
     /// No word, no matter what: the status decides, and no token goes for it.
@@ -92,8 +93,9 @@ import Testing
         #expect(Self.verdict(503, "", ["retry-after": "7"]) == .retry(reason: "HTTP 503", after: 7_000))
     }
 
-    private static func verdict(_ status: Int, _ body: String, _ headers: [String: String] = [:]) -> Verdict {
-        Verdict(apns: HTTPReply(status: status, body: Array(body.utf8), headers: headers), sentAt: sentAt, now: sentAt + 50)
+    private static func verdict(_ status: Int, _ body: String, _ headers: [String: String] = [:]) -> SendResult {
+        SendResult(
+            apns: HTTPClientResponse(status: status, body: Array(body.utf8), headers: headers), sentAt: sentAt, now: sentAt + 50)
     }
 }
 
@@ -101,37 +103,43 @@ import Testing
     /// PUSH.md section 2, row by row: the error code, if there is one, before status and HTTP.
     @Test(
         arguments: [
-            (404, "NOT_FOUND", "UNREGISTERED", Verdict.dead(DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: sentAt))),
-            (400, "INVALID_ARGUMENT", "INVALID_ARGUMENT", .dead(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))),
+            (
+                404, "NOT_FOUND", "UNREGISTERED",
+                SendResult.invalidToken(DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: sentAt))
+            ),
+            (
+                400, "INVALID_ARGUMENT", "INVALID_ARGUMENT",
+                .invalidToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
+            ),
             (
                 403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH",
-                .dead(DeviceRemoval(reason: "SENDER_ID_MISMATCH", ifSeenBefore: sentAt))
+                .invalidToken(DeviceRemoval(reason: "SENDER_ID_MISMATCH", ifSeenBefore: sentAt))
             ),
             (401, "UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR", .rejected(reason: "THIRD_PARTY_AUTH_ERROR", alarm: true)),
             (429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", .retry(reason: "QUOTA_EXCEEDED", after: 60_000)),
             (503, "UNAVAILABLE", "UNAVAILABLE", .retry(reason: "UNAVAILABLE", after: nil)),
             (500, "INTERNAL", "INTERNAL", .retry(reason: "INTERNAL", after: nil)),
             // Its own code says more than a status that does not fit.
-            (400, "INVALID_ARGUMENT", "UNREGISTERED", .dead(DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: sentAt))),
+            (400, "INVALID_ARGUMENT", "UNREGISTERED", .invalidToken(DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: sentAt))),
             // Without a code of its own, or with one that says nothing.
-            (403, "PERMISSION_DENIED", nil, .laneStopped(reason: "PERMISSION_DENIED", newConnection: false)),
+            (403, "PERMISSION_DENIED", nil, .configurationError(reason: "PERMISSION_DENIED", newConnection: false)),
             (401, "UNAUTHENTICATED", nil, .credentialExpired(reason: "UNAUTHENTICATED")),
             (400, "INVALID_ARGUMENT", nil, .rejected(reason: "INVALID_ARGUMENT", alarm: false)),
             (404, "NOT_FOUND", nil, .rejected(reason: "NOT_FOUND", alarm: true)),
             (429, "RESOURCE_EXHAUSTED", nil, .retry(reason: "RESOURCE_EXHAUSTED", after: 60_000)),
             (503, "UNAVAILABLE", "UNSPECIFIED_ERROR", .retry(reason: "UNAVAILABLE", after: nil)),
             (500, "INTERNAL", nil, .retry(reason: "INTERNAL", after: nil)),
-            (403, "PERMISSION_DENIED", "NEW", .laneStopped(reason: "PERMISSION_DENIED", newConnection: false)),
+            (403, "PERMISSION_DENIED", "NEW", .configurationError(reason: "PERMISSION_DENIED", newConnection: false)),
             // By HTTP alone.
             (400, nil, nil, .rejected(reason: "HTTP 400", alarm: false)), (401, nil, nil, .credentialExpired(reason: "HTTP 401")),
-            (403, "NEW", nil, .laneStopped(reason: "HTTP 403", newConnection: false)),
+            (403, "NEW", nil, .configurationError(reason: "HTTP 403", newConnection: false)),
             (404, nil, nil, .rejected(reason: "HTTP 404", alarm: true)),
             (429, nil, nil, .retry(reason: "HTTP 429", after: 60_000)),
             (500, nil, "UNSPECIFIED_ERROR", .retry(reason: "HTTP 500", after: nil)),
             (413, nil, nil, .rejected(reason: "HTTP 413", alarm: false)),
             (408, nil, nil, .rejected(reason: "HTTP 408", alarm: false)), (504, nil, nil, .retry(reason: "HTTP 504", after: nil)),
-        ] as [(Int, String?, String?, Verdict)])
-    func codes(_ status: Int, _ name: String?, _ code: String?, _ verdict: Verdict) {
+        ] as [(Int, String?, String?, SendResult)])
+    func codes(_ status: Int, _ name: String?, _ code: String?, _ verdict: SendResult) {
         let details = code.map { [#"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#($0)"}"#] }
         #expect(Self.verdict(status, Self.body(name, details ?? [])) == verdict)
     }
@@ -141,8 +149,8 @@ import Testing
         let long = String(repeating: "x", count: 257)
         #expect(Self.verdict(200, #"{"name":"\#(long)"}"#) == .accepted(messageID: nil))
         for body in ["", #"{"name":"projects/p/mess"#] {
-            let cut = HTTPReply(status: 200, body: Array(body.utf8), isWhole: false)
-            #expect(Verdict(fcm: cut, sentAt: sentAt, now: sentAt) == .accepted(messageID: nil))
+            let cut = HTTPClientResponse(status: 200, body: Array(body.utf8), isWhole: false)
+            #expect(SendResult(fcm: cut, sentAt: sentAt, now: sentAt) == .accepted(messageID: nil))
         }
     }
 
@@ -155,7 +163,7 @@ import Testing
         ])
     func whatFCMNeverSaysStopsTheLane(_ status: Int, _ body: String) {
         let reason = "HTTP \(status), not of the provider"
-        #expect(Self.verdict(status, body) == .laneStopped(reason: reason, newConnection: true))
+        #expect(Self.verdict(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 
     /// Who names fields means them: only if the token is the only one is it the token.
@@ -176,9 +184,9 @@ import Testing
             details.append(
                 #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"}"#)
         }
-        let expected: Verdict =
+        let expected: SendResult =
             switch blamed {
-            case nil: .dead(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
+            case nil: .invalidToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
             case "": .rejected(reason: "INVALID_ARGUMENT", alarm: false)
             case .some(let field): .rejected(reason: "INVALID_ARGUMENT \(field)", alarm: false)
             }
@@ -212,7 +220,7 @@ import Testing
         for (details, reason) in [([code, detail], "QUOTA_EXCEEDED"), ([detail], "RESOURCE_EXHAUSTED")] {
             let verdict = Self.verdict(429, Self.body("RESOURCE_EXHAUSTED", details), ["retry-after": "90"])
             #expect(
-                verdict == (isOfDevice ? .deviceBusy(reason: reason, after: 90_000) : .retry(reason: reason, after: 90_000)))
+                verdict == (isOfDevice ? .deviceThrottled(reason: reason, after: 90_000) : .retry(reason: reason, after: 90_000)))
         }
     }
 
@@ -221,8 +229,8 @@ import Testing
         let token = String(repeating: "a1", count: 32)
         let body = #"{"error":{"status":"\#(token)","details":[]}}"#
         #expect(Self.verdict(503, body) == .retry(reason: "HTTP 503", after: nil))
-        let reply = HTTPReply(status: 400, body: Array(#"{"reason":"\#(token)"}"#.utf8))
-        #expect(Verdict(apns: reply, sentAt: 1, now: 2) == .rejected(reason: "HTTP 400", alarm: false))
+        let reply = HTTPClientResponse(status: 400, body: Array(#"{"reason":"\#(token)"}"#.utf8))
+        #expect(SendResult(apns: reply, sentAt: 1, now: 2) == .rejected(reason: "HTTP 400", alarm: false))
     }
 
     @Test(arguments: HostileBody.all + HostileBody.fcm)
@@ -268,16 +276,16 @@ import Testing
 
     private static func verdict(
         _ status: Int, _ body: String, _ headers: [String: String] = [:], now: Int64 = sentAt + 50
-    ) -> Verdict {
-        Verdict(fcm: HTTPReply(status: status, body: Array(body.utf8), headers: headers), sentAt: sentAt, now: now)
+    ) -> SendResult {
+        SendResult(fcm: HTTPClientResponse(status: status, body: Array(body.utf8), headers: headers), sentAt: sentAt, now: now)
     }
 }
 
 @Suite struct FailureVerdictTests {
     @Test func isTriedAgain() {
-        #expect(Verdict(.notSent("refused")) == .retry(reason: "not sent: refused", after: nil))
-        #expect(Verdict(.lost("code 18")) == .retry(reason: "connection lost: code 18", after: nil))
-        #expect(Verdict(.timedOut) == .retry(reason: "timed out", after: nil))
+        #expect(SendResult(.notSent("refused")) == .retry(reason: "not sent: refused", after: nil))
+        #expect(SendResult(.lost("code 18")) == .retry(reason: "connection lost: code 18", after: nil))
+        #expect(SendResult(.timedOut) == .retry(reason: "timed out", after: nil))
     }
 }
 

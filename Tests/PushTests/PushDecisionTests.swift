@@ -19,8 +19,8 @@ import Testing
     @Test func isOffWithoutAnEntryOrByIt() {
         #expect(decide(PushScene.job("unheard-of")) == .cancelled(reason: "off"))
         #expect(decide(PushScene.job("schedule-updated")) == .cancelled(reason: "off"))
-        #expect(decide(PushScene.job("job-assigned"), PushTexts(.builtIn, mode: .off)) == .cancelled(reason: "off"))
-        #expect(decide(PushScene.job("schedule-updated"), PushTexts(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
+        #expect(decide(PushScene.job("job-assigned"), PushTemplates(.builtIn, mode: .off)) == .cancelled(reason: "off"))
+        #expect(decide(PushScene.job("schedule-updated"), PushTemplates(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
     }
 
     /// By any of its names, urgent or not; what is on, or not mentioned, is sent.
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func fallbackIsForWhoIsNotThere() {
-        let fallback = PushTexts(.builtIn, mode: .fallback)
+        let fallback = PushTemplates(.builtIn, mode: .fallback)
         var asked: [String] = []
         let decision = PushDecision(
             on: PushScene.job("job-assigned"), texts: fallback, now: PushScene.now, minuteOfDay: { _, _ in nil },
@@ -114,7 +114,7 @@ import Testing
     /// Who is asleep and connected is told that he is asleep: the reasons have an order.
     @Test func preferencesComeBeforeQuietHoursBeforeConnection() {
         var job = quiet("job-assigned", 0, 0)
-        let fallback = PushTexts(.builtIn, mode: .fallback)
+        let fallback = PushTemplates(.builtIn, mode: .fallback)
         #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "quiet_hours"))
         var preferences = job.preferences
         preferences.types = ["new_job": false]
@@ -137,7 +137,7 @@ import Testing
     }
 
     private func decide(
-        _ job: PushJob, _ texts: PushTexts = PushScene.texts, at now: Int64 = PushScene.now, minute: Int? = 0,
+        _ job: PushJob, _ texts: PushTemplates = PushScene.texts, at now: Int64 = PushScene.now, minute: Int? = 0,
         isConnected: Bool = false
     ) -> PushDecision {
         PushDecision(on: job, texts: texts, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })

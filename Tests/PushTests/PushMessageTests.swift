@@ -12,7 +12,7 @@ import Testing
             message.details.map { "\($0.name)=\($0.value)" } == [
                 "text=a\"b\n\u{e9}", "number=49.90", "big=1e400", "yes=true", "no=false", "empty=",
             ])
-        #expect(message.details.allSatisfy { !$0.isPromised })
+        #expect(message.details.allSatisfy { !$0.isRequired })
     }
 
     /// More than a phone could be sent need not even be looked at.
@@ -64,17 +64,17 @@ import Testing
         let message = try PushScene.message(PushScene.job("new-batch-available", data, entity))
         let expected = [id.map { "entityId=\($0)" }, name.flatMap { name in id.map { "\(name)=\($0)" } }].compactMap { $0 }
         #expect(message.ids.dropFirst(3).map { "\($0.name)=\($0.value)" } == expected)
-        #expect(message.ids.allSatisfy { $0.isPromised })
+        #expect(message.ids.allSatisfy { $0.isRequired })
         #expect(Set(message.data.map(\.name)).count == message.data.count)
     }
 
     @Test func driverArrivalPromisesItsFields() throws {
         let data = #"{"reference":"R","driver_id":42,"driverName":"Dan","timestamp":"2026-11-21T09:30:00Z"}"#
         let message = try PushScene.message(PushScene.job("driver-arrival", data))
-        #expect(message.details.filter(\.isPromised).map(\.name) == ["reference", "driver_id", "timestamp"])
+        #expect(message.details.filter(\.isRequired).map(\.name) == ["reference", "driver_id", "timestamp"])
         #expect(message["driver_id"] == "42")
         let other = try PushScene.message(PushScene.job("job-assigned", data))
-        #expect(other.details.filter(\.isPromised).isEmpty)
+        #expect(other.details.filter(\.isRequired).isEmpty)
     }
 
     /// Null, an object, a list or nothing at all is missing; nobody is ever told "null".

@@ -8,7 +8,7 @@ import Testing
 enum PushScene {
     /// 2026-11-21T09:30:00.123Z
     static let now: Int64 = 1_795_253_400_123
-    static let texts = PushTexts(.builtIn, mode: .mirror)
+    static let texts = PushTemplates(.builtIn, mode: .mirror)
     static let apns = APNsAddress(host: "api.push.apple.com", port: 443, topic: "uk.example.driver")
     static let fcm = FCMAddress(baseURL: "https://fcm.googleapis.com", projectID: "fleet-1")
 
@@ -34,7 +34,7 @@ enum PushScene {
 
     /// The message of a job that is to be sent.
     static func message(
-        _ job: PushJob, texts: PushTexts = texts, _ location: SourceLocation = #_sourceLocation
+        _ job: PushJob, texts: PushTemplates = texts, _ location: SourceLocation = #_sourceLocation
     ) throws -> PushMessage {
         let decision = PushDecision(on: job, texts: texts, now: now, minuteOfDay: { _, _ in nil }, isConnected: { _ in false })
         guard case .send(let message) = decision else {
@@ -56,8 +56,8 @@ enum PushScene {
         return entry
     }
 
-    static func texts(_ entries: Settings.Catalogue.Entry..., mode: Settings.Catalogue.Entry.Push = .mirror) -> PushTexts {
-        PushTexts(Settings.Catalogue(entries), mode: mode)
+    static func texts(_ entries: Settings.Catalogue.Entry..., mode: Settings.Catalogue.Entry.Push = .mirror) -> PushTemplates {
+        PushTemplates(Settings.Catalogue(entries), mode: mode)
     }
 }
 

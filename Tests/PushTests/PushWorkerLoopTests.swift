@@ -22,7 +22,7 @@ import Threads
         let token = APNsToken(teamID: "TEAM123456", keyID: "KEY1234567", key: try PrivateKey(pem: PushKeys.p256))
         let settings = APNsSettings(address: APNsAddress(host: "127.0.0.1", port: 1, topic: "uk.example.driver"), token: token)
         let rules = LaneRules(for: .apns)
-        let surroundings = PushWorker.Surroundings(
+        let surroundings = PushWorker.Environment(
             now: { PushScene.now },
             report: { [seen] report in
                 seen.withLock { seen in
@@ -31,13 +31,13 @@ import Threads
                     return seen.room >= 0
                 }
             }, isConnected: { _ in false }, event: { _ in })
-        return PushWorkerLoop(.apns, ProviderLink(.apns(settings), rules), rules, PushScene.texts, surroundings, shared)
+        return PushWorkerLoop(.apns, ProviderConnection(.apns(settings), rules), rules, PushScene.texts, surroundings, shared)
     }
 
     private func leave(_ command: (inout PushWorker.Commands) -> Void) { shared.commands.withLock { command(&$0) } }
 
-    private func supply(_ jobs: [PushJob]) -> PushSupply {
-        var supply = PushSupply(lane: .apns)
+    private func supply(_ jobs: [PushJob]) -> PushLease {
+        var supply = PushLease(lane: .apns)
         supply.jobs = jobs
         return supply
     }
@@ -55,13 +55,13 @@ import Threads
         }
         _ = loop.turn(PushScene.now)
         #expect(inFlight == 1)
-        #expect(seen.withLock { $0.reports.last?.outcomes } == [PushOutcome(lost, .unsent, wasTried: false)])
+        #expect(seen.withLock { $0.reports.last?.outcomes } == [PushOutcome(lost, .returned, wasTried: false)])
     }
 
     /// What the provider has accepted must not be sent again after the next start.
     @Test func whatTheStoreDoesNotTakeInTimeIsToldOnceMore() throws {
         let jobs = LaneScene.jobs(1...2)
-        let unsent = jobs.map { PushOutcome($0, .unsent, wasTried: false) }
+        let unsent = jobs.map { PushOutcome($0, .returned, wasTried: false) }
         for room in [0, 1] {
             var loop = try loop()
             seen.withLock { $0 = Seen(room: room) }

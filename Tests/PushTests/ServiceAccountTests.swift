@@ -68,7 +68,7 @@ struct ServiceAccountTests {
     }
 
     @Test func exchangesAnAssertion() throws {
-        let call = try ServiceAccount(json: Self.json()).tokenCall(at: 1_700_000_000_500)
+        let call = try ServiceAccount(json: Self.json()).tokenRequest(at: 1_700_000_000_500)
         #expect(call.method == .post)
         #expect(call.url == "https://oauth2.example/token")
         #expect(call.headers.map(\.name) == ["content-type"])

@@ -201,11 +201,11 @@ import Testing
     private func text(_ character: String, _ count: Int) -> String { String(repeating: character, count: count) }
 
     private func payload(_ message: PushMessage) -> [UInt8] {
-        PushScene.apns.call(message, to: PushScene.iPhone, authorization: "").body
+        PushScene.apns.request(message, to: PushScene.iPhone, authorization: "").body
     }
 
     private func fcm(_ message: PushMessage) -> [UInt8] {
-        PushScene.fcm.call(message, to: PushScene.android, at: PushScene.now, authorization: "").body
+        PushScene.fcm.request(message, to: PushScene.android, at: PushScene.now, authorization: "").body
     }
 }
 

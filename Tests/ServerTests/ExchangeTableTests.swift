@@ -4,14 +4,14 @@ import Testing
 @testable import Server
 
 @Suite struct ExchangeTableTests {
-    private func exchange(_ number: Int) -> ExchangeTable.Exchange {
-        ExchangeTable.Exchange(
+    private func exchange(_ number: Int) -> PendingResponses.PendingResponse {
+        PendingResponses.PendingResponse(
             wsi: OpaquePointer(bitPattern: number)!,  // no number here is 0
             withoutBody: false, isLast: false, correlationID: "c\(number)")
     }
 
     @Test func givesBackWhatItWasGiven() {
-        var table = ExchangeTable()
+        var table = PendingResponses()
         let ids = (1...5).map { table.add(exchange($0)) }
         #expect(table.count == 5 && Set(ids).count == 5)
         for (id, number) in zip(ids, 1...5).reversed() {
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func answersEachOnce() {
-        var table = ExchangeTable()
+        var table = PendingResponses()
         let id = table.add(exchange(1))
         let answers = (0..<3).map { _ in table.remove(id) != nil }
         #expect(answers == [true, false, false])
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func givesAPlaceAwayAgainUnderAnotherName() {
-        var table = ExchangeTable()
+        var table = PendingResponses()
         let first = table.add(exchange(1))
         table.remove(at: first.index)  // abandoned: its answer is still to come
         let second = table.add(exchange(2))
@@ -40,19 +40,19 @@ import Testing
     }
 
     @Test func knowsNothingItHasNotNamed() {
-        var table = ExchangeTable()
-        for id in [ExchangeID(rawValue: 0), ExchangeID(rawValue: .max), ExchangeID(index: 1, generation: 0)] {
+        var table = PendingResponses()
+        for id in [RequestID(rawValue: 0), RequestID(rawValue: .max), RequestID(index: 1, generation: 0)] {
             #expect(table.remove(id) == nil)
         }
         let known = table.add(exchange(1))
-        for id in [ExchangeID(index: 0, generation: 1), ExchangeID(index: 1, generation: 0), ExchangeID(rawValue: -1)] {
+        for id in [RequestID(index: 0, generation: 1), RequestID(index: 1, generation: 0), RequestID(rawValue: -1)] {
             #expect(table.remove(id) == nil)
         }
         #expect(table.remove(known) != nil)
     }
 
     @Test func growsNoFurtherThanTheMostThereEverWere() {
-        var table = ExchangeTable()
+        var table = PendingResponses()
         var random = SplitMix(seed: 1)
         var waiting = (1...10).map { table.add(exchange($0)) }
         var names = Set(waiting)
@@ -68,7 +68,7 @@ import Testing
 
     @Test(arguments: [(0, 0), (1, 0), (0, 1), (16_777_215, 0), (5, 1 << 38), (16_777_215, (1 << 39) - 1)])
     func namesCarryPlaceAndGenerationThroughOtherThreads(index: Int, generation: Int) {
-        let id = ExchangeID(rawValue: ExchangeID(index: index, generation: generation).rawValue)
+        let id = RequestID(rawValue: RequestID(index: index, generation: generation).rawValue)
         #expect(id.index == index && id.generation == generation)
     }
 }

@@ -21,7 +21,7 @@ import Testing
         return client
     }
 
-    private func accepted(by listener: Listener) -> Listener.Accepted? {
+    private func accepted(by listener: Listener) -> Listener.AcceptedSocket? {
         if case .accepted(let connection) = listener.accept() { connection } else { nil }
     }
 
@@ -58,7 +58,7 @@ import Testing
     @Test func acceptsNobodyWhenNobodyWaits() throws {
         let listener = try Listener(host: "127.0.0.1", port: 0)
         defer { listener.stop() }
-        guard case .nobody = listener.accept() else {
+        guard case .wouldBlock = listener.accept() else {
             Issue.record("accepted somebody")
             return
         }

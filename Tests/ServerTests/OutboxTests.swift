@@ -73,7 +73,7 @@ import Testing
 
     @Test func countsOnlyWhatIsLeftOfAFrame() {
         var outbox = Outbox()
-        #expect(outbox.enqueue(Outbox.Rest(frame: frame(98), offset: 60), bytesMax: 40) == .queued)
+        #expect(outbox.enqueue(Outbox.Chunk(frame: frame(98), offset: 60), bytesMax: 40) == .queued)
         #expect(outbox.bytes == 40)
     }
 
@@ -81,9 +81,9 @@ import Testing
         var outbox = Outbox()
         for letter in "abc" { #expect(outbox.enqueue(frame(98, letter), bytesMax: .max) == .queued) }
         #expect(outbox.nextFrame() == frame(98, "a"))
-        outbox.putBack(Outbox.Rest(frame: frame(98, "a"), offset: 70))
+        outbox.putBack(Outbox.Chunk(frame: frame(98, "a"), offset: 70))
         #expect(outbox.bytes == 30 + 100 + 100)
-        #expect(outbox.next() == Outbox.Rest(frame: frame(98, "a"), offset: 70))
+        #expect(outbox.next() == Outbox.Chunk(frame: frame(98, "a"), offset: 70))
         #expect(outbox.nextFrame() == frame(98, "b") && outbox.nextFrame() == frame(98, "c") && outbox.isEmpty)
     }
 
@@ -92,7 +92,7 @@ import Testing
     /// What an outbox keeps: frames, those that have left but are still held included, and how many of them have left.
     private func kept(_ outbox: Outbox) throws -> (frames: Int, sent: Int) {
         let fields = Mirror(reflecting: outbox).children
-        let frames = try #require(fields.first { $0.label == "rests" }?.value as? [Outbox.Rest])
+        let frames = try #require(fields.first { $0.label == "chunks" }?.value as? [Outbox.Chunk])
         return (frames.count, try #require(fields.first { $0.label == "taken" }?.value as? Int))
     }
 
@@ -140,8 +140,8 @@ import Testing
 }
 
 extension Outbox {
-    fileprivate mutating func enqueue(_ frame: Frame, bytesMax: Int) -> Outcome {
-        enqueue(Rest(frame: frame, offset: 0), bytesMax: bytesMax)
+    fileprivate mutating func enqueue(_ frame: Frame, bytesMax: Int) -> Outbox.Outcome {
+        enqueue(Chunk(frame: frame, offset: 0), bytesMax: bytesMax)
     }
 
     fileprivate mutating func nextFrame() -> Frame? { next()?.frame }

@@ -8,7 +8,7 @@ import Testing
         PrivateTestKeys.p256 + "\n" + TestKeys.rsaCertificate,
     ])
     func oneCertificateIsEnough(pem: String) {
-        #expect(Authorities.areReadable(in: pem))
+        #expect(CABundle.areReadable(in: pem))
     }
 
     @Test(arguments: [
@@ -21,6 +21,6 @@ import Testing
             with: "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n"),
     ])
     func whatTLSCouldNotUseIsRefused(pem: String) {
-        #expect(!Authorities.areReadable(in: pem))
+        #expect(!CABundle.areReadable(in: pem))
     }
 }

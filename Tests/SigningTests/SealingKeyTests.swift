@@ -30,30 +30,30 @@ import Testing
     @Test(arguments: vectors) func whatOthersSealedOpens(
         secret: String, nonce: String, plaintext: String, data: String, ciphertext: String, tag: String
     ) throws {
-        let key = try #require(SealingKey(Self.bytes(secret)))
+        let key = try #require(AESGCMKey(Self.bytes(secret)))
         let sealed = Self.bytes(nonce + ciphertext + tag)
         #expect(key.open(sealed, authenticating: Self.bytes(data)) == Self.bytes(plaintext))
     }
 
     @Test(arguments: [0, 1, 15, 16, 17, 4_096, 1_000_003]) func whatIsSealedOpens(count: Int) throws {
-        let key = try #require(SealingKey(Self.secret))
+        let key = try #require(AESGCMKey(Self.secret))
         let plaintext = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for row in [[], Self.row] {
             let sealed = key.seal(plaintext, authenticating: row)
             #expect(sealed.count == 12 + count + 16)
             #expect(key.open(sealed, authenticating: row) == plaintext)
-            #expect(try #require(SealingKey(Self.secret)).open(sealed, authenticating: row) == plaintext)
+            #expect(try #require(AESGCMKey(Self.secret)).open(sealed, authenticating: row) == plaintext)
         }
     }
 
     @Test func sealingTheSameTwiceDiffers() throws {
-        let key = try #require(SealingKey(Self.secret))
+        let key = try #require(AESGCMKey(Self.secret))
         let nonces = Set((0..<1_000).map { _ in Array(key.seal(Self.text, authenticating: Self.row).prefix(12)) })
         #expect(nonces.count == 1_000)
     }
 
     @Test func changingAnyBitSpoilsIt() throws {
-        let key = try #require(SealingKey(Self.secret))
+        let key = try #require(AESGCMKey(Self.secret))
         let sealed = key.seal(Self.text, authenticating: Self.row)
         for index in sealed.indices {
             for bit in 0..<8 {
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func cuttingOrAddingSpoilsIt() throws {
-        let key = try #require(SealingKey(Self.secret))
+        let key = try #require(AESGCMKey(Self.secret))
         let sealed = key.seal(Self.text, authenticating: Self.row)
         for count in sealed.indices {
             #expect(key.open(Array(sealed.prefix(count)), authenticating: Self.row) == nil)
@@ -78,8 +78,8 @@ import Testing
     }
 
     @Test func whatItBelongsToAndTheKeyMustBeTheSame() throws {
-        let key = try #require(SealingKey(Self.secret))
-        let other = try #require(SealingKey([1] + Self.secret.dropFirst()))
+        let key = try #require(AESGCMKey(Self.secret))
+        let other = try #require(AESGCMKey([1] + Self.secret.dropFirst()))
         let sealed = key.seal(Self.text, authenticating: Self.row)
         for row in [[], Array("devices/8".utf8), Self.row + [0], Array(Self.row.dropLast())] {
             #expect(key.open(sealed, authenticating: row) == nil)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 16, 24, 31, 33, 64]) func onlyThirtyTwoBytesAreAKey(count: Int) {
-        #expect(SealingKey([UInt8](repeating: 7, count: count)) == nil)
+        #expect(AESGCMKey([UInt8](repeating: 7, count: count)) == nil)
     }
 
     private static func bytes(_ hexadecimal: String) -> [UInt8] {

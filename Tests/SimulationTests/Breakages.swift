@@ -21,14 +21,14 @@ extension Breakage {
         Breakage("a member's coming is not told", problem: " as its message ") { lost("member_added") },
         Breakage("a newcomer is not told of himself", problem: "subscription_succeeded") {
             altered {
-                guard case .welcome(let channel, let members, let socket) = $0 else { return $0 }
-                return .welcome(channel, members.dropLast(), to: socket)
+                guard case .sendPresence(let channel, let members, let socket) = $0 else { return $0 }
+                return .sendPresence(channel, members.dropLast(), to: socket)
             }
         },
         Breakage("a member is listed twice", problem: ", who are not as many as was said") {
             altered {
-                guard case .welcome(let channel, let members, let socket) = $0 else { return $0 }
-                return .welcome(channel, members + members, to: socket)
+                guard case .sendPresence(let channel, let members, let socket) = $0 else { return $0 }
+                return .sendPresence(channel, members + members, to: socket)
             }
         },
         Breakage("a newcomer's cached event comes first", problem: " as its message ") {
@@ -151,7 +151,7 @@ extension Breakage {
 }
 
 extension Instruction {
-    fileprivate var isWelcome: Bool { if case .welcome = self { true } else { false } }
+    fileprivate var isWelcome: Bool { if case .sendPresence = self { true } else { false } }
 
     fileprivate var isSend: Bool { if case .send = self { true } else { false } }
 

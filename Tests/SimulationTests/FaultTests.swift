@@ -27,7 +27,7 @@ import Testing
         let violation = try #require(self.violation(seed: 1, fault))
         let form = /seed 1, step \d+, .+: connection \d+\.\d+ received .+, expected .+/
         #expect(violation.description.wholeMatch(of: form) != nil, "\(violation)")
-        #expect(violation.description == "seed 1, step \(violation.step), \(violation.action): \(violation.problem)")
+        #expect(violation.description == "seed 1, step \(violation.step), \(violation.failedStep): \(violation.problem)")
     }
 
     private func violation(seed: UInt64, _ fault: Fault) -> Violation? {

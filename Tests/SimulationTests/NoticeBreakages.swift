@@ -29,17 +29,17 @@ extension Breakage {
         Breakage("another application's backend is told", problem: "backends were told [") {
             changed { notices in
                 guard let first = notices.first, first.event.kind == .channelOccupied else { return false }
-                notices[0] = WebhookNotice(app: first.app + 1, first.event)
+                notices[0] = AppWebhookEvent(app: first.app + 1, first.event)
                 return true
             }
         },
     ]
 
     /// Breaks what is told once: as soon as `change` says that it could.
-    private static func changed(_ change: @escaping (inout [WebhookNotice]) -> Bool) -> Fault {
+    private static func changed(_ change: @escaping (inout [AppWebhookEvent]) -> Bool) -> Fault {
         var fault = Fault()
         var isDone = false
-        fault.notices = { notices in
+        fault.webhookEvents = { notices in
             if !isDone { isDone = change(&notices) }
         }
         return fault
@@ -47,7 +47,7 @@ extension Breakage {
 
     private static func lost(_ kind: WebhookKinds) -> Fault {
         var fault = Fault()
-        fault.notices = { notices in notices.removeAll { $0.event.kind == kind } }
+        fault.webhookEvents = { notices in notices.removeAll { $0.event.kind == kind } }
         return fault
     }
 }

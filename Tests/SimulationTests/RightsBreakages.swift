@@ -5,13 +5,15 @@ import Simulation
 /// What may go wrong with the fleet's channels, whose they are and what they mirror.
 extension Breakage {
     static let ofRights = [
-        Breakage("the hub misses a vouching", problem: " expected ") { missed { if case .vouch = $0 { true } else { false } } },
+        Breakage("the hub misses a vouching", problem: " expected ") {
+            missed { if case .identify = $0 { true } else { false } }
+        },
         Breakage("the hub misses that a job changed hands", problem: " in app 0") {
-            missed { if case .holding = $0 { true } else { false } }
+            missed { if case .assignment = $0 { true } else { false } }
         },
         Breakage("the hub hears of jobs in another app", problem: " in app ") {
             var fault = Fault()
-            fault.input = { if case .holding(let holding, _) = $0 { .holding(holding, app: 0) } else { $0 } }
+            fault.input = { if case .assignment(let holding, _) = $0 { .assignment(holding, app: 0) } else { $0 } }
             return fault
         },
         Breakage("an end is told twice", problem: " was told of an end that it had not or knew") {
@@ -22,8 +24,8 @@ extension Breakage {
         Breakage("an order stays with whoever had it", problem: " subscriptions, expected: ") {
             var fault = Fault()
             fault.input = { input in
-                guard case .holding(let holding, let app) = input, holding.driverID == nil else { return input }
-                return .holding(.init(code: holding.code + "-", reference: holding.reference, driverID: nil), app: app)
+                guard case .assignment(let holding, let app) = input, holding.driverID == nil else { return input }
+                return .assignment(.init(code: holding.code + "-", reference: holding.reference, driverID: nil), app: app)
             }
             return fault
         },

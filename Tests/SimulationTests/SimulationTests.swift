@@ -10,8 +10,8 @@ import Testing
         #expect(summaries.reduce(0) { $0 + $1.refusals } > 20)
         #expect(summaries.reduce(0) { $0 + $1.turnedAway } > 200)
         #expect(summaries.reduce(0) { $0 + $1.terminated } > 50)
-        #expect(summaries.reduce(0) { $0 + $1.endings } > 40)
-        #expect(summaries.reduce(0) { $0 + $1.notices } > 5_000)
+        #expect(summaries.reduce(0) { $0 + $1.revocations } > 40)
+        #expect(summaries.reduce(0) { $0 + $1.webhookEvents } > 5_000)
     }
 
     /// Two sets with the same elements iterate differently even within a process, so a leak of their order shows here.

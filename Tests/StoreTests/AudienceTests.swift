@@ -7,7 +7,7 @@ import Testing
 @Suite struct AudienceTests {
     private let room = Storeroom()
 
-    private func fill(_ ledger: Ledger, _ count: Int) throws {
+    private func fill(_ ledger: CommandExecutor, _ count: Int) throws {
         try ledger.transaction { () throws(SQLiteError) in
             for number in 0..<count { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
             _ = try ledger.perform(register(fcm("c"), by: customer("1")), now: noon)
@@ -25,7 +25,7 @@ import Testing
             #expect(try ledger.doChore(now: noon) == [.fcm])
             #expect(try ledger.count("push_jobs") == expected)
         }
-        #expect(try ledger.count("push_audiences") == 0 && ledger.doChore(now: noon) == [] && ledger.chores == [])
+        #expect(try ledger.count("push_audiences") == 0 && ledger.doChore(now: noon) == [] && ledger.backgroundTasks == [])
         #expect(try ledger.jobs().allSatisfy { $0.hasPrefix("driver:") })
         // One turn for everybody, and another for a second phone.
         #expect(try ledger.database.dump("SELECT turn, COUNT(*) FROM push_jobs GROUP BY turn") == ["0|1200", "1|1"])
@@ -44,7 +44,7 @@ import Testing
             // As far as it came in a transaction that never ended.
             #expect(throws: SQLiteError.self) {
                 try ledger.transaction { () throws(SQLiteError) in
-                    _ = try ledger.outbox.expandSome(now: noon)
+                    _ = try ledger.outbox.expandBroadcast(now: noon)
                     try ledger.database.run("SELECT nothing")
                 }
             }

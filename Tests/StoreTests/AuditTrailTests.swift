@@ -20,7 +20,7 @@ import Testing
         var report = ProgressReport(step: .enRoute)
         report.notes = "it's \"raining\"; --"
         _ = try ledger.settle(command(.progress("A", report), by: driver("42")), at: noon + 3)
-        var cancel = OrderDeed(code: "A", action: .cancel)
+        var cancel = OrderAction(code: "A", action: .cancel)
         cancel.reason = "nobody's home"
         _ = try ledger.settle(command(.order(cancel)), at: noon + 4)
         // Beside the writer, and after it.
@@ -42,7 +42,7 @@ import Testing
     @Test func knowsRoutesToo() throws {
         do {
             let ledger = try room.ledger()
-            var deed = RouteDeed(id: "R", action: .assign)
+            var deed = RouteAction(id: "R", action: .assign)
             deed.driverID = "42"
             _ = try ledger.settle(command(.route(deed)))
             _ = try ledger.settle(command(.acceptRoute("R"), by: driver("42")))

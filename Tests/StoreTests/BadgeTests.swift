@@ -9,7 +9,9 @@ import Testing
     private let room = Storeroom()
 
     /// The badge of the push that is made last.
-    private func badge(_ ledger: Ledger, at now: Int64 = noon) throws -> Int? { try ledger.claim(100, at: now).last?.badge }
+    private func badge(_ ledger: CommandExecutor, at now: Int64 = noon) throws -> Int? {
+        try ledger.claim(100, at: now).last?.badge
+    }
 
     @Test func countsWhatIsNeitherReadNorActedUpon() throws {
         let ledger = try room.pushing()
@@ -132,7 +134,7 @@ import Testing
             default:
                 var gone: [RemovedDevice] = []
                 _ = try ledger.transaction { () throws(SQLiteError) in
-                    try ledger.forget(.notifications, now: now, lifetime: 30 * day, most: 3, &gone)
+                    try ledger.deleteExpired(.notifications, now: now, lifetime: 30 * day, most: 3, &gone)
                 }
             }
             for person in people {

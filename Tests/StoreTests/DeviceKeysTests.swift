@@ -52,7 +52,7 @@ import Testing
             try ledger.jobs() == [
                 "driver:5|failed|device_unreadable", "driver:6|failed|device_unreadable", "driver:599|sending|",
             ])
-        #expect(ledger.outbox.takeComplaints() == ["the device of driver:5"], "said once")
+        #expect(ledger.outbox.drainUnreadableRows() == ["the device of driver:5"], "said once")
     }
 
     @Test func isBoundToItsRow() throws {

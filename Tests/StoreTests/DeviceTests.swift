@@ -7,7 +7,7 @@ import Testing
     private let room = Storeroom()
 
     private func devices(_ person: Identity) throws -> String {
-        String(decoding: try Archive(Database.open(readingFrom: room.path)).answer(.devices(person)).get(), as: UTF8.self)
+        String(decoding: try QueryExecutor(Database.open(readingFrom: room.path)).perform(.devices(person)).get(), as: UTF8.self)
     }
 
     @Test func answersAsTheAppsParse() throws {
@@ -18,10 +18,10 @@ import Testing
                 == #"{"message":"FCM token registered","data":null,"error":null}"#)
         #expect(
             try ledger.settle(unregister(fcm("a"), by: me)).text == #"{"message":"FCM token removed","data":null,"error":null}"#)
-        let app = DeviceDeed(.register, apns("abcdef0123456789"), endpoint: .appDevice)
+        let app = DeviceRegistration(.register, apns("abcdef0123456789"), endpoint: .appDevice)
         let settlement = try ledger.settle(command(.device(app), by: me))
-        #expect(settlement.text == #"{"success":true}"# && settlement.deed == "device_register")
-        let away = DeviceDeed(.unregister, apns("abcdef0123456789"), endpoint: .appDevice)
+        #expect(settlement.text == #"{"success":true}"# && settlement.action == "device_register")
+        let away = DeviceRegistration(.unregister, apns("abcdef0123456789"), endpoint: .appDevice)
         #expect(try ledger.settle(command(.device(away), by: me)).text == #"{"success":true}"#)
     }
 
@@ -66,7 +66,7 @@ import Testing
         #expect(try ledger.jobs() == ["driver:42|sending|", "driver:42|cancelled|new_owner"])
         #expect(try ledger.deviceOwners() == ["toke…of-a|driver:43"])
         // What was on its way is tried no second time: it would reach the new owner.
-        try ledger.report([PushOutcome(sending[0], .later(at: noon + 2, reason: "503"), wasTried: true)], at: noon + 1)
+        try ledger.report([PushOutcome(sending[0], .retry(at: noon + 2, reason: "503"), wasTried: true)], at: noon + 1)
         #expect(try ledger.claim(at: noon + 3) == [])
         #expect(try ledger.jobs() == ["driver:42|cancelled|new_owner", "driver:42|cancelled|new_owner"])
         _ = try ledger.settle(announce(to: "43"), at: noon + 3)
@@ -81,8 +81,8 @@ import Testing
         for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
         let old = try ledger.claim(6).filter { $0.device.token.text == "token-of-phone-of-old" }
         try ledger.report([
-            PushOutcome(old[1], .later(at: noon + 10, reason: "503"), wasTried: true),
-            PushOutcome(old[2], .unsent, wasTried: false),
+            PushOutcome(old[1], .retry(at: noon + 10, reason: "503"), wasTried: true),
+            PushOutcome(old[2], .returned, wasTried: false),
         ])
         let settlement = try ledger.settle(register(fcm("new"), by: me, deviceID: "pixel"), at: noon + 1)
         #expect(settlement.removed.map(\.reason) == ["replaced"] && settlement.lanes == [.fcm])
@@ -172,7 +172,7 @@ import Testing
         #expect(try ledger.jobs().count == 3, "not seen for longer than that, it gets none")
         var retention = Retention(days: 30)
         while retention.isDue(old + 1) { _ = try retention.step(ledger, old + 1) }
-        #expect(retention.takeRemoved().map(\.maskedToken) == ["toke…of-a"] && retention.takeRemoved() == [])
+        #expect(retention.drainRemoved().map(\.maskedToken) == ["toke…of-a"] && retention.drainRemoved() == [])
         #expect(try ledger.deviceOwners() == ["toke…of-b|driver:42"])
         #expect(try ledger.jobs().filter { $0.hasSuffix("cancelled|stale") }.count == 1)
     }

@@ -15,13 +15,13 @@ func apns(_ digits: String, _ environment: DeviceToken.Environment = .production
 }
 
 func register(
-    _ token: DeviceToken, by owner: Identity, deviceID: String? = nil, at endpoint: DeviceDeed.Endpoint = .fcmToken
+    _ token: DeviceToken, by owner: Identity, deviceID: String? = nil, at endpoint: DeviceRegistration.Endpoint = .fcmToken
 ) -> Command {
-    command(.device(DeviceDeed(.register, token, deviceID: deviceID, endpoint: endpoint)), by: owner)
+    command(.device(DeviceRegistration(.register, token, deviceID: deviceID, endpoint: endpoint)), by: owner)
 }
 
 func unregister(_ token: DeviceToken, by owner: Identity) -> Command {
-    command(.device(DeviceDeed(.unregister, token, endpoint: .fcmToken)), by: owner)
+    command(.device(DeviceRegistration(.unregister, token, endpoint: .fcmToken)), by: owner)
 }
 
 /// To each of them on a channel of his own.
@@ -45,7 +45,7 @@ extension Storeroom {
     /// A ledger that serves these lanes.
     func pushing(
         _ lanes: Set<PushLane> = Set(PushLane.allCases), keys: DeviceKeys = testKeys("k1"), at now: Int64 = noon
-    ) throws -> Ledger {
+    ) throws -> CommandExecutor {
         try ledger(at: now) {
             $0.rules = pushingRules
             $0.lanes = lanes
@@ -54,16 +54,16 @@ extension Storeroom {
     }
 }
 
-extension Ledger {
+extension CommandExecutor {
     /// A report in a transaction of its own.
     @discardableResult func report(
         _ outcomes: [PushOutcome] = [], room: Int = 0, _ lane: PushLane = .fcm, at now: Int64 = noon
-    ) throws -> PushSupply {
+    ) throws -> PushLease {
         try answer(PushReport(lane: lane, outcomes: outcomes, room: room), at: now).supply
     }
 
-    func answer(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.Answer {
-        try transaction { () throws(SQLiteError) in try outbox.answer(report, now: now) }
+    func answer(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.ReportReply {
+        try transaction { () throws(SQLiteError) in try outbox.handle(report, now: now) }
     }
 
     /// What the next of a lane are, in its hands from now on.
@@ -73,14 +73,14 @@ extension Ledger {
 
     /// Does a piece of the first of what is to do between batches.
     func doChore(now: Int64) throws -> Set<PushLane> {
-        guard let chore = Chore.allCases.first(where: chores.contains) else { return [] }
-        return try doSome(of: chore, now: now)
+        guard let chore = BackgroundTask.allCases.first(where: backgroundTasks.contains) else { return [] }
+        return try runSlice(of: chore, now: now)
     }
 
     /// Does all that is to do between batches; answers in how many pieces.
     @discardableResult func doChores(at now: Int64 = noon) throws -> Int {
         var pieces = 0
-        while !chores.isEmpty {
+        while !backgroundTasks.isEmpty {
             _ = try doChore(now: now)
             pieces += 1
         }

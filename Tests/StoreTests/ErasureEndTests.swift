@@ -11,7 +11,7 @@ import Testing
     private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
 
     /// An order of customer 7's, whose name and addresses are in it and in what is told of it.
-    private func place(_ code: String, _ ledger: Ledger, key: String? = nil, at now: Int64 = noon) throws {
+    private func place(_ code: String, _ ledger: CommandExecutor, key: String? = nil, at now: Int64 = noon) throws {
         var changes = OrderChanges()
         changes.customerID = .set("7")
         changes.customerName = .set("Zeb Quix")
@@ -21,13 +21,13 @@ import Testing
     }
 
     /// A round of retention, and the chores that it leaves.
-    private func goOn(_ ledger: Ledger, at now: Int64) throws {
+    private func goOn(_ ledger: CommandExecutor, at now: Int64) throws {
         var retention = Retention(days: 30)
         while retention.isDue(now) { _ = try retention.step(ledger, now) }
         try ledger.doChores()
     }
 
-    private func everything(_ ledger: Ledger) throws -> String {
+    private func everything(_ ledger: CommandExecutor) throws -> String {
         let tables = try ledger.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         return try tables.flatMap { try ledger.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
     }
@@ -169,7 +169,7 @@ import Testing
         } catch {
             #expect((error as? SQLiteError)?.isBusy == true)
         }
-        #expect(ledger.chores == [.checkpoint] && isInFiles("Zeb Quix"))
+        #expect(ledger.backgroundTasks == [.checkpoint] && isInFiles("Zeb Quix"))
         #expect(try reader.dump("SELECT customer_name FROM orders") == ["Zeb Quix"])
         try reader.run("COMMIT")
         try ledger.doChores()

@@ -12,16 +12,16 @@ import Testing
     private func named(_ id: String, _ name: String) -> Identity { Identity(role: .driver, id: id, name: name) }
 
     /// Every text in every table.
-    private func everything(_ ledger: Ledger) throws -> String {
+    private func everything(_ ledger: CommandExecutor) throws -> String {
         let tables = try ledger.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         return try tables.flatMap { try ledger.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
     }
 
     /// Two drivers with a job each, driven to the end by their own reports.
-    private func drive(_ ledger: Ledger) throws {
+    private func drive(_ ledger: CommandExecutor) throws {
         for (code, one) in [("A", named("42", "Ann")), ("B", named("43", "Bob"))] {
             _ = try ledger.settle(register(fcm("phone-\(one.id)"), by: one))
-            var deed = OrderDeed(code: code, action: .assign)
+            var deed = OrderAction(code: code, action: .assign)
             deed.driverID = one.id
             deed.driverName = one.name
             _ = try ledger.settle(command(.order(deed)))
@@ -33,14 +33,14 @@ import Testing
                 report.longitude = JSONNumber(text: "-0.\(one.id)")
                 _ = try ledger.settle(command(.progress(code, report), by: one))
             }
-            var route = RouteDeed(id: "R-\(code)", action: .assign)
+            var route = RouteAction(id: "R-\(code)", action: .assign)
             route.driverID = one.id
             route.driverName = one.name
             _ = try ledger.settle(command(.route(route)))
             _ = try ledger.settle(telemetry("N-\(code)", by: one))
             var changes = PreferenceChanges()
             changes.timeZone = "Europe/\(one.name ?? "")"
-            _ = try ledger.settle(command(.prefer(changes), by: one))
+            _ = try ledger.settle(command(.updatePreferences(changes), by: one))
         }
     }
 
@@ -51,7 +51,7 @@ import Testing
         let before = try everything(ledger)
         #expect(before.contains("Ann") && before.contains("51.42"))
         let settlement = try ledger.settle(erase(.driver, "42"), at: noon + 9)
-        #expect(settlement.deed == "erase" && settlement.removed.map(\.reason) == ["erased"])
+        #expect(settlement.action == "erase" && settlement.removed.map(\.reason) == ["erased"])
         #expect(
             settlement.text == #"{"success":true,"message":"Person erased","data":{"devices":1,"preferences":1,"pushes":0,"#
                 + #""answers":1,"orders":1,"routes":1,"reports":2,"telemetry":1},"correlationId":"c-e"}"#)
@@ -76,7 +76,7 @@ import Testing
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
         let job = try ledger.claim(1)[0]
-        try ledger.report([PushOutcome(job, .later(at: noon + 60, reason: "503"), wasTried: true)])
+        try ledger.report([PushOutcome(job, .retry(at: noon + 60, reason: "503"), wasTried: true)])
         #expect(try ledger.settle(erase(.driver, "42")).text.contains(#""pushes":3"#))
         #expect(try ledger.jobs() == [String](repeating: "driver:42|cancelled|erased", count: 3))
     }
@@ -126,7 +126,7 @@ import Testing
             let ledger = try room.ledger()
             try ledger.transaction { () throws(SQLiteError) in
                 for number in 0..<400 {
-                    var deed = OrderDeed(code: "A\(number)", action: .assign)
+                    var deed = OrderAction(code: "A\(number)", action: .assign)
                     deed.driverID = number.isMultiple(of: 2) ? "42" : "43"
                     deed.driverName = number.isMultiple(of: 2) ? "Ann" : "Bob"
                     _ = try ledger.perform(command(.order(deed)), now: noon + Int64(number))
@@ -134,7 +134,7 @@ import Testing
             }
             _ = try ledger.settle(erase(.driver, "42"))
         }
-        let count = { (ledger: Ledger, name: String) in
+        let count = { (ledger: CommandExecutor, name: String) in
             try ledger.database.dump("SELECT COUNT(*) FROM notifications WHERE data LIKE '%\"\(name)\"%'")[0]
         }
         var left: [String] = []
@@ -157,7 +157,7 @@ import Testing
         let redaction = Redaction(
             of: person, named: ["Zeb Quix", "Zeb", "Jo"], bookings: [("R1", true), ("R2", false), ("R3", true), ("R3", false)])
         return redaction.redacted(
-            NotificationTable.Passage(id: "N", channel: channel, actor: actor, data: Array(data.utf8))
+            NotificationTable.RedactionRow(id: "N", channel: channel, actor: actor, data: Array(data.utf8))
         ).map { String(decoding: $0, as: UTF8.self) }
     }
 

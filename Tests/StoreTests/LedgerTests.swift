@@ -9,7 +9,7 @@ import Testing
     @Test func writesStateAuditNotificationsAndAnswerTogether() throws {
         let ledger = try room.ledger()
         let settlement = try ledger.settle(assign("A", to: "42", key: "k"))
-        #expect(settlement.status == 200 && !settlement.isReplay && settlement.refusal == nil && settlement.deed == "assign")
+        #expect(settlement.status == 200 && !settlement.isReplay && settlement.error == nil && settlement.action == "assign")
         #expect(settlement.order?.status == .assigned && settlement.order?.driverID == "42")
         #expect(settlement.notifications.map(\.channel) == ["driver-42", "admin-channel", "admin-channel"])
         #expect(try ledger.database.dump("SELECT code, status, driver_id, version FROM orders") == ["A|assigned|42|1"])
@@ -30,10 +30,10 @@ import Testing
         _ = try ledger.settle(order(.cancel, "A"))
         let before = try ledger.everything()
         let refused = try ledger.settle(assign("A", to: "42", key: "k"))
-        #expect(refused.status == 409 && refused.refusal?.kind == .conflict && refused.text == "Order A is cancelled")
+        #expect(refused.status == 409 && refused.error?.kind == .conflict && refused.text == "Order A is cancelled")
         #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).status == 404)
         #expect(try ledger.settle(command(.acceptRoute("R"), by: driver("42"))).status == 404)
-        let progress = Command.Deed.progress("A", ProgressReport(step: .arrived))
+        let progress = Command.Action.progress("A", ProgressReport(step: .arrived))
         #expect(try ledger.settle(command(progress, by: driver("42"))).status == 403)
         let announcement = Announcement(type: "HELLO", audience: .drivers([]), data: Array("{}".utf8))
         #expect(try ledger.settle(command(.announce(announcement))).status == 400)
@@ -54,7 +54,7 @@ import Testing
         #expect(try ledger.settle(command(.acceptJob("older"), by: driver("42"))).order?.code == "older")
         _ = try ledger.settle(assign("B", to: "42"))
         #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).order?.code == "B")
-        let progress = Command.Deed.progress("B", ProgressReport(step: .enRoute))
+        let progress = Command.Action.progress("B", ProgressReport(step: .enRoute))
         #expect(try ledger.settle(command(progress, by: driver("42"))).order?.code == "B")
         for code in ["over", "older", "newer"] { _ = try ledger.settle(order(.cancel, code)) }
         changes.bookingID = .set("C")
@@ -69,24 +69,24 @@ import Testing
         changes.bookingID = .set("B")
         _ = try ledger.settle(assign("his", to: "42", changes: changes), at: noon)
         _ = try ledger.settle(assign("another's", to: "7", changes: changes), at: noon + 1)
-        var free = OrderDeed(code: "free", action: .update)
+        var free = OrderAction(code: "free", action: .update)
         free.changes = changes
         _ = try ledger.settle(command(.order(free)), at: noon + 2)
         #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).order?.code == "his")
         #expect(try ledger.settle(command(.acceptJob("B"), by: driver("7"))).order?.code == "another's")
-        let progress = Command.Deed.progress("B", ProgressReport(step: .enRoute))
+        let progress = Command.Action.progress("B", ProgressReport(step: .enRoute))
         #expect(try ledger.settle(command(progress, by: driver("42"))).order?.code == "his")
         #expect(try ledger.settle(command(.acceptJob("B"), by: driver("9"))).order?.code == "free")
     }
 
     @Test func keepsARouteApartFromAnOrderOfTheSameName() throws {
         let ledger = try room.ledger()
-        var deed = RouteDeed(id: "A", action: .assign)
+        var deed = RouteAction(id: "A", action: .assign)
         deed.driverID = "42"
-        #expect(try ledger.settle(command(.route(deed))).deed == "route_assign")
+        #expect(try ledger.settle(command(.route(deed))).action == "route_assign")
         _ = try ledger.settle(order(.cancel, "A"))
         let accepted = try ledger.settle(command(.acceptRoute("A"), by: driver("42")))
-        #expect(accepted.status == 200 && accepted.order == nil && accepted.deed == "route_accept")
+        #expect(accepted.status == 200 && accepted.order == nil && accepted.action == "route_accept")
         #expect(try ledger.database.dump("SELECT id, status, driver_id, version FROM routes") == ["A|accepted|42|2"])
         #expect(try ledger.database.dump("SELECT order_code, route_id, action FROM audit ORDER BY id").last == "-|A|accept")
     }
@@ -94,7 +94,7 @@ import Testing
     @Test func checksTheVersionThatWasExpected() throws {
         let ledger = try room.ledger()
         _ = try ledger.settle(assign("A", to: "42"))
-        let deed = Command.Deed.order(OrderDeed(code: "A", action: .cancel))
+        let deed = Command.Action.order(OrderAction(code: "A", action: .cancel))
         let stale = Command(actor: admin, deed: deed, correlationID: "c", expectedVersion: 7)
         #expect(try ledger.settle(stale).status == 409)
         let fresh = Command(actor: admin, deed: deed, correlationID: "c", expectedVersion: 1)

@@ -8,13 +8,14 @@ import Testing
     private let room = Storeroom()
 
     private func stored(_ person: Identity) throws -> String {
-        String(decoding: try Archive(Database.open(readingFrom: room.path)).answer(.preferences(person)).get(), as: UTF8.self)
+        String(
+            decoding: try QueryExecutor(Database.open(readingFrom: room.path)).perform(.preferences(person)).get(), as: UTF8.self)
     }
 
-    private func changes(_ change: (inout PreferenceChanges) -> Void) -> Command.Deed {
+    private func changes(_ change: (inout PreferenceChanges) -> Void) -> Command.Action {
         var changes = PreferenceChanges()
         change(&changes)
-        return .prefer(changes)
+        return .updatePreferences(changes)
     }
 
     @Test func mergesAndAnswersWhatHolds() throws {
@@ -23,7 +24,7 @@ import Testing
         let defaults = #"{"enabled":false,"from":"22:00","to":"07:00","timeZone":"Europe/London"}"#
         #expect(try stored(me) == #"{"success":true,"data":{"types":{},"quietHours":\#(defaults)}}"#)
         var settlement = try ledger.settle(command(changes { $0.types = ["new_job": false, "a\"b": true] }, by: me))
-        #expect(settlement.deed == "preferences")
+        #expect(settlement.action == "preferences")
         #expect(
             settlement.text
                 == #"{"success":true,"data":{"types":{"a\"b":true,"new_job":false},"quietHours":\#(defaults)}}"#)
@@ -69,7 +70,7 @@ import Testing
         try ledger.database.run("UPDATE preferences SET json = '\(json)'")
         _ = try ledger.settle(announce(to: "42", "43"))
         #expect(try ledger.claim().map(\.preferences) == [Preferences(), Preferences()])
-        #expect(ledger.outbox.takeComplaints() == ["preferences of driver:42"] && ledger.outbox.takeComplaints() == [])
+        #expect(ledger.outbox.drainUnreadableRows() == ["preferences of driver:42"] && ledger.outbox.drainUnreadableRows() == [])
         #expect(try stored(driver("42")).contains(#""types":{}"#))
         #expect(try ledger.settle(command(changes { $0.isEnabled = true }, by: driver("42"))).text.contains(#""enabled":true"#))
         #expect(try stored(driver("42")).contains(#""enabled":true"#))

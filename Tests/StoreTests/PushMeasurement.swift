@@ -40,7 +40,7 @@ import Threads
             try ledger.transaction { () throws(SQLiteError) in
                 for _ in 0..<10 {
                     let report = PushReport(lane: .fcm, outcomes: outcomes, room: Self.room)
-                    let supply = try ledger.outbox.answer(report, now: noon + Int64(carried / 100)).supply
+                    let supply = try ledger.outbox.handle(report, now: noon + Int64(carried / 100)).supply
                     outcomes = supply.jobs.map {
                         PushOutcome($0, .accepted(messageID: "projects/p/messages/\($0.number)"), wasTried: true)
                     }
@@ -72,7 +72,7 @@ import Threads
                         let announcement = Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
                         _ = try ledger.perform(command(.announce(announcement)), now: noon + Int64(round))
                         let report = PushReport(lane: .fcm, outcomes: outcomes, room: Self.room)
-                        let supply = try ledger.outbox.answer(report, now: noon + Int64(round)).supply
+                        let supply = try ledger.outbox.handle(report, now: noon + Int64(round)).supply
                         outcomes = supply.jobs.map { PushOutcome($0, .accepted(messageID: "m-\($0.number)"), wasTried: true) }
                     }
                 }
@@ -85,7 +85,7 @@ import Threads
     private static let data = Array(#"{"title":"New batch","text":"\#(String(repeating: "x", count: 200))"}"#.utf8)
 
     /// Microseconds of CPU per notification.
-    private func time(_ ledger: Ledger, of what: String, _ announcement: (Int) -> Announcement) throws -> Double {
+    private func time(_ ledger: CommandExecutor, of what: String, _ announcement: (Int) -> Announcement) throws -> Double {
         let start = Self.threadNanoseconds()
         for batch in 0..<(Self.pushes / 1_000) {
             try ledger.transaction { () throws(SQLiteError) in

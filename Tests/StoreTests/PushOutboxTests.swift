@@ -7,7 +7,7 @@ import Testing
     private let room = Storeroom()
 
     /// A ledger with a phone for each of them.
-    private func ledger(_ owners: Identity..., lanes: Set<PushLane> = [.fcm]) throws -> Ledger {
+    private func ledger(_ owners: Identity..., lanes: Set<PushLane> = [.fcm]) throws -> CommandExecutor {
         let ledger = try room.pushing(lanes)
         for owner in owners { _ = try ledger.settle(register(fcm(owner.key), by: owner)) }
         return ledger
@@ -74,12 +74,12 @@ import Testing
     // MARK: What lanes say
 
     @Test(arguments: [
-        (PushOutcome.Fate.accepted(messageID: "m"), true, "accepted|1|-|m|x"),
+        (PushOutcome.Result.accepted(messageID: "m"), true, "accepted|1|-|m|x"),
         (.failed(reason: "BadTopic"), true, "failed|1|BadTopic|-|x"),
         (.cancelled(reason: "quiet_hours"), false, "cancelled|0|quiet_hours|-|x"), (.expired, false, "expired|0|-|-|x"),
-        (.expired, true, "expired|1|-|-|x"), (.later(at: noon + 50, reason: "503"), true, "waiting|1|503|-|-"),
-        (.later(at: noon + 50, reason: "device_busy"), false, "waiting|0|device_busy|-|-"), (.unsent, false, "queued|0|-|-|-"),
-    ]) func settles(fate: PushOutcome.Fate, wasTried: Bool, row: String) throws {
+        (.expired, true, "expired|1|-|-|x"), (.retry(at: noon + 50, reason: "503"), true, "waiting|1|503|-|-"),
+        (.retry(at: noon + 50, reason: "device_busy"), false, "waiting|0|device_busy|-|-"), (.returned, false, "queued|0|-|-|-"),
+    ]) func settles(fate: PushOutcome.Result, wasTried: Bool, row: String) throws {
         let ledger = try ledger(driver("42"))
         _ = try ledger.settle(announce(to: "42"))
         let job = try ledger.claim()[0]
@@ -97,7 +97,7 @@ import Testing
         let ledger = try ledger(driver("42"))
         _ = try ledger.settle(announce(to: "42"))
         let job = try ledger.claim()[0]
-        var supply = try ledger.report([PushOutcome(job, .later(at: noon + 50, reason: "503"), wasTried: true)], room: 5)
+        var supply = try ledger.report([PushOutcome(job, .retry(at: noon + 50, reason: "503"), wasTried: true)], room: 5)
         #expect(supply.jobs == [] && supply.nextDueAt == noon + 50 && !supply.hasMore && supply.depth == 0)
         supply = try ledger.report(room: 5, at: noon + 49)
         #expect(supply.jobs == [] && supply.nextDueAt == noon + 50)
@@ -105,7 +105,7 @@ import Testing
         #expect(supply.jobs == [] && supply.nextDueAt == nil && supply.hasMore)
         supply = try ledger.report(room: 5, at: noon + 50)
         #expect(supply.jobs.map(\.number) == [job.number] && supply.jobs[0].attempts == 1 && !supply.hasMore)
-        supply = try ledger.report([PushOutcome(supply.jobs[0], .unsent, wasTried: false)], room: 5, at: noon + 51)
+        supply = try ledger.report([PushOutcome(supply.jobs[0], .returned, wasTried: false)], room: 5, at: noon + 51)
         #expect(supply.jobs.map(\.attempts) == [1], "what was not tried does not count")
     }
 
@@ -140,7 +140,7 @@ import Testing
         let ledger = try ledger(driver("42"))
         for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
         let jobs = try ledger.claim(2)
-        try ledger.report([PushOutcome(jobs[0], .later(at: noon + 1, reason: "503"), wasTried: true)])
+        try ledger.report([PushOutcome(jobs[0], .retry(at: noon + 1, reason: "503"), wasTried: true)])
         let end = noon + 3_600_000
         #expect(try ledger.report(at: end - 1).dropped == 0)
         // Without room for any, too; but what is in the lane's hands is the lane's.
@@ -148,7 +148,7 @@ import Testing
         #expect(supply.dropped == 2 && !supply.hasMore)
         #expect(try ledger.jobs() == ["driver:42|expired|503", "driver:42|sending|", "driver:42|expired|"])
         #expect(try ledger.report(at: end + 2_000).depth == 0)
-        #expect(try ledger.report([PushOutcome(jobs[1], .unsent, wasTried: false)], room: 1, at: end).dropped == 1)
+        #expect(try ledger.report([PushOutcome(jobs[1], .returned, wasTried: false)], room: 1, at: end).dropped == 1)
     }
 
     @Test func expiresABoundedNumberAtATimeAndSendsNoneOfThem() throws {
@@ -181,7 +181,7 @@ import Testing
         _ = try ledger.settle(announce(to: "42"), at: noon + 6)
         let job = try ledger.claim(1, at: noon + 10)[0]
         var supply = try ledger.report(
-            [PushOutcome(job, .later(at: noon + 60_000, reason: "503"), wasTried: true)], at: noon + 2_010)
+            [PushOutcome(job, .retry(at: noon + 60_000, reason: "503"), wasTried: true)], at: noon + 2_010)
         #expect(supply.depth == 2 && supply.oldestAt == noon + 5, "as it was counted, with one in the lane's hands")
         supply = try ledger.report(at: noon + 2_011)
         #expect(supply.depth == 3 && supply.oldestAt == noon)
@@ -218,11 +218,12 @@ import Testing
                 PushOutcome(
                     jobs[1], .failed(reason: "BadDeviceToken"), wasTried: true,
                     removal: DeviceRemoval(reason: "x", ifSeenBefore: noon + 1)),
-                PushOutcome(jobs[2], .later(at: noon + 99, reason: "503"), wasTried: true),
+                PushOutcome(jobs[2], .retry(at: noon + 99, reason: "503"), wasTried: true),
             ], at: noon + 5)
         _ = try ledger.settle(telemetry(id, by: driver("42")), at: noon + 4)
         let life = String(
-            decoding: try Archive(Database.open(readingFrom: room.path)).answer(.life(notificationID: id)).get(), as: UTF8.self)
+            decoding: try QueryExecutor(Database.open(readingFrom: room.path)).perform(.notificationHistory(notificationID: id))
+                .get(), as: UTF8.self)
         let steps = try #require(life.firstMatch(of: /"steps":(\[.*\])\}$/)?.1)
         func step(_ name: String, _ milliseconds: Int, _ rest: String) -> String {
             #"{"step":"\#(name)","at":"2026-11-21T12:00:00.00\#(milliseconds)Z"\#(rest)}"#
@@ -277,7 +278,7 @@ import Testing
         #expect(try ledger.jobs() == ["driver:42|sending|", "driver:42|queued|"])
         try ledger.report([PushOutcome(jobs[1], .expired, wasTried: false)], room: 1, at: noon + 2 * day)
         #expect(try ledger.jobs() == ["driver:42|expired|", "driver:42|expired|"])
-        #expect(ledger.outbox.takeEndings()[.fcm]?.expired == 1, "the other one the lane has told of")
+        #expect(ledger.outbox.drainFinished()[.fcm]?.expired == 1, "the other one the lane has told of")
         try forget(noon + 2 * day)
         #expect(try ledger.jobs() == [])
     }

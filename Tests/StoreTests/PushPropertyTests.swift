@@ -48,7 +48,7 @@ import Testing
 
     /// The store, and what is known of it.
     private struct World {
-        var ledger: Ledger
+        var ledger: CommandExecutor
         var now = noon
         var hands: [PushLane: [PushJob]] = [:]
         /// By the token's text, as it was promised.
@@ -58,7 +58,7 @@ import Testing
         private var tried: Set<String> = []
         private var jobsMade = 0
 
-        init(ledger: Ledger) { self.ledger = ledger }
+        init(ledger: CommandExecutor) { self.ledger = ledger }
 
         mutating func announce(to person: Identity) throws {
             jobsMade += owners.values.count { $0.owner == person.key }
@@ -86,8 +86,8 @@ import Testing
                 case 0: kept.append(job)
                 case 1:
                     outcomes.append(
-                        PushOutcome(job, .later(at: now + .random(in: 0...50, using: &dice), reason: "503"), wasTried: true))
-                case 2: outcomes.append(PushOutcome(job, .unsent, wasTried: false))
+                        PushOutcome(job, .retry(at: now + .random(in: 0...50, using: &dice), reason: "503"), wasTried: true))
+                case 2: outcomes.append(PushOutcome(job, .returned, wasTried: false))
                 case 3: outcomes.append(PushOutcome(job, .failed(reason: "BadTopic"), wasTried: true))
                 case 4:
                     // Dead, unless its app has registered it since it was handed over.
@@ -140,7 +140,7 @@ import Testing
             now += 1_000
             for lane in [PushLane.fcm, .apns] {
                 var supply = try ledger.report(
-                    (hands[lane] ?? []).map { PushOutcome($0, .unsent, wasTried: false) }, room: 7, lane, at: now)
+                    (hands[lane] ?? []).map { PushOutcome($0, .returned, wasTried: false) }, room: 7, lane, at: now)
                 while !supply.jobs.isEmpty || supply.hasMore {
                     supply = try ledger.report(
                         supply.jobs.map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) }, room: 7, lane, at: now)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct PushSupersedingTests {
     private let room = Storeroom()
 
-    private func ledger() throws -> Ledger {
+    private func ledger() throws -> CommandExecutor {
         let ledger = try room.ledger {
             $0.rules = collapsingRules
             $0.lanes = [.fcm]
@@ -16,7 +16,7 @@ import Testing
         return ledger
     }
 
-    private func states(_ ledger: Ledger) throws -> [String] {
+    private func states(_ ledger: CommandExecutor) throws -> [String] {
         try ledger.database.dump("SELECT state, COALESCE(reason, '-'), COALESCE(settled_at, '-') FROM push_jobs ORDER BY number")
     }
 
@@ -25,10 +25,10 @@ import Testing
         _ = try ledger.settle(assign("A", to: "42"))
         let old = try ledger.claim()[0]
         _ = try ledger.settle(order(.cancel, "A"), at: noon + 1)
-        let supply = try ledger.report([PushOutcome(old, .later(at: noon + 50, reason: "503"), wasTried: true)], at: noon + 2)
+        let supply = try ledger.report([PushOutcome(old, .retry(at: noon + 50, reason: "503"), wasTried: true)], at: noon + 2)
         #expect(supply.nextDueAt == nil)
         #expect(try states(ledger) == ["cancelled|superseded|\(noon + 2)", "queued|-|-"])
-        #expect(ledger.outbox.takeEndings()[.fcm]?.cancelled == 1)
+        #expect(ledger.outbox.drainFinished()[.fcm]?.cancelled == 1)
         #expect(try ledger.claim(at: noon + 60).map(\.notification.event) == ["job-cancelled"])
     }
 
@@ -38,7 +38,7 @@ import Testing
         _ = try ledger.settle(order(.cancel, "A"))
         let jobs = try ledger.claim()
         try ledger.report([
-            PushOutcome(jobs[1], .accepted(messageID: nil), wasTried: true), PushOutcome(jobs[0], .unsent, wasTried: false),
+            PushOutcome(jobs[1], .accepted(messageID: nil), wasTried: true), PushOutcome(jobs[0], .returned, wasTried: false),
         ])
         #expect(try states(ledger) == ["cancelled|superseded|\(noon)", "accepted|-|\(noon)"])
     }
@@ -49,25 +49,25 @@ import Testing
         _ = try ledger.settle(assign("A", to: "42"))
         let job = try ledger.claim()[0]
         _ = try ledger.settle(order(.cancel, "A"))
-        try ledger.report([PushOutcome(job, .unsent, wasTried: false)])
+        try ledger.report([PushOutcome(job, .returned, wasTried: false)])
         #expect(try ledger.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
     }
 
     /// Even if that reached nobody: what it would say is out of date.
     @Test(arguments: [
-        PushOutcome.Fate.accepted(messageID: nil), .failed(reason: "x"), .cancelled(reason: "preferences"), .expired,
-        .later(at: noon + 90, reason: "503"),
-    ]) func whatWaitedGivesWayWhenItIsDue(_ fate: PushOutcome.Fate) throws {
+        PushOutcome.Result.accepted(messageID: nil), .failed(reason: "x"), .cancelled(reason: "preferences"), .expired,
+        .retry(at: noon + 90, reason: "503"),
+    ]) func whatWaitedGivesWayWhenItIsDue(_ fate: PushOutcome.Result) throws {
         let ledger = try ledger()
         _ = try ledger.settle(assign("A", to: "42"))
-        try ledger.report([PushOutcome(ledger.claim()[0], .later(at: noon + 50, reason: "503"), wasTried: true)])
+        try ledger.report([PushOutcome(ledger.claim()[0], .retry(at: noon + 50, reason: "503"), wasTried: true)])
         _ = try ledger.settle(order(.cancel, "A"), at: noon + 1)
         let new = try ledger.claim(at: noon + 2)[0]
         try ledger.report([PushOutcome(new, fate, wasTried: true)], at: noon + 3)
         let supply = try ledger.report(room: 9, at: noon + 50)
         #expect(supply.jobs == [] && supply.dropped == 1)
         #expect(try states(ledger)[0] == "cancelled|superseded|\(noon + 50)")
-        #expect(ledger.outbox.takeEndings()[.fcm]?.cancelled == 1)
+        #expect(ledger.outbox.drainFinished()[.fcm]?.cancelled == 1)
     }
 
     /// Its answer is lost, and the newer one's is not.
@@ -89,7 +89,7 @@ import Testing
         let ledger = try ledger()
         _ = try ledger.settle(register(fcm("old"), by: driver("43"), deviceID: "phone"))
         _ = try ledger.settle(assign("A", to: "43"))
-        try ledger.report([PushOutcome(ledger.claim()[0], .later(at: noon + 50, reason: "503"), wasTried: true)])
+        try ledger.report([PushOutcome(ledger.claim()[0], .retry(at: noon + 50, reason: "503"), wasTried: true)])
         _ = try ledger.settle(order(.cancel, "A"))
         try ledger.report([PushOutcome(ledger.claim()[0], .accepted(messageID: nil), wasTried: true)])
         _ = try ledger.settle(register(fcm("new"), by: driver("43"), deviceID: "phone"))
@@ -106,7 +106,7 @@ import Testing
         _ = try ledger.settle(assign("B", to: "42"))
         _ = try ledger.settle(announce(to: "42"))
         _ = try ledger.settle(assign("A", to: "43"))  // to 42: job-removed, which does not collapse here
-        try ledger.report(jobs.map { PushOutcome($0, .later(at: noon + 50, reason: "503"), wasTried: true) })
+        try ledger.report(jobs.map { PushOutcome($0, .retry(at: noon + 50, reason: "503"), wasTried: true) })
         #expect(try ledger.claim(at: noon + 50).count == 6)
     }
 

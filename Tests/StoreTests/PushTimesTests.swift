@@ -7,7 +7,7 @@ import Testing
 @Suite struct ClockSetBackTests {
     private let storeroom = Storeroom()
 
-    private func ledger(_ owners: Identity...) throws -> Ledger {
+    private func ledger(_ owners: Identity...) throws -> CommandExecutor {
         let ledger = try storeroom.pushing()
         for owner in owners { _ = try ledger.settle(register(fcm(owner.key), by: owner)) }
         return ledger
@@ -17,7 +17,7 @@ import Testing
         let ledger = try ledger(driver("42"))
         _ = try ledger.settle(announce(to: "42"))
         let job = try ledger.claim()[0]
-        try ledger.report([PushOutcome(job, .later(at: noon + 2_000, reason: "503"), wasTried: true)], at: noon + 1_000)
+        try ledger.report([PushOutcome(job, .retry(at: noon + 2_000, reason: "503"), wasTried: true)], at: noon + 1_000)
         let earlier = noon - 3_000_000
         #expect(try ledger.report(room: 1, at: earlier).nextDueAt == earlier + 5_000)
         #expect(try ledger.report(room: 1, at: earlier + 5_000).jobs.map(\.number) == [job.number])
@@ -25,9 +25,11 @@ import Testing
 
     @Test func theNewestOfTooManyStaysThoughItLooksTheOldest() throws {
         let ledger = try storeroom.pushing()
-        for index in 0..<Ledger.devicesMax { _ = try ledger.settle(register(fcm("\(index)"), by: driver("42")), at: noon) }
+        for index in 0..<CommandExecutor.devicesMax {
+            _ = try ledger.settle(register(fcm("\(index)"), by: driver("42")), at: noon)
+        }
         _ = try ledger.settle(register(fcm("new"), by: driver("42")), at: noon - 3_000_000)
-        #expect(try ledger.count("devices") == Int64(Ledger.devicesMax))
+        #expect(try ledger.count("devices") == Int64(CommandExecutor.devicesMax))
         #expect(try ledger.database.dump("SELECT masked FROM devices").contains(fcm("new").masked))
     }
 
@@ -52,16 +54,16 @@ import Testing
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         _ = try ledger.settle(register(apns("00112233445566778899"), by: driver("42")))
         for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
-        #expect(ledger.outbox.takeEndings().isEmpty)
+        #expect(ledger.outbox.drainFinished().isEmpty)
         _ = try ledger.settle(unregister(fcm("a"), by: driver("42")))
-        var cancelled = PushEndings()
+        var cancelled = FinishedPushes()
         cancelled.cancelled = 3
-        #expect(ledger.outbox.takeEndings() == [.fcm: cancelled])
+        #expect(ledger.outbox.drainFinished() == [.fcm: cancelled])
         try ledger.report(room: 5, .apns, at: noon + 3_600_000)
-        var expired = PushEndings()
+        var expired = FinishedPushes()
         expired.expired = 3
-        #expect(ledger.outbox.takeEndings() == [.apns: expired])
-        #expect(ledger.outbox.takeEndings().isEmpty)
+        #expect(ledger.outbox.drainFinished() == [.apns: expired])
+        #expect(ledger.outbox.drainFinished().isEmpty)
     }
 
     /// What a lane has in hand no deed can cancel, but when it comes back there is nobody to send it to.
@@ -72,12 +74,12 @@ import Testing
         let jobs = try ledger.claim(2)
         _ = try ledger.settle(isMoved ? register(fcm("a"), by: driver("7")) : unregister(fcm("a"), by: driver("42")))
         try ledger.report([
-            PushOutcome(jobs[0], .unsent, wasTried: false),
-            PushOutcome(jobs[1], .later(at: noon + 60_000, reason: "503"), wasTried: true),
+            PushOutcome(jobs[0], .returned, wasTried: false),
+            PushOutcome(jobs[1], .retry(at: noon + 60_000, reason: "503"), wasTried: true),
         ])
         let reason = isMoved ? "new_owner" : "device_removed"
         #expect(try ledger.jobs() == Array(repeating: "driver:42|cancelled|\(reason)", count: 2))
-        #expect(ledger.outbox.takeEndings()[.fcm]?.cancelled == 2)
+        #expect(ledger.outbox.drainFinished()[.fcm]?.cancelled == 2)
     }
 
     /// A lane cannot know that its failure is not the end, nor that somebody has heard of it already.
@@ -93,12 +95,12 @@ import Testing
         }
         _ = try ledger.settle(register(fcm("new"), by: driver("42"), deviceID: "phone"))
         try ledger.report(outcomes)
-        var endings = PushEndings()
+        var endings = FinishedPushes()
         endings.retried = 1
         endings.failed = [FailedPush(outcomes[1].job, reason: "UNREGISTERED")]
-        #expect(ledger.outbox.takeEndings() == [.fcm: endings])
+        #expect(ledger.outbox.drainFinished() == [.fcm: endings])
         try ledger.report(outcomes)
-        #expect(ledger.outbox.takeEndings().isEmpty, "said twice")
+        #expect(ledger.outbox.drainFinished().isEmpty, "said twice")
         let again = try ledger.claim()
         #expect(again.map(\.device.token) == [fcm("new")] && again[0].attempts == 1)
     }
@@ -112,7 +114,7 @@ import Testing
         let failed = FailedPush(
             notificationID: notification.id, event: "hello", recipient: "driver:42", device: DeviceTable.id(of: fcm("a")),
             attempts: 0, reason: "device_unreadable")
-        #expect(ledger.outbox.takeEndings()[.fcm]?.failed == [failed])
+        #expect(ledger.outbox.drainFinished()[.fcm]?.failed == [failed])
     }
 
     @Test func whatIsRolledBackHasNotEnded() throws {
@@ -125,7 +127,7 @@ import Testing
                 try ledger.database.run("SELECT nothing")
             }
         }
-        #expect(ledger.outbox.takeEndings().isEmpty)
+        #expect(ledger.outbox.drainFinished().isEmpty)
     }
 }
 
@@ -134,8 +136,8 @@ import Testing
 @Suite struct LaneChangeTests {
     private let storeroom = Storeroom()
 
-    @Test(arguments: [PushOutcome.Fate.unsent, .later(at: noon + 50, reason: "503")])
-    func whatComesBackWakesTheLaneWhereItIs(_ fate: PushOutcome.Fate) throws {
+    @Test(arguments: [PushOutcome.Result.returned, .retry(at: noon + 50, reason: "503")])
+    func whatComesBackWakesTheLaneWhereItIs(_ fate: PushOutcome.Result) throws {
         let ledger = try storeroom.pushing()
         let token = "abcdef0123456789"
         _ = try ledger.settle(register(apns(token), by: driver("1")))
@@ -154,7 +156,7 @@ import Testing
         let ledger = try storeroom.pushing()
         _ = try ledger.settle(register(fcm("1"), by: driver("1")))
         _ = try ledger.settle(announce(to: "1"))
-        let outcomes = try ledger.claim().map { PushOutcome($0, .unsent, wasTried: false) }
+        let outcomes = try ledger.claim().map { PushOutcome($0, .returned, wasTried: false) }
         #expect(try ledger.answer(PushReport(lane: .fcm, outcomes: outcomes, room: 0)).woken == [])
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct PushTurnTests {
     private let room = Storeroom()
 
-    private func ledger(_ drivers: Int) throws -> Ledger {
+    private func ledger(_ drivers: Int) throws -> CommandExecutor {
         let ledger = try room.pushing()
         try ledger.transaction { () throws(SQLiteError) in
             for number in 0..<drivers { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
@@ -15,13 +15,13 @@ import Testing
         return ledger
     }
 
-    private func flood(_ ledger: Ledger, _ count: Int, to driver: String) throws {
+    private func flood(_ ledger: CommandExecutor, _ count: Int, to driver: String) throws {
         try ledger.transaction { () throws(SQLiteError) in
             for _ in 0..<count { _ = try ledger.perform(announce(to: driver), now: noon) }
         }
     }
 
-    private func recipients(_ ledger: Ledger, _ room: Int, at now: Int64 = noon) throws -> [String] {
+    private func recipients(_ ledger: CommandExecutor, _ room: Int, at now: Int64 = noon) throws -> [String] {
         try ledger.claim(room, at: now).map { String($0.recipient.dropFirst("driver:".count)) }
     }
 
@@ -56,7 +56,7 @@ import Testing
         let ledger = try ledger(2)
         try flood(ledger, 1_200, to: "0")
         let jobs = try ledger.claim(1_200)
-        try ledger.report(jobs.map { PushOutcome($0, .later(at: noon + 10, reason: "429"), wasTried: true) })
+        try ledger.report(jobs.map { PushOutcome($0, .retry(at: noon + 10, reason: "429"), wasTried: true) })
         _ = try recipients(ledger, 20, at: noon + 10)
         _ = try ledger.settle(announce(to: "1"), at: noon + 10)
         let next = try recipients(ledger, 3, at: noon + 10)
@@ -93,12 +93,12 @@ import Testing
             (PushQueue.countWaiting, "USING COVERING INDEX push_jobs_waiting (lane=?)"),
             (PushQueue.expire, "USING INDEX push_jobs_ageing (lane=? AND expires_at<?)"),
             (PushTable.lastTurn, "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
-            (PushTable.cancelIfVain, "SEARCH newer USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
+            (PushTable.cancelIfStale, "SEARCH newer USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
             (PushQueue.next, "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
             (PushTable.ofNotification, "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
             (PushTable.deleteOld, "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
             (DeviceTable.selectDrivers, "USING INDEX devices_by_owner ("),
-            (StepTable.countStrays, "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
+            (NotificationStepTable.countOrphans, "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
             (OrderTable.clearDriver, "USING INDEX orders_by_named_driver (driver_id=?)"),
             (OrderTable.ofCustomer, "USING INDEX orders_by_customer (customer_id=?)"),
             (RouteTable.clearDriver, "USING INDEX routes_by_named_driver (driver_id=?)"),

@@ -10,8 +10,9 @@ import Threads
     private let room = Storeroom()
 
     private func scene(
-        queueMax: Int = 100_000, opened: @escaping @Sendable (Ledger) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
-        settling: @escaping @Sendable ([Settled]) -> Void = { _ in }
+        queueMax: Int = 100_000,
+        opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+        settling: @escaping @Sendable ([CommandReply]) -> Void = { _ in }
     ) throws(StoreError) -> Scene {
         try Scene(
             room, queueMax: queueMax, opened: opened, settling: settling,
@@ -42,8 +43,8 @@ import Threads
     }
 
     @Test func reportsShareCommitsWithErrands() throws {
-        let gate = Gate(1)
-        let scene = try scene(settling: { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } })
+        let gate = StartBarrier(1)
+        let scene = try scene(settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(register(fcm("a"), by: driver("42")), exchange: 7)
         gate.waitForArrival()
         for number in 0..<20 {
@@ -59,15 +60,15 @@ import Threads
     }
 
     @Test func aReportThatFailsHarmsNobodyElse() throws {
-        let gate = Gate(1)
+        let gate = StartBarrier(1)
         let scene = try scene(
-            opened: { (ledger: Ledger) throws(SQLiteError) in
+            opened: { (ledger: CommandExecutor) throws(SQLiteError) in
                 try ledger.database.run(
                     """
                     CREATE TRIGGER poison BEFORE UPDATE ON push_jobs WHEN NEW.message_id = 'poison' \
                     BEGIN SELECT RAISE(ABORT, 'poisoned'); END
                     """)
-            }, settling: { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } })
+            }, settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         _ = scene.settle(register(fcm("a"), by: driver("42")))
         _ = scene.settle(announce(to: "42"))
         scene.post(Self.ask())
@@ -109,9 +110,9 @@ import Threads
     }
 
     @Test func reportsFindRoomWhenErrandsDoNot() throws {
-        let gate = Gate(1)
+        let gate = StartBarrier(1)
         let scene = try scene(
-            queueMax: 2, settling: { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } })
+            queueMax: 2, settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(assign("first", to: "42"), exchange: 7)
         gate.waitForArrival()
         #expect((0..<3).map { scene.post(assign("A\($0)", to: "42")) } == [true, true, false])
@@ -180,7 +181,7 @@ import Threads
         do { _ = try room.pushing().settle(register(fcm("a"), by: driver("42")), at: noon - 271 * day) }
         let scene = try scene()
         let deadline = Clock.monotonicNanoseconds() + 10_000_000_000
-        var none: [Settled] = []
+        var none: [CommandReply] = []
         while scene.removed.withLock({ $0.isEmpty }), Clock.monotonicNanoseconds() < deadline {
             _ = scene.settled.take(into: &none, most: 1, waiting: 10)
         }
@@ -198,7 +199,7 @@ import Threads
             let ledger = try room.pushing()
             for id in ["42", "43"] {
                 _ = try ledger.settle(register(fcm(id), by: driver(id)))
-                _ = try ledger.settle(command(.prefer(PreferenceChanges()), by: driver(id)))
+                _ = try ledger.settle(command(.updatePreferences(PreferenceChanges()), by: driver(id)))
             }
             try ledger.database.run("UPDATE preferences SET json = 'no'")
             _ = try ledger.settle(announce(to: "42", "43"))

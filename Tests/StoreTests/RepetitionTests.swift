@@ -13,7 +13,7 @@ import Testing
         let before = try ledger.everything()
         let again = try ledger.settle(assign("A", to: "42", key: "k"), at: noon + hour)
         #expect(again.isReplay && again.status == 200 && again.body == first.body)
-        #expect(again.notifications.isEmpty && again.order == nil && again.deed == "assign")
+        #expect(again.notifications.isEmpty && again.order == nil && again.action == "assign")
         #expect(try ledger.everything() == before)
     }
 
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func isKnownAfterARestart() throws {
-        let first: Settlement
+        let first: CommandResult
         do { first = try room.ledger().settle(assign("A", to: "42", key: "k")) }
         let again = try room.ledger().settle(assign("A", to: "42", key: "k"))
         #expect(again.isReplay && again.body == first.body)

@@ -7,7 +7,7 @@ import Testing
     private let room = Storeroom()
 
     /// Steps until there is nothing more to do.
-    private func forget(_ ledger: Ledger, days: Int = 30, at now: Int64) throws -> [Int] {
+    private func forget(_ ledger: CommandExecutor, days: Int = 30, at now: Int64) throws -> [Int] {
         var retention = Retention(days: days)
         var counts: [Int] = []
         while retention.isDue(now) {
@@ -35,7 +35,7 @@ import Testing
         _ = try ledger.settle(telemetry(id, by: driver("42")))
         _ = try ledger.settle(telemetry("unknown", by: driver("42")))
         _ = try ledger.settle(order(.cancel, "A"))
-        var route = RouteDeed(id: "R", action: .cancel)
+        var route = RouteAction(id: "R", action: .cancel)
         route.driverID = "42"
         _ = try ledger.settle(command(.route(route)))
         _ = try ledger.settle(assign("open", to: "42"))

@@ -6,14 +6,14 @@ import Threads
 /// A running writer, with a clock that stands still and a list of what it said.
 final class Scene: Sendable {
     let room: Storeroom
-    let settled = WorkQueue<Settled>(capacity: 1_000_000)
+    let settled = WorkQueue<CommandReply>(capacity: 1_000_000)
     let batches = Lock<[Int]>([])
-    let supplies = WorkQueue<PushSupply>(capacity: 1_000_000)
+    let supplies = WorkQueue<PushLease>(capacity: 1_000_000)
     let refused = Lock<[PushReport]>([])
     let woken = WorkQueue<Set<PushLane>>(capacity: 1_000_000)
     let removed = Lock<[RemovedDevice]>([])
     let events = Lock<[StoreEvent]>([])
-    let ended = Lock<[[PushLane: PushEndings]]>([])
+    let ended = Lock<[[PushLane: FinishedPushes]]>([])
     /// What was told in which order: `settled` and `supplied`.
     let order = Lock<[String]>([])
     let time = Lock<Int64>(noon)
@@ -22,19 +22,19 @@ final class Scene: Sendable {
 
     init(
         _ room: Storeroom = Storeroom(), queueMax: Int = 100_000, batchMax: Int = 256,
-        opened: @escaping @Sendable (Ledger) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
-        settling: @escaping @Sendable ([Settled]) -> Void = { _ in },
-        changing change: (inout StoreWriter.Settings) -> Void = { _ in }
+        opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+        settling: @escaping @Sendable ([CommandReply]) -> Void = { _ in },
+        changing change: (inout StoreWriter.Options) -> Void = { _ in }
     ) throws(StoreError) {
         self.room = room
-        var settings = StoreWriter.Settings(path: room.path, keys: testKeys("k1"))
+        var settings = StoreWriter.Options(path: room.path, keys: testKeys("k1"))
         settings.durability = .normal
         settings.queueMax = queueMax
         settings.batchMax = batchMax
         change(&settings)
         writer = try StoreWriter(
             settings,
-            StoreWriter.Surroundings(
+            StoreWriter.Environment(
                 now: { [time] in time.withLock { $0 } },
                 opened: opened,
                 settled: { [settled, batches, order] batch in
@@ -57,7 +57,7 @@ final class Scene: Sendable {
     var statistics: StoreStatistics { writer.statistics }
 
     @discardableResult func post(_ command: Command, exchange: Int = 0) -> Bool {
-        writer.post(Errand(command, sender: ReplyAddress(loop: 1, exchange: exchange)))
+        writer.post(CommandRequest(command, sender: ReplyAddress(loop: 1, exchange: exchange)))
     }
 
     @discardableResult func post(_ report: PushReport) -> Bool { writer.post(report) }
@@ -67,10 +67,10 @@ final class Scene: Sendable {
     func stop() { writer.stop() }
 
     /// The next answers; fewer when they do not come in ten seconds.
-    func answers(_ count: Int) -> [Settled] { Self.take(count, from: settled) }
+    func answers(_ count: Int) -> [CommandReply] { Self.take(count, from: settled) }
 
     /// The next supplies; fewer when they do not come in ten seconds.
-    func supplies(_ count: Int) -> [PushSupply] { Self.take(count, from: supplies) }
+    func supplies(_ count: Int) -> [PushLease] { Self.take(count, from: supplies) }
 
     /// The next lanes that were woken on their own account.
     func woken(_ count: Int) -> [Set<PushLane>] { Self.take(count, from: woken) }
@@ -83,14 +83,14 @@ final class Scene: Sendable {
     }
 
     /// Posts a command and waits for its outcome.
-    func settle(_ command: Command) -> Settled.Outcome? {
+    func settle(_ command: Command) -> CommandReply.Outcome? {
         post(command)
         return answers(1).first?.outcome
     }
 }
 
-extension Settled.Outcome {
-    var settlement: Settlement? {
+extension CommandReply.Outcome {
+    var settlement: CommandResult? {
         if case .settled(let settlement) = self { settlement } else { nil }
     }
 

@@ -14,10 +14,10 @@ import Threads
         """
 
     @Test func aPoisonousCommandFailsAlone() throws {
-        let gate = Gate(1)
+        let gate = StartBarrier(1)
         let scene = try Scene(
-            opened: { (ledger: Ledger) throws(SQLiteError) in try ledger.database.run(Self.poison) },
-            settling: { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } })
+            opened: { (ledger: CommandExecutor) throws(SQLiteError) in try ledger.database.run(Self.poison) },
+            settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(assign("first", to: "42"), exchange: 7)
         gate.waitForArrival()
         for code in ["A", "B", "POISON", "C", "POISON-2", "D"] { scene.post(assign(code, to: "42", key: code)) }
@@ -49,7 +49,7 @@ import Threads
         // The limit is the connection's own: it is changed where the connection lives, before a batch.
         let scene = try Scene(
             room,
-            opened: { (ledger: Ledger) throws(SQLiteError) in
+            opened: { (ledger: CommandExecutor) throws(SQLiteError) in
                 try ledger.database.run("PRAGMA max_page_count = 1")  // SQLite makes it what the file has
                 pages.withLock { $0.ledger = UInt(bitPattern: ledger.database.handle) }
             },
@@ -179,7 +179,7 @@ import Threads
         #expect(scene.settle(assign("A", to: "42"))?.settlement?.status == 200)
         scene.stop()
         // Retention may have met the lock, too.
-        let events = scene.events.withLock { $0 }.filter { if case .choreFailed = $0 { false } else { true } }
+        let events = scene.events.withLock { $0 }.filter { if case .backgroundTaskFailed = $0 { false } else { true } }
         #expect(events.count == 2)
         if case .unavailable(let error) = events.first { #expect(error.code == SQLITE_BUSY) } else { Issue.record("\(events)") }
         #expect(events.last == .recovered(refused: 1))

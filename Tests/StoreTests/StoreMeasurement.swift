@@ -13,16 +13,16 @@ import Threads
     @Test(arguments: Durability.allCases) func actionsPerSecond(_ durability: Durability) throws {
         for name in ["five notifications", "assign"] {
             let room = Storeroom()
-            var settings = StoreWriter.Settings(path: room.path, keys: testKeys("k1"))
+            var settings = StoreWriter.Options(path: room.path, keys: testKeys("k1"))
             settings.durability = durability
             settings.queueMax = Self.count
             let settled = WorkQueue<Int>(capacity: Self.count)
             let cpu = Lock<(start: UInt64, end: UInt64)>((0, 0))
             let writer = try StoreWriter(
                 settings,
-                StoreWriter.Surroundings(
+                StoreWriter.Environment(
                     now: { Clock.unixMilliseconds() },
-                    opened: { (_: Ledger) throws(SQLiteError) in cpu.withLock { $0.start = Self.threadNanoseconds() } },
+                    opened: { (_: CommandExecutor) throws(SQLiteError) in cpu.withLock { $0.start = Self.threadNanoseconds() } },
                     settled: { batch in
                         for one in batch { #expect(one.outcome.settlement?.status == 200) }
                         cpu.withLock { $0.end = Self.threadNanoseconds() }
@@ -31,7 +31,7 @@ import Threads
             let commands = (0..<Self.count).map { name == "assign" ? Self.assignment($0) : Self.announcement($0) }
             let start = Clock.monotonicNanoseconds()
             for (index, command) in commands.enumerated() {
-                #expect(writer.post(Errand(command, sender: ReplyAddress(loop: 0, exchange: index))))
+                #expect(writer.post(CommandRequest(command, sender: ReplyAddress(loop: 0, exchange: index))))
             }
             var done = 0
             var batch: [Int] = []

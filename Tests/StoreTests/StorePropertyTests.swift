@@ -24,7 +24,7 @@ import Testing
                 }
             } else {
                 let settlements = try ledger.transaction { () throws(SQLiteError) in
-                    var settlements: [Settlement] = []
+                    var settlements: [CommandResult] = []
                     for command in batch { settlements.append(try ledger.perform(command, now: now)) }
                     return settlements
                 }
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// The one that holds the file has to go before the next can have it.
-    private func reopened(_ room: Storeroom, _ ledger: inout Ledger) throws -> Ledger {
+    private func reopened(_ room: Storeroom, _ ledger: inout CommandExecutor) throws -> CommandExecutor {
         ledger = try Storeroom().ledger()
         return try room.ledger()
     }
@@ -52,15 +52,15 @@ import Testing
         let digest = [UInt8.random(in: 0..<2, using: &dice)]
         switch Int.random(in: 0..<10, using: &dice) {
         case 0..<3: return assign(code, to: one.id, key: key, digest: digest)
-        case 3: return StoreTests.command(.order(OrderDeed(code: code, action: .unassign)), key: key, digest: digest)
-        case 4: return StoreTests.command(.order(OrderDeed(code: code, action: .removeDriver)), key: key, digest: digest)
+        case 3: return StoreTests.command(.order(OrderAction(code: code, action: .unassign)), key: key, digest: digest)
+        case 4: return StoreTests.command(.order(OrderAction(code: code, action: .removeDriver)), key: key, digest: digest)
         case 5: return StoreTests.command(.acceptJob(code), by: one, key: key, digest: digest)
         case 6:
             let step = JobStatus.reported.randomElement(using: &dice) ?? .enRoute
             return StoreTests.command(.progress(code, ProgressReport(step: step)), by: one, key: key, digest: digest)
         case 7: return telemetry("N\(Int.random(in: 0..<5, using: &dice))", by: one)
         case 8: return StoreTests.command(.markRead(nil), by: one, key: key, digest: digest)
-        default: return StoreTests.command(.order(OrderDeed(code: code, action: .cancel)), key: key, digest: digest)
+        default: return StoreTests.command(.order(OrderAction(code: code, action: .cancel)), key: key, digest: digest)
         }
     }
 }
@@ -74,12 +74,12 @@ private struct Model {
     private var told: Set<String> = []
     private var deeds = 0
 
-    mutating func note(_ command: Command, _ settlement: Settlement) throws {
-        let key = command.repetition.map { "\(command.actor.key) \($0.key) \($0.digest)" }
+    mutating func note(_ command: Command, _ settlement: CommandResult) throws {
+        let key = command.idempotencyKey.map { "\(command.actor.key) \($0.text) \($0.digest)" }
         let stored = key.flatMap { answers[$0] }
         #expect(settlement.isReplay == (stored != nil))
         if let stored { #expect(settlement.body == stored) }
-        guard settlement.refusal == nil, !settlement.isReplay else {
+        guard settlement.error == nil, !settlement.isReplay else {
             #expect(settlement.notifications.isEmpty && settlement.order == nil)
             return
         }
@@ -90,12 +90,12 @@ private struct Model {
             deeds += 1
         }
         for notification in settlement.notifications { channels[notification.channel, default: []].append(notification.id) }
-        if case .telemetry(let events) = command.deed {
+        if case .telemetry(let events) = command.action {
             for event in events { told.insert("\(event.notificationID) \(event.kind) \(command.actor.key)") }
         }
     }
 
-    func check(_ ledger: Ledger) throws {
+    func check(_ ledger: CommandExecutor) throws {
         let table = try OrderTable(ledger.database)
         for (code, order) in orders { #expect(try table.order(code: code) == order) }
         #expect(try ledger.count("orders") == orders.count)

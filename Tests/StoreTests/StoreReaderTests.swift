@@ -7,14 +7,14 @@ import Threads
 @Suite struct StoreReaderTests {
     private let room = Storeroom()
 
-    private func ask(_ enquiry: Enquiry) throws -> Result<String, Refusal> {
-        try Archive(Database.open(readingFrom: room.path)).answer(enquiry).map { String(decoding: $0, as: UTF8.self) }
+    private func ask(_ enquiry: Query) throws -> Result<String, RuleError> {
+        try QueryExecutor(Database.open(readingFrom: room.path)).perform(enquiry).map { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test func showsOrdersAndRoutes() throws {
         let ledger = try room.ledger()
         let assigned = try ledger.settle(assign("A", to: "42"))
-        var deed = RouteDeed(id: "R", action: .update)
+        var deed = RouteAction(id: "R", action: .update)
         deed.changes.routeNumber = .set("7")
         _ = try ledger.settle(command(.route(deed)))
         let order = try ask(.order("A")).get()
@@ -23,8 +23,8 @@ import Threads
         #expect(assigned.text.contains(#""order":\#(object)"#))
         let route = try ask(.route("R")).get()
         #expect(route.hasPrefix(#"{"success":true,"data":{"route":{"id":"R","status":"available","#) && route.hasSuffix("}}}"))
-        #expect(try ask(.order("R")) == .failure(Refusal(.unknown, "Order R not found")))
-        #expect(try ask(.route("A")) == .failure(Refusal(.unknown, "Route A not found")))
+        #expect(try ask(.order("R")) == .failure(RuleError(.unknown, "Order R not found")))
+        #expect(try ask(.route("A")) == .failure(RuleError(.unknown, "Route A not found")))
     }
 
     @Test func showsADriversOpenJobsOldestFirst() throws {
@@ -33,7 +33,7 @@ import Threads
         for (index, code) in codes.enumerated() {
             _ = try ledger.settle(assign(code, to: code == "others" ? "43" : "42"), at: noon + Int64(index) * 2)
         }
-        var deed = RouteDeed(id: "R", action: .assign)
+        var deed = RouteAction(id: "R", action: .assign)
         deed.driverID = "42"
         _ = try ledger.settle(command(.route(deed)), at: noon + 1)
         _ = try ledger.settle(order(.cancel, "done"), at: noon + 9)
@@ -75,7 +75,7 @@ import Threads
         for before in ["unknown", foreign] {
             #expect(
                 try ask(.notifications(of: Identity(role: .driver, id: "42"), before: before, limit: 1))
-                    == .failure(Refusal(.invalid, "before: no such notification")))
+                    == .failure(RuleError(.invalid, "before: no such notification")))
         }
         #expect(
             try ask(.notifications(of: Identity(role: .driver, id: "7"), before: nil, limit: 9)).get()
@@ -93,7 +93,7 @@ import Threads
             #""subject":"driver:42","toldAt":"2026-11-21T11:59:59Z","#
             + #""detail":{"type":"new_job","entityId":"B-1","metadata":{"title":"New job"}}}"#
         #expect(
-            try ask(.life(notificationID: notification.id)).get()
+            try ask(.notificationHistory(notificationID: notification.id)).get()
                 == #"{"notification":{"id":"\#(notification.id)","channel":"driver-42","sequence":1,"event":"job-assigned","#
                 + #""data":\#(data),"createdAt":"2026-11-21T12:00:00.000Z","expiresAt":"2026-11-22T12:00:00.000Z","#
                 + #""collapseKey":"\#(notification.collapseKey)","correlationId":"c-1","actor":"admin:1","action":"assign","#
@@ -101,14 +101,14 @@ import Threads
                 + #"{"step":"received","at":"2026-11-21T12:00:00.001Z",\#(told),"#
                 + #"{"step":"read","at":"2026-11-21T12:00:00.002Z"},"#
                 + #"{"step":"action_view_now","at":"2026-11-21T12:00:00.003Z",\#(told)]}"#)
-        #expect(try ask(.life(notificationID: "X")) == .failure(Refusal(.unknown, "Notification X not found")))
+        #expect(try ask(.notificationHistory(notificationID: "X")) == .failure(RuleError(.unknown, "Notification X not found")))
     }
 
     @Test func showsTheNewestLivesOfAllOrOfAChannel() throws {
         let ledger = try room.ledger()
         for number in 0..<3 { _ = try ledger.settle(assign("A\(number)", to: "\(number)"), at: noon + Int64(number)) }
         let lives = { (channel: String?, before: String?, limit: Int) in
-            try ask(.lives(channel: channel, before: before, limit: limit)).map { body in
+            try ask(.notificationLog(channel: channel, before: before, limit: limit)).map { body in
                 (
                     body.matches(of: /"id":"([^"]*)","channel"/).map { String($0.1) },
                     body.matches(of: /"channel":"([^"]*)","sequence":([0-9]+)/).map { "\($0.1) \($0.2)" }
@@ -120,53 +120,55 @@ import Threads
         #expect(try lives(nil, ids[3], 2).0 == Array(ids[4..<6]))
         #expect(try lives("admin-channel", nil, 2).1 == ["admin-channel 6", "admin-channel 5"])
         #expect(try lives("admin-channel", ids[1], 2).1 == ["admin-channel 4", "admin-channel 3"])
-        #expect(throws: Refusal.self) { try lives("admin-channel", ids[2], 2) }
-        #expect(throws: Refusal.self) { try lives(nil, "unknown", 2) }
+        #expect(throws: RuleError.self) { try lives("admin-channel", ids[2], 2) }
+        #expect(throws: RuleError.self) { try lives(nil, "unknown", 2) }
         #expect(try lives("nobody", nil, 2).0 == [])
     }
 
     /// What was answered can be read: the reader sees every commit that was told of before it was asked.
     @Test func seesWhatWasSettled() throws {
         let scene = try Scene(room)
-        let answers = WorkQueue<Answer>(capacity: 1000)
+        let answers = WorkQueue<QueryReply>(capacity: 1000)
         let reader = try StoreReader(
             path: room.path, answered: { for answer in $0 { _ = answers.post(answer) } }, report: { Issue.record("\($0)") })
-        var batch: [Answer] = []
+        var batch: [QueryReply] = []
         for number in 0..<100 {
             #expect(scene.settle(assign("A\(number)", to: "42"))?.settlement?.status == 200)
-            #expect(reader.post(Query(.order("A\(number)"), sender: ReplyAddress(loop: 1, exchange: number))))
+            #expect(reader.post(QueryRequest(.order("A\(number)"), sender: ReplyAddress(loop: 1, exchange: number))))
             #expect(answers.take(into: &batch, most: 1, waiting: 10_000) == .items)
-            #expect(batch.first?.query.sender.exchange == number)
+            #expect(batch.first?.request.sender.request == number)
             guard case .found = batch.first?.outcome else {
                 Issue.record("order \(number) is not there")
                 return
             }
         }
-        for number in 0..<100 { _ = reader.post(Query(.order("unknown"), sender: ReplyAddress(loop: 0, exchange: number))) }
+        for number in 0..<100 {
+            _ = reader.post(QueryRequest(.order("unknown"), sender: ReplyAddress(loop: 0, exchange: number)))
+        }
         reader.stop()
-        #expect(!reader.post(Query(.order("late"), sender: ReplyAddress(loop: 0, exchange: 0))))
+        #expect(!reader.post(QueryRequest(.order("late"), sender: ReplyAddress(loop: 0, exchange: 0))))
         #expect(answers.depth == 100, "what waited was answered")
         scene.stop()
     }
 
     @Test func saysWhenItCannotRead() throws {
         do { _ = try room.ledger() }
-        let answers = WorkQueue<Answer>(capacity: 10)
+        let answers = WorkQueue<QueryReply>(capacity: 10)
         let errors = Lock<[SQLiteError]>([])
         let reader = try StoreReader(
             path: room.path, answered: { for answer in $0 { _ = answers.post(answer) } },
             report: { error in errors.withLock { $0.append(error) } })
         // Another program drops a table.
         try Database(path: room.path, .writing).run("DROP TABLE routes")
-        for enquiry in [Enquiry.route("R"), .order("A")] {
-            _ = reader.post(Query(enquiry, sender: ReplyAddress(loop: 0, exchange: 0)))
+        for enquiry in [Query.route("R"), .order("A")] {
+            _ = reader.post(QueryRequest(enquiry, sender: ReplyAddress(loop: 0, exchange: 0)))
         }
         reader.stop()
-        var batch: [Answer] = []
+        var batch: [QueryReply] = []
         _ = answers.take(into: &batch, most: 10, waiting: 0)
         #expect(
             batch.map(\.outcome) == [
-                .unavailable("The store cannot be read now"), .refused(Refusal(.unknown, "Order A not found")),
+                .unavailable("The store cannot be read now"), .refused(RuleError(.unknown, "Order A not found")),
             ])
         #expect(errors.withLock { $0.map(\.message) } == ["no such table: routes"])
         #expect(throws: StoreError.self) { try StoreReader(path: "/proc/none", answered: { _ in }, report: { _ in }) }

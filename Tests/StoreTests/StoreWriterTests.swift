@@ -9,7 +9,7 @@ import Threads
         let scene = try Scene(batchMax: 50)
         for number in 0..<500 { scene.post(assign("A\(number)", to: "\(number % 7)"), exchange: number) }
         let answers = scene.answers(500)
-        #expect(answers.map(\.errand.sender.exchange) == Array(0..<500))
+        #expect(answers.map(\.request.sender.request) == Array(0..<500))
         #expect(answers.allSatisfy { $0.outcome.settlement?.status == 200 })
         scene.stop()
         let batches = scene.batches.withLock { $0 }
@@ -26,8 +26,8 @@ import Threads
 
     /// Whatever waits during one commit shares the next one.
     @Test func whatWaitsSharesACommit() throws {
-        let gate = Gate(1)
-        let scene = try Scene(settling: { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } })
+        let gate = StartBarrier(1)
+        let scene = try Scene(settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(assign("first", to: "42"), exchange: 7)
         gate.waitForArrival()
         for number in 0..<300 { scene.post(assign("A\(number)", to: "42", key: "same")) }
@@ -41,9 +41,9 @@ import Threads
     }
 
     @Test func saysNoWhenTooManyWait() throws {
-        let gate = Gate(1)
+        let gate = StartBarrier(1)
         let scene = try Scene(
-            queueMax: 3, settling: { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } })
+            queueMax: 3, settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(assign("first", to: "42"), exchange: 7)
         gate.waitForArrival()
         #expect((0..<5).map { scene.post(assign("A\($0)", to: "42")) } == [true, true, true, false, false])
@@ -70,7 +70,7 @@ import Threads
         let seen = Lock<[String]>([])
         let scene = try Scene(
             room,
-            opened: { (ledger: Ledger) throws(SQLiteError) in
+            opened: { (ledger: CommandExecutor) throws(SQLiteError) in
                 try ledger.openOrders { order in seen.withLock { $0.append(order.code) } }
             })
         #expect(seen.withLock { $0 } == ["A"])
@@ -82,7 +82,7 @@ import Threads
         let error = #expect(throws: StoreError.self) { try Scene(scene.room) }
         if case .inUse = error {} else { Issue.record("\(String(describing: error))") }
         #expect(throws: StoreError.self) {
-            try Scene(opened: { (_: Ledger) throws(SQLiteError) in throw .misread("it", doing: "starting") })
+            try Scene(opened: { (_: CommandExecutor) throws(SQLiteError) in throw .misread("it", doing: "starting") })
         }
         scene.stop()
         let next = try Scene(scene.room)
@@ -94,12 +94,12 @@ import Threads
         do { _ = try room.ledger(at: noon - 60 * day).settle(assign("A", to: "42", key: "k"), at: noon - 60 * day) }
         let scene = try Scene(room)
         let deadline = Clock.monotonicNanoseconds() + 10_000_000_000
-        var none: [Settled] = []
-        while scene.statistics.forgotten < 5, Clock.monotonicNanoseconds() < deadline {
+        var none: [CommandReply] = []
+        while scene.statistics.deleted < 5, Clock.monotonicNanoseconds() < deadline {
             _ = scene.settled.take(into: &none, most: 1, waiting: 10)
         }
         scene.stop()
-        #expect(scene.statistics.forgotten == 5)  // three notifications, an audit entry, an answer
+        #expect(scene.statistics.deleted == 5)  // three notifications, an audit entry, an answer
         #expect(try room.ledger().database.dump("SELECT code FROM orders") == ["A"])
     }
 }

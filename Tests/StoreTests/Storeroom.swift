@@ -23,10 +23,10 @@ final class Storeroom: Sendable {
         rmdir(directory)
     }
 
-    func ledger(at now: Int64 = noon, _ change: (inout StoreWriter.Settings) -> Void = { _ in }) throws -> Ledger {
-        var settings = StoreWriter.Settings(path: path, keys: testKeys("k1"))
+    func ledger(at now: Int64 = noon, _ change: (inout StoreWriter.Options) -> Void = { _ in }) throws -> CommandExecutor {
+        var settings = StoreWriter.Options(path: path, keys: testKeys("k1"))
         change(&settings)
-        return try Ledger(Database.open(path: path, durability: .normal, now: now), settings)
+        return try CommandExecutor(Database.open(path: path, durability: .normal, now: now), settings)
     }
 
     /// Puts `bytes` where the store is looked for.
@@ -53,7 +53,7 @@ let day: Int64 = 86_400_000
 func testKeys(_ ids: String...) -> DeviceKeys {
     let keys = ids.map { id in
         let secret = (0..<32).map { UInt8(truncatingIfNeeded: $0 &+ id.utf8.reduce(7) { $0 &* 31 &+ Int($1) }) }
-        guard let key = SealingKey(secret) else { preconditionFailure("32 bytes are a key") }
+        guard let key = AESGCMKey(secret) else { preconditionFailure("32 bytes are a key") }
         return (id: id, key: key)
     }
     return DeviceKeys(keys)
@@ -67,20 +67,20 @@ func assign(
     _ code: String, to driver: String, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1],
     changes: OrderChanges = OrderChanges()
 ) -> Command {
-    var deed = OrderDeed(code: code, action: .assign)
+    var deed = OrderAction(code: code, action: .assign)
     deed.driverID = driver
     deed.changes = changes
     return command(.order(deed), by: actor, key: key, digest: digest)
 }
 
-func order(_ action: OrderDeed.Action, _ code: String) -> Command { command(.order(OrderDeed(code: code, action: action))) }
+func order(_ action: OrderAction.Kind, _ code: String) -> Command { command(.order(OrderAction(code: code, action: action))) }
 
 func command(
-    _ deed: Command.Deed, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
+    _ deed: Command.Action, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
 ) -> Command {
     Command(
         actor: actor, deed: deed, correlationID: correlationID,
-        repetition: key.map { Command.Repetition(key: $0, digest: digest) })
+        repetition: key.map { Command.IdempotencyKey(key: $0, digest: digest) })
 }
 
 func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: Identity) -> Command {
@@ -92,9 +92,9 @@ func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: 
         ]), by: actor)
 }
 
-extension Ledger {
+extension CommandExecutor {
     /// A command in a transaction of its own.
-    func settle(_ command: Command, at now: Int64 = noon) throws -> Settlement {
+    func settle(_ command: Command, at now: Int64 = noon) throws -> CommandResult {
         try transaction { () throws(SQLiteError) in try perform(command, now: now) }
     }
 
@@ -108,6 +108,6 @@ extension Ledger {
     func count(_ table: String) throws -> Int { try dump(table).count }
 }
 
-extension Settlement {
+extension CommandResult {
     var text: String { String(decoding: body, as: UTF8.self) }
 }

@@ -10,7 +10,7 @@ import Testing
         let ledger = try room.ledger()
         let id = try ledger.settle(assign("A", to: "42")).notifications[0].id
         let answer = try ledger.settle(telemetry(id, by: driver("42")))
-        #expect(answer.text == #"{"success":true}"# && answer.deed == "telemetry")
+        #expect(answer.text == #"{"success":true}"# && answer.action == "telemetry")
         for _ in 0..<2 { _ = try ledger.settle(telemetry(id, by: driver("42")), at: noon + 5) }
         _ = try ledger.settle(telemetry(id, .accepted, by: driver("42")), at: noon + 6)
         // Another driver's word, and a word about nothing known, are kept as what they are.
@@ -54,9 +54,9 @@ import Testing
                 #expect(try ledger.perform(telemetry("N\(number)", by: driver("42")), now: noon).status == 200)
             }
         }
-        #expect(try ledger.count("notification_steps") == 1_000 && ledger.straysRefused == 5)
+        #expect(try ledger.count("notification_steps") == 1_000 && ledger.orphansRefused == 5)
         _ = try ledger.settle(telemetry(id, by: driver("42")))
         _ = try ledger.settle(telemetry("N2000", by: driver("43")))
-        #expect(try ledger.count("notification_steps") == 1_002 && ledger.straysRefused == 5)
+        #expect(try ledger.count("notification_steps") == 1_002 && ledger.orphansRefused == 5)
     }
 }

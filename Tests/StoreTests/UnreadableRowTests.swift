@@ -10,7 +10,7 @@ import Testing
     private let room = Storeroom()
 
     /// Three drivers with a phone each, of whom the first one's cannot be read.
-    private func ledger(_ mark: String, before prepare: (Ledger) throws -> Void = { _ in }) throws -> Ledger {
+    private func ledger(_ mark: String, before prepare: (CommandExecutor) throws -> Void = { _ in }) throws -> CommandExecutor {
         let ledger = try room.pushing()
         for id in ["1", "2"] { _ = try ledger.settle(register(fcm(id), by: driver(id))) }
         try prepare(ledger)
@@ -22,7 +22,7 @@ import Testing
         let ledger = try ledger(mark) { _ = try $0.settle(announce(to: "1", "2")) }
         #expect(try ledger.claim().map(\.recipient) == ["driver:2"])
         #expect(try ledger.jobs() == ["driver:1|failed|device_unreadable", "driver:2|sending|"])
-        #expect(ledger.outbox.takeComplaints() == ["the provider of a device of driver:1"])
+        #expect(ledger.outbox.drainUnreadableRows() == ["the provider of a device of driver:1"])
     }
 
     @Test(arguments: marks) func actionsPassItOver(_ mark: String) throws {
@@ -32,7 +32,7 @@ import Testing
         _ = try ledger.settle(announceToAll)
         try ledger.doChores()
         #expect(try ledger.claim().map(\.device.token.text).sorted() == [fcm("2"), fcm("more"), fcm("more")].map(\.text))
-        #expect(ledger.outbox.takeComplaints() == ["the provider of a device of driver:1"], "said once")
+        #expect(ledger.outbox.drainUnreadableRows() == ["the provider of a device of driver:1"], "said once")
         #expect(try ledger.settle(unregister(fcm("1"), by: driver("1"))).status == 200)
         #expect(try ledger.outbox.devices.devices(of: "driver:1").map(\.name) == ["phone"])
     }
@@ -65,7 +65,7 @@ import Testing
         _ = try ledger.settle(announce(to: "2"))
         try ledger.database.run("UPDATE push_jobs SET lane = 'hms' WHERE recipient = 'driver:1' OR number = 3")
         #expect(try ledger.claim().map(\.recipient) == ["driver:2"])
-        _ = try Archive(Database.open(readingFrom: room.path)).answer(.life(notificationID: id)).get()
+        _ = try QueryExecutor(Database.open(readingFrom: room.path)).perform(.notificationHistory(notificationID: id)).get()
         _ = try ledger.settle(unregister(fcm("1"), by: driver("1")))
         var retention = Retention(days: 30)
         while retention.isDue(noon) { _ = try retention.step(ledger, noon) }
@@ -73,6 +73,6 @@ import Testing
             try ledger.jobs() == [
                 "driver:1|cancelled|unregistered", "driver:2|sending|", "driver:2|failed|device_unreadable",
             ])
-        #expect(ledger.outbox.takeComplaints() == ["the lane of a push of driver:2"])
+        #expect(ledger.outbox.drainUnreadableRows() == ["the lane of a push of driver:2"])
     }
 }

@@ -9,8 +9,8 @@ import Threads
     private let room = Storeroom()
 
     private func scene(
-        opened: @escaping @Sendable (Ledger) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
-        settling: @escaping @Sendable ([Settled]) -> Void
+        opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+        settling: @escaping @Sendable ([CommandReply]) -> Void
     ) throws(StoreError) -> Scene {
         try Scene(
             room, opened: opened, settling: settling,
@@ -22,8 +22,8 @@ import Threads
 
     /// Otherwise the lane would look for the push to withdraw before it has it, and send it to the new owner's phone.
     @Test func whatIsSuppliedIsToldBeforeWhatWithdrawsIt() throws {
-        let gate = Gate(1)
-        let scene = try scene { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } }
+        let gate = StartBarrier(1)
+        let scene = try scene { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } }
         _ = scene.settle(register(fcm("a"), by: driver("42")))
         scene.post(announce(to: "42"), exchange: 7)
         gate.waitForArrival()
@@ -53,11 +53,11 @@ import Threads
         }
         let scene = try scene { _ in }
         let other = try Database.open(readingFrom: room.path)
-        var none: [Settled] = []
+        var none: [CommandReply] = []
         while try other.dump("SELECT * FROM erasures") != [] { _ = scene.settled.take(into: &none, most: 1, waiting: 10) }
         let events = scene.events.withLock { $0 }
         #expect(events.count == 1)
-        if case .choreFailed(let error, "audiences") = events.first {
+        if case .backgroundTaskFailed(let error, "broadcasts") = events.first {
             #expect(error.message == "poisoned")
         } else {
             Issue.record("\(events)")
@@ -73,16 +73,16 @@ import Threads
 
     /// The batch fails, and then one of its two pieces.
     @Test func whatEndedIsToldAlthoughTheNextCommitFails() throws {
-        let gate = Gate(1)
+        let gate = StartBarrier(1)
         let scene = try scene(
-            opened: { (ledger: Ledger) throws(SQLiteError) in
+            opened: { (ledger: CommandExecutor) throws(SQLiteError) in
                 try ledger.database.run(
                     """
                     CREATE TRIGGER poison BEFORE INSERT ON audit WHEN NEW.order_code = 'POISON' \
                     BEGIN SELECT RAISE(ABORT, 'poisoned'); END
                     """)
             },
-            settling: { batch in if batch.first?.errand.sender.exchange == 7 { gate.arriveAndWait() } })
+            settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         _ = scene.settle(register(fcm("a"), by: driver("42")))
         scene.post(announce(to: "42"), exchange: 7)
         gate.waitForArrival()

@@ -5,7 +5,7 @@ import Threads
 @Suite struct GateTests {
     @Test func letsNobodyPassBeforeItOpensAndThenEverybody() {
         let count = 5
-        let gate = Gate(count)
+        let gate = StartBarrier(count)
         let arrived = Atomic<Int>(0)
         let passed = Atomic<Int>(0)
         let arrive: @Sendable () -> Void = { arrived.add(1, ordering: .relaxed) }
@@ -29,7 +29,7 @@ import Threads
 
     /// An arrival is counted, not signalled: whoever waits for it may come later.
     @Test func remembersArrivalsAndTheOpening() {
-        let gate = Gate(2)
+        let gate = StartBarrier(2)
         gate.open()
         gate.arriveAndWait()
         gate.arriveAndWait()

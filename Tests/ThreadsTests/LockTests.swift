@@ -34,7 +34,7 @@ import Threads
         let threadCount = 4
         let roundsEach = 20_000
         let lock = Lock((first: 0, second: 0, torn: 0))
-        let gate = Gate(threadCount)
+        let gate = StartBarrier(threadCount)
         let threads = (0..<threadCount).map { index in
             Thread(name: "adder-\(index)") {
                 gate.arriveAndWait()

@@ -76,7 +76,7 @@ import Threads
         let messagesEach = 20_000
         let mailbox = Mailbox<(sender: Int, number: Int)>(highWater: 10)
         let wakeUps = Atomic<Int>(0)
-        let gate = Gate(senders)
+        let gate = StartBarrier(senders)
         let wakeUp: @Sendable () -> Void = { wakeUps.add(1, ordering: .releasing) }
         let threads = (0..<senders).map { sender in
             Thread(name: "sender-\(sender)") {

@@ -13,7 +13,7 @@ import Threads
     }
 
     @Test func joinsOnlyWhenTheBodyHasReturned() {
-        let gate = Gate(1)
+        let gate = StartBarrier(1)
         let isDone = Lock(false)
         let thread = Thread(name: "slow") {
             gate.arriveAndWait()

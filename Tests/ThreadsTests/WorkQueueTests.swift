@@ -57,7 +57,7 @@ import Threads
 
     @Test func closingWakesWhoeverWaits() {
         let queue = WorkQueue<Int>(capacity: 1)
-        let gate = Gate(1)
+        let gate = StartBarrier(1)
         let waiter = Thread(name: "waiter") {
             var batch: [Int] = []
             gate.arriveAndWait()

@@ -7,11 +7,11 @@ import Tokens
         TokenIssuer.firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver)
     ]
 
-    static func verdict(_ token: String, now: Int64 = TestKeys.now) throws -> TokenVerdict {
-        let ring = KeyRing(issuers: issuers)
+    static func verdict(_ token: String, now: Int64 = TestKeys.now) throws -> VerificationResult {
+        let ring = IssuerKeyCache(issuers: issuers)
         try ring.store(
             KeyDocuments.certificates([("fb0", TestKeys.otherRSACertificate), ("fb1", TestKeys.rsaCertificate)]), for: 0)
-        return try TokenVerifier(issuers: issuers, ring: ring).verdict(on: token, now: now)
+        return try TokenVerifier(issuers: issuers, ring: ring).verify(on: token, now: now)
     }
 
     /// The claims' rules apart from the signature: the same profile, with a secret.

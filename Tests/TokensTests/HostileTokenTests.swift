@@ -28,12 +28,12 @@ import Tokens
 
     @Test func changingAnyCharacterSpoilsAToken() throws {
         let token = Array(Minting.token().utf8)
-        let verifier = try TokenVerifier(issuers: [Minting.anyIssuer], ring: KeyRing(issuers: [Minting.anyIssuer]))
+        let verifier = try TokenVerifier(issuers: [Minting.anyIssuer], ring: IssuerKeyCache(issuers: [Minting.anyIssuer]))
         for index in token.indices {
             for bit in 0..<7 {
                 var wrong = token
                 wrong[index] ^= 1 << bit
-                let verdict = verifier.verdict(on: String(decoding: wrong, as: UTF8.self), now: Minting.now)
+                let verdict = verifier.verify(on: String(decoding: wrong, as: UTF8.self), now: Minting.now)
                 guard case .refused = verdict else {
                     Issue.record("byte \(index), bit \(bit): \(verdict)")
                     continue

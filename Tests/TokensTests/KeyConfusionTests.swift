@@ -11,19 +11,19 @@ import Tokens
         algorithm: .es256, keys: .remote(url: "https://ec.example/keys", .jwks), issuer: "https://ec.example")
     static let other = TokenIssuer(
         algorithm: .rs256, keys: .remote(url: "https://other.example/keys", .jwks), issuer: "https://other.example")
-    static let driver = TokenVerdict.identity(Identity(role: .driver, id: "42"))
+    static let driver = VerificationResult.identity(Identity(role: .driver, id: "42"))
 
     /// All three issuers with their keys at hand.
     static func verifier() throws -> TokenVerifier {
         let issuers = [rsa, p256, other]
-        let ring = KeyRing(issuers: issuers)
+        let ring = IssuerKeyCache(issuers: issuers)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("rsa1")), for: 0)
         try ring.store(KeyDocuments.set(KeyDocuments.p256("ec1")), for: 1)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("other1", modulus: TestKeys.otherRSAModulus)), for: 2)
         return try TokenVerifier(issuers: issuers, ring: ring)
     }
 
-    static func verdict(_ token: String) throws -> TokenVerdict { try verifier().verdict(on: token, now: Minting.now) }
+    static func verdict(_ token: String) throws -> VerificationResult { try verifier().verify(on: token, now: Minting.now) }
 
     @Test func eachIssuersTokensAreVerifiedWithItsKeys() throws {
         #expect(try Self.verdict(TestKeys.rs256) == Self.driver)
@@ -78,7 +78,7 @@ import Tokens
             return wrong
         }
         for wrong in wrongs + [signature.dropLast(), signature + [0], [0] + signature, [0]] {
-            let verdict = verifier.verdict(on: token[...dot] + Base64URL.text(wrong), now: Minting.now)
+            let verdict = verifier.verify(on: token[...dot] + Base64URL.text(wrong), now: Minting.now)
             #expect(verdict == .refused("The token's signature is wrong"))
         }
     }
@@ -109,7 +109,7 @@ import Tokens
     func keysThatDoNotGoWithTheAlgorithmAreRefusedAtStart(_ algorithm: TokenAlgorithm, keys: TokenIssuer.Keys, words: String) {
         let issuers = [TokenIssuer(algorithm: algorithm, keys: keys, issuer: "A")]
         do throws(TokenIssuerError) {
-            _ = try TokenVerifier(issuers: issuers, ring: KeyRing(issuers: issuers))
+            _ = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
             Issue.record("a verifier was made")
         } catch {
             #expect(error.description == "issuer A: " + words)
@@ -121,7 +121,7 @@ import Tokens
             TokenIssuer(algorithm: .hs256, keys: .secret(Minting.secret), issuer: name), Self.rsa,
             TokenIssuer(algorithm: .rs256, keys: .pem(TestKeys.rsa), issuer: name),
         ]
-        #expect(throws: TokenIssuerError.self) { try TokenVerifier(issuers: issuers, ring: KeyRing(issuers: issuers)) }
+        #expect(throws: TokenIssuerError.self) { try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers)) }
     }
 
     @Test func withoutIssuersEverythingIsRefused() throws {

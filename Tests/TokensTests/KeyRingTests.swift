@@ -10,14 +10,14 @@ import Tokens
         .firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver),
     ]
 
-    static func has(_ ring: KeyRing, _ issuer: Int, _ keyID: String?) -> Bool {
+    static func has(_ ring: IssuerKeyCache, _ issuer: Int, _ keyID: String?) -> Bool {
         if case .key = ring.key(issuer: issuer, keyID: keyID) { true } else { false }
     }
 
     // MARK: Documents
 
     @Test func keysAreFoundByIssuerAndName() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         #expect(!Self.has(ring, 0, "a"))
         #expect(!Self.has(ring, 0, nil))
         let other = KeyDocuments.rsa("b", modulus: TestKeys.otherRSAModulus)
@@ -34,14 +34,14 @@ import Tokens
     }
 
     @Test func namesAreBytes() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("K"), KeyDocuments.rsa(#"\u00e9"#)), for: 0)
         #expect(Self.has(ring, 0, "K") && Self.has(ring, 0, "é"))
         #expect(!Self.has(ring, 0, "\u{212A}") && !Self.has(ring, 0, "e\u{301}"))
     }
 
     @Test func aDocumentReplacesTheIssuersKeys() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
         try ring.store(KeyDocuments.set(KeyDocuments.p256("a")), for: 1)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("b")), for: 0)
@@ -61,7 +61,7 @@ import Tokens
         #"{"kty":"oct","kid":"x","k":"AAAA"}"#, #"{"kty":"RSA","kid":"x"}"#, #"{"kty":"RSA","kid":"x","n":1,"e":2}"#,
         #"{"kty":["RSA"],"kid":"x"}"#, #"{"kid":"x"}"#, "{}", "[]", "null", "1", #""x""#,
     ]) func anOddKeyCostsOnlyItself(key: String) throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         do throws(TokenIssuerError) {
             try ring.store(KeyDocuments.set(key), for: 0)
             Issue.record("stored")
@@ -79,31 +79,31 @@ import Tokens
         KeyDocuments.p256("x", x: "AA" + TestKeys.p256X), KeyDocuments.p256("x", x: String(TestKeys.p256X.dropLast(3))),
         KeyDocuments.p256("x", ",\"alg\":\"ES384\""), KeyDocuments.p256("x", ",\"alg\":\"ECDH-ES\""), KeyDocuments.rsa("x"),
     ]) func aPointBesideTheCurveCostsOnlyItself(key: String) throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         try ring.store(KeyDocuments.set(key, KeyDocuments.p256("a")), for: 1)
         #expect(Self.has(ring, 1, "a") && !Self.has(ring, 1, "x"))
     }
 
     @Test func keysMaySayWhatTheyAreFor() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         let more = #","use":"sig","alg":"RS256","key_ops":["verify"],"x5t":"AAAA","x5c":[],"d":"ignored""#
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("a", more)), for: 0)
         #expect(Self.has(ring, 0, "a"))
     }
 
     @Test func ofTwoKeysOfOneNameTheFirstStays() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         let second = KeyDocuments.rsa("rsa1", modulus: TestKeys.otherRSAModulus)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("rsa1"), second), for: 0)
         let verifier = try TokenVerifier(issuers: Self.issuers, ring: ring)
-        guard case .identity = verifier.verdict(on: TestKeys.rs256, now: Minting.now) else {
+        guard case .identity = verifier.verify(on: TestKeys.rs256, now: Minting.now) else {
             Issue.record("the second took its place")
             return
         }
     }
 
     @Test func keysWithoutANameServeTokensWithoutOne() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa(nil)), for: 0)
         #expect(Self.has(ring, 0, nil) && !Self.has(ring, 0, "rsa1") && !Self.has(ring, 0, ""))
         try ring.store(KeyDocuments.set(KeyDocuments.rsa(nil), KeyDocuments.rsa("a")), for: 0)
@@ -117,7 +117,7 @@ import Tokens
         "{\"keys\":[" + [String](repeating: "{}", count: 100).joined(separator: ",") + "," + KeyDocuments.rsa("b") + "]}",
         "{\"keys\":" + String(repeating: "[", count: 100_000),
     ]) func aUselessDocumentLeavesTheKeysThereWere(document: String) throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
         #expect(throws: TokenIssuerError.self) { try ring.store(Array(document.utf8), for: 0) }
         #expect(throws: TokenIssuerError.self) { try ring.store(Array(document.utf8), for: 2) }
@@ -125,7 +125,7 @@ import Tokens
     }
 
     @Test func oddCertificatesCostOnlyThemselves() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         try ring.store(
             KeyDocuments.certificates([
                 ("a", TestKeys.rsaCertificate), ("b", TestKeys.p256Certificate), ("c", "no PEM"),
@@ -140,7 +140,7 @@ import Tokens
     // MARK: When to fetch
 
     @Test func theFirstUnknownKeyFetchesAtOnceAndThenOnceAMinute() {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         #expect(ring.mayFetch(issuer: 0, now: 1000))
         for now in 1000..<1060 as Range<Int64> { #expect(!ring.mayFetch(issuer: 0, now: now)) }
         #expect(ring.mayFetch(issuer: 0, now: 1060))
@@ -150,7 +150,7 @@ import Tokens
     }
 
     @Test func aFetchThatFailsCounts() {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         #expect(ring.mayFetch(issuer: 0, now: 0))
         #expect(throws: TokenIssuerError.self) { try ring.store([], for: 0) }
         #expect(!ring.mayFetch(issuer: 0, now: 59))
@@ -158,13 +158,13 @@ import Tokens
     }
 
     @Test func aClockSetBackDoesNotPutFetchesOff() {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         for now in [100_000, 500, .min, .max, .min, 0] as [Int64] { #expect(ring.mayFetch(issuer: 0, now: now)) }
         #expect(!ring.mayFetch(issuer: 0, now: 59))
     }
 
     @Test func threadsShareARingAndItsKeys() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         let document = KeyDocuments.set(KeyDocuments.rsa("rsa1"))
         let (believed, fetches) = (Lock(0), Lock(0))
         try ring.store(document, for: 0)
@@ -174,7 +174,7 @@ import Tokens
                 for _ in 0..<50 {
                     if ring.mayFetch(issuer: 0, now: 7) { fetches.withLock { $0 += 1 } }
                     try? ring.store(document, for: 0)
-                    let verdict = verifier.verdict(on: TestKeys.rs256, now: Minting.now)
+                    let verdict = verifier.verify(on: TestKeys.rs256, now: Minting.now)
                     if case .identity = verdict { believed.withLock { $0 += 1 } }
                 }
             }
@@ -185,19 +185,19 @@ import Tokens
     }
 
     @Test func unknownNamesAskForAFetchAndKnownOnesDoNot() throws {
-        let ring = KeyRing(issuers: Self.issuers)
+        let ring = IssuerKeyCache(issuers: Self.issuers)
         let verifier = try TokenVerifier(issuers: Self.issuers, ring: ring)
-        #expect(verifier.verdict(on: TestKeys.rs256, now: Minting.now) == .needsKeys(issuer: 0))
-        #expect(verifier.verdict(on: TestKeys.rs256Nameless, now: Minting.now) == .needsKeys(issuer: 0))
-        #expect(verifier.verdict(on: TestKeys.es256, now: Minting.now) == .needsKeys(issuer: 1))
+        #expect(verifier.verify(on: TestKeys.rs256, now: Minting.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(on: TestKeys.rs256Nameless, now: Minting.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(on: TestKeys.es256, now: Minting.now) == .needsKeys(issuer: 1))
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("old")), for: 0)
-        #expect(verifier.verdict(on: TestKeys.rs256, now: Minting.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(on: TestKeys.rs256, now: Minting.now) == .needsKeys(issuer: 0))
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("old"), KeyDocuments.rsa("rsa1")), for: 0)
-        guard case .identity = verifier.verdict(on: TestKeys.rs256, now: Minting.now) else {
+        guard case .identity = verifier.verify(on: TestKeys.rs256, now: Minting.now) else {
             Issue.record("the key is there")
             return
         }
-        let refused = TokenVerdict.refused("The token names no key (kid), and its issuer has several")
-        #expect(verifier.verdict(on: TestKeys.rs256Nameless, now: Minting.now) == refused)
+        let refused = VerificationResult.refused("The token names no key (kid), and its issuer has several")
+        #expect(verifier.verify(on: TestKeys.rs256Nameless, now: Minting.now) == refused)
     }
 }

@@ -38,8 +38,8 @@ enum Minting {
     static func refusal(
         _ token: String, _ issuers: [TokenIssuer] = [anyIssuer], now: Int64 = now
     ) throws -> String? {
-        let verifier = try TokenVerifier(issuers: issuers, ring: KeyRing(issuers: issuers))
-        guard case .refused(let words) = verifier.verdict(on: token, now: now) else { return nil }
+        let verifier = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
+        guard case .refused(let words) = verifier.verify(on: token, now: now) else { return nil }
         return words
     }
 
@@ -47,8 +47,8 @@ enum Minting {
     static func identity(
         _ token: String, _ issuers: [TokenIssuer] = [anyIssuer], now: Int64 = now
     ) throws -> Identity? {
-        let verifier = try TokenVerifier(issuers: issuers, ring: KeyRing(issuers: issuers))
-        guard case .identity(let identity) = verifier.verdict(on: token, now: now) else { return nil }
+        let verifier = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
+        guard case .identity(let identity) = verifier.verify(on: token, now: now) else { return nil }
         return identity
     }
 }

@@ -31,16 +31,16 @@ import Tokens
     @Test(arguments: examples)
     func theExamplesAreGenuine(header: String, signature: String, algorithm: TokenAlgorithm, key: String) throws {
         let issuers = [TokenIssuer(algorithm: algorithm, keys: .remote(url: "https://joe.example", .jwks), issuer: "joe")]
-        let ring = KeyRing(issuers: issuers)
+        let ring = IssuerKeyCache(issuers: issuers)
         try ring.store(KeyDocuments.set(key), for: 0)
         let verifier = try TokenVerifier(issuers: issuers, ring: ring)
         let start = Base64URL.text(Array(header.utf8)) + "." + Self.payload + "."
         // Claims are looked at after the signature: what they lack shows that it was right.
-        #expect(verifier.verdict(on: start + signature, now: Self.expiry) == .refused("The token lacks sub"))
+        #expect(verifier.verify(on: start + signature, now: Self.expiry) == .refused("The token lacks sub"))
         #expect(
-            verifier.verdict(on: start + signature, now: Self.expiry + 60)
+            verifier.verify(on: start + signature, now: Self.expiry + 60)
                 == .refused("The token expired at 2011-03-22T18:43:00.000Z"))
         let wrong = (signature.hasPrefix("c") ? "d" : "E") + signature.dropFirst()
-        #expect(verifier.verdict(on: start + wrong, now: Self.expiry) == .refused("The token's signature is wrong"))
+        #expect(verifier.verify(on: start + wrong, now: Self.expiry) == .refused("The token's signature is wrong"))
     }
 }

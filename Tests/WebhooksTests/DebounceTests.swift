@@ -8,18 +8,18 @@ import Testing
     /// What happens when, and what is told when: notices by their time in milliseconds.
     struct Course: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let happens: [(at: Int64, WebhookNotice)]
-        let told: [(at: Int64, WebhookNotice)]
+        let happens: [(at: Int64, AppWebhookEvent)]
+        let told: [(at: Int64, AppWebhookEvent)]
     }
 
     private static let courses = [
         Course(
             testDescription: "what cannot be taken back is told at once",
             happens: [
-                (5, occupied("a")), (5, added("anna")), (6, count(1)), (7, WebhookNotice(app: 0, .cacheMiss(name("cache-a")))),
+                (5, occupied("a")), (5, added("anna")), (6, count(1)), (7, AppWebhookEvent(app: 0, .cacheMiss(name("cache-a")))),
             ],
             told: [
-                (5, occupied("a")), (5, added("anna")), (6, count(1)), (7, WebhookNotice(app: 0, .cacheMiss(name("cache-a")))),
+                (5, occupied("a")), (5, added("anna")), (6, count(1)), (7, AppWebhookEvent(app: 0, .cacheMiss(name("cache-a")))),
             ]),
         Course(
             testDescription: "a vacated channel is told three seconds later",
@@ -56,7 +56,7 @@ import Testing
 
     @Test(arguments: courses) func tellsWhatIsStillSo(_ course: Course) throws {
         var debounce = Debounce()
-        var told: [(at: Int64, WebhookNotice)] = []
+        var told: [(at: Int64, AppWebhookEvent)] = []
         for (at, notice) in course.happens {
             while let due = debounce.nextDue, due <= at { told += debounce.release(at: due).map { (due, $0) } }
             if let notice = debounce.take(notice, at: at) { told.append((at, notice)) }

@@ -8,14 +8,14 @@ import Testing
 /// as given up or refused.
 @Suite struct DeliverySimulationTests {
     @Test func everyEventIsAccountedFor() throws {
-        var totals = WebhookTally()
+        var totals = WebhookCounts()
         for seed in UInt64(1)...150 {
             var day = Day(seed: seed)
             try day.run(steps: 400)
-            totals.delivered += day.queues.tally.delivered
-            totals.retried += day.queues.tally.retried
-            totals.dropped += day.queues.tally.dropped
-            totals.refused += day.queues.tally.refused
+            totals.delivered += day.queues.counts.delivered
+            totals.retried += day.queues.counts.retried
+            totals.dropped += day.queues.counts.dropped
+            totals.refused += day.queues.counts.refused
         }
         // Days on which little happens would be right, too.
         #expect(totals.delivered > 10_000 && totals.retried > 5_000 && totals.dropped > 500 && totals.refused > 1_000)
@@ -41,7 +41,7 @@ private struct Day {
     }
 
     private struct Edge {
-        let notice: WebhookNotice
+        let notice: AppWebhookEvent
         let due: Int64
     }
 
@@ -92,7 +92,7 @@ private struct Day {
             now += 1_000
         }
         for desk in desks { try #require(desk.settled == desk.due.count && desk.request == nil) }
-        let tally = queues.tally
+        let tally = queues.counts
         try #require(tally.delivered == desks.reduce(0) { $0 + $1.delivered })
         try #require(tally.dropped == desks.reduce(0) { $0 + $1.dropped } && tally.refused == refused)
     }
@@ -108,7 +108,7 @@ private struct Day {
         letGo()
         guard dice.below(3) > 0 else {
             said += 1
-            let notice = WebhookNotice(app: app, .subscriptionCount(name(channel), said))
+            let notice = AppWebhookEvent(app: app, .subscriptionCount(name(channel), said))
             expect(notice)
             return queues.take(notice, at: moment)
         }
@@ -129,7 +129,7 @@ private struct Day {
     }
 
     /// Whoever wants it must hear it, unless too much waits for him.
-    private mutating func expect(_ notice: WebhookNotice) {
+    private mutating func expect(_ notice: AppWebhookEvent) {
         for index in desks.indices {
             let endpoint = desks[index].endpoint
             guard endpoint.appIndex == notice.app, endpoint.events.contains(notice.event.kind) else { continue }

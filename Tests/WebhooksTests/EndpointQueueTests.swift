@@ -138,7 +138,7 @@ import Testing
     @Test mutating func aHurriedBatchWaitsForNothing() {
         lane = EndpointQueue(isBatching: true)
         take("a")
-        lane.hurry()
+        lane.abortDrain()
         #expect(sent(at: 0) == [#""a""#])
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The way to the worker: in order, bounded, and it wakes whoever sleeps.
 @Suite struct NoticeBoxTests {
-    private let box = NoticeBox()
+    private let box = WebhookInbox()
 
     @Test func keepsTheOrderAndSaysWhenToWake() {
         #expect(box.append(count(1)), "the first one has to wake the reader")
@@ -18,13 +18,13 @@ import Testing
     }
 
     @Test func refusesTheNewestWhenItIsFull() {
-        for number in 1...NoticeBox.capacity { _ = box.append(count(number)) }
+        for number in 1...WebhookInbox.capacity { _ = box.append(count(number)) }
         #expect(box.refusals == 0)
         #expect(!box.append(count(0)) && !box.append(count(0)))
-        #expect(box.refusals == 2 && box.depth == NoticeBox.capacity)
-        var batch: [WebhookNotice] = []
+        #expect(box.refusals == 2 && box.depth == WebhookInbox.capacity)
+        var batch: [AppWebhookEvent] = []
         box.drain(into: &batch)
-        #expect(batch.first == count(1) && batch.last == count(NoticeBox.capacity))
+        #expect(batch.first == count(1) && batch.last == count(WebhookInbox.capacity))
         #expect(box.append(count(1)))
     }
 

@@ -8,19 +8,19 @@ func name(_ text: String) -> ChannelName {
     return name
 }
 
-func occupied(_ channel: String, app: Int = 0) -> WebhookNotice { WebhookNotice(app: app, .channelOccupied(name(channel))) }
+func occupied(_ channel: String, app: Int = 0) -> AppWebhookEvent { AppWebhookEvent(app: app, .channelOccupied(name(channel))) }
 
-func vacated(_ channel: String, app: Int = 0) -> WebhookNotice { WebhookNotice(app: app, .channelVacated(name(channel))) }
+func vacated(_ channel: String, app: Int = 0) -> AppWebhookEvent { AppWebhookEvent(app: app, .channelVacated(name(channel))) }
 
-func added(_ id: String, _ channel: String = "presence-a") -> WebhookNotice {
-    WebhookNotice(app: 0, .memberAdded(name(channel), userID: id))
+func added(_ id: String, _ channel: String = "presence-a") -> AppWebhookEvent {
+    AppWebhookEvent(app: 0, .memberAdded(name(channel), userID: id))
 }
 
-func removed(_ id: String, _ channel: String = "presence-a") -> WebhookNotice {
-    WebhookNotice(app: 0, .memberRemoved(name(channel), userID: id))
+func removed(_ id: String, _ channel: String = "presence-a") -> AppWebhookEvent {
+    AppWebhookEvent(app: 0, .memberRemoved(name(channel), userID: id))
 }
 
-func count(_ count: Int, app: Int = 0) -> WebhookNotice { WebhookNotice(app: app, .subscriptionCount(name("a"), count)) }
+func count(_ count: Int, app: Int = 0) -> AppWebhookEvent { AppWebhookEvent(app: app, .subscriptionCount(name("a"), count)) }
 
 func endpoint(
     app: Int = 0, _ url: String = "https://backend.test/hooks", events: WebhookKinds = .all, batch: Bool = false

@@ -16,7 +16,7 @@ import Testing
         return sent
     }
 
-    private func json(_ notice: WebhookNotice) -> String { String(decoding: notice.event.json, as: UTF8.self) }
+    private func json(_ notice: AppWebhookEvent) -> String { String(decoding: notice.event.json, as: UTF8.self) }
 
     @Test mutating func eachEndpointGetsWhatItAskedForOfItsOwnApplication() {
         queues = WebhookQueues([
@@ -74,37 +74,37 @@ import Testing
         queues.take(count(2), at: moment(0))
         _ = sent(at: 0)
         queues.answered(0, problem: "it answered 500", at: 0, jitter: 0)
-        #expect(queues.takeReports() == [.failing(label, reason: "it answered 500")])
+        #expect(queues.drainReports() == [.failing(label, reason: "it answered 500")])
         _ = sent(at: 5_000)
         queues.answered(0, problem: "it answered 501", at: 5_000, jitter: 0)
-        #expect(queues.takeReports() == [])
+        #expect(queues.drainReports() == [])
         _ = sent(at: 300_000)
         queues.answered(0, problem: "it answered 502", at: 300_000, jitter: 0)
-        #expect(queues.takeReports() == [.dropped(label, events: 1, reason: "it answered 502")])
+        #expect(queues.drainReports() == [.dropped(label, events: 1, reason: "it answered 502")])
         _ = sent(at: 300_000)
         queues.answered(0, problem: nil, at: 300_000, jitter: 0)
-        #expect(queues.takeReports() == [.recovered(label)])
-        #expect(queues.tally.delivered == 1 && queues.tally.retried == 2 && queues.tally.dropped == 1)
+        #expect(queues.drainReports() == [.recovered(label)])
+        #expect(queues.counts.delivered == 1 && queues.counts.retried == 2 && queues.counts.dropped == 1)
     }
 
     @Test mutating func aFullQueueHasOneLinePerBurst() {
         queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint()], eventsMax: 4)
         let label = "https://backend.test (webhook 2 of key1)"
         for number in 1...7 { queues.take(count(number), at: moment(0)) }
-        #expect(queues.tally.refused == 3)
-        #expect(queues.takeReports() == [.full(label)])
+        #expect(queues.counts.refused == 3)
+        #expect(queues.drainReports() == [.full(label)])
         // Room for one, and it is taken: the burst goes on.
         _ = sent(at: 0)
         queues.answered(1, problem: nil, at: 0, jitter: 0)
         for number in 8...9 { queues.take(count(number), at: moment(0)) }
-        #expect(queues.takeReports() == [])
+        #expect(queues.drainReports() == [])
         for _ in 1...3 {
             _ = sent(at: 0)
             queues.answered(1, problem: nil, at: 0, jitter: 0)
         }
         queues.take(count(10), at: moment(0))
-        #expect(queues.takeReports() == [.hasRoom(label, refused: 4)])
-        #expect(queues.tally.refused == 4)
+        #expect(queues.drainReports() == [.hasRoom(label, refused: 4)])
+        #expect(queues.counts.refused == 4)
     }
 
     @Test mutating func closingSendsWhatWasHeldAndWaitsForNoBatch() {
@@ -124,9 +124,9 @@ import Testing
         queues.close(at: moment(0))
         queues.take(vacated("a"), at: moment(0))
         queues.abandon(at: moment(1))
-        #expect(queues.tally.dropped == 1 && queues.isEmpty)
+        #expect(queues.counts.dropped == 1 && queues.isEmpty)
         #expect(
-            queues.takeReports()
+            queues.drainReports()
                 == [.dropped("https://backend.test (webhook 1 of key1)", events: 1, reason: "the gateway stops")])
     }
 
@@ -135,9 +135,9 @@ import Testing
         for number in 1...3 { queues.take(count(number), at: moment(0)) }
         _ = sent(at: 0)
         queues.abandon(at: moment(0))
-        #expect(queues.tally.dropped == 3)
+        #expect(queues.counts.dropped == 3)
         #expect(
-            queues.takeReports()
+            queues.drainReports()
                 == [.dropped("https://backend.test (webhook 1 of key1)", events: 3, reason: "the gateway stops")])
     }
 

@@ -14,7 +14,7 @@ import Threads
         let reports = reports
         return WebhookWorker(
             endpoints: endpoints,
-            WebhookWorker.Surroundings { report in
+            WebhookWorker.Environment { report in
                 reports.withLock { $0.append(report) }
                 told(report)
             })
@@ -23,7 +23,7 @@ import Threads
     @Test func whereNobodyListensNothingIsTaken() {
         let worker = worker([])
         worker.post(count(1))
-        #expect(worker.kindsWanted(by: 0) == [] && worker.notices.depth == 0)
+        #expect(worker.kindsWanted(by: 0) == [] && worker.inbox.depth == 0)
         worker.stop(withinSeconds: 60)
         worker.stop(withinSeconds: 60)
         #expect(worker.statistics == WebhookWorker.Statistics())
@@ -42,7 +42,7 @@ import Threads
 
     /// Port 9 is nobody's: what is sent there is refused.
     @Test func whatIsLeftAtTheEndIsDroppedAndCounted() {
-        let failed = Gate(1)
+        let failed = StartBarrier(1)
         failed.open()
         let nowhere = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .subscriptionCount, batch: false,
@@ -53,14 +53,14 @@ import Threads
         failed.waitForArrival()
         worker.stop(withinSeconds: 0)
         let statistics = worker.statistics
-        #expect(statistics.tally.dropped == 3 && statistics.tally.retried > 0 && statistics.tally.delivered == 0)
+        #expect(statistics.counts.dropped == 3 && statistics.counts.retried > 0 && statistics.counts.delivered == 0)
         #expect(statistics.depth == 0)
         let dropped = WebhookReport.dropped("http://127.0.0.1:9 (webhook 1 of key1)", events: 3, reason: "the gateway stops")
         #expect(reports.withLock { $0.last } == dropped)
     }
 
     @Test func aStopCanBeHurried() {
-        let failed = Gate(1)
+        let failed = StartBarrier(1)
         failed.open()
         let nowhere = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: false,
@@ -69,10 +69,10 @@ import Threads
         worker.post(count(1))
         failed.waitForArrival()
         // Without the second thread this would take five minutes.
-        let other = Thread(name: "hurry") { worker.hurry() }
+        let other = Thread(name: "hurry") { worker.abortDrain() }
         worker.stop(withinSeconds: 3_600)
         other.join()
-        #expect(worker.statistics.tally.dropped == 1)
+        #expect(worker.statistics.counts.dropped == 1)
     }
 
     /// While a gateway closes its connections in a hurry, they are still news.
@@ -81,11 +81,11 @@ import Threads
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: true,
             allowsPrivate: true)
         let worker = worker([nowhere])
-        worker.hurry()
+        worker.abortDrain()
         for number in 1...3 { worker.post(count(number)) }
         worker.post(vacated("a"))
         worker.stop(withinSeconds: 3_600)
-        #expect(worker.statistics.tally.dropped == 4 && worker.notices.depth == 0)
+        #expect(worker.statistics.counts.dropped == 4 && worker.inbox.depth == 0)
         let dropped = WebhookReport.dropped("http://127.0.0.1:9 (webhook 1 of key1)", events: 4, reason: "the gateway stops")
         #expect(reports.withLock { $0.last } == dropped)
     }
