@@ -29,73 +29,78 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
-        // Pure: values in, values out.
-        module("PusherProtocol"),
-        module("Timestamps"),
-        module("FleetRules", ["PusherProtocol", "Timestamps"]),
-        module("FanOut", ["PusherProtocol", "FleetRules"]),
+        // Values: no I/O, no threads, no C.
+        module("Primitives"),
+        module("JSON"),
+        module("HTTP", ["JSON"]),
+        module("PusherProtocol", ["JSON", "Primitives"]),
+        module("Access", ["PusherProtocol"]),
+        module("FanOut", ["Access", "Primitives", "PusherProtocol"]),
+        module("FleetRules", ["Access", "JSON", "Primitives"]),
 
         // Adapters, each to one thing outside.
-        module("Signing", ["COpenSSL"]),
+        module("Crypto", ["COpenSSL"]),
         module("Threads", ["CLinux"]),
-        module("Observability", ["Threads", "Timestamps"]),
-        module("Tokens", ["PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads"]),
-        module("Configuration", ["PusherProtocol", "FleetRules", "Yams"]),
+        module("Observability", ["Primitives", "Threads"]),
+        module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
+        module("Configuration", ["Access", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
-        module("Store", ["CSQLite", "PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads"]),
-        module(
-            "Push",
-            ["PusherProtocol", "Timestamps", "FleetRules", "Signing", "Threads", "Configuration", "HTTPClient"]),
-        module("Webhooks", ["PusherProtocol", "Signing", "Threads", "HTTPClient"]),
-        module("HTTPAPI", ["PusherProtocol", "Timestamps", "FleetRules", "FanOut", "Signing", "Tokens", "Threads"]),
-        module("Server", ["CLinux", "CLibev", "CLibwebsockets", "PusherProtocol", "Threads", "HTTPAPI"]),
+        module("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
+        module("Push", ["Configuration", "Crypto", "FleetRules", "HTTPClient", "JSON", "Threads"]),
+        module("Webhooks", ["Crypto", "HTTPClient", "JSON", "PusherProtocol", "Threads"]),
+        module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
+        module("Server", ["CLibev", "CLibwebsockets", "CLinux", "HTTP", "PusherProtocol", "Threads"]),
 
-        // Composition, and the seeded world that proves the pure modules.
+        // Composition.
         module(
             "Gateway",
             [
-                "PusherProtocol", "FleetRules", "FanOut", "Signing", "Tokens", "Threads", "Observability", "Configuration",
-                "HTTPClient", "Store", "Push", "Webhooks", "HTTPAPI", "Server",
+                "Access", "Configuration", "Crypto", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT",
+                "Observability", "Push", "PusherProtocol", "Server", "Store", "Threads", "Webhooks",
             ]),
-        module("Simulation", ["PusherProtocol", "FleetRules", "FanOut"]),
         .executableTarget(
             name: "fleetwire",
             dependencies: [
-                "Configuration", "FleetRules", "Gateway", "HTTPClient", "Observability", "Push", "Server", "Signing",
-                "Simulation",
-                "Store", "Threads", "Timestamps", "Tokens",
+                "Access", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JWT", "Observability", "Primitives",
+                "Push", "Server", "Simulation", "Store", "Threads",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
 
-        // What several targets' tests need.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        // The seeded world that runs the pure modules against a naive model, and what several targets' tests need.
+        .target(
+            name: "Simulation", dependencies: ["Access", "FanOut", "JSON", "Primitives", "PusherProtocol", "TestSupport"],
+            path: "Tests/Simulation",
+            swiftSettings: settings),
+        .target(name: "TestSupport", dependencies: ["JSON"], path: "Tests/TestSupport", swiftSettings: settings),
 
-        tests("PusherProtocol", ["TestSupport"]),
-        tests("Timestamps"),
-        tests("FleetRules", ["PusherProtocol", "TestSupport"], exclude: ["Golden"]),
-        tests("FanOut", ["PusherProtocol", "FleetRules", "TestSupport"]),
-        tests("Signing"),
-        tests("Tokens", ["FleetRules", "PusherProtocol", "Signing", "Threads"]),
-        tests("Store", ["CSQLite", "FleetRules", "PusherProtocol", "Signing", "TestSupport", "Threads"]),
+        tests("Primitives"),
+        tests("JSON", ["TestSupport"]),
+        tests("HTTP"),
+        tests("PusherProtocol", ["JSON", "TestSupport"]),
+        tests("Access", ["PusherProtocol"]),
+        tests("FleetRules", ["Access", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
+        tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
+        tests("Crypto"),
+        tests("JWT", ["Access", "Crypto", "Threads"]),
+        tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "TestSupport", "Threads"]),
         tests("Threads"),
-        tests("Observability", ["Threads", "Timestamps"]),
+        tests("Observability", ["Primitives", "Threads"]),
         tests("Configuration", ["TestSupport", "Yams"]),
         tests("HTTPClient"),
         tests(
-            "Push", ["Configuration", "FleetRules", "HTTPClient", "PusherProtocol", "Signing", "TestSupport", "Threads"],
+            "Push", ["Configuration", "Crypto", "FleetRules", "HTTPClient", "JSON", "TestSupport", "Threads"],
             exclude: ["Golden"]),
-        tests("Webhooks", ["HTTPClient", "PusherProtocol", "Signing", "TestSupport", "Threads"]),
-        tests("HTTPAPI", ["FanOut", "FleetRules", "PusherProtocol", "Signing", "Tokens"]),
-        tests("Server", ["PusherProtocol", "HTTPAPI", "TestSupport"]),
+        tests("Webhooks", ["Crypto", "HTTPClient", "JSON", "PusherProtocol", "TestSupport", "Threads"]),
+        tests("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
+        tests("Server", ["HTTP", "PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",
             [
-                "Configuration", "FanOut", "FleetRules", "HTTPAPI", "Observability", "PusherProtocol", "Server", "Store",
-                "Threads",
-                "Webhooks",
+                "Access", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability", "PusherProtocol", "Server",
+                "Store", "Threads", "Webhooks",
             ]),
-        tests("Simulation", ["FanOut", "PusherProtocol"]),
+        tests("Simulation", ["FanOut", "PusherProtocol", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,3 +1,5 @@
+import FleetRules
+
 extension Settings.Catalogue {
     /// The catalogue of who names no file; config/notifications.yaml says the same.
     package static let builtIn = Settings.Catalogue(forJobs + forRoutes + forCustomers + types)

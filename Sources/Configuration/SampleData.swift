@@ -1,3 +1,5 @@
+import FleetRules
+
 /// What an event's data might be, by the event's name or the notification's type, as existing apps know it.
 ///
 /// Checklist: a field that an event gains belongs here too, or its use in a text is called a mistake.

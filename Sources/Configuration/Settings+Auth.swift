@@ -1,3 +1,5 @@
+import Access
+
 extension Settings {
     /// Whose tokens say who somebody is.
     package struct Auth: Equatable, Sendable {

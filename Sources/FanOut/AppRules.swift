@@ -1,4 +1,4 @@
-import FleetRules
+import Access
 import PusherProtocol
 
 /// What an application may do, as far as the hub has to know.

@@ -1,4 +1,4 @@
-import FleetRules
+import Access
 import PusherProtocol
 
 extension Hub {

@@ -1,4 +1,4 @@
-import FleetRules
+import Access
 import PusherProtocol
 
 /// Who is connected, who subscribes to what, and what each event must cause, on all loops of this node.

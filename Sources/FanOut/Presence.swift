@@ -1,18 +1,19 @@
+import Primitives
 import PusherProtocol
 
 /// The members of a presence channel: users, each over one connection or more (PROTOCOL R4).
 struct Presence {
     /// In the order of joining.
     private(set) var members: [PresenceMember] = []
-    private var connections: [UserID: Int] = [:]
+    private var connections: [Identifier: Int] = [:]
 
     var count: Int { members.count }
 
-    func contains(_ userID: String) -> Bool { connections[UserID(userID)] != nil }
+    func contains(_ userID: String) -> Bool { connections[Identifier(userID)] != nil }
 
     /// True when this is the user's first connection. A later one does not change what is known of him.
     mutating func join(_ member: PresenceMember) -> Bool {
-        let id = UserID(member.id)
+        let id = Identifier(member.id)
         connections[id, default: 0] += 1
         guard connections[id] == 1 else { return false }
         members.append(member)
@@ -21,11 +22,11 @@ struct Presence {
 
     /// True when that was the user's last connection.
     mutating func leave(_ userID: String) -> Bool {
-        let id = UserID(userID)
+        let id = Identifier(userID)
         guard let count = connections[id] else { preconditionFailure("a leave without its join") }
         connections[id] = count > 1 ? count - 1 : nil
         guard count == 1 else { return false }
-        members.removeAll { UserID($0.id) == id }
+        members.removeAll { Identifier($0.id) == id }
         return true
     }
 }

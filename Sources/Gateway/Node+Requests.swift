@@ -1,7 +1,7 @@
 import FanOut
+import HTTP
 import HTTPAPI
 import Observability
-import PusherProtocol
 import Server
 import Store
 import Threads

@@ -1,6 +1,5 @@
-import FleetRules
+import HTTP
 import HTTPAPI
-import PusherProtocol
 
 /// What the store has to say to a request, before it is dressed as the request's group of paths has it.
 struct StoreAnswer: Sendable {

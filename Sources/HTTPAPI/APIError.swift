@@ -1,4 +1,4 @@
-import PusherProtocol
+import JSON
 
 /// A refusal: status and the line of text that says why.
 package struct APIError: Error, Equatable {

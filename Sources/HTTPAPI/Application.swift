@@ -1,6 +1,7 @@
+import Crypto
 import FanOut
+import HTTP
 import PusherProtocol
-import Signing
 
 /// An application as the edge knows it: who it is, what it may, and how its signatures are checked.
 ///

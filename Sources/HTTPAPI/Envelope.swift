@@ -1,4 +1,5 @@
-import PusherProtocol
+import HTTP
+import JSON
 
 /// How a group of paths words its errors: existing apps parse these shapes (DESIGN.md section 2, Surface).
 package enum Envelope: Sendable {

@@ -1,7 +1,8 @@
+import Crypto
 import FanOut
 import FleetRules
+import HTTP
 import PusherProtocol
-import Signing
 
 /// What a request asks of the node, once it is known to be allowed.
 package enum APIAction {

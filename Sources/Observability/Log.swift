@@ -1,6 +1,6 @@
 import Glibc
+import Primitives
 import Threads
-import Timestamps
 
 /// Structured log: one line per record on standard error, JSON or text.
 ///

@@ -1,5 +1,5 @@
-import PusherProtocol
-import Signing
+import Crypto
+import JSON
 
 /// Signs what we say of ourselves as a JSON Web Token (RFC 7515, RFC 7519).
 enum WebToken {

@@ -1,3 +1,5 @@
+import JSON
+
 /// An event from one client to the others of a channel (PROTOCOL E1–E9).
 package struct ClientEvent: Equatable, Sendable {
     /// Begins with `client-`.

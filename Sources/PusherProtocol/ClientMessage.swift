@@ -1,3 +1,5 @@
+import JSON
+
 /// What a client asks, decoded once at the edge.
 package enum ClientMessage: Equatable, Sendable {
     case ping

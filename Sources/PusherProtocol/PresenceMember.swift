@@ -1,3 +1,5 @@
+import JSON
+
 /// Who a subscriber of a presence channel is: a user, over however many connections.
 package struct PresenceMember: Equatable, Sendable {
     /// Always text: a `user_id` that is a JSON number is the same as its text (R6).

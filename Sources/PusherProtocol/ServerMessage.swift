@@ -1,3 +1,5 @@
+import JSON
+
 /// What the server says to one client, encoded.
 package enum ServerMessage {
     /// The first message of a connection; `data` is a JSON string (C2: pusher-websocket-swift reads nothing else).

@@ -1,3 +1,6 @@
+import JSON
+import Primitives
+
 /// A client's wish to be known as a user (PROTOCOL U1).
 package struct SigninRequest: Equatable, Sendable {
     /// `KEY:SIGNATURE` over the socket id and `userData`.
@@ -51,8 +54,8 @@ package final class SignedInUser: Equatable, Sendable {
         bookings = fields.bookings
         member = PresenceMember(id: id, info: fields.info)
         isWatchlistCut = fields.watchlist.count > Limits.watchlistLength
-        var seen = Set<UserID>()
-        watchlist = fields.watchlist.prefix(Limits.watchlistLength).filter { seen.insert(UserID($0)).inserted }
+        var seen = Set<Identifier>()
+        watchlist = fields.watchlist.prefix(Limits.watchlistLength).filter { seen.insert(Identifier($0)).inserted }
     }
 
     package static func == (one: SignedInUser, other: SignedInUser) -> Bool { one.userData == other.userData }

@@ -1,3 +1,5 @@
+import JSON
+
 /// What an application's backend is told over a webhook (PROTOCOL V1–V9), and what the fleet's is told besides.
 package enum WebhookEvent: Equatable, Sendable {
     /// V1: a channel has its first subscriber.

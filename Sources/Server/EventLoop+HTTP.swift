@@ -1,5 +1,5 @@
 import CLibwebsockets
-import HTTPAPI
+import HTTP
 
 /// HTTP: from the library's callbacks to requests and answers.
 extension EventLoop {

@@ -1,6 +1,5 @@
 import CLibwebsockets
-import HTTPAPI
-import PusherProtocol
+import HTTP
 
 /// The library's callbacks: each recovers the loop, and says what happened.
 extension EventLoop {

@@ -1,6 +1,6 @@
 import CLibev
 import CLibwebsockets
-import HTTPAPI
+import HTTP
 import PusherProtocol
 
 /// One thread's event loop: a library context, its WebSockets and their outboxes.

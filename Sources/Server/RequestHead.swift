@@ -1,5 +1,5 @@
 import CLibwebsockets
-import HTTPAPI
+import HTTP
 
 /// A request's head, read from the library's header table, and what is wrong with it.
 ///

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Holds back what may be taken back (PROTOCOL V5): that a channel is vacated, or a member gone, is told only if it is still so
@@ -11,7 +12,7 @@ struct Debounce {
     /// What can be left and come back to.
     private enum Subject: Hashable {
         case channel(app: Int, ChannelName)
-        case member(app: Int, ChannelName, UserID)
+        case member(app: Int, ChannelName, Identifier)
     }
 
     private struct Entry {
@@ -45,10 +46,10 @@ struct Debounce {
         case .channelOccupied(let channel):
             return positions.removeValue(forKey: .channel(app: notice.app, channel)) == nil ? notice : nil
         case .memberAdded(let channel, let userID):
-            return positions.removeValue(forKey: .member(app: notice.app, channel, UserID(userID))) == nil ? notice : nil
+            return positions.removeValue(forKey: .member(app: notice.app, channel, Identifier(userID))) == nil ? notice : nil
         case .channelVacated(let channel): return hold(notice, .channel(app: notice.app, channel), now)
         case .memberRemoved(let channel, let userID):
-            return hold(notice, .member(app: notice.app, channel, UserID(userID)), now)
+            return hold(notice, .member(app: notice.app, channel, Identifier(userID)), now)
         case .clientEvent, .cacheMiss, .subscriptionCount, .notificationFailed, .deviceRemoved: return notice
         }
     }

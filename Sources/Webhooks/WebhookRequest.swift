@@ -1,4 +1,4 @@
-import PusherProtocol
+import JSON
 
 /// One request's worth of events, as it is sent until somebody takes it: the same bytes every time.
 struct WebhookRequest: Equatable {

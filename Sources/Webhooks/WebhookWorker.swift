@@ -1,6 +1,6 @@
+import Crypto
 import HTTPClient
 import PusherProtocol
-import Signing
 import Threads
 
 /// Brings webhooks to their endpoints: one thread, and one pool of connections for all of them.

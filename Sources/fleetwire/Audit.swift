@@ -3,8 +3,8 @@ import Configuration
 import FleetRules
 import Glibc
 import Observability
+import Primitives
 import Store
-import Timestamps
 
 /// `fleetwire audit`: who did what to an order or a route, and when; beside a running gateway or without one.
 struct Audit: ParsableCommand {

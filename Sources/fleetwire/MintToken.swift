@@ -1,8 +1,8 @@
+import Access
 import ArgumentParser
 import Configuration
-import FleetRules
 import Glibc
-import Tokens
+import JWT
 
 /// `fleetwire token`: a token for development, signed with the configured secret.
 struct MintToken: ParsableCommand {

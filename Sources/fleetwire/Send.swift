@@ -1,9 +1,10 @@
 import ArgumentParser
 import Configuration
+import Crypto
 import Glibc
 import HTTPClient
+import JSON
 import PusherProtocol
-import Signing
 
 /// `fleetwire send`: a signed publish from the shell, as a backend would do it.
 struct Send: ParsableCommand {

@@ -1,5 +1,5 @@
+import Access
 import FanOut
-import FleetRules
 import PusherProtocol
 import TestSupport
 import Testing

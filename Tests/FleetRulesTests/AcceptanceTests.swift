@@ -1,14 +1,15 @@
+import Access
 import FleetRules
 import Testing
 
 @Suite struct AcceptanceTests {
-    private static let occasion = Scene.occasion(by: Scene.driver)
+    private static let occasion = RulesFixture.occasion(by: RulesFixture.driver)
     private static let routeStatuses: [JobStatus] = [.available, .assigned, .accepted, .cancelled]
 
     @Test(arguments: JobStatus.allCases, ["42", "43", nil])
     func aJobInEveryState(_ status: JobStatus, _ owner: String?) throws {
-        var rules = Scene.rulebook()
-        let order = Scene.order(status, driver: owner, name: owner == nil ? nil : "Stored")
+        var rules = RulesFixture.rulebook()
+        let order = RulesFixture.order(status, driver: owner, name: owner == nil ? nil : "Stored")
         if status.isFinal || owner == "43" {
             let refused = refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: order, Self.occasion) }
             let text =
@@ -37,8 +38,8 @@ import Testing
 
     @Test(arguments: routeStatuses, ["42", "43", nil])
     func aRouteInEveryState(_ status: JobStatus, _ owner: String?) throws {
-        var rules = Scene.rulebook()
-        let route = Scene.route(status, driver: owner, name: owner == nil ? nil : "Stored")
+        var rules = RulesFixture.rulebook()
+        let route = RulesFixture.route(status, driver: owner, name: owner == nil ? nil : "Stored")
         if status.isFinal || owner == "43" {
             let refused = refusal { () throws(RuleError) in try rules.acceptRoute("R-1", on: route, Self.occasion) }
             let text =
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test func whatNobodyKnowsIsNotFound() {
-        var rules = Scene.rulebook()
+        var rules = RulesFixture.rulebook()
         let job = refusal { () throws(RuleError) in try rules.acceptJob("X", on: nil, Self.occasion) }
         #expect(job == RuleError(.unknown, "Job not found"))
         let route = refusal { () throws(RuleError) in try rules.acceptRoute("X", on: nil, Self.occasion) }
@@ -69,28 +70,28 @@ import Testing
 
     /// Swift's == takes the Kelvin sign for a K, and the job would be handed to a stranger.
     @Test func aDriverIsHisBytes() throws {
-        var rules = Scene.rulebook()
-        let stranger = Scene.occasion(by: Identity(role: .driver, id: "\u{212A}"))
-        let owned = Scene.order(.assigned, driver: "K")
+        var rules = RulesFixture.rulebook()
+        let stranger = RulesFixture.occasion(by: Identity(role: .driver, id: "\u{212A}"))
+        let owned = RulesFixture.order(.assigned, driver: "K")
         #expect(refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: owned, stranger) }?.kind == .conflict)
         let moved = refusal { () throws(RuleError) in
-            try rules.progress(ProgressReport(step: .enRoute), "ORD-1", on: Scene.order(.accepted, driver: "K"), stranger)
+            try rules.progress(ProgressReport(step: .enRoute), "ORD-1", on: RulesFixture.order(.accepted, driver: "K"), stranger)
         }
         #expect(moved?.kind == .forbidden)
     }
 
     @Test func theNameIsTheDriversOwnElseTheAssignmentsElseNull() throws {
-        var rules = Scene.rulebook()
-        let nameless = Scene.occasion(by: Identity(role: .driver, id: "42"))
-        let order = Scene.order(.assigned, driver: "42", name: "Stored")
+        var rules = RulesFixture.rulebook()
+        let nameless = RulesFixture.occasion(by: Identity(role: .driver, id: "42"))
+        let order = RulesFixture.order(.assigned, driver: "42", name: "Stored")
         let own = try rules.acceptJob("ORD-1", on: order, Self.occasion)
         #expect(try member("driverName", of: own.notifications[0].data) == #""Dan Driver""#)
         let stored = try rules.acceptJob("ORD-1", on: order, nameless)
         #expect(try member("driverName", of: stored.notifications[0].data) == #""Stored""#)
-        let claimed = try rules.acceptJob("ORD-1", on: Scene.order(), nameless)
+        let claimed = try rules.acceptJob("ORD-1", on: RulesFixture.order(), nameless)
         #expect(try claimed.notifications.allSatisfy { try member("driverName", of: $0.data) == "null" })
         #expect(claimed.order?.driverName == nil)
-        let driving = Scene.order(.enRoute, driver: "42", name: "Stored")
+        let driving = RulesFixture.order(.enRoute, driver: "42", name: "Stored")
         for (occasion, name) in [(Self.occasion, "Dan Driver"), (nameless, "Stored")] {
             let moved = try rules.progress(ProgressReport(step: .arrived), "ORD-1", on: driving, occasion)
             #expect(moved.notifications.count == 3)
@@ -99,11 +100,11 @@ import Testing
     }
 
     @Test func anotherVersionIsAConflict() {
-        var rules = Scene.rulebook()
-        let stale = Scene.occasion(by: Scene.driver, expectedVersion: 4)
-        let job = refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: Scene.order(), stale) }
+        var rules = RulesFixture.rulebook()
+        let stale = RulesFixture.occasion(by: RulesFixture.driver, expectedVersion: 4)
+        let job = refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: RulesFixture.order(), stale) }
         #expect(job == RuleError(.conflict, "Order ORD-1 has version 5, not 4"))
-        let route = refusal { () throws(RuleError) in try rules.acceptRoute("R-1", on: Scene.route(), stale) }
+        let route = refusal { () throws(RuleError) in try rules.acceptRoute("R-1", on: RulesFixture.route(), stale) }
         #expect(route == RuleError(.conflict, "Route R-1 has version 5, not 4"))
     }
 }

@@ -1,14 +1,13 @@
 import FleetRules
-import PusherProtocol
 import Testing
 
 @Suite struct AnnouncementTests {
     private func announced(
         _ type: String, _ audience: Announcement.Audience, _ data: String = "{}", rules: NotificationRules = .init()
     ) throws(RuleError) -> DispatchPlan {
-        var rulebook = Scene.rulebook()
+        var rulebook = RulesFixture.rulebook()
         let announcement = Announcement(type: type, audience: audience, data: Array(data.utf8))
-        return try rulebook.announce(announcement, Scene.occasion(rules: rules))
+        return try rulebook.announce(announcement, RulesFixture.occasion(rules: rules))
     }
 
     @Test(arguments: [

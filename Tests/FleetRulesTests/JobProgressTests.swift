@@ -1,4 +1,5 @@
 import FleetRules
+import JSON
 import Testing
 
 @Suite struct JobProgressTests {
@@ -21,16 +22,16 @@ import Testing
 
     @Test(arguments: JobStatus.allCases, JobStatus.allCases)
     func onlyTheNextStepIsTaken(_ from: JobStatus, _ step: JobStatus) throws {
-        var rules = Scene.rulebook()
-        let order = Scene.order(from, driver: "42", name: "Said")
+        var rules = RulesFixture.rulebook()
+        let order = RulesFixture.order(from, driver: "42", name: "Said")
         let report = ProgressReport(step: step)
         if let text = expected(from, step) {
             let refused = refusal { () throws(RuleError) in
-                try rules.progress(report, "ORD-1", on: order, Scene.occasion(by: Scene.driver))
+                try rules.progress(report, "ORD-1", on: order, RulesFixture.occasion(by: RulesFixture.driver))
             }
             #expect(refused == RuleError(.invalid, text))
         } else {
-            let decision = try rules.progress(report, "ORD-1", on: order, Scene.occasion(by: Scene.driver))
+            let decision = try rules.progress(report, "ORD-1", on: order, RulesFixture.occasion(by: RulesFixture.driver))
             var stored = order
             stored.status = step
             stored.version = 6
@@ -46,48 +47,48 @@ import Testing
     }
 
     @Test func theContractsOwnTexts() {
-        var rules = Scene.rulebook()
+        var rules = RulesFixture.rulebook()
         let skipped = refusal { () throws(RuleError) in
             try rules.progress(
-                ProgressReport(step: .inTransit), "ORD-1", on: Scene.order(.enRoute, driver: "42"),
-                Scene.occasion(by: Scene.driver))
+                ProgressReport(step: .inTransit), "ORD-1", on: RulesFixture.order(.enRoute, driver: "42"),
+                RulesFixture.occasion(by: RulesFixture.driver))
         }
         #expect(skipped?.text == "Cannot transition from en_route to in_transit. Must go to arrived first.")
         let ended = refusal { () throws(RuleError) in
             try rules.progress(
-                ProgressReport(step: .arrived), "ORD-1", on: Scene.order(.completed, driver: "42"),
-                Scene.occasion(by: Scene.driver))
+                ProgressReport(step: .arrived), "ORD-1", on: RulesFixture.order(.completed, driver: "42"),
+                RulesFixture.occasion(by: RulesFixture.driver))
         }
         #expect(ended?.text == "Cannot transition from completed to arrived. The job is completed.")
     }
 
     @Test(arguments: JobStatus.allCases, ["43", nil, "4", "\u{FF14}2"] as [String?])
     func onlyHisOwnJobMoves(_ status: JobStatus, _ owner: String?) {
-        var rules = Scene.rulebook()
+        var rules = RulesFixture.rulebook()
         let refused = refusal { () throws(RuleError) in
             try rules.progress(
-                ProgressReport(step: .arrived), "ORD-1", on: Scene.order(status, driver: owner),
-                Scene.occasion(by: Scene.driver))
+                ProgressReport(step: .arrived), "ORD-1", on: RulesFixture.order(status, driver: owner),
+                RulesFixture.occasion(by: RulesFixture.driver))
         }
         #expect(refused?.kind == .forbidden)
     }
 
     @Test func anUnknownJobIsNotFoundButNonsenseIsNamedFirst() {
-        var rules = Scene.rulebook()
+        var rules = RulesFixture.rulebook()
         let unknown = refusal { () throws(RuleError) in
-            try rules.progress(ProgressReport(step: .arrived), "X", on: nil, Scene.occasion(by: Scene.driver))
+            try rules.progress(ProgressReport(step: .arrived), "X", on: nil, RulesFixture.occasion(by: RulesFixture.driver))
         }
         #expect(unknown == RuleError(.unknown, "Job not found"))
         let nonsense = refusal { () throws(RuleError) in
-            try rules.progress(ProgressReport(step: .cancelled), "X", on: nil, Scene.occasion(by: Scene.driver))
+            try rules.progress(ProgressReport(step: .cancelled), "X", on: nil, RulesFixture.occasion(by: RulesFixture.driver))
         }
         #expect(nonsense?.kind == .invalid)
     }
 
     @Test func aTransitionThatMakesNoSenseIsNamedBeforeAStaleVersion() {
-        var rules = Scene.rulebook()
-        let order = Scene.order(.enRoute, driver: "42")
-        let stale = Scene.occasion(by: Scene.driver, expectedVersion: 4)
+        var rules = RulesFixture.rulebook()
+        let order = RulesFixture.order(.enRoute, driver: "42")
+        let stale = RulesFixture.occasion(by: RulesFixture.driver, expectedVersion: 4)
         let refused = refusal { () throws(RuleError) in
             try rules.progress(ProgressReport(step: .arrived), "B-1", on: order, stale)
         }
@@ -99,13 +100,13 @@ import Testing
     }
 
     @Test func notesAndPositionAreKeptInTheAudit() throws {
-        var rules = Scene.rulebook()
+        var rules = RulesFixture.rulebook()
         var report = ProgressReport(step: .enRoute)
         report.notes = "gate \"B\""
         report.latitude = JSONNumber(text: "51.50")
         report.longitude = JSONNumber(text: "-0.1e0")
-        let order = Scene.order(.accepted, driver: "42")
-        let decision = try rules.progress(report, "ORD-1", on: order, Scene.occasion(by: Scene.driver))
+        let order = RulesFixture.order(.accepted, driver: "42")
+        let decision = try rules.progress(report, "ORD-1", on: order, RulesFixture.occasion(by: RulesFixture.driver))
         let audit = try #require(decision.audit)
         #expect(audit.actor == "driver:42" && audit.action == "progress" && audit.subject == .order("ORD-1"))
         #expect(audit.before == .init(status: .accepted, driverID: "42"))
@@ -113,7 +114,8 @@ import Testing
         #expect(
             audit.details.map { String(decoding: $0, as: UTF8.self) }
                 == #"{"notes":"gate \"B\"","latitude":51.50,"longitude":-0.1e0}"#)
-        let silent = try rules.progress(ProgressReport(step: .enRoute), "ORD-1", on: order, Scene.occasion(by: Scene.driver))
+        let silent = try rules.progress(
+            ProgressReport(step: .enRoute), "ORD-1", on: order, RulesFixture.occasion(by: RulesFixture.driver))
         #expect(silent.audit?.details == nil)
     }
 }

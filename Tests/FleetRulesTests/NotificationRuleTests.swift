@@ -7,40 +7,40 @@ import Testing
     private static let minute = NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: true)
 
     private func assigned(_ rules: [String: NotificationRules.Rule]) throws -> [Notification] {
-        var rulebook = Scene.rulebook()
-        let occasion = Scene.occasion(rules: Self.rules(rules))
-        return try rulebook.plan(Scene.orderDeed(.assign, driver: "42"), on: Scene.order(), occasion).notifications
+        var rulebook = RulesFixture.rulebook()
+        let occasion = RulesFixture.occasion(rules: Self.rules(rules))
+        return try rulebook.plan(RulesFixture.orderDeed(.assign, driver: "42"), on: RulesFixture.order(), occasion).notifications
     }
 
     @Test func whatHasNoRuleLivesADayAndSupersedesNothing() throws {
         for told in try assigned([:]) {
-            #expect(told.createdAt == Scene.now && told.expiresAt == Scene.now + 86_400_000)
+            #expect(told.createdAt == RulesFixture.now && told.expiresAt == RulesFixture.now + 86_400_000)
             #expect(told.collapseKey == told.id)
         }
     }
 
     @Test func theEventsRuleGoesBeforeItsTypes() throws {
         let byType = try assigned(["new_job": Self.hour])
-        #expect(byType.map { $0.expiresAt - Scene.now } == [3_600_000, 3_600_000, 86_400_000])
+        #expect(byType.map { $0.expiresAt - RulesFixture.now } == [3_600_000, 3_600_000, 86_400_000])
         let byEvent = try assigned(["new_job": Self.hour, "job-assigned": Self.minute, "job_update": Self.hour])
-        #expect(byEvent.map { $0.expiresAt - Scene.now } == [60_000, 60_000, 3_600_000])
+        #expect(byEvent.map { $0.expiresAt - RulesFixture.now } == [60_000, 60_000, 3_600_000])
         #expect(byEvent.map(\.collapseKey) == ["order:ORD-1", "order:ORD-1", byEvent[2].id])
     }
 
     @Test func routesCollapseByRoute() throws {
-        var rulebook = Scene.rulebook()
-        let occasion = Scene.occasion(rules: Self.rules(["route_update": Self.minute]))
-        let told = try rulebook.plan(Scene.routeDeed(.cancel), on: Scene.route(), occasion).notifications
+        var rulebook = RulesFixture.rulebook()
+        let occasion = RulesFixture.occasion(rules: Self.rules(["route_update": Self.minute]))
+        let told = try rulebook.plan(RulesFixture.routeDeed(.cancel), on: RulesFixture.route(), occasion).notifications
         #expect(told.map(\.collapseKey) == ["route:R-1"])
     }
 
     @Test func cataloguedTypesAreRuledAsThemselves() throws {
-        var rulebook = Scene.rulebook()
+        var rulebook = RulesFixture.rulebook()
         func lifetime(_ type: String, _ rules: [String: NotificationRules.Rule]) throws -> Int64 {
             let announcement = Announcement(type: type, audience: .everyDriver, data: Array("{}".utf8))
-            let told = try rulebook.announce(announcement, Scene.occasion(rules: Self.rules(rules))).notifications[0]
+            let told = try rulebook.announce(announcement, RulesFixture.occasion(rules: Self.rules(rules))).notifications[0]
             #expect(told.collapseKey == told.id)
-            return told.expiresAt - Scene.now
+            return told.expiresAt - RulesFixture.now
         }
         #expect(try lifetime("NEW_BATCH_AVAILABLE", ["NEW_BATCH_AVAILABLE": Self.hour]) == 3_600_000)
         #expect(try lifetime("NEW_BATCH_AVAILABLE", ["new_job": Self.hour]) == 86_400_000)

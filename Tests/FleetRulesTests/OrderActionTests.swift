@@ -1,5 +1,4 @@
 import FleetRules
-import PusherProtocol
 import Testing
 
 /// Every action in every state, with and without a driver, with and without one named by the request.
@@ -83,9 +82,9 @@ import Testing
 
     @Test(arguments: JobStatus.allCases, table)
     func everyActionInEveryState(_ status: JobStatus, _ row: Row) throws {
-        var rules = Scene.rulebook()
-        let order = Scene.order(status, driver: row.driver, name: row.driver == nil ? nil : "Stored")
-        var deed = Scene.orderDeed(row.action, driver: row.named, name: "Said", reason: "why")
+        var rules = RulesFixture.rulebook()
+        let order = RulesFixture.order(status, driver: row.driver, name: row.driver == nil ? nil : "Stored")
+        var deed = RulesFixture.orderDeed(row.action, driver: row.named, name: "Said", reason: "why")
         deed.changes.customerName = .set("New Name")
         var stored = order
         stored.customerName = "New Name"
@@ -93,24 +92,26 @@ import Testing
         switch (status.isFinal, row.action, row.outcome) {
         case (_, _, .refused(.invalid, let text)):
             #expect(
-                refusal { () throws(RuleError) in try rules.plan(deed, on: order, Scene.occasion()) } == RuleError(.invalid, text)
+                refusal { () throws(RuleError) in try rules.plan(deed, on: order, RulesFixture.occasion()) }
+                    == RuleError(.invalid, text)
             )
 
         case (_, .update, _), (_, _, .stored):
-            let decision = try rules.plan(deed, on: order, Scene.occasion())
+            let decision = try rules.plan(deed, on: order, RulesFixture.occasion())
             #expect(decision.order == stored)
             #expect(decision.said == [])
 
         case (true, _, _):
-            let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: order, Scene.occasion()) }
+            let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: order, RulesFixture.occasion()) }
             #expect(refused == RuleError(.conflict, "Order ORD-1 is \(status.rawValue)"))
 
         case (false, _, .refused(let kind, let text)):
             #expect(
-                refusal { () throws(RuleError) in try rules.plan(deed, on: order, Scene.occasion()) } == RuleError(kind, text))
+                refusal { () throws(RuleError) in try rules.plan(deed, on: order, RulesFixture.occasion()) }
+                    == RuleError(kind, text))
 
         case (false, _, .done(let after, let driver, let name, let said)):
-            let decision = try rules.plan(deed, on: order, Scene.occasion())
+            let decision = try rules.plan(deed, on: order, RulesFixture.occasion())
             stored.status = after ?? status
             stored.driverID = driver
             stored.driverName = name
@@ -123,14 +124,14 @@ import Testing
 
     @Test(arguments: OrderAction.Kind.allCases, ["7", nil])
     func anUnknownOrderIsCreatedUnlessRefused(_ action: OrderAction.Kind, _ named: String?) throws {
-        var rules = Scene.rulebook()
-        let deed = Scene.orderDeed(action, driver: named)
+        var rules = RulesFixture.rulebook()
+        let deed = RulesFixture.orderDeed(action, driver: named)
         switch (action, named) {
         case (.assign, nil), (.unassign, nil), (.removeDriver, nil):
-            let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: nil, Scene.occasion()) }
+            let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: nil, RulesFixture.occasion()) }
             #expect(refused?.kind == (action == .assign ? .invalid : .conflict))
         default:
-            let decision = try rules.plan(deed, on: nil, Scene.occasion())
+            let decision = try rules.plan(deed, on: nil, RulesFixture.occasion())
             #expect(decision.order?.version == 1)
             #expect(decision.order?.code == "ORD-1" && decision.order?.bookingID == nil)
             #expect(decision.audit?.before == nil && decision.audit?.after != nil)
@@ -141,71 +142,73 @@ import Testing
     }
 
     @Test func thePresentDriverAgainIsNoNewsUnlessFieldsDiffer() throws {
-        var rules = Scene.rulebook()
-        let order = Scene.order(.enRoute, driver: "42", name: "Dan")
-        let same = try rules.plan(Scene.orderDeed(.assign, driver: "42"), on: order, Scene.occasion())
+        var rules = RulesFixture.rulebook()
+        let order = RulesFixture.order(.enRoute, driver: "42", name: "Dan")
+        let same = try rules.plan(RulesFixture.orderDeed(.assign, driver: "42"), on: order, RulesFixture.occasion())
         #expect(same.order == nil && same.audit == nil && same.notifications.isEmpty)
         #expect(same.answerText.contains("already assigned") && same.answerText.contains(#""version":5"#))
         #expect(same.answerText.contains(#""notificationIds":[]"#))
 
-        var deed = Scene.orderDeed(.assign, driver: "42")
+        var deed = RulesFixture.orderDeed(.assign, driver: "42")
         deed.changes.customerID = .clear
-        let changed = try rules.plan(deed, on: order, Scene.occasion())
+        let changed = try rules.plan(deed, on: order, RulesFixture.occasion())
         #expect(changed.order?.version == 6 && changed.order?.customerID == nil && changed.order?.driverName == "Dan")
         #expect(changed.order?.status == .enRoute && changed.notifications.isEmpty)
         #expect(changed.audit?.details.map { String(decoding: $0, as: UTF8.self) } == #"{"fields":["customerId"]}"#)
     }
 
     @Test func storingTheSameFieldsAgainChangesNothing() throws {
-        var rules = Scene.rulebook()
-        var deed = Scene.orderDeed(.update)
+        var rules = RulesFixture.rulebook()
+        var deed = RulesFixture.orderDeed(.update)
         deed.changes.customerName = .set("Cy Customer")
-        let decision = try rules.plan(deed, on: Scene.order(), Scene.occasion())
+        let decision = try rules.plan(deed, on: RulesFixture.order(), RulesFixture.occasion())
         #expect(decision.order == nil && decision.audit == nil)
         #expect(decision.answerText.contains(#""version":5"#))
     }
 
     /// `==` holds both equal; who sent the second wants it stored.
     @Test func aNameInOtherCodePointsIsAnotherName() throws {
-        var rules = Scene.rulebook()
-        var order = Scene.order()
+        var rules = RulesFixture.rulebook()
+        var order = RulesFixture.order()
         order.customerName = "Ren\u{E9}"
-        var deed = Scene.orderDeed(.update)
+        var deed = RulesFixture.orderDeed(.update)
         deed.changes.customerName = .set("Rene\u{301}")
-        let decision = try rules.plan(deed, on: order, Scene.occasion())
+        let decision = try rules.plan(deed, on: order, RulesFixture.occasion())
         #expect(decision.order?.customerName?.unicodeScalars.count == 5)
     }
 
     @Test(arguments: OrderAction.Kind.allCases)
     func anotherVersionIsAConflictThatNamesBoth(_ action: OrderAction.Kind) throws {
-        var rules = Scene.rulebook()
-        let deed = Scene.orderDeed(action, driver: "7")
-        let order = Scene.order(.assigned, driver: "42")
+        var rules = RulesFixture.rulebook()
+        let deed = RulesFixture.orderDeed(action, driver: "7")
+        let order = RulesFixture.order(.assigned, driver: "42")
         for (known, version) in [(order, 5), (nil, 0)] {
-            let stale = refusal { () throws(RuleError) in try rules.plan(deed, on: known, Scene.occasion(expectedVersion: 4)) }
+            let stale = refusal { () throws(RuleError) in
+                try rules.plan(deed, on: known, RulesFixture.occasion(expectedVersion: 4))
+            }
             #expect(stale == RuleError(.conflict, "Order ORD-1 has version \(version), not 4"))
-            _ = try rules.plan(deed, on: known, Scene.occasion(expectedVersion: version))
+            _ = try rules.plan(deed, on: known, RulesFixture.occasion(expectedVersion: version))
         }
     }
 
     @Test func eventsGoWhereTheNewReferencePoints() throws {
-        var rules = Scene.rulebook()
-        var deed = Scene.orderDeed(.cancel)
+        var rules = RulesFixture.rulebook()
+        var deed = RulesFixture.orderDeed(.cancel)
         deed.changes.bookingReference = .set("NEW")
-        let decision = try rules.plan(deed, on: Scene.order(), Scene.occasion())
+        let decision = try rules.plan(deed, on: RulesFixture.order(), RulesFixture.occasion())
         #expect(decision.said.contains("tracking-NEW tracking-stopped"))
         deed.changes.bookingReference = .clear
-        let cleared = try rules.plan(deed, on: Scene.order(), Scene.occasion())
+        let cleared = try rules.plan(deed, on: RulesFixture.order(), RulesFixture.occasion())
         #expect(cleared.said.contains("tracking-ORD-1 tracking-stopped"))
     }
 
     @Test func theAuditNamesTheDriverWhomOnlyTheRequestKnew() throws {
-        var rules = Scene.rulebook()
-        let deed = Scene.orderDeed(.unassign, driver: "7", reason: "why")
-        let unknown = try rules.plan(deed, on: Scene.order(), Scene.occasion())
+        var rules = RulesFixture.rulebook()
+        let deed = RulesFixture.orderDeed(.unassign, driver: "7", reason: "why")
+        let unknown = try rules.plan(deed, on: RulesFixture.order(), RulesFixture.occasion())
         #expect(unknown.audit?.details.map { String(decoding: $0, as: UTF8.self) } == #"{"driverId":"7"}"#)
         #expect(unknown.audit?.reason == "why")
-        let known = try rules.plan(deed, on: Scene.order(.assigned, driver: "42"), Scene.occasion())
+        let known = try rules.plan(deed, on: RulesFixture.order(.assigned, driver: "42"), RulesFixture.occasion())
         #expect(known.audit?.details == nil)
     }
 }

@@ -1,5 +1,5 @@
 import FleetRules
-import PusherProtocol
+import JSON
 import Testing
 
 @Suite struct PreferencesTests {

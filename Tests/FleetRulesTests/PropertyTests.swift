@@ -1,5 +1,7 @@
+import Access
 import FleetRules
-import PusherProtocol
+import JSON
+import Primitives
 import TestSupport
 import Testing
 
@@ -72,8 +74,8 @@ import Testing
         var lastID = ""
         for _ in 0..<100 {
             // The clock steps back now and then; a cancelled order makes way for a new one.
-            let now = Scene.now + Int64.random(in: -5...5, using: &dice)
-            let occasion = CommandContext(actor: Scene.admin, now: now, correlationID: text(&dice) ?? "c")
+            let now = RulesFixture.now + Int64.random(in: -5...5, using: &dice)
+            let occasion = CommandContext(actor: RulesFixture.admin, now: now, correlationID: text(&dice) ?? "c")
             if order?.status.isFinal == true { order = nil }
             if route?.status.isFinal == true { route = nil }
             guard let decision = try? act(&rules, order, route, occasion, &dice) else { continue }
@@ -116,10 +118,10 @@ import Testing
 
     /// A lone surrogate in JSON is read as U+FFFD, and goes out as that.
     @Test func loneSurrogatesComeOutAsReplacement() throws {
-        var rules = Scene.rulebook()
+        var rules = RulesFixture.rulebook()
         let read = try Array(#""a\ud800b""#.utf8).withUnsafeBytes { try JSONReader.value($0).string }
-        let deed = Scene.orderDeed(.unassign, driver: "42", reason: read)
-        let decision = try rules.plan(deed, on: nil, Scene.occasion())
+        let deed = RulesFixture.orderDeed(.unassign, driver: "42", reason: read)
+        let decision = try rules.plan(deed, on: nil, RulesFixture.occasion())
         #expect(try member("reason", of: decision.notifications[0].data) == "\"a\u{FFFD}b\"")
     }
 }

@@ -26,8 +26,8 @@ import Testing
     }
 
     private func pushed(_ deed: OrderAction, on order: Order?, _ rules: NotificationRules = rules) throws -> [String] {
-        var rulebook = Scene.rulebook()
-        return pushed(try rulebook.plan(deed, on: order, Scene.occasion(rules: rules)))
+        var rulebook = RulesFixture.rulebook()
+        return pushed(try rulebook.plan(deed, on: order, RulesFixture.occasion(rules: rules)))
     }
 
     @Test(arguments: [
@@ -45,15 +45,16 @@ import Testing
     func ofOneDeedTheFirstEventReachesEachOnce(
         _ action: OrderAction.Kind, _ driver: String?, _ expected: [String]
     ) throws {
-        let deed = Scene.orderDeed(action, driver: action == .assign ? "9" : nil)
-        #expect(try pushed(deed, on: Scene.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
+        let deed = RulesFixture.orderDeed(action, driver: action == .assign ? "9" : nil)
+        #expect(try pushed(deed, on: RulesFixture.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
     }
 
     @Test func routesAreOpenedAsRoutes() throws {
-        var rulebook = Scene.rulebook()
+        var rulebook = RulesFixture.rulebook()
         func pushed(_ action: RouteAction.Kind) throws -> [String] {
-            let deed = Scene.routeDeed(action, driver: "9")
-            let decision = try rulebook.plan(deed, on: Scene.route(.assigned, driver: "42"), Scene.occasion(rules: Self.rules))
+            let deed = RulesFixture.routeDeed(action, driver: "9")
+            let decision = try rulebook.plan(
+                deed, on: RulesFixture.route(.assigned, driver: "42"), RulesFixture.occasion(rules: Self.rules))
             return self.pushed(decision)
         }
         #expect(
@@ -67,10 +68,10 @@ import Testing
 
     @Test func theCustomerHearsOfAnArrivalByHisIdOrHisBooking() throws {
         func arrived(_ change: (inout Order) -> Void) throws -> [String] {
-            var order = Scene.order(.enRoute, driver: "42")
+            var order = RulesFixture.order(.enRoute, driver: "42")
             change(&order)
-            var rulebook = Scene.rulebook()
-            let occasion = Scene.occasion(by: Scene.driver, rules: Self.rules)
+            var rulebook = RulesFixture.rulebook()
+            let occasion = RulesFixture.occasion(by: RulesFixture.driver, rules: Self.rules)
             return pushed(try rulebook.progress(ProgressReport(step: .arrived), "ORD-1", on: order, occasion))
         }
         #expect(try arrived { _ in } == ["driver-arrival > customer(\"c7\"), job(\"B-1\")"])
@@ -86,15 +87,15 @@ import Testing
     @Test func whatDriversShareReachesTheirPhonesOnlyWhereItsEntrySaysSo() throws {
         var rules = Self.rules
         rules.rules["job-available-again"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
-        let order = Scene.order(.assigned, driver: "42")
+        let order = RulesFixture.order(.assigned, driver: "42")
         #expect(
-            try pushed(Scene.orderDeed(.unassign), on: order, rules) == [
+            try pushed(RulesFixture.orderDeed(.unassign), on: order, rules) == [
                 "order-removed > driver(\"42\"), job(\"B-1\")",
                 "job-available-again > everyDriver(except: Optional(\"driver:42\")), job(\"B-1\")",
             ])
         rules.rules["job-cancelled"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
         #expect(
-            try pushed(Scene.orderDeed(.cancel), on: Scene.order(), rules) == [
+            try pushed(RulesFixture.orderDeed(.cancel), on: RulesFixture.order(), rules) == [
                 "job-cancelled > everyDriver(except: nil), job(\"B-1\")"
             ])
     }
@@ -102,18 +103,18 @@ import Testing
     @Test func dispatchersHaveNoPhonesHere() throws {
         var rules = Self.rules
         rules.rules["order-assigned"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
-        #expect(try pushed(Scene.orderDeed(.assign, driver: "9"), on: nil, rules).count == 1)
+        #expect(try pushed(RulesFixture.orderDeed(.assign, driver: "9"), on: nil, rules).count == 1)
     }
 
     @Test func whatTheCatalogueDoesNotKnowIsNotPushed() throws {
-        #expect(try pushed(Scene.orderDeed(.assign, driver: "9"), on: nil, NotificationRules()).isEmpty)
+        #expect(try pushed(RulesFixture.orderDeed(.assign, driver: "9"), on: nil, NotificationRules()).isEmpty)
     }
 
     @Test func announcementsReachWhomTheyName() throws {
         func announced(_ audience: Announcement.Audience) throws -> [String] {
-            var rulebook = Scene.rulebook()
+            var rulebook = RulesFixture.rulebook()
             let announcement = Announcement(type: "NEW_BATCH_AVAILABLE", audience: audience, data: Array("{}".utf8))
-            return pushed(try rulebook.announce(announcement, Scene.occasion(rules: Self.rules)))
+            return pushed(try rulebook.announce(announcement, RulesFixture.occasion(rules: Self.rules)))
         }
         #expect(
             try announced(.drivers(["1", "2", "1"])) == [

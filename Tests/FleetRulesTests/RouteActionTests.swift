@@ -1,5 +1,4 @@
 import FleetRules
-import PusherProtocol
 import Testing
 
 @Suite struct RouteActionTests {
@@ -44,9 +43,9 @@ import Testing
     @Test(arguments: JobStatus.allCases, [RouteAction.Kind.assign, .unassign, .cancel, .removeDrop("D-9"), .update])
     func everyActionInEveryState(_ status: JobStatus, _ action: RouteAction.Kind) throws {
         for (driver, named) in [(nil, nil), (nil, "7"), ("42", nil), ("42", "7"), ("42", "42")] as [(String?, String?)] {
-            var rules = Scene.rulebook()
-            let route = Scene.route(status, driver: driver, name: driver == nil ? nil : "Stored")
-            var deed = Scene.routeDeed(action, driver: named, name: "Said", reason: "why")
+            var rules = RulesFixture.rulebook()
+            let route = RulesFixture.route(status, driver: driver, name: driver == nil ? nil : "Stored")
+            var deed = RulesFixture.routeDeed(action, driver: named, name: "Said", reason: "why")
             deed.changes.routeNumber = .set("N99")
             var outcome = expected(action, driver, named)
             if status.isFinal, action != .update, action != .assign || named != nil {
@@ -54,10 +53,10 @@ import Testing
             }
             switch outcome {
             case .refused(let kind, let text):
-                let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: route, Scene.occasion()) }
+                let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: route, RulesFixture.occasion()) }
                 #expect(refused == RuleError(kind, text))
             case .done(let after, let driver, let name, let said):
-                let decision = try rules.plan(deed, on: route, Scene.occasion())
+                let decision = try rules.plan(deed, on: route, RulesFixture.occasion())
                 var stored = route
                 (stored.status, stored.driverID, stored.driverName) = (after ?? status, driver, name)
                 (stored.routeNumber, stored.version) = ("N99", 6)
@@ -69,26 +68,28 @@ import Testing
     }
 
     @Test func anUnknownRouteIsCreatedUnlessRefused() throws {
-        var rules = Scene.rulebook()
-        let created = try rules.plan(Scene.routeDeed(.removeDrop("D-9")), on: nil, Scene.occasion())
+        var rules = RulesFixture.rulebook()
+        let created = try rules.plan(RulesFixture.routeDeed(.removeDrop("D-9")), on: nil, RulesFixture.occasion())
         #expect(created.route?.version == 1 && created.audit?.before == nil)
         #expect(created.notifications[0].text.contains(#""routeId":"R-1","routeNumber":null,"dropId":"D-9","driverId":null"#))
-        #expect(refusal { () throws(RuleError) in try rules.plan(Scene.routeDeed(.unassign), on: nil, Scene.occasion()) } != nil)
+        #expect(
+            refusal { () throws(RuleError) in try rules.plan(RulesFixture.routeDeed(.unassign), on: nil, RulesFixture.occasion())
+            } != nil)
     }
 
     @Test func thePresentDriverAgainIsNoNews() throws {
-        var rules = Scene.rulebook()
-        let route = Scene.route(.accepted, driver: "42", name: "Dan")
-        let decision = try rules.plan(Scene.routeDeed(.assign, driver: "42"), on: route, Scene.occasion())
+        var rules = RulesFixture.rulebook()
+        let route = RulesFixture.route(.accepted, driver: "42", name: "Dan")
+        let decision = try rules.plan(RulesFixture.routeDeed(.assign, driver: "42"), on: route, RulesFixture.occasion())
         #expect(decision.route == nil && decision.audit == nil && decision.notifications.isEmpty)
         #expect(decision.answerText.contains("already assigned"))
     }
 
     @Test func anotherVersionIsAConflictThatNamesBoth() {
-        var rules = Scene.rulebook()
-        for (route, version) in [(Scene.route(), 5), (nil, 0)] {
+        var rules = RulesFixture.rulebook()
+        for (route, version) in [(RulesFixture.route(), 5), (nil, 0)] {
             let refused = refusal { () throws(RuleError) in
-                try rules.plan(Scene.routeDeed(.cancel), on: route, Scene.occasion(expectedVersion: 4))
+                try rules.plan(RulesFixture.routeDeed(.cancel), on: route, RulesFixture.occasion(expectedVersion: 4))
             }
             #expect(refused == RuleError(.conflict, "Route R-1 has version \(version), not 4"))
         }

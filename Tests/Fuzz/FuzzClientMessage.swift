@@ -1,4 +1,5 @@
 import FanOut
+import JSON
 import PusherProtocol
 
 /// Any bytes as a client's message: an answer is one small JSON object, an input is about the sender alone, and nothing
@@ -33,22 +34,22 @@ private struct Message {
             return true
         }
         switch reaction {
-        case .nothing: break
-        case .answer(let frame): checkAnswer(frame)
-        case .input(.subscribe(let sender, let grant)):
+        case .ignore: break
+        case .reply(let frame): checkAnswer(frame)
+        case .apply(.subscribe(let sender, let grant)):
             promise(sender == socket, "one subscribes oneself")
             checkGrant(grant, verified)
-        case .input(.unsubscribe(let sender, let channel)):
+        case .apply(.unsubscribe(let sender, let channel)):
             promise(sender == socket, "one unsubscribes oneself")
             checkName(channel)
-        case .limited(.clientEvent(let sender, let event, let channel)):
+        case .applyRateLimited(.clientEvent(let sender, let event, let channel)):
             promise(sender == socket, "one speaks for oneself")
             checkEvent(event, on: channel)
-        case .signedIn(let newUser):
+        case .signIn(let newUser):
             promise(user == nil, "one signs in once")
             promise(verified?.hasPrefix("7.1::user::") == true, "signing in needs its own signature")
             checkUser(newUser)
-        case .input, .limited: fatalError("clients do nothing else")
+        case .apply, .applyRateLimited: fatalError("clients do nothing else")
         }
     }
 

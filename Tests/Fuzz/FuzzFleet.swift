@@ -1,7 +1,9 @@
+import Access
 import FleetRules
-import PusherProtocol
-import Timestamps
-import Tokens
+import HTTP
+import JSON
+import JWT
+import Primitives
 
 @testable import HTTPAPI
 

@@ -1,4 +1,4 @@
-import PusherProtocol
+import JSON
 
 /// Any bytes as JSON: nothing crashes, what is accepted is UTF-8 and lies in the text, and each part of it is accepted
 /// on its own and written back as it was read.

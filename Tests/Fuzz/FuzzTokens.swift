@@ -1,7 +1,6 @@
-import FleetRules
-import PusherProtocol
-import Signing
-import Tokens
+import Access
+import Crypto
+import JWT
 
 /// Any bytes as a token, as what an issuer has genuinely signed, and as the keys it publishes: nothing crashes, nobody is
 /// believed without a signature, and whoever is believed has an id and bookings that keep the rules.

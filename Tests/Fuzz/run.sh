@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-10}
 build=.build-fuzz
-modules=(PusherProtocol Timestamps FleetRules FanOut Signing Threads Tokens HTTPAPI)
+modules=(Primitives JSON HTTP PusherProtocol Access FleetRules FanOut Crypto Threads JWT HTTPAPI TestSupport)
 targets=(FuzzJSON FuzzClientMessage FuzzHub FuzzTokens FuzzFleet)
 flags=(-O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -package-name fleetwire -enable-testing
     -sanitize=fuzzer,address -use-ld=lld -I "$build" -I "$PWD/Sources/COpenSSL" -I "$PWD/Sources/CLinux")
@@ -16,8 +16,11 @@ flags=(-O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -packag
 mkdir -p "$build"
 objects=()
 for module in "${modules[@]}"; do
+    folder=Sources/$module
+    [ -d "$folder" ] || folder=Tests/$module
+    mapfile -t sources < <(find "$folder" -name '*.swift')
     swiftc "${flags[@]}" -module-name "$module" -emit-module -emit-module-path "$build/$module.swiftmodule" \
-        -c -o "$build/$module.o" Sources/"$module"/*.swift
+        -c -o "$build/$module.o" "${sources[@]}"
     objects+=("$build/$module.o")
 done
 for target in "${targets[@]}"; do

@@ -1,7 +1,7 @@
-import FleetRules
+import HTTP
 import HTTPAPI
+import JWT
 import Testing
-import Tokens
 
 /// Whose request it is: a JWT as Bearer, else in a cookie; and what cookies are worth to pages elsewhere.
 @Suite struct AuthenticatorTests {

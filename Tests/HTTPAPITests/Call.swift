@@ -1,9 +1,9 @@
+import Crypto
 import FanOut
-import FleetRules
+import HTTP
 import HTTPAPI
+import JWT
 import PusherProtocol
-import Signing
-import Tokens
 
 /// A request as a backend's library would make it, for a test to spoil before or after it is signed.
 struct Call {

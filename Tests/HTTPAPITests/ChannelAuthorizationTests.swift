@@ -1,4 +1,4 @@
-import FleetRules
+import Access
 import HTTPAPI
 import PusherProtocol
 import Testing

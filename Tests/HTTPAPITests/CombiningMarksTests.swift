@@ -1,6 +1,5 @@
-import FleetRules
+import HTTP
 import HTTPAPI
-import PusherProtocol
 import Testing
 
 /// Swift compares and hashes texts as Unicode does, which for a character of many marks takes time that grows with the square

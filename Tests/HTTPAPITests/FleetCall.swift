@@ -1,8 +1,10 @@
+import Access
 import FleetRules
+import HTTP
 import HTTPAPI
-import PusherProtocol
+import JSON
+import JWT
 import Testing
-import Tokens
 
 /// A request to the fleet's API as an app would make it, for a test to spoil.
 struct FleetCall {

@@ -1,4 +1,6 @@
+import Access
 import FleetRules
+import HTTP
 import HTTPAPI
 import Testing
 

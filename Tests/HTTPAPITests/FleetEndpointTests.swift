@@ -1,6 +1,7 @@
+import Access
 import FleetRules
+import HTTP
 import HTTPAPI
-import PusherProtocol
 import Testing
 
 /// Every endpoint, by every method, for everybody.

@@ -1,4 +1,5 @@
-import FleetRules
+import Access
+import HTTP
 import HTTPAPI
 import Testing
 

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import HTTPAPI
 import Testing

@@ -1,5 +1,7 @@
+import Crypto
+import HTTP
 import HTTPAPI
-import Signing
+import Primitives
 import Testing
 
 @Suite struct RequestSignatureTests {

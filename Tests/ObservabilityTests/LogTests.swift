@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Observability
+import Primitives
 import Testing
 import Threads
-import Timestamps
 
 @Suite struct LogTests {
     /// The lines of what `body` logs.

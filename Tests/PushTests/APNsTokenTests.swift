@@ -1,5 +1,4 @@
-import PusherProtocol
-import Signing
+import Crypto
 import Testing
 
 @testable import Push

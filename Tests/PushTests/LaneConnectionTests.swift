@@ -8,23 +8,23 @@ import Testing
 /// Windows, connections that are thrown away, pauses and probes.
 struct LaneConnectionTests {
     /// In flight: jobs 1 to `count`, all begun now; the report under way is answered.
-    private func scene(inFlight count: Int64, window: Int = 64) -> LaneScene {
-        var scene = LaneScene(window: window)
+    private func scene(inFlight count: Int64, window: Int = 64) -> LaneFixture {
+        var scene = LaneFixture(window: window)
         scene.warmUp(Int(count))
-        scene.supply(LaneScene.jobs(1...count))
+        scene.supply(LaneFixture.jobs(1...count))
         #expect(scene.takeSent().count == Int(count))
         return scene
     }
 
     @Test func noConnectionAtAllPausesAtOnceAndCountsAsNoTry() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
-        scene.supply(LaneScene.jobs(1...1))
+        scene.supply(LaneFixture.jobs(1...1))
         var waits: [Int64] = []
         for _ in 1...6 {
             scene.end(1, .failure(.notSent("connection refused")))
             scene.act()
-            #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .returned, wasTried: false)])
+            #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)])
             #expect(scene.lane.status.state == .paused)
             scene.supply([])
             let start = scene.now
@@ -34,7 +34,7 @@ struct LaneConnectionTests {
             }
             waits.append(scene.now - start)
             _ = scene.takeReport()
-            scene.supply(LaneScene.jobs(1...1))
+            scene.supply(LaneFixture.jobs(1...1))
         }
         for (wait, range) in zip(
             waits, [1...1_500, 2...3_000, 4...6_000, 8...12_000, 8...12_000, 8...12_000] as [ClosedRange<Int64>])
@@ -62,7 +62,7 @@ struct LaneConnectionTests {
         scene.end(1, .failure(.lost("stream")))
         scene.act()
         #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneScene.jobs(21...21))
+        scene.supply(LaneFixture.jobs(21...21))
         #expect(scene.takeSent() == [21])
         // The nineteen others are of the era before: they neither open the window nor close it.
         for number in Int64(2)...20 { scene.end(number, .failure(.lost("stream"))) }
@@ -94,8 +94,8 @@ struct LaneConnectionTests {
         scene.act()
         #expect(
             scene.takeReport()
-                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneScene.job(1), .returned, wasTried: false)], room: 1))
-        scene.supply(LaneScene.jobs(1...1))
+                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], room: 1))
+        scene.supply(LaneFixture.jobs(1...1))
         #expect(scene.takeSent() == [1])
         #expect(scene.retired == 0)
     }
@@ -131,9 +131,9 @@ struct LaneConnectionTests {
     }
 
     @Test func aServerThatLeavesAtOncePausesTheLane() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
-        scene.supply(LaneScene.jobs(1...1))
+        scene.supply(LaneFixture.jobs(1...1))
         scene.answer(1, .goAway(reason: "Shutdown"))
         scene.act()
         #expect(scene.lane.status.state == .paused)
@@ -149,7 +149,7 @@ struct LaneConnectionTests {
         for number in [4, 5] as [Int64] { scene.answer(number, spoilt) }
         scene.act()
         #expect(scene.retired == 0, "one was well in between")
-        scene.supply(LaneScene.jobs(6...6))
+        scene.supply(LaneFixture.jobs(6...6))
         scene.answer(6, spoilt)
         scene.act()
         #expect(scene.retired == 1)
@@ -160,11 +160,11 @@ struct LaneConnectionTests {
 
     /// Which another connection does not help against.
     @Test func aProviderThatAlwaysSaysSoPausesTheLane() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
         for number in Int64(1)...10 {
             #expect(scene.lane.status.state == .running)
-            scene.supply([LaneScene.job(number)])
+            scene.supply([LaneFixture.job(number)])
             scene.answer(number, .tooManyTokens(reason: "TooManyProviderTokenUpdates"))
             scene.act()
         }
@@ -175,7 +175,7 @@ struct LaneConnectionTests {
     @Test func outdatedConnectionsAreLeftWhenWhatIsUnderWayIsAnswered() {
         var scene = scene(inFlight: 2)
         scene.hear(.outdated(reason: "the clock was set"))
-        scene.supply(LaneScene.jobs(3...3))
+        scene.supply(LaneFixture.jobs(3...3))
         #expect(scene.takeSent().isEmpty)
         #expect(scene.retired == 0)
         for number in [1, 2] as [Int64] { scene.answer(number, .accepted(messageID: nil)) }
@@ -202,10 +202,10 @@ struct LaneConnectionTests {
     }
 
     @Test func timeOutsAreWaitEnoughUntilThereAreTen() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
         for number in Int64(1)...10 {
-            scene.supply([LaneScene.job(number)])
+            scene.supply([LaneFixture.job(number)])
             #expect(scene.takeSent() == [number])
             #expect(scene.lane.status.state == .running)
             scene.now += 10_000
@@ -306,7 +306,7 @@ struct LaneConnectionTests {
         scene.supply([], hasMore: true)
         scene.pass(1_500)
         #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneScene.jobs(21...21), hasMore: true)
+        scene.supply(LaneFixture.jobs(21...21), hasMore: true)
         #expect(scene.takeSent() == [21])
         // What the others say now is of the time before.
         scene.answer(11, .accepted(messageID: nil))
@@ -318,9 +318,9 @@ struct LaneConnectionTests {
     }
 
     @Test func aClockThatIsSetBackLengthensNoPause() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
-        scene.supply(LaneScene.jobs(1...1))
+        scene.supply(LaneFixture.jobs(1...1))
         scene.answer(1, .configurationError(reason: "Forbidden", newConnection: true))
         scene.act()
         #expect(scene.retired == 1)

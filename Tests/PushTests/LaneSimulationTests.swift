@@ -75,7 +75,7 @@ private struct LaneWorld {
         for _ in 0..<count {
             let device = "device-\(Int.random(in: 0..<12, using: &dice))"
             let expiresAt = Int.random(in: 0..<10, using: &dice) == 0 ? now + 3_000 : now + 100_000_000
-            let job = LaneScene.job(next, device: removed.contains(device) ? device + "-\(next)" : device, expiresAt: expiresAt)
+            let job = LaneFixture.job(next, device: removed.contains(device) ? device + "-\(next)" : device, expiresAt: expiresAt)
             jobs[next] = job
             states[next] = .waiting(dueAt: now)
             next += 1
@@ -87,7 +87,7 @@ private struct LaneWorld {
         for _ in 0..<10 {
             let decide = { [now] (job: PushJob) -> PushDecision in
                 if job.notification.expiresAt <= now { return .expired }
-                return job.number % 17 == 0 ? .cancelled(reason: "off") : .send(LaneScene.message(of: job))
+                return job.number % 17 == 0 ? .cancelled(reason: "off") : .send(LaneFixture.message(of: job))
             }
             var hasMore = false
             for effect in lane.act(at: now, using: &dice, deciding: decide) {

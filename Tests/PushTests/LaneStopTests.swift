@@ -7,9 +7,9 @@ import Testing
 /// What only an operator can mend, and what looks like it.
 struct LaneStopTests {
     @Test func aStoppedLaneKeepsItsQueueAndProbes() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.warmUp(1)
-        scene.supply(LaneScene.jobs(1...3))
+        scene.supply(LaneFixture.jobs(1...3))
         #expect(scene.takeSent() == [1, 2])
         scene.answer(1, .configurationError(reason: "InvalidProviderToken", newConnection: false))
         scene.answer(2, .configurationError(reason: "InvalidProviderToken", newConnection: false))
@@ -18,7 +18,7 @@ struct LaneStopTests {
         // The next probe is to be another's than of those who were refused.
         let refused = PushOutcome.Result.retry(at: scene.now, reason: "InvalidProviderToken")
         #expect(scene.takeReport()?.outcomes.map(\.result) == [refused, .returned, refused])
-        scene.supply(LaneScene.jobs(3...3))
+        scene.supply(LaneFixture.jobs(3...3))
         #expect(scene.takeSent().isEmpty)
         #expect(scene.takeReport()?.outcomes.map(\.result) == [.returned])
         scene.supply([])
@@ -29,7 +29,7 @@ struct LaneStopTests {
         }
         scene.pass(5_000)
         #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneScene.jobs(3...3), hasMore: true)
+        scene.supply(LaneFixture.jobs(3...3), hasMore: true)
         #expect(scene.takeSent() == [3])
         scene.answer(3, .configurationError(reason: "InvalidProviderToken", newConnection: false))
         scene.act()
@@ -42,7 +42,7 @@ struct LaneStopTests {
         scene.supply([])
         scene.pass(1)
         #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneScene.jobs(3...3))
+        scene.supply(LaneFixture.jobs(3...3))
         scene.answer(3, .accepted(messageID: nil))
         scene.act()
         #expect(scene.lane.status.state == .running)
@@ -51,31 +51,33 @@ struct LaneStopTests {
 
     /// Its provider's refusal of one notification, in the words for all of them.
     @Test func whatStopsTheLaneTwiceWhileOthersAreAcceptedFailsAlone() {
-        var scene = LaneScene(.fcm)
+        var scene = LaneFixture(.fcm)
         scene.act()
         let refusal = SendResult.configurationError(reason: "PERMISSION_DENIED", newConnection: false)
-        scene.supply([LaneScene.job(1)])
+        scene.supply([LaneFixture.job(1)])
         scene.answer(1, refusal)
         scene.act()
         #expect(scene.lane.status.state == .stopped)
         // Again by a probe: nobody was accepted since.
         for probe in [1, 2] as [Int64] {
             scene.pass(30_000)
-            scene.supply([LaneScene.job(probe)])
+            scene.supply([LaneFixture.job(probe)])
             scene.answer(probe, probe == 1 ? refusal : .accepted(messageID: nil))
             scene.act()
         }
         #expect(scene.lane.status.state == .running)
         for _ in 1...2 { scene.supply([]) }
         _ = (scene.takeReport(), scene.takeEvents())
-        scene.supply([LaneScene.job(1), LaneScene.job(3)])
+        scene.supply([LaneFixture.job(1), LaneFixture.job(3)])
         scene.answer(1, refusal)
         scene.act()
         #expect(scene.lane.status.state == .running)
         #expect(
-            scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(1), .failed(reason: "PERMISSION_DENIED"), wasTried: true)])
+            scene.takeReport()?.outcomes == [
+                PushOutcome(LaneFixture.job(1), .failed(reason: "PERMISSION_DENIED"), wasTried: true)
+            ])
         let events = scene.takeEvents()
-        #expect(events.contains(.rejected(LaneScene.job(1), reason: "PERMISSION_DENIED", seconds: 0.05)))
+        #expect(events.contains(.rejected(LaneFixture.job(1), reason: "PERMISSION_DENIED", seconds: 0.05)))
         #expect(events.contains(.alarm("fcm: a notification is refused, and others are not: PERMISSION_DENIED")))
         // Another that does the same is at its beginning.
         scene.answer(3, refusal)
@@ -83,13 +85,13 @@ struct LaneStopTests {
     }
 
     @Test func aProbesRefusalIsNobodysFault() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
         let refusal = SendResult.configurationError(reason: "Forbidden", newConnection: false)
         for (number, verdict) in [(1, refusal), (2, .accepted(messageID: nil)), (3, refusal), (1, refusal)]
             as [(Int64, SendResult)]
         {
-            scene.supply([LaneScene.job(number)])
+            scene.supply([LaneFixture.job(number)])
             scene.answer(number, verdict)
             scene.act()
             scene.pass(30_000)

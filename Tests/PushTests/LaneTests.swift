@@ -6,23 +6,23 @@ import Testing
 /// The lane and the store: what is claimed, sent, reported and given back.
 struct LaneTests {
     @Test func beginsWithOneJobOnAColdConnection() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
         #expect(scene.takeReport() == PushReport(lane: .apns, room: 1))
-        scene.supply(LaneScene.jobs(1...1))
+        scene.supply(LaneFixture.jobs(1...1))
         #expect(scene.takeSent() == [1])
         #expect(scene.report == nil)
     }
 
     @Test func everyAnswerMakesRoomForOneMoreUpToTheWindow() {
-        var scene = LaneScene(window: 4)
+        var scene = LaneFixture(window: 4)
         scene.act()
         var rooms: [Int] = []
         var next: Int64 = 1
         for _ in 1...6 {
             let room = scene.takeReport()?.capacity ?? 0
             rooms.append(room)
-            let jobs = (0..<Int64(room)).map { LaneScene.job(next + $0) }
+            let jobs = (0..<Int64(room)).map { LaneFixture.job(next + $0) }
             next += Int64(room)
             scene.supply(jobs, hasMore: true)
             // Two of what is in flight, so that it can be seen to add up.
@@ -33,16 +33,16 @@ struct LaneTests {
     }
 
     @Test func tellsEachOutcomeOnceAndHasOneReportUnderWay() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.warmUp(3)
         scene.hear(.wake)
         scene.act()
         #expect(scene.takeReport()?.capacity == 4)
-        scene.supply(LaneScene.jobs(1...3))
+        scene.supply(LaneFixture.jobs(1...3))
         scene.answer(2, .accepted(messageID: "A"))
         scene.act()
         let first = scene.takeReport()
-        #expect(first?.outcomes == [PushOutcome(LaneScene.job(2), .accepted(messageID: "A"), wasTried: true)])
+        #expect(first?.outcomes == [PushOutcome(LaneFixture.job(2), .accepted(messageID: "A"), wasTried: true)])
         scene.answer(1, .rejected(reason: "PayloadEmpty", alarm: false))
         scene.act()
         #expect(scene.report == nil)
@@ -53,17 +53,17 @@ struct LaneTests {
         let second = scene.takeReport()
         #expect(
             second?.outcomes == [
-                PushOutcome(LaneScene.job(1), .failed(reason: "PayloadEmpty"), wasTried: true),
-                PushOutcome(LaneScene.job(3), .accepted(messageID: nil), wasTried: true),
+                PushOutcome(LaneFixture.job(1), .failed(reason: "PayloadEmpty"), wasTried: true),
+                PushOutcome(LaneFixture.job(3), .accepted(messageID: nil), wasTried: true),
             ])
         scene.supply([])
         #expect(scene.report == nil)
     }
 
     @Test func whatTheStoreCouldNotTakeIsToldAgainASecondLater() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
-        scene.supply(LaneScene.jobs(1...1))
+        scene.supply(LaneFixture.jobs(1...1))
         scene.answer(1, .accepted(messageID: nil))
         scene.act()
         let report = scene.takeReport()
@@ -79,9 +79,9 @@ struct LaneTests {
 
     /// Those who look see that something is wrong, and how much waits.
     @Test func aStoreThatCannotWriteShows() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.warmUp(2)
-        scene.supply(LaneScene.jobs(1...2))
+        scene.supply(LaneFixture.jobs(1...2))
         for number in [1, 2] as [Int64] { scene.answer(number, .accepted(messageID: nil)) }
         scene.act()
         scene.hear(.refused)
@@ -93,7 +93,7 @@ struct LaneTests {
     }
 
     @Test func asksAgainWhenMoreIsDueAndRestsWhenNothingIs() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
         _ = scene.takeReport()
         scene.supply([], nextDueAt: scene.now + 700)
@@ -111,7 +111,7 @@ struct LaneTests {
     }
 
     @Test func aWakeDuringAReportIsNotForgotten() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
         _ = scene.takeReport()
         scene.hear(.wake)
@@ -122,7 +122,7 @@ struct LaneTests {
     }
 
     @Test func aStoreThatPromisesMoreAndGivesNothingIsAskedAgainInASecond() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
         _ = scene.takeReport()
         scene.supply([], hasMore: true)
@@ -132,38 +132,38 @@ struct LaneTests {
     }
 
     @Test func whatIsNotToBeSentIsSettledWithoutBeingSent() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.warmUp(3)
         scene.decide = { job in
             switch job.number {
             case 1: .cancelled(reason: "quiet_hours")
             case 2: .expired
-            default: .send(LaneScene.message(of: job))
+            default: .send(LaneFixture.message(of: job))
             }
         }
-        scene.supply(LaneScene.jobs(1...3))
+        scene.supply(LaneFixture.jobs(1...3))
         #expect(scene.takeSent() == [3])
         #expect(
             scene.takeReport()?.outcomes == [
-                PushOutcome(LaneScene.job(1), .cancelled(reason: "quiet_hours"), wasTried: false),
-                PushOutcome(LaneScene.job(2), .expired, wasTried: false),
+                PushOutcome(LaneFixture.job(1), .cancelled(reason: "quiet_hours"), wasTried: false),
+                PushOutcome(LaneFixture.job(2), .expired, wasTried: false),
             ])
-        #expect(scene.takeEvents() == [.cancelled(LaneScene.job(1), reason: "quiet_hours"), .expired(LaneScene.job(2))])
+        #expect(scene.takeEvents() == [.cancelled(LaneFixture.job(1), reason: "quiet_hours"), .expired(LaneFixture.job(2))])
     }
 
     @Test func stopsAfterTheAnswersUnderWayAndTheirReport() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.warmUp(1)
-        scene.supply(LaneScene.jobs(1...3))
+        scene.supply(LaneFixture.jobs(1...3))
         #expect(scene.takeSent() == [1, 2])
         scene.hear(.stop)
         scene.act()
         #expect(
             scene.takeReport()
-                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneScene.job(3), .returned, wasTried: false)], room: 0))
+                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(3), .returned, wasTried: false)], room: 0))
         // What it had asked for before comes too late.
-        scene.supply(LaneScene.jobs(4...4), hasMore: true)
-        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneScene.job(4), .returned, wasTried: false)])
+        scene.supply(LaneFixture.jobs(4...4), hasMore: true)
+        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneFixture.job(4), .returned, wasTried: false)])
         scene.supply([])
         #expect(!scene.isFinished)
         scene.answer(1, .accepted(messageID: nil))
@@ -177,10 +177,10 @@ struct LaneTests {
     }
 
     @Test func statusSaysHowItIsDoing() {
-        var scene = LaneScene()
+        var scene = LaneFixture()
         scene.act()
         var supply = PushLease(lane: .apns)
-        supply.jobs = LaneScene.jobs(1...1)
+        supply.jobs = LaneFixture.jobs(1...1)
         supply.depth = 12
         supply.oldestAt = 5
         scene.hear(.supplied(supply))

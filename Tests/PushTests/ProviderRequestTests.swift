@@ -1,12 +1,11 @@
-import FleetRules
 import HTTPClient
 import Push
 import Testing
 
 @Suite struct ProviderRequestTests {
     @Test func apnsHeaders() throws {
-        let message = try PushScene.message(PushScene.job("job-assigned", "{}", .job("B-1"), collapseKey: "order:A"))
-        let call = PushScene.apns.request(message, to: PushScene.iPhone, authorization: "bearer token")
+        let message = try PushFixture.message(PushFixture.job("job-assigned", "{}", .job("B-1"), collapseKey: "order:A"))
+        let call = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "bearer token")
         #expect(call.method == .post)
         #expect(call.url == "https://api.push.apple.com:443/3/device/" + String(repeating: "a1", count: 32))
         #expect(
@@ -18,27 +17,27 @@ import Testing
     }
 
     @Test func apnsHostsOfNumbersStandInBrackets() throws {
-        let message = try PushScene.message(PushScene.job("job-assigned"))
+        let message = try PushFixture.message(PushFixture.job("job-assigned"))
         for (host, written) in [("::1", "[::1]"), ("127.0.0.1", "127.0.0.1")] {
-            let call = APNsAddress(host: host, port: 2197, topic: "t").request(message, to: PushScene.iPhone, authorization: "")
+            let call = APNsAddress(host: host, port: 2197, topic: "t").request(message, to: PushFixture.iPhone, authorization: "")
             #expect(call.url.hasPrefix("https://\(written):2197/3/device/"))
         }
     }
 
     /// The same on each try, another for another phone or notification.
     @Test func apnsIDs() throws {
-        var message = try PushScene.message(PushScene.job("job-assigned"))
-        let first = APNsAddress.id(of: message, to: PushScene.iPhone)
+        var message = try PushFixture.message(PushFixture.job("job-assigned"))
+        let first = APNsAddress.id(of: message, to: PushFixture.iPhone)
         message.badge += 1
-        #expect(APNsAddress.id(of: message, to: PushScene.iPhone) == first)
-        #expect(APNsAddress.id(of: message, to: PushScene.android) != first)
+        #expect(APNsAddress.id(of: message, to: PushFixture.iPhone) == first)
+        #expect(APNsAddress.id(of: message, to: PushFixture.android) != first)
         message.notificationID = "N-2"
-        #expect(APNsAddress.id(of: message, to: PushScene.iPhone) != first)
+        #expect(APNsAddress.id(of: message, to: PushFixture.iPhone) != first)
     }
 
     @Test func fcmHeaders() throws {
-        let message = try PushScene.message(PushScene.job("job-assigned"))
-        let call = PushScene.fcm.request(message, to: PushScene.android, at: PushScene.now, authorization: "Bearer token")
+        let message = try PushFixture.message(PushFixture.job("job-assigned"))
+        let call = PushFixture.fcm.request(message, to: PushFixture.android, at: PushFixture.now, authorization: "Bearer token")
         #expect(call.method == .post)
         #expect(call.url == "https://fcm.googleapis.com/v1/projects/fleet-1/messages:send")
         #expect(
@@ -52,17 +51,17 @@ import Testing
             (-2_415_601_000, "2419200s"),
         ] as [(Int64, String)])
     func fcmLifetimes(_ after: Int64, _ ttl: String) throws {
-        let message = try PushScene.message(PushScene.job("job-assigned"))
-        #expect(try sent(message, at: PushScene.now + after).object("message.android")["ttl"] == ttl)
+        let message = try PushFixture.message(PushFixture.job("job-assigned"))
+        #expect(try sent(message, at: PushFixture.now + after).object("message.android")["ttl"] == ttl)
     }
 
     @Test func quietTexts() throws {
-        let entry = PushScene.entry("e", body: "B") {
+        let entry = PushFixture.entry("e", body: "B") {
             $0.priority = .normal
             $0.sound = ""
             $0.channelID = "jobs"
         }
-        let message = try PushScene.message(PushScene.job("e"), texts: PushScene.texts(entry))
+        let message = try PushFixture.message(PushFixture.job("e"), texts: PushFixture.texts(entry))
         let object = try sent(message).object("message")
         #expect(try object.object("android")["priority"] == "NORMAL")
         #expect(try object.object("android").names == ["priority", "ttl", "notification"])
@@ -70,7 +69,7 @@ import Testing
         #expect(try object.object("notification").names == ["body"])
         #expect(try object.object("apns.headers")["apns-priority"] == "5")
         #expect(try object.object("apns.payload.aps").names == ["alert", "badge"])
-        let call = PushScene.apns.request(message, to: PushScene.iPhone, authorization: "")
+        let call = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "")
         #expect(call.headers.contains { $0 == ("apns-priority", "5") })
         #expect(try ReadObject(call.body).object("aps.alert").names == ["body"])
         #expect(try ReadObject(call.body)["title"]?.isEmpty == true)
@@ -78,11 +77,11 @@ import Testing
 
     @Test func textsAreEscaped() throws {
         let hostile = "\"},\\\u{0}\u{1f}\n\u{2028}\u{7f}</script>👩‍👩‍👧"
-        var message = try PushScene.message(PushScene.job("job-assigned"))
+        var message = try PushFixture.message(PushFixture.job("job-assigned"))
         (message.title, message.body, message.sound, message.category, message.thread, message.channelID) =
             (hostile, hostile, hostile, hostile, hostile, hostile)
         message.details = [PushMessage.Field(hostile, hostile)]
-        let apns = try ReadObject(PushScene.apns.request(message, to: PushScene.iPhone, authorization: "").body)
+        let apns = try ReadObject(PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "").body)
         #expect(apns[hostile] == hostile)
         #expect(try apns.object("aps.alert")["body"] == hostile)
         #expect(try apns.object("aps")["thread-id"] == hostile)
@@ -92,7 +91,7 @@ import Testing
         #expect(try fcm.object("notification")["title"] == hostile)
     }
 
-    private func sent(_ message: PushMessage, at now: Int64 = PushScene.now) throws -> ReadObject {
-        try ReadObject(PushScene.fcm.request(message, to: PushScene.android, at: now, authorization: "").body)
+    private func sent(_ message: PushMessage, at now: Int64 = PushFixture.now) throws -> ReadObject {
+        try ReadObject(PushFixture.fcm.request(message, to: PushFixture.android, at: now, authorization: "").body)
     }
 }

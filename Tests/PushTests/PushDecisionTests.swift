@@ -5,22 +5,23 @@ import Testing
 
 @Suite struct PushDecisionTests {
     @Test func whatIsWantedIsSent() throws {
-        #expect(try PushScene.message(PushScene.job("job-assigned")).title == "New job")
+        #expect(try PushFixture.message(PushFixture.job("job-assigned")).title == "New job")
     }
 
     @Test func isExpiredToTheMillisecond() {
-        let job = PushScene.job("job-assigned", lifetimeSeconds: 1)
+        let job = PushFixture.job("job-assigned", lifetimeSeconds: 1)
         #expect(decide(job, at: job.notification.expiresAt - 1).isSent)
         #expect(decide(job, at: job.notification.expiresAt) == .expired)
         // What is too late is too late, switched off or not.
-        #expect(decide(PushScene.job("schedule-updated"), at: .max) == .expired)
+        #expect(decide(PushFixture.job("schedule-updated"), at: .max) == .expired)
     }
 
     @Test func isOffWithoutAnEntryOrByIt() {
-        #expect(decide(PushScene.job("unheard-of")) == .cancelled(reason: "off"))
-        #expect(decide(PushScene.job("schedule-updated")) == .cancelled(reason: "off"))
-        #expect(decide(PushScene.job("job-assigned"), PushTemplates(.builtIn, mode: .off)) == .cancelled(reason: "off"))
-        #expect(decide(PushScene.job("schedule-updated"), PushTemplates(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
+        #expect(decide(PushFixture.job("unheard-of")) == .cancelled(reason: "off"))
+        #expect(decide(PushFixture.job("schedule-updated")) == .cancelled(reason: "off"))
+        #expect(decide(PushFixture.job("job-assigned"), PushTemplates(.builtIn, mode: .off)) == .cancelled(reason: "off"))
+        #expect(
+            decide(PushFixture.job("schedule-updated"), PushTemplates(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
     }
 
     /// By any of its names, urgent or not; what is on, or not mentioned, is sent.
@@ -33,20 +34,20 @@ import Testing
     func preferences(_ event: String, _ name: String, _ isOff: Bool) {
         var preferences = Preferences()
         preferences.types = [name: false, "else": false]
-        let job = PushScene.job(event, preferences: preferences)
+        let job = PushFixture.job(event, preferences: preferences)
         #expect(decide(job) == .cancelled(reason: "preferences") || !isOff)
         #expect(decide(job).isSent == !isOff)
         preferences.types = [name: true]
-        #expect(decide(PushScene.job(event, preferences: preferences)).isSent)
+        #expect(decide(PushFixture.job(event, preferences: preferences)).isSent)
     }
 
     /// A type whose entry gives it another data type can be switched off by any of the three.
     @Test(arguments: ["batch_news", "new-batch", "NEW_BATCH"])
     func preferencesByAllNames(_ name: String) {
-        let texts = PushScene.texts(PushScene.entry("NEW_BATCH") { $0.dataType = "batch_news" })
+        let texts = PushFixture.texts(PushFixture.entry("NEW_BATCH") { $0.dataType = "batch_news" })
         var preferences = Preferences()
         preferences.types = [name: false]
-        let decision = decide(PushScene.job("new-batch", preferences: preferences), texts)
+        let decision = decide(PushFixture.job("new-batch", preferences: preferences), texts)
         #expect(decision == .cancelled(reason: "preferences"))
     }
 
@@ -62,27 +63,27 @@ import Testing
         var asked: [String] = []
         let job = quiet("job-assigned", 0, 1, zone: "Asia/Kolkata")
         let decision = PushDecision(
-            on: job, texts: PushScene.texts, now: PushScene.now,
+            on: job, texts: PushFixture.texts, now: PushFixture.now,
             minuteOfDay: { zone, time in
                 asked.append("\(zone) \(time)")
                 return 0
             }, isConnected: { _ in false })
         #expect(decision == .cancelled(reason: "quiet_hours"))
-        #expect(asked == ["Asia/Kolkata \(PushScene.now)"])
+        #expect(asked == ["Asia/Kolkata \(PushFixture.now)"])
     }
 
     /// It is 09:30 there; and before 1970 minutes count down.
     @Test func anUnknownZoneIsUTC() {
         let job = quiet("job-assigned", 9 * 60 + 30, 9 * 60 + 31, zone: "Nowhere/At_All")
         #expect(decide(job, minute: nil) == .cancelled(reason: "quiet_hours"))
-        #expect(decide(job, at: PushScene.now + 60_000, minute: nil).isSent)
+        #expect(decide(job, at: PushFixture.now + 60_000, minute: nil).isSent)
         let evening = quiet("job-assigned", 23 * 60 + 59, 0, zone: "Nowhere/At_All")
         #expect(decide(evening, at: -60_000, minute: nil) == .cancelled(reason: "quiet_hours"))
     }
 
     @Test func summerTimeMovesQuietHours() {
         // 21:30 UTC: in London half past nine in winter, half past ten in summer.
-        let job = PushScene.job("job-assigned", lifetimeSeconds: 86_400 * 365, preferences: nights)
+        let job = PushFixture.job("job-assigned", lifetimeSeconds: 86_400 * 365, preferences: nights)
         let winter: Int64 = 1_795_296_600_000  // 2026-11-21T21:30:00Z
         let summer: Int64 = 1_813_613_400_000  // 2027-06-21T21:30:00Z
         #expect(local(job, winter).isSent)
@@ -93,17 +94,17 @@ import Testing
         let fallback = PushTemplates(.builtIn, mode: .fallback)
         var asked: [String] = []
         let decision = PushDecision(
-            on: PushScene.job("job-assigned"), texts: fallback, now: PushScene.now, minuteOfDay: { _, _ in nil },
+            on: PushFixture.job("job-assigned"), texts: fallback, now: PushFixture.now, minuteOfDay: { _, _ in nil },
             isConnected: {
                 asked.append($0)
                 return true
             })
         #expect(decision == .cancelled(reason: "connected"))
         #expect(asked == ["driver:42"])
-        #expect(decide(PushScene.job("job-assigned"), fallback).isSent)
+        #expect(decide(PushFixture.job("job-assigned"), fallback).isSent)
         // Mirrored is what is pushed to everybody: nobody asks.
         let mirrored = PushDecision(
-            on: PushScene.job("job-assigned"), texts: PushScene.texts, now: PushScene.now, minuteOfDay: { _, _ in nil },
+            on: PushFixture.job("job-assigned"), texts: PushFixture.texts, now: PushFixture.now, minuteOfDay: { _, _ in nil },
             isConnected: { _ in
                 Issue.record("asked")
                 return true
@@ -118,7 +119,7 @@ import Testing
         #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "quiet_hours"))
         var preferences = job.preferences
         preferences.types = ["new_job": false]
-        job = PushScene.job("job-assigned", preferences: preferences)
+        job = PushFixture.job("job-assigned", preferences: preferences)
         #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "preferences"))
     }
 
@@ -133,11 +134,11 @@ import Testing
         preferences.quietHours.from = from
         preferences.quietHours.to = to
         preferences.quietHours.timeZone = zone
-        return PushScene.job(event, preferences: preferences)
+        return PushFixture.job(event, preferences: preferences)
     }
 
     private func decide(
-        _ job: PushJob, _ texts: PushTemplates = PushScene.texts, at now: Int64 = PushScene.now, minute: Int? = 0,
+        _ job: PushJob, _ texts: PushTemplates = PushFixture.texts, at now: Int64 = PushFixture.now, minute: Int? = 0,
         isConnected: Bool = false
     ) -> PushDecision {
         PushDecision(on: job, texts: texts, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })
@@ -145,7 +146,7 @@ import Testing
 
     private func local(_ job: PushJob, _ now: Int64) -> PushDecision {
         PushDecision(
-            on: job, texts: PushScene.texts, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:), isConnected: { _ in false })
+            on: job, texts: PushFixture.texts, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:), isConnected: { _ in false })
     }
 }
 

@@ -7,7 +7,7 @@ import Testing
     @Test func scalarsGoAlongAsTexts() throws {
         let data =
             #"{"text":"a\"b\n\u00e9","number":49.90,"big":1e400,"yes":true,"no":false,"empty":"","gone":null,"list":[1],"object":{"a":1}}"#
-        let message = try PushScene.message(PushScene.job("job-assigned", data))
+        let message = try PushFixture.message(PushFixture.job("job-assigned", data))
         #expect(
             message.details.map { "\($0.name)=\($0.value)" } == [
                 "text=a\"b\n\u{e9}", "number=49.90", "big=1e400", "yes=true", "no=false", "empty=",
@@ -18,7 +18,7 @@ import Testing
     /// More than a phone could be sent need not even be looked at.
     @Test func onlySoManyAreLookedAt() throws {
         let data = "{" + (0..<300).map { "\"\($0)\":\($0)" }.joined(separator: ",") + "}"
-        let message = try PushScene.message(PushScene.job("job-assigned", data))
+        let message = try PushFixture.message(PushFixture.job("job-assigned", data))
         #expect(message.details.map(\.name) == (0..<256).map(String.init))
     }
 
@@ -26,7 +26,7 @@ import Testing
         let data = #"""
             {"type":"x","event":"x","notificationId":"x","entityId":"x","jobId":"x","title":"x","message":"Hi","t\u0079pe":"y","a":"1","a":"2"}
             """#
-        let message = try PushScene.message(PushScene.job("job-cancelled", data, .job("B-1")))
+        let message = try PushFixture.message(PushFixture.job("job-cancelled", data, .job("B-1")))
         #expect(
             message.data.map { "\($0.name)=\($0.value)" } == [
                 "type=job_update", "event=job-cancelled", "notificationId=N-1", "entityId=B-1", "jobId=B-1",
@@ -39,7 +39,7 @@ import Testing
         "",
     ])
     func reservedNamesAreDropped(_ name: String) throws {
-        let message = try PushScene.message(PushScene.job("job-assigned", #"{"\#(name)":"x","left":"y"}"#))
+        let message = try PushFixture.message(PushFixture.job("job-assigned", #"{"\#(name)":"x","left":"y"}"#))
         #expect(message.details == [PushMessage.Field("left", "y")])
     }
 
@@ -47,7 +47,7 @@ import Testing
         "apsx", "ap", "fromage", "fro", "message_typ", "message\u{7f}type", "messages", "goggle", "gc", "g", "collapse_key",
     ])
     func similarNamesAreNot(_ name: String) throws {
-        let message = try PushScene.message(PushScene.job("job-assigned", #"{"\#(name)":"x"}"#))
+        let message = try PushFixture.message(PushFixture.job("job-assigned", #"{"\#(name)":"x"}"#))
         #expect(message.details == [PushMessage.Field(name, "x")])
     }
 
@@ -61,7 +61,7 @@ import Testing
         (nil, #"{"bookingId":null,"jobId":"","routeId":{},"reference":"X"}"#, "X", nil), (nil, #"{"other":"X"}"#, nil, nil),
     ])
     func entities(_ entity: PushIntent.Entity?, _ data: String, _ id: String?, _ name: String?) throws {
-        let message = try PushScene.message(PushScene.job("new-batch-available", data, entity))
+        let message = try PushFixture.message(PushFixture.job("new-batch-available", data, entity))
         let expected = [id.map { "entityId=\($0)" }, name.flatMap { name in id.map { "\(name)=\($0)" } }].compactMap { $0 }
         #expect(message.ids.dropFirst(3).map { "\($0.name)=\($0.value)" } == expected)
         #expect(message.ids.allSatisfy { $0.isRequired })
@@ -70,27 +70,27 @@ import Testing
 
     @Test func driverArrivalPromisesItsFields() throws {
         let data = #"{"reference":"R","driver_id":42,"driverName":"Dan","timestamp":"2026-11-21T09:30:00Z"}"#
-        let message = try PushScene.message(PushScene.job("driver-arrival", data))
+        let message = try PushFixture.message(PushFixture.job("driver-arrival", data))
         #expect(message.details.filter(\.isRequired).map(\.name) == ["reference", "driver_id", "timestamp"])
         #expect(message["driver_id"] == "42")
-        let other = try PushScene.message(PushScene.job("job-assigned", data))
+        let other = try PushFixture.message(PushFixture.job("job-assigned", data))
         #expect(other.details.filter(\.isRequired).isEmpty)
     }
 
     /// Null, an object, a list or nothing at all is missing; nobody is ever told "null".
     @Test(arguments: ["{}", #"{"x":null}"#, #"{"x":{"y":1}}"#, #"{"x":[]}"#, #"{"x":""}"#, "[]", "no JSON", #"{"x":"torn"#])
     func missingFieldsHaveWords(_ data: String) throws {
-        let texts = PushScene.texts(PushScene.entry("e", title: "T {x}", body: "B {x|none}"))
-        let message = try PushScene.message(PushScene.job("e", data), texts: texts)
+        let texts = PushFixture.texts(PushFixture.entry("e", title: "T {x}", body: "B {x|none}"))
+        let message = try PushFixture.message(PushFixture.job("e", data), texts: texts)
         #expect(message.title == "T ")
         #expect(message.body == "B none")
         #expect(!message.data.contains { $0.value == "null" })
     }
 
     @Test func fieldsAreFilledInAsWritten() throws {
-        let texts = PushScene.texts(PushScene.entry("e", title: "{type} {flag}", body: "£{total} {message}"))
-        let job = PushScene.job("e", #"{"total":10.50,"flag":false,"type":"T","message":"{total}"}"#)
-        let message = try PushScene.message(job, texts: texts)
+        let texts = PushFixture.texts(PushFixture.entry("e", title: "{type} {flag}", body: "£{total} {message}"))
+        let job = PushFixture.job("e", #"{"total":10.50,"flag":false,"type":"T","message":"{total}"}"#)
+        let message = try PushFixture.message(job, texts: texts)
         #expect(message.title == "T false")
         #expect(message.body == "£10.50 {total}")
         #expect(message["message"] == "£10.50 {total}")
@@ -101,8 +101,8 @@ import Testing
         ("e", "", "{x| }", "", "E"), ("--", "", "", "", "Notification"), ("e", "T", " ", "T", ""), ("e", " ", "B", "", "B"),
     ])
     func somethingIsAlwaysSaid(_ event: String, _ title: String, _ body: String, _ seenTitle: String, _ seenBody: String) throws {
-        let entry = try PushScene.entry(event, title: Template(parsing: title), body: Template(parsing: body))
-        let message = try PushScene.message(PushScene.job(event), texts: PushScene.texts(entry))
+        let entry = try PushFixture.entry(event, title: Template(parsing: title), body: Template(parsing: body))
+        let message = try PushFixture.message(PushFixture.job(event), texts: PushFixture.texts(entry))
         #expect(message.title == seenTitle)
         #expect(message.body == seenBody)
         #expect(message["title"] == seenTitle)
@@ -117,7 +117,7 @@ import Testing
         ("route:\u{e9}", "sha256:9ff9b22c0f3a453f8237854235d48582"), ("a b", "sha256:c8687a08aa5d6ed2044328fa6a697ab8"),
     ])
     func collapseIDs(_ key: String, _ id: String) throws {
-        let message = try PushScene.message(PushScene.job("job-assigned", collapseKey: key))
+        let message = try PushFixture.message(PushFixture.job("job-assigned", collapseKey: key))
         #expect(message.collapseID == id)
         #expect(message.collapseID.utf8.count <= 64)
     }
@@ -130,19 +130,19 @@ import Testing
         ("job-assigned", "N-1", nil), ("drop-removed", "N-1", nil), ("job-assigned", "border:A", nil),
     ])
     func collapseKeys(_ event: String, _ key: String, _ name: String?) throws {
-        #expect(try PushScene.message(PushScene.job(event, collapseKey: key)).collapseKey?.rawValue == name)
+        #expect(try PushFixture.message(PushFixture.job(event, collapseKey: key)).collapseKey?.rawValue == name)
         #expect(PushMessage.CollapseKey.allCases.count == 4)
     }
 
     @Test func theEntrySaysTheRest() throws {
-        let entry = PushScene.entry("e", body: "B") {
+        let entry = PushFixture.entry("e", body: "B") {
             ($0.sound, $0.category, $0.thread, $0.channelID) = ("s.caf", "C", "t", "ch")
             $0.priority = .normal
         }
-        let message = try PushScene.message(PushScene.job("e"), texts: PushScene.texts(entry))
+        let message = try PushFixture.message(PushFixture.job("e"), texts: PushFixture.texts(entry))
         #expect([message.sound, message.category, message.thread, message.channelID] == ["s.caf", "C", "t", "ch"])
         #expect(!message.isHighPriority)
         #expect(message.badge == 3)
-        #expect(message.expiresAt == PushScene.now + 3_600_000)
+        #expect(message.expiresAt == PushFixture.now + 3_600_000)
     }
 }

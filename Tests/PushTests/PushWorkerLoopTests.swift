@@ -1,6 +1,6 @@
+import Crypto
 import FleetRules
 import HTTPClient
-import Signing
 import Testing
 import Threads
 
@@ -23,7 +23,7 @@ import Threads
         let settings = APNsSettings(address: APNsAddress(host: "127.0.0.1", port: 1, topic: "uk.example.driver"), token: token)
         let rules = LaneRules(for: .apns)
         let surroundings = PushWorker.Environment(
-            now: { PushScene.now },
+            now: { PushFixture.now },
             report: { [seen] report in
                 seen.withLock { seen in
                     seen.reports.append(report)
@@ -31,7 +31,7 @@ import Threads
                     return seen.room >= 0
                 }
             }, isConnected: { _ in false }, event: { _ in })
-        return PushWorkerLoop(.apns, ProviderConnection(.apns(settings), rules), rules, PushScene.texts, surroundings, shared)
+        return PushWorkerLoop(.apns, ProviderConnection(.apns(settings), rules), rules, PushFixture.texts, surroundings, shared)
     }
 
     private func leave(_ command: (inout PushWorker.Commands) -> Void) { shared.commands.withLock { command(&$0) } }
@@ -47,20 +47,20 @@ import Threads
     /// Both may have been said since it looked last.
     @Test func nothingIsSentToWhoLostHisPhoneWhileItWasHandedOver() throws {
         var loop = try loop()
-        _ = loop.turn(PushScene.now)
-        let (lost, other) = (LaneScene.job(1, device: "D"), LaneScene.job(2))
+        _ = loop.turn(PushFixture.now)
+        let (lost, other) = (LaneFixture.job(1, device: "D"), LaneFixture.job(2))
         leave {
             $0.supply = supply([lost, other])
             $0.lost = ["D"]
         }
-        _ = loop.turn(PushScene.now)
+        _ = loop.turn(PushFixture.now)
         #expect(inFlight == 1)
         #expect(seen.withLock { $0.reports.last?.outcomes } == [PushOutcome(lost, .returned, wasTried: false)])
     }
 
     /// What the provider has accepted must not be sent again after the next start.
     @Test func whatTheStoreDoesNotTakeInTimeIsToldOnceMore() throws {
-        let jobs = LaneScene.jobs(1...2)
+        let jobs = LaneFixture.jobs(1...2)
         let unsent = jobs.map { PushOutcome($0, .returned, wasTried: false) }
         for room in [0, 1] {
             var loop = try loop()

@@ -1,6 +1,6 @@
+import Crypto
 import HTTPClient
-import PusherProtocol
-import Signing
+import JSON
 import Testing
 
 @testable import Push

@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 /// Signing in and client events, as clients send them.
@@ -42,7 +43,7 @@ extension ClientMessageTests {
         #expect(event.data == Array(passed.utf8))
         #expect(event == ClientEvent(name: "client-e", channel: "private-a", data: Array(passed.utf8)))
         // What arrives, decoded once, is what was sent.
-        let value = try ReadValue.elements(of: "[\(passed)]")[0]
+        let value = try JSONValue.elements(of: "[\(passed)]")[0]
         if !sent.hasPrefix("\"") { #expect(value.text == sent) }
     }
 

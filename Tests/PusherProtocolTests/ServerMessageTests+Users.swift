@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 /// What the server says of users, caches and counts. Each message is checked byte for byte, and read back as a client
@@ -9,14 +10,14 @@ extension ServerMessageTests {
     }
 
     /// The members of a message's data, which must be a text.
-    private func data(of message: Frame) throws -> [ReadValue] {
+    private func data(of message: Frame) throws -> [JSONValue] {
         let header = message.bytes[1] < 126 ? 2 : message.bytes[1] == 126 ? 4 : 10
-        let outer = try ReadValue.members(of: Array(message.bytes.dropFirst(header)))
+        let outer = try JSONValue.members(of: Array(message.bytes.dropFirst(header)))
         #expect(outer.last?.key == Array(#""data""#.utf8))
-        return try ReadValue.members(of: try #require(outer.last?.text))
+        return try JSONValue.members(of: try #require(outer.last?.text))
     }
 
-    private func texts(_ array: [UInt8]) throws -> [String?] { try ReadValue.elements(of: array).map(\.text) }
+    private func texts(_ array: [UInt8]) throws -> [String?] { try JSONValue.elements(of: array).map(\.text) }
 
     // MARK: Presence
 
@@ -43,9 +44,9 @@ extension ServerMessageTests {
         let ids = ["\"", "\\", "\n\0\u{1F}", "é😀", "</script>", "12345678901234567890", "a\\\"b", ""]
         let info = #"{"\"\\\/\b\f\n\r\t\u0000\ud83d":["é😀",{"a":{}},-1.5e+3,null]}"#
         let message = ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: ids.map { member($0, info) })
-        let presence = try ReadValue.members(of: try #require(data(of: message).first).raw)
+        let presence = try JSONValue.members(of: try #require(data(of: message).first).raw)
         #expect(try texts(presence[0].raw) == ids)
-        let hash = try ReadValue.members(of: presence[1].raw)
+        let hash = try JSONValue.members(of: presence[1].raw)
         #expect(try hash.map { try texts(Array("[".utf8) + $0.key + Array("]".utf8))[0] } == ids)
         #expect(hash.allSatisfy { $0.raw == Array(info.utf8) })
         #expect(presence[2].raw == Array("8".utf8))
@@ -55,7 +56,7 @@ extension ServerMessageTests {
         let members = (0..<1_000).map { member("user \($0)", #"{"n":\#($0)}"#) }
         let message = ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: members)
         #expect(message.bytes.count > 65_536 / 2)
-        let presence = try ReadValue.members(of: try #require(data(of: message).first).raw)
+        let presence = try JSONValue.members(of: try #require(data(of: message).first).raw)
         #expect(try texts(presence[0].raw) == members.map(\.id))
     }
 

@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 /// The server's messages, byte for byte: client libraries depend on more of their form than is documented.
@@ -25,8 +26,8 @@ import Testing
     @Test func greetsWithJSONInsideJSON() throws {
         let socket = try #require(SocketID("4294967295.4294967295"))
         let greeting = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: 30).bytes.dropFirst(2)
-        let data = try #require(try ReadValue.members(of: Array(greeting)).last?.text)
-        #expect(try ReadValue.members(of: data).map(\.text) == [socket.description, nil])
+        let data = try #require(try JSONValue.members(of: Array(greeting)).last?.text)
+        #expect(try JSONValue.members(of: data).map(\.text) == [socket.description, nil])
     }
 
     @Test func saysThatASubscriptionSucceeded() throws {

@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 /// Who a connection may sign in as (PROTOCOL U1, U2, W1, W3). The signature of everything is `sig`.
@@ -27,10 +28,10 @@ import Testing
     @Test func u1SaysTheSameDataBack() throws {
         let data = #"{"id":"a","x":"\u00e9\/\"é"}"#
         let frame = ServerMessage.signinSuccess(try user(data))
-        let members = try ReadValue.members(of: Array(frame.bytes.dropFirst(frame.bytes[1] < 126 ? 2 : 4)))
+        let members = try JSONValue.members(of: Array(frame.bytes.dropFirst(frame.bytes[1] < 126 ? 2 : 4)))
         #expect(members.map(\.text).first == "pusher:signin_success" && members.count == 2)
         let inner = try #require(members.last?.text)
-        #expect(try ReadValue.members(of: inner).map(\.text) == [data])
+        #expect(try JSONValue.members(of: inner).map(\.text) == [data])
     }
 
     @Test(arguments: ["", "sig", "key2:sig", "key1:wrong", "key1:", "KEY1:sig"])

@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 @Suite struct AuditTrailTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func entries(of subject: AuditEntry.Subject) throws -> [AuditEntry] {
         var entries: [AuditEntry] = []

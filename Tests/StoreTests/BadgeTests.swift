@@ -6,7 +6,7 @@ import Testing
 
 /// The number on the app's icon: kept as it changes, and equal to what counting would find.
 @Suite struct BadgeTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     /// The badge of the push that is made last.
     private func badge(_ ledger: CommandExecutor, at now: Int64 = noon) throws -> Int? {

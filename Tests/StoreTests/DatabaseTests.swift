@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 @Suite struct DatabaseTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func open() throws(StoreError) -> Database {
         try Database.open(path: room.path, durability: .full, now: noon)

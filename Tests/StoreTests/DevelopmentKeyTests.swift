@@ -1,4 +1,3 @@
-import FleetRules
 import Glibc
 import Testing
 
@@ -6,7 +5,7 @@ import Testing
 
 /// The key of whoever has configured none: whole or not there, and one for all.
 @Suite struct DevelopmentKeyTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
     private var file: String { room.path + ".key" }
 
     private func key() throws(StoreError) -> DeviceKeys { try .development(besideDatabase: room.path) }
@@ -36,7 +35,7 @@ import Testing
     /// Each finds the file absent, or whole: one wins, and the others take his.
     @Test func manyAtOnceHaveOne() async throws {
         for _ in 0..<200 {
-            let room = Storeroom()
+            let room = TemporaryStore()
             let keys = try await withThrowingTaskGroup(of: DeviceKeys.self) { group in
                 for _ in 0..<4 { group.addTask { try .development(besideDatabase: room.path) } }
                 return try await group.reduce(into: [DeviceKeys]()) { $0.append($1) }
@@ -50,7 +49,7 @@ import Testing
     @Test func isNeverThereHalf() async throws {
         var sizes: Set<Int> = []
         for _ in 0..<100 {
-            let room = Storeroom()
+            let room = TemporaryStore()
             async let keys = DeviceKeys.development(besideDatabase: room.path)
             var status = stat()
             while stat(room.path + ".key", &status) != 0 { sched_yield() }

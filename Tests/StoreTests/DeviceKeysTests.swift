@@ -1,10 +1,9 @@
-import FleetRules
 import Testing
 
 @testable import Store
 
 @Suite struct DeviceKeysTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func sealedWith() throws -> [String] {
         try Database.open(readingFrom: room.path).dump("SELECT key_id, COUNT(*) FROM devices GROUP BY key_id ORDER BY key_id")
@@ -18,7 +17,7 @@ import Testing
     }
 
     private func start(_ keys: DeviceKeys) throws(StoreError) {
-        let scene = try Scene(room, changing: { $0.keys = keys })
+        let scene = try WriterHarness(room, changing: { $0.keys = keys })
         scene.stop()
     }
 

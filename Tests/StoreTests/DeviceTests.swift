@@ -1,10 +1,11 @@
+import Access
 import FleetRules
 import Testing
 
 @testable import Store
 
 @Suite struct DeviceTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func devices(_ person: Identity) throws -> String {
         String(decoding: try QueryExecutor(Database.open(readingFrom: room.path)).perform(.devices(person)).get(), as: UTF8.self)

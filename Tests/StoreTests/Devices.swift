@@ -1,3 +1,4 @@
+import Access
 import CSQLite
 import FleetRules
 
@@ -41,7 +42,7 @@ let pushingRules: NotificationRules = {
     return NotificationRules(rules: Dictionary(uniqueKeysWithValues: names.map { ($0, rule) }))
 }()
 
-extension Storeroom {
+extension TemporaryStore {
     /// A ledger that serves these lanes.
     func pushing(
         _ lanes: Set<PushLane> = Set(PushLane.allCases), keys: DeviceKeys = testKeys("k1"), at now: Int64 = noon

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import Glibc
 import Testing
@@ -6,7 +7,7 @@ import Testing
 
 /// What an erasure does not find at once: what is open, what others are answered again, and what deleted rows leave behind.
 @Suite struct ErasureEndTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
 

@@ -1,11 +1,13 @@
+import Access
 import FleetRules
+import JSON
 import Testing
 
 @testable import Store
 
 /// Nothing in the store tells any more who somebody was, and everybody else's is as it was.
 @Suite struct ErasureTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import Store
 
 @Suite struct MigrationsTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func open(_ migrations: Migrations = Migrations()) throws(StoreError) -> Database {
         try Database.open(path: room.path, durability: .normal, now: noon, migrations: migrations)

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import TestSupport
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite struct PreferenceTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func stored(_ person: Identity) throws -> String {
         String(

@@ -13,7 +13,7 @@ import Threads
 
     /// What the store spends on one push: making its job, handing it over, and noting what became of it.
     @Test func microsecondsPerPush() throws {
-        let storeroom = Storeroom()
+        let storeroom = TemporaryStore()
         let ledger = try storeroom.pushing([.fcm])
         try ledger.doChores()
         try ledger.transaction { () throws(SQLiteError) in
@@ -54,7 +54,7 @@ import Threads
 
     /// The same where the lane keeps up: what is made is carried at once.
     @Test func microsecondsPerPushInASteadyStream() throws {
-        let ledger = try Storeroom().pushing([.fcm])
+        let ledger = try TemporaryStore().pushing([.fcm])
         try ledger.doChores()
         try ledger.transaction { () throws(SQLiteError) in
             for number in 0..<Self.drivers {

@@ -1,10 +1,11 @@
+import Access
 import FleetRules
 import Testing
 
 @testable import Store
 
 @Suite struct PushOutboxTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     /// A ledger with a phone for each of them.
     private func ledger(_ owners: Identity..., lanes: Set<PushLane> = [.fcm]) throws -> CommandExecutor {

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import TestSupport
 import Testing
@@ -21,7 +22,7 @@ import Testing
 
     @Test(arguments: 1...15) func nothingIsLost(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
-        let room = Storeroom()
+        let room = TemporaryStore()
         var world = World(ledger: try room.pushing([.fcm, .apns]))
         for _ in 0..<250 {
             world.now += Int64.random(in: 0...20, using: &dice)
@@ -37,7 +38,7 @@ import Testing
             case 7..<11: try world.report([.fcm, .apns].randomElement(using: &dice) ?? .fcm, &dice)
             default:
                 // Killed: the file is all that is left.
-                world.ledger = try Storeroom().ledger()
+                world.ledger = try TemporaryStore().ledger()
                 world.ledger = try room.pushing([.fcm, .apns])
                 world.hands = [:]
             }

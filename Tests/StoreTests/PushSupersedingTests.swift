@@ -5,7 +5,7 @@ import Testing
 
 /// Of one order the phone shows one notification: a retried older one must not take the place of a newer one.
 @Suite struct PushSupersedingTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func ledger() throws -> CommandExecutor {
         let ledger = try room.ledger {

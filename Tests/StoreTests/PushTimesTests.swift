@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 /// Clocks of machines are set, sometimes back: nothing may wait for the time that was.
 @Suite struct ClockSetBackTests {
-    private let storeroom = Storeroom()
+    private let storeroom = TemporaryStore()
 
     private func ledger(_ owners: Identity...) throws -> CommandExecutor {
         let ledger = try storeroom.pushing()
@@ -47,7 +48,7 @@ import Testing
 
 /// What ends in the store is counted as what ends in a lane's hands.
 @Suite struct PushEndingTests {
-    private let storeroom = Storeroom()
+    private let storeroom = TemporaryStore()
 
     @Test func endingsAreToldOnceAndByLane() throws {
         let ledger = try storeroom.pushing()
@@ -134,7 +135,7 @@ import Testing
 /// A phone may come to go by another lane while its job is in a lane's hands: what comes back waits there, and that lane hears
 /// of it.
 @Suite struct LaneChangeTests {
-    private let storeroom = Storeroom()
+    private let storeroom = TemporaryStore()
 
     @Test(arguments: [PushOutcome.Result.returned, .retry(at: noon + 50, reason: "503")])
     func whatComesBackWakesTheLaneWhereItIs(_ fate: PushOutcome.Result) throws {

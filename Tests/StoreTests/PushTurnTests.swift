@@ -5,7 +5,7 @@ import Testing
 
 /// Whose turn it is, however many jobs somebody has.
 @Suite struct PushTurnTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func ledger(_ drivers: Int) throws -> CommandExecutor {
         let ledger = try room.pushing()

@@ -7,14 +7,14 @@ import Threads
 
 /// Lanes and the writer's thread: what they say to each other, and what they share with everybody else's errands.
 @Suite struct PushWriterTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func scene(
         queueMax: Int = 100_000,
         opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
         settling: @escaping @Sendable ([CommandReply]) -> Void = { _ in }
-    ) throws(StoreError) -> Scene {
-        try Scene(
+    ) throws(StoreError) -> WriterHarness {
+        try WriterHarness(
             room, queueMax: queueMax, opened: opened, settling: settling,
             changing: {
                 $0.rules = pushingRules

@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 @Suite struct RetentionTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     /// Steps until there is nothing more to do.
     private func forget(_ ledger: CommandExecutor, days: Int = 30, at now: Int64) throws -> [Int] {

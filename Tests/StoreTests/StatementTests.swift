@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct StatementTests {
     private func database() throws -> Database {
-        let room = Storeroom()
+        let room = TemporaryStore()
         let database = try Database.open(path: room.path, durability: .normal, now: noon)
         try database.run("CREATE TABLE things (name TEXT, bytes BLOB, number BIGINT)")
         return database

@@ -15,7 +15,7 @@ import Threads
 
     @Test func aPoisonousCommandFailsAlone() throws {
         let gate = StartBarrier(1)
-        let scene = try Scene(
+        let scene = try WriterHarness(
             opened: { (ledger: CommandExecutor) throws(SQLiteError) in try ledger.database.run(Self.poison) },
             settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(assign("first", to: "42"), exchange: 7)
@@ -44,10 +44,10 @@ import Threads
 
     @Test func aFullDiskIsSaidOnceAndPasses() throws {
         let pages = Lock<(max: Int, ledger: UInt)>((0, 0))
-        let room = Storeroom()
+        let room = TemporaryStore()
         do { _ = try room.ledger().settle(assign("before", to: "42")) }
         // The limit is the connection's own: it is changed where the connection lives, before a batch.
-        let scene = try Scene(
+        let scene = try WriterHarness(
             room,
             opened: { (ledger: CommandExecutor) throws(SQLiteError) in
                 try ledger.database.run("PRAGMA max_page_count = 1")  // SQLite makes it what the file has
@@ -97,7 +97,7 @@ import Threads
         var succeeded = false
         var failures = 0
         while !succeeded {
-            let room = Storeroom()
+            let room = TemporaryStore()
             let ledger = try room.ledger()
             _ = try ledger.settle(order(.update, "first"))
             let before = try ledger.everything()
@@ -122,7 +122,7 @@ import Threads
 
     /// SQLite's own habit: the n-th step fails, for every n until none does.
     @Test func aFailureAnywhereLeavesNoHalf() throws {
-        let ledger = try Storeroom().ledger()
+        let ledger = try TemporaryStore().ledger()
         _ = try ledger.settle(assign("A", to: "41"))
         let before = try ledger.everything()
         let stepsLeft = UnsafeMutablePointer<Int>.allocate(capacity: 1)
@@ -154,7 +154,7 @@ import Threads
 
     /// A rollback may fail like anything else. What it left open must not keep everybody out for ever.
     @Test func aRollbackThatFailsIsMadeUpFor() throws {
-        let ledger = try Storeroom().ledger()
+        let ledger = try TemporaryStore().ledger()
         let handle = ledger.database.handle
         #expect(throws: SQLiteError.self) {
             try ledger.transaction { () throws(SQLiteError) in
@@ -171,7 +171,7 @@ import Threads
     }
 
     @Test func anotherProgramsLockPasses() throws {
-        let scene = try Scene()
+        let scene = try WriterHarness()
         let other = try Database(path: scene.room.path, .writing)
         try other.run("BEGIN IMMEDIATE")
         #expect(scene.settle(assign("A", to: "42"))?.isUnavailable == true)

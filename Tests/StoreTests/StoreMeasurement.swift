@@ -12,7 +12,7 @@ import Threads
     /// Announcements to five drivers, and assignments with three events, each with a stored answer.
     @Test(arguments: Durability.allCases) func actionsPerSecond(_ durability: Durability) throws {
         for name in ["five notifications", "assign"] {
-            let room = Storeroom()
+            let room = TemporaryStore()
             var settings = StoreWriter.Options(path: room.path, keys: testKeys("k1"))
             settings.durability = durability
             settings.queueMax = Self.count

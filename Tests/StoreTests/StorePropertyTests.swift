@@ -8,7 +8,7 @@ import Testing
 @Suite struct StorePropertyTests {
     @Test(arguments: 1...12) func theFileIsTheModel(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
-        let room = Storeroom()
+        let room = TemporaryStore()
         var model = Model()
         var ledger = try room.ledger()
         var now = noon
@@ -40,8 +40,8 @@ import Testing
     }
 
     /// The one that holds the file has to go before the next can have it.
-    private func reopened(_ room: Storeroom, _ ledger: inout CommandExecutor) throws -> CommandExecutor {
-        ledger = try Storeroom().ledger()
+    private func reopened(_ room: TemporaryStore, _ ledger: inout CommandExecutor) throws -> CommandExecutor {
+        ledger = try TemporaryStore().ledger()
         return try room.ledger()
     }
 

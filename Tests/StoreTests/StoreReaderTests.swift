@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import Testing
 import Threads
@@ -5,7 +6,7 @@ import Threads
 @testable import Store
 
 @Suite struct StoreReaderTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     private func ask(_ enquiry: Query) throws -> Result<String, RuleError> {
         try QueryExecutor(Database.open(readingFrom: room.path)).perform(enquiry).map { String(decoding: $0, as: UTF8.self) }
@@ -127,7 +128,7 @@ import Threads
 
     /// What was answered can be read: the reader sees every commit that was told of before it was asked.
     @Test func seesWhatWasSettled() throws {
-        let scene = try Scene(room)
+        let scene = try WriterHarness(room)
         let answers = WorkQueue<QueryReply>(capacity: 1000)
         let reader = try StoreReader(
             path: room.path, answered: { for answer in $0 { _ = answers.post(answer) } }, report: { Issue.record("\($0)") })

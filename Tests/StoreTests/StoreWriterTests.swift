@@ -1,4 +1,3 @@
-import FleetRules
 import Testing
 import Threads
 
@@ -6,7 +5,7 @@ import Threads
 
 @Suite struct StoreWriterTests {
     @Test func settlesInTheOrderOfPosting() throws {
-        let scene = try Scene(batchMax: 50)
+        let scene = try WriterHarness(batchMax: 50)
         for number in 0..<500 { scene.post(assign("A\(number)", to: "\(number % 7)"), exchange: number) }
         let answers = scene.answers(500)
         #expect(answers.map(\.request.sender.request) == Array(0..<500))
@@ -27,7 +26,7 @@ import Threads
     /// Whatever waits during one commit shares the next one.
     @Test func whatWaitsSharesACommit() throws {
         let gate = StartBarrier(1)
-        let scene = try Scene(settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
+        let scene = try WriterHarness(settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(assign("first", to: "42"), exchange: 7)
         gate.waitForArrival()
         for number in 0..<300 { scene.post(assign("A\(number)", to: "42", key: "same")) }
@@ -42,7 +41,7 @@ import Threads
 
     @Test func saysNoWhenTooManyWait() throws {
         let gate = StartBarrier(1)
-        let scene = try Scene(
+        let scene = try WriterHarness(
             queueMax: 3, settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(assign("first", to: "42"), exchange: 7)
         gate.waitForArrival()
@@ -54,7 +53,7 @@ import Threads
     }
 
     @Test func stoppingSettlesWhatWaitsAndLeavesOneFile() throws {
-        let scene = try Scene()
+        let scene = try WriterHarness()
         for number in 0..<300 { scene.post(assign("A\(number)", to: "42"), exchange: number) }
         scene.stop()
         #expect(!scene.post(assign("late", to: "42")))
@@ -65,10 +64,10 @@ import Threads
     }
 
     @Test func showsWhatIsThereBeforeItBegins() throws {
-        let room = Storeroom()
+        let room = TemporaryStore()
         do { _ = try room.ledger().settle(assign("A", to: "42")) }
         let seen = Lock<[String]>([])
-        let scene = try Scene(
+        let scene = try WriterHarness(
             room,
             opened: { (ledger: CommandExecutor) throws(SQLiteError) in
                 try ledger.openOrders { order in seen.withLock { $0.append(order.code) } }
@@ -78,21 +77,21 @@ import Threads
     }
 
     @Test func doesNotStartWhereItCannot() throws {
-        let scene = try Scene()
-        let error = #expect(throws: StoreError.self) { try Scene(scene.room) }
+        let scene = try WriterHarness()
+        let error = #expect(throws: StoreError.self) { try WriterHarness(scene.room) }
         if case .inUse = error {} else { Issue.record("\(String(describing: error))") }
         #expect(throws: StoreError.self) {
-            try Scene(opened: { (_: CommandExecutor) throws(SQLiteError) in throw .misread("it", doing: "starting") })
+            try WriterHarness(opened: { (_: CommandExecutor) throws(SQLiteError) in throw .misread("it", doing: "starting") })
         }
         scene.stop()
-        let next = try Scene(scene.room)
+        let next = try WriterHarness(scene.room)
         next.stop()
     }
 
     @Test func forgetsWhatIsOldWhileNothingElseIsToDo() throws {
-        let room = Storeroom()
+        let room = TemporaryStore()
         do { _ = try room.ledger(at: noon - 60 * day).settle(assign("A", to: "42", key: "k"), at: noon - 60 * day) }
-        let scene = try Scene(room)
+        let scene = try WriterHarness(room)
         let deadline = Clock.monotonicNanoseconds() + 10_000_000_000
         var none: [CommandReply] = []
         while scene.statistics.deleted < 5, Clock.monotonicNanoseconds() < deadline {

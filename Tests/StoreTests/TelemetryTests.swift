@@ -1,10 +1,9 @@
-import FleetRules
 import Testing
 
 @testable import Store
 
 @Suite struct TelemetryTests {
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     @Test func keepsTheFirstWordOfEachOnEachStep() throws {
         let ledger = try room.ledger()

@@ -7,7 +7,7 @@ import Testing
 @Suite struct UnreadableRowTests {
     private static let marks = ["provider = 'hms'", "environment = 'staging'"]
 
-    private let room = Storeroom()
+    private let room = TemporaryStore()
 
     /// Three drivers with a phone each, of whom the first one's cannot be read.
     private func ledger(_ mark: String, before prepare: (CommandExecutor) throws -> Void = { _ in }) throws -> CommandExecutor {

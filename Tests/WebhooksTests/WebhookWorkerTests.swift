@@ -1,4 +1,3 @@
-import PusherProtocol
 import Testing
 import Threads
 

@@ -1,0 +1,34 @@
+import Primitives
+import PusherProtocol
+
+/// An application's signed-in users and who watches whom.
+struct UserDirectory {
+    private var connections: [Identifier: [SocketID]] = [:]
+    private var watchers: [Identifier: [SocketID]] = [:]
+
+    /// Users with at least one signed-in connection.
+    var count: Int { connections.count }
+
+    func isOnline(_ userID: String) -> Bool { connections[Identifier(userID)] != nil }
+
+    func connections(of userID: String) -> [SocketID] { connections[Identifier(userID)] ?? [] }
+
+    /// Those to be told that the user is online: nobody unless this is his first connection (W2).
+    mutating func signIn(_ user: SignedInUser, _ socket: SocketID) -> [SocketID] {
+        for watched in user.watchlist { watchers[Identifier(watched), default: []].append(socket) }
+        connections[Identifier(user.id), default: []].append(socket)
+        return connections(of: user.id).count == 1 ? watchers[Identifier(user.id)] ?? [] : []
+    }
+
+    /// Those to be told that the user is offline: nobody unless that was his last connection.
+    mutating func signOut(_ user: SignedInUser, _ socket: SocketID) -> [SocketID] {
+        for watched in user.watchlist { Self.remove(socket, from: &watchers, at: Identifier(watched)) }
+        Self.remove(socket, from: &connections, at: Identifier(user.id))
+        return isOnline(user.id) ? [] : watchers[Identifier(user.id)] ?? []
+    }
+
+    private static func remove(_ socket: SocketID, from lists: inout [Identifier: [SocketID]], at id: Identifier) {
+        lists[id]?.removeAll { $0 == socket }
+        if lists[id]?.isEmpty == true { lists[id] = nil }
+    }
+}

@@ -1,0 +1,130 @@
+import Primitives
+
+/// What happens to an order, with all that its events say of it.
+enum OrderTransition: Equatable {
+    case assigned(to: String, name: String?, insteadOf: String?)
+    case unassigned(from: String, reason: String?)
+    case cancelled(driver: String?, reason: String?)
+    case driverRemoved(String, reason: String?)
+    /// A driver took what nobody had.
+    case claimed(by: String, name: String?)
+    case accepted(by: String, name: String?)
+    case progressed(to: JobStatus, by: String, name: String?)
+}
+
+extension OrderTransition {
+    /// The contract's table: names, fields and their order are those that the apps know.
+    func events(of order: Order, at milliseconds: Int64) -> [EventDraft] {
+        let ids = order.ids
+        let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))
+        switch self {
+        case .assigned(let driver, let name, let former):
+            return reassigned(former, ids) + [
+                EventDraft(
+                    .driver(driver), "job-assigned",
+                    ids + order.customer + ["scheduledAt": .text(order.scheduledAt), "totalGBP": .number(order.totalGBP)]
+                        + ["message": "New job assigned to you"])
+            ] + assigned(driver, name, ids)
+
+        case .unassigned(let driver, let reason):
+            return [
+                EventDraft(
+                    .driver(driver), "order-removed",
+                    ["orderRef": .text(order.reference), "message": "Order has been removed from your schedule by admin"]
+                        + ["reason": .text(reason)]),
+                EventDraft(
+                    .driver(driver), "schedule-updated",
+                    ["type": "order_removed", "orderRef": .text(order.reference), "timestamp": now]),
+                EventDraft(.drivers, "job-available-again", ids + ["message": "This job is now available"]),
+                EventDraft(.admin, "order-unassigned", ids + ["driverId": .text(driver), "reason": .text(reason)]),
+            ]
+
+        case .cancelled(let driver, let reason):
+            return cancelled(driver, reason, ids) + [
+                EventDraft(
+                    .drivers, "job-cancelled",
+                    ids + ["reason": .text(reason), "message": "This job has been cancelled and is no longer available"]),
+                EventDraft(
+                    .tracking(order.reference), "tracking-stopped",
+                    ["reason": "booking_cancelled", "message": "Tracking stopped due to booking cancellation"]),
+                EventDraft(.admin, "order-cancelled", ids + ["driverId": .text(driver), "reason": .text(reason)]),
+            ]
+
+        case .driverRemoved(let driver, let reason):
+            return [
+                EventDraft(
+                    .driver(driver), "job-removed",
+                    ids + ["reason": .text(reason), "removedAt": now, "message": "You have been removed from this job"]),
+                EventDraft(
+                    .drivers, "job-available-again",
+                    ids + order.customer + ["availableAt": now, "message": "This job is now available again"]),
+                EventDraft(
+                    .booking(order.reference), "driver-removed",
+                    ["reason": .text(reason), "removedAt": now, "message": "Your driver has been changed"]),
+                EventDraft(.admin, "driver-removed", ids + ["driverId": .text(driver), "reason": .text(reason)]),
+            ]
+
+        case .claimed(let driver, let name):
+            return assigned(driver, name, ids) + Self.accepted(by: driver, name: name).events(of: order, at: milliseconds)
+
+        case .accepted(let driver, let name):
+            return reported("job-accepted", .accepted, driver, name, order, now)
+
+        case .progressed(let step, let driver, let name):
+            let arrival = EventDraft(
+                .booking(order.reference), "driver-arrival",
+                ["reference": .text(order.reference), "driver_id": .text(driver), "driverName": .text(name)]
+                    + ["timestamp": .text(Timestamp.wholeSeconds(milliseconds: milliseconds))])
+            return reported("job-progress", step, driver, name, order, now) + (step == .arrived ? [arrival] : [])
+        }
+    }
+
+    private func reassigned(_ former: String?, _ ids: EventFields) -> [EventDraft] {
+        guard let former else { return [] }
+        return [
+            EventDraft(
+                .driver(former), "job-removed",
+                ids + ["reason": "Reassigned to another driver", "message": "This job has been reassigned"])
+        ]
+    }
+
+    /// The same twice: dashboards bind one or the other.
+    private func assigned(_ driver: String, _ name: String?, _ ids: EventFields) -> [EventDraft] {
+        let fields = ids + ["driverId": .text(driver), "driverName": .text(name)]
+        return [EventDraft(.admin, "job-assigned", fields), EventDraft(.admin, "order-assigned", fields)]
+    }
+
+    private func cancelled(_ driver: String?, _ reason: String?, _ ids: EventFields) -> [EventDraft] {
+        guard let driver else { return [] }
+        return [
+            EventDraft(
+                .driver(driver), "job-cancelled",
+                ids + ["reason": .text(reason), "message": "Your assigned job has been cancelled"]),
+            EventDraft(
+                .driver(driver), "job-removed-from-list",
+                ids + ["message": "This job has been removed from your active jobs"]),
+        ]
+    }
+
+    /// To the dispatchers, and to the customer, whom the driver's id does not concern.
+    private func reported(
+        _ event: String, _ step: JobStatus, _ driver: String, _ name: String?, _ order: Order, _ now: EventFields.Value
+    ) -> [EventDraft] {
+        let rest: EventFields = ["driverName": .text(name), "step": .text(step.rawValue), "timestamp": now]
+        return [
+            EventDraft(.admin, event, order.ids + ["driverId": .text(driver)] + rest),
+            EventDraft(.booking(order.reference), event, order.ids + rest),
+        ]
+    }
+}
+
+extension Order {
+    fileprivate var ids: EventFields { ["bookingId": .text(bookingID ?? code), "bookingReference": .text(reference)] }
+
+    fileprivate var customer: EventFields {
+        [
+            "customerName": .text(customerName), "pickupAddress": .text(pickupAddress),
+            "dropoffAddress": .text(dropoffAddress),
+        ]
+    }
+}

@@ -1,0 +1,194 @@
+import Access
+import Configuration
+import Crypto
+import FanOut
+import FleetRules
+import JWT
+import Observability
+import PusherProtocol
+import Server
+import Store
+import Threads
+import Webhooks
+
+/// What all loops share of the fleet: the store's two threads, the lanes of pushes, the keys of token issuers, and what is
+/// counted.
+final class FleetService: Sendable {
+    let counters = FleetCounters()
+    /// The application that carries the fleet's channels.
+    let app: AppIndex
+    let issuers: [TokenIssuer]
+    let ring: IssuerKeyCache
+
+    let pushService: PushService
+
+    private let settings: Settings
+    private let catalogue: Lock<Settings.Catalogue>
+    private let writer: StoreWriter
+    private let reader: StoreReader
+    private let fetcher: JWKSFetcher
+    private let fetching: Thread
+
+    /// Opens the store, has the hub learn of all open orders, and begins to push.
+    /// - Throws: ``StartError`` saying what is wrong with the store or a key, and what to do.
+    init(
+        settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, log: Log
+    ) throws(StartError) {
+        self.settings = settings
+        catalogue = Lock(settings.notifications)
+        app = settings.fleetAppIndex
+        issuers = settings.auth.issuers
+        ring = IssuerKeyCache(issuers: issuers)
+        let app = app
+        let pushing = try PushService(
+            settings.push,
+            PushService.Observers(
+                failed: { webhooks.post(AppWebhookEvent(app: app, .notificationFailed($0, $1))) },
+                removed: { webhooks.post(AppWebhookEvent(app: app, .deviceRemoved($0))) }),
+            log: log)
+        self.pushService = pushing
+        let herald = CommitPublisher(hub: hub, app: app, policy: policy, pushing: pushing, counters: counters, log: log)
+        do throws(StoreError) {
+            writer = try StoreWriter(
+                try StoreWriter.Options(settings, lanes: pushing.lanes),
+                StoreWriter.Environment(
+                    now: Clock.unixMilliseconds,
+                    opened: { ledger throws(SQLiteError) in try ledger.openOrders { herald.restore($0) } },
+                    settled: { herald.publish($0) }, supplied: { pushing.supply($0) },
+                    reportRefused: { pushing.refused($0) }, queued: { pushing.wake($0) },
+                    removed: { for device in $0 { pushing.note(removed: device) } }, ended: { pushing.note($0) },
+                    report: { log.report($0) }))
+        } catch {
+            throw StartError("\(error)")
+        }
+        do throws(StoreError) {
+            reader = try StoreReader(
+                path: settings.store.path, answered: { herald.publish($0) },
+                report: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
+        } catch {
+            writer.stop()
+            throw StartError("\(error)")
+        }
+        let fetcher = JWKSFetcher(issuers: issuers, ring: ring, log: log)
+        self.fetcher = fetcher
+        fetching = Thread(name: "token-keys") { fetcher.run(telling: hub) }
+        let writer = writer
+        pushing.start(
+            settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
+    }
+
+    func post(_ errand: CommandRequest) -> Bool { writer.post(errand) }
+
+    func post(_ query: QueryRequest) -> Bool { reader.post(query) }
+
+    func fetchKeys(of issuer: Int, for exchange: RequestID, on loop: Int) -> Bool {
+        fetcher.fetch(issuer: issuer, for: exchange, on: loop)
+    }
+
+    /// Whether admins may send notifications of this type.
+    func isCatalogued(_ type: String) -> Bool { catalogue.withLock { $0.entry(for: type) } != nil }
+
+    /// Other texts and rules from now on.
+    func use(_ catalogue: Settings.Catalogue) {
+        self.catalogue.withLock { $0 = catalogue }
+        writer.use(NotificationRules(settings, catalogue))
+        pushService.use(catalogue)
+    }
+
+    /// Pushes nothing more, and closes the store when what was taken is finished; after the last loop has stopped.
+    func stop() {
+        pushService.finish(withinSeconds: settings.server.drainSeconds)  // long ago, unless the start has failed
+        pushService.wait()
+        fetcher.stop()
+        fetching.join()
+        reader.stop()
+        writer.stop()
+    }
+
+    // MARK: What it shows of itself
+
+    var statistics: StoreStatistics { writer.statistics }
+    var readerDepth: Int { reader.queueDepth }
+
+    func families(prefix: String) -> [MetricFamily] {
+        let store = statistics
+        var cumulative = 0
+        let buckets = zip(StoreStatistics.commitBounds, store.commitBuckets).map { bound, count in
+            cumulative += count
+            return (bound: bound, count: cumulative)
+        }
+        return counters.families(prefix: prefix) + pushService.families(prefix: prefix) + [
+            MetricFamily(
+                "\(prefix)_store_commit_seconds", help: "How long commits took, the disk included.", buckets: buckets,
+                sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
+            MetricFamily(
+                "\(prefix)_store_commands_total", .counter, help: "Commands in these commits.", value: store.errands),
+            MetricFamily(
+                "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: the disk was full, for instance.",
+                value: store.unavailable),
+            MetricFamily(
+                "\(prefix)_store_failed_total", .counter, help: "Commands that failed alone: a defect.", value: store.failed),
+            MetricFamily(
+                "\(prefix)_store_forgotten_total", .counter, help: "Rows removed because they were old.", value: store.deleted),
+            MetricFamily(
+                "\(prefix)_store_queue_depth", .gauge, help: "What waits for the store.",
+                samples: [
+                    ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
+                ]),
+        ]
+    }
+}
+
+extension StoreWriter.Options {
+    fileprivate init(_ settings: Settings, lanes: Set<PushLane>) throws(StoreError) {
+        // The configuration has been read, so each of them is a key.
+        let keys = settings.store.encryptionKeys.compactMap { key in
+            Base64.bytes(of: key.key).flatMap(AESGCMKey.init).map { (key.id, $0) }
+        }
+        let path = settings.store.path
+        self.init(path: path, keys: keys.isEmpty ? try .development(besideDatabase: path) : DeviceKeys(keys))
+        durability = settings.store.durability == .full ? .full : .normal
+        retentionDays = settings.store.retentionDays
+        rules = NotificationRules(settings)
+        self.lanes = lanes
+        staleDays = settings.push.staleDays
+    }
+}
+
+extension SharedHub {
+    /// Whether somebody (``Identity/key``) subscribes to the channel that is his own.
+    fileprivate func isListening(_ recipient: String, app: AppIndex) -> Bool {
+        guard let identity = Identity(key: recipient), let channel = ChannelName(identity.channel, lengthMax: 256) else {
+            return false
+        }
+        return read { $0.isListening(identity, on: channel, app: app) }
+    }
+}
+
+extension WebhookEvent {
+    fileprivate static func notificationFailed(_ failed: FailedPush, _ lane: PushLane) -> WebhookEvent {
+        .notificationFailed(
+            notificationID: failed.notificationID, userID: failed.recipient, provider: lane.provider.rawValue,
+            reason: failed.reason)
+    }
+
+    fileprivate static func deviceRemoved(_ device: RemovedDevice) -> WebhookEvent {
+        .deviceRemoved(
+            userID: device.owner, provider: device.provider.rawValue, token: device.maskedToken, reason: device.reason)
+    }
+}
+
+extension Log {
+    fileprivate func report(_ event: StoreEvent) {
+        switch event {
+        case .unavailable(let error): self.error("store_unavailable", ["reason": .text("\(error)")])
+        case .recovered(let refused): info("store_recovered", ["refused": .number(refused)])
+        case .failed(let error, let correlationID):
+            self.error("command_failed", ["reason": .text("\(error)"), "correlation_id": .text(correlationID)])
+        case .unreadable(let what): self.error("store_unreadable_row", ["reason": .text("cannot read \(what)")])
+        case .backgroundTaskFailed(let error, let kind):
+            warning("chore_failed", ["kind": .text(kind), "reason": .text("\(error)")])
+        case .checkpointFailed(let error): warning("checkpoint_failed", ["reason": .text("\(error)")])
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Configuration
+import Crypto
+import FleetRules
+import HTTPClient
+import Push
+
+/// Why what proves to a provider who we are, or to us who it is, cannot be used.
+struct CredentialError: Error {
+    /// The key of the configuration: `push.apns.key_file`.
+    let key: String
+    let problem: String
+}
+
+extension Settings {
+    /// How the provider of a lane is reached; nil when it is not enabled, or not usable (see ``keyProblem``).
+    package func pushProvider(of lane: PushLane) -> ProviderSettings? {
+        (try? push.providers())?.first { $0.lane == lane }?.settings
+    }
+}
+
+extension Settings.Push {
+    /// The lanes that are enabled, and how their providers are reached.
+    func providers() throws(CredentialError) -> [(lane: PushLane, settings: ProviderSettings)] {
+        var providers: [(PushLane, ProviderSettings)] = []
+        if apns.enabled {
+            try Self.check(apns.authorities, of: apns.caFile, key: "push.apns.ca_file")
+            let token = APNsToken(teamID: apns.teamID, keyID: apns.keyID, key: try apns.privateKey())
+            let hosts = [(PushLane.apns, apns.host, apns.port), (.apnsSandbox, apns.sandboxHost, apns.sandboxPort)]
+            for (lane, host, port) in hosts {
+                let address = APNsAddress(host: host, port: port, topic: apns.topic)
+                providers.append((lane, .apns(APNsSettings(address: address, token: token, caFile: apns.caFile))))
+            }
+        }
+        if fcm.enabled {
+            try Self.check(fcm.authorities, of: fcm.caFile, key: "push.fcm.ca_file")
+            let settings = FCMSettings(baseURL: fcm.baseURL, account: try fcm.account(), caFile: fcm.caFile)
+            providers.append((.fcm, .fcm(settings)))
+        }
+        return providers
+    }
+
+    /// libcurl reads the file when it connects, and would only then say that it cannot.
+    private static func check(_ authorities: String, of file: String, key: String) throws(CredentialError) {
+        guard file.isEmpty || CABundle.areReadable(in: authorities) else {
+            throw CredentialError(key: key, problem: "expected PEM with at least one certificate, and nothing unreadable")
+        }
+    }
+}
+
+extension Settings.APNs {
+    fileprivate func privateKey() throws(CredentialError) -> PrivateKey {
+        let key: PrivateKey
+        do throws(PrivateKeyError) {
+            key = try PrivateKey(pem: self.key)
+        } catch {
+            throw CredentialError(key: "push.apns.key_file", problem: "\(error)")
+        }
+        guard key.kind == .p256 else {
+            throw CredentialError(key: "push.apns.key_file", problem: "expected a key of the curve P-256, as Apple gives them")
+        }
+        return key
+    }
+}
+
+extension Settings.FCM {
+    fileprivate func account() throws(CredentialError) -> ServiceAccount {
+        do throws(ServiceAccountError) {
+            return try ServiceAccount(json: serviceAccount)
+        } catch {
+            throw CredentialError(key: "push.fcm.service_account_file", problem: "\(error)")
+        }
+    }
+}
+
+extension NotificationRules {
+    /// What the catalogue decides before anything is pushed.
+    init(_ settings: Settings) { self.init(settings, settings.notifications) }
+
+    /// The same of another catalogue.
+    init(_ settings: Settings, _ catalogue: Settings.Catalogue) {
+        let rules = catalogue.names.compactMap { name in
+            catalogue.entry(for: name).map { (name, Rule($0, mode: settings.push.mode)) }
+        }
+        self.init(
+            rules: Dictionary(uniqueKeysWithValues: rules),
+            eventBytesMax: settings.apps[settings.fleetAppIndex].limits.eventBytes)
+    }
+}
+
+extension NotificationRules.Rule {
+    fileprivate init(_ entry: Settings.Catalogue.Entry, mode: Settings.Catalogue.Entry.Push) {
+        let push: Push =
+            switch entry.push {
+            case .off: .never
+            case .mirror, .fallback: .broadcast
+            case nil: mode == .off ? .never : .personal
+            }
+        self.init(lifetimeSeconds: entry.lifetimeSeconds, collapsesByJob: entry.collapse == .order, push: push)
+    }
+}

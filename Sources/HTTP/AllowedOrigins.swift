@@ -1,0 +1,26 @@
+/// Which web pages may talk to an application: those it names. Apps that are no pages send no Origin, and may.
+package struct AllowedOrigins: Equatable, Sendable {
+    private let patterns: [String]
+
+    /// - Parameter patterns: `*`, or `scheme://host[:port]`, where the host may begin with `*.`.
+    package init(_ patterns: [String]) { self.patterns = patterns.map { $0.lowercased() } }
+
+    package func allow(_ origin: String?) -> Bool {
+        guard let origin = origin?.lowercased() else { return true }
+        return patterns.contains { Self.matches(origin, $0) }
+    }
+
+    /// Whether the configuration names this very origin, rather than letting everybody in.
+    package func lists(_ origin: String) -> Bool {
+        let origin = origin.lowercased()
+        return patterns.contains { $0 != "*" && Self.matches(origin, $0) }
+    }
+
+    private static func matches(_ origin: String, _ pattern: String) -> Bool {
+        guard pattern != "*", pattern != origin else { return true }
+        let parts = pattern.split(separator: "://*.", maxSplits: 1)
+        guard parts.count == 2 else { return false }
+        let (scheme, domain) = (parts[0] + "://", "." + parts[1])
+        return origin.hasPrefix(scheme) && origin.hasSuffix(domain) && origin.utf8.count > scheme.utf8.count + domain.utf8.count
+    }
+}

@@ -1,0 +1,74 @@
+import Access
+import HTTP
+import JWT
+
+/// From a request to whoever sends it: a JWT as Bearer, else in a cookie. One instance per thread.
+package struct Authenticator {
+    private let verifier: TokenVerifier
+    /// Names of cookies that may hold a token.
+    private let cookies: [String]
+    private let origins: AllowedOrigins
+
+    /// - Parameter origins: the pages that may act in the name of whoever has the cookie.
+    package init(verifier: TokenVerifier, cookies: [String], origins: AllowedOrigins) {
+        self.verifier = verifier
+        self.cookies = cookies
+        self.origins = origins
+    }
+
+    enum Result {
+        case identity(Identity)
+        /// The issuer's keys have to be fetched first.
+        case needsKeys(issuer: Int)
+    }
+
+    /// - Parameter now: seconds since 1970.
+    /// - Throws: ``APIError`` with 401.
+    func authenticate(on request: HTTPRequest, now: Int64) throws(APIError) -> Result {
+        switch verifier.verify(on: try token(in: request), now: now) {
+        case .identity(let identity): return .identity(identity)
+        case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
+        case .refused(let text): throw Self.unauthorized(text)
+        }
+    }
+
+    private func token(in request: HTTPRequest) throws(APIError) -> String {
+        if let authorization = request.authorization {
+            let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            guard parts.count == 2, parts[0].count == 6, Substring(parts[0]).lowercased() == "bearer" else {
+                throw Self.unauthorized("Expected Authorization: Bearer and a JWT")
+            }
+            return String(Substring(parts[1]))
+        }
+        guard let token = cookie(in: request) else { throw Self.unauthorized("Authorization is required: a JWT as Bearer") }
+        guard isSameSite(request) else {
+            throw Self.unauthorized("A cookie is not enough from this origin: name it in allowed_origins, or send Authorization")
+        }
+        return token
+    }
+
+    /// RFC 6265 section 4: `name=value` pairs separated by `; `, where the value may stand in quotes.
+    private func cookie(in request: HTTPRequest) -> String? {
+        guard !cookies.isEmpty, let header = request.field(.cookie) else { return nil }
+        for pair in header.utf8.split(separator: UInt8(ascii: ";")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            let (name, value) = (parts[0].drop { $0 == UInt8(ascii: " ") }, parts[1])
+            guard cookies.contains(where: { $0.utf8.elementsEqual(name) }) else { continue }
+            let isQuoted = value.count > 1 && value.first == UInt8(ascii: "\"") && value.last == UInt8(ascii: "\"")
+            return String(Substring(isQuoted ? value.dropFirst().dropLast() : value))
+        }
+        return nil
+    }
+
+    /// A browser sends a cookie along for any page that asks it to; only pages of this host, or those that the
+    /// configuration names (not by `*`), are taken to act for its owner.
+    private func isSameSite(_ request: HTTPRequest) -> Bool {
+        // A page that merely links here, or shows us in a frame, sends no Origin; the browser says that it is another's.
+        guard let origin = request.origin else { return request.field(.secFetchSite)?.lowercased() != "cross-site" }
+        if let host = request.field(.host), origin.lowercased().hasSuffix("://" + host.lowercased()) { return true }
+        return origins.lists(origin)
+    }
+
+    private static func unauthorized(_ text: String) -> APIError { APIError(401, text, headers: ["WWW-Authenticate": "Bearer"]) }
+}

@@ -1,0 +1,156 @@
+import FleetRules
+import HTTP
+import JSON
+
+/// From bodies to what drivers and customers say of their phones (DESIGN.md section 2, Requests and Push).
+extension JSONBody {
+    /// Characters of what an app calls a phone.
+    private static let deviceIDLengthMax = 150
+    /// Bytes of a notification type's name, and of a time zone's.
+    private static let nameLengthMax = 64
+
+    // MARK: Devices
+
+    /// `{fcmToken, deviceId?}`; to unregister, the token alone.
+    func fcmDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
+        let text = try tokenText("fcmToken", request)
+        let token = try Self.checked("fcmToken") { () throws(RuleError) in try .fcm(text) }
+        guard request.method != .delete else { return DeviceRegistration(.unregister, token, endpoint: .fcmToken) }
+        return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .fcmToken)
+    }
+
+    /// `{deviceToken, platform, environment?, deviceId?}`; to unregister, the token is enough: what reads as an iOS token is
+    /// one, for no FCM token consists of hexadecimal digits alone.
+    func appDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
+        let text = try tokenText("deviceToken", request)
+        let platform: DeviceToken.Platform? = try choice("platform")
+        let environment: DeviceToken.Environment = try choice("environment") ?? .production
+        let isLeaving = request.method == .delete
+        guard platform != nil || isLeaving else { throw missing("platform", "ios or android") }
+        let token = try Self.checked("deviceToken") { () throws(RuleError) in try Self.token(text, platform, environment) }
+        guard !isLeaving else { return DeviceRegistration(.unregister, token, endpoint: .appDevice) }
+        return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .appDevice)
+    }
+
+    private static func token(
+        _ text: String, _ platform: DeviceToken.Platform?, _ environment: DeviceToken.Environment
+    ) throws(RuleError) -> DeviceToken {
+        switch platform {
+        case .ios: return try .apns(text, environment)
+        case .android: return try .fcm(text, .android)
+        case nil:
+            if let token = try? DeviceToken.apns(text, environment) { return token }
+            return try .fcm(text)
+        }
+    }
+
+    /// A token as it was sent. Not everything between an app and us lets a DELETE have a body (RFC 9110 section 9.3.5), so
+    /// the query will do for that.
+    private func tokenText(_ name: String, _ request: HTTPRequest) throws(APIError) -> String {
+        if request.method == .delete, self[name] == nil, let text = request.first(name) { return text }
+        return try requiredText(name)
+    }
+
+    /// Has a token's mistake told as the field's.
+    private static func checked(
+        _ field: String, _ read: () throws(RuleError) -> DeviceToken
+    ) throws(APIError) -> DeviceToken {
+        do throws(RuleError) {
+            return try read()
+        } catch {
+            throw APIError(400, "Expected \(field): \(error.text)", field: field)
+        }
+    }
+
+    /// One of a few words; nil when it is absent.
+    private func choice<Word: RawRepresentable<String> & CaseIterable>(_ name: String) throws(APIError) -> Word? {
+        guard let text = try text(name).value else { return nil }
+        guard let word = Word.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) }) else {
+            throw wrong(name, "be \(Word.allCases.map(\.rawValue).joined(separator: " or ")), found \(text.clipped)")
+        }
+        return word
+    }
+
+    private func deviceID() throws(APIError) -> String? {
+        guard let id = try text("deviceId").value else { return nil }
+        let characters = id.unicodeScalars
+        guard (1...Self.deviceIDLengthMax).contains(characters.count),
+            characters.allSatisfy({ $0.properties.generalCategory != .control })
+        else { throw wrong("deviceId", "have 1 to \(Self.deviceIDLengthMax) characters, none of them a control character") }
+        return id
+    }
+
+    // MARK: Preferences
+
+    /// `{"types":{name: bool},"quietHours":{enabled, from, to, timeZone}}`. A value that is null goes back to what it is for
+    /// somebody who never said anything; of a group that is null nothing is said.
+    func preferenceChanges(isTimeZone: (String) -> Bool) throws(APIError) -> PreferenceChanges {
+        var changes = PreferenceChanges()
+        changes.types = try typeSwitches()
+        guard let object = try object("quietHours") else { return changes }
+        let hours = try JSONBody(object, of: "quietHours")
+        let standard = Preferences.QuietHours()
+        changes.isEnabled = try hours.boolean("enabled").value(clearedTo: standard.isEnabled)
+        changes.from = try hours.minutes("from").value(clearedTo: standard.from)
+        changes.to = try hours.minutes("to").value(clearedTo: standard.to)
+        let zone = try hours.text("timeZone")
+        if case .set(let name) = zone, !Self.isName(name, alsoOf: "+/") || !isTimeZone(name) {
+            throw hours.wrong(
+                "timeZone", "be a name of the IANA time zone database, such as Europe/London; found \(name.clipped)")
+        }
+        changes.timeZone = zone.value(clearedTo: standard.timeZone)
+        return changes
+    }
+
+    private func typeSwitches() throws(APIError) -> [String: Bool?] {
+        guard let object = try object("types") else { return [:] }
+        let members = try JSONBody.members(of: object)
+        guard members.count <= PreferenceChanges.typesMax else {
+            throw wrong("types", "name at most \(PreferenceChanges.typesMax), found \(members.count)")
+        }
+        var switches: [String: Bool?] = [:]
+        for (name, value) in members {
+            guard Self.isName(name) else {
+                throw wrong("types", "have names of 1 to \(Self.nameLengthMax) of A-Z a-z 0-9 _ -, found \(name.clipped)")
+            }
+            guard value.kind == .null || value.boolean != nil else { throw wrong("types.\(name)", "be true or false") }
+            switches.updateValue(value.boolean, forKey: name)
+        }
+        return switches
+    }
+
+    /// In the order written: a dictionary of unchecked names could take long to make.
+    private static func members(of object: UnsafeRawBufferPointer) throws(APIError) -> [(name: String, value: JSONSlice)] {
+        try APIError.wrappingJSON {
+            var members: [(name: String, value: JSONSlice)] = []
+            try JSONReader.object(object) { key, value in members.append((key.string ?? "", value)) }
+            return members
+        }
+    }
+
+    /// A time of day, such as `22:00`, as minutes since midnight.
+    private func minutes(_ name: String) throws(APIError) -> Change<Int> {
+        switch try text(name) {
+        case .keep: return .keep
+        case .clear: return .clear
+        case .set(let text):
+            guard let minutes = Preferences.minutes(ofClock: text) else {
+                throw wrong(name, "be a time of day from 00:00 to 23:59, found \(text.clipped)")
+            }
+            return .set(minutes)
+        }
+    }
+
+    /// Whether `text` is 1 to 64 of `[A-Za-z0-9_-]` and of `others`.
+    private static func isName(_ text: String, alsoOf others: StaticString = "") -> Bool {
+        (1...nameLengthMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: others.withUTF8Buffer { $0.contains(byte) }
+                }
+            }
+    }
+}

@@ -1,0 +1,124 @@
+import FanOut
+import JSON
+import PusherProtocol
+
+/// `POST /apps/ID/events`, decoded and encoded again in one pass: from the publisher's bytes to the frames of each
+/// channel (PROTOCOL B1–B11). Name and data are copied as they were written, escapes included.
+package struct EventRequest {
+    /// One frame per channel, in the order given, each channel once.
+    package let publications: [Hub.Publication]
+    /// The same event for the channels that mirror these.
+    package let mirrored: [Hub.Publication]
+    /// The connection that is not to get it.
+    package let except: SocketID?
+    /// What its publisher wants to know of the channels (B12).
+    package let info: ChannelAttributes
+
+    /// - Throws: ``APIError``, 400 or 413, before anything is sent to anybody.
+    package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
+        let limits = rules.limits
+        let fields = try APIError.wrappingJSON { try Fields(body) }
+        info = try ChannelAttributes(fields.info, allowed: [.userCount, .subscriptionCount])
+        let (name, data) = try Self.nameAndData(fields, limits)
+        let channels = try Self.channels(fields, limits)
+        except = try Self.except(fields)
+        let publication = { (channel: ChannelName) in
+            Hub.Publication(channel: channel, frame: ServerMessage.event(name: name, channel: channel, data: data))
+        }
+        publications = channels.map(publication)
+        let twins = rules.policy.map { policy in channels.compactMap { policy.mirror(of: $0) } } ?? []
+        // A publisher who names both gets each once.
+        mirrored = twins.filter { !channels.contains($0) }.map(publication)
+    }
+
+    private static func nameAndData(
+        _ fields: Fields, _ limits: Limits
+    ) throws(APIError) -> (name: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer) {
+        guard let name = fields.name, let nameBytes = name.stringByteCount else {
+            throw APIError(400, "Expected name parameter to be a string")
+        }
+        guard nameBytes > 0 else { throw APIError(400, "Expected name parameter not to be empty") }
+        // A character takes at least a byte: few names have to be decoded to be counted.
+        guard nameBytes <= limits.nameLength || (name.string?.unicodeScalars.count ?? 0) <= limits.nameLength else {
+            throw APIError(400, "The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
+        }
+        guard let data = fields.data, let dataBytes = data.stringByteCount else {
+            throw APIError(400, "Expected data parameter to be a string")
+        }
+        guard dataBytes <= limits.eventBytes else {
+            throw APIError(
+                413,
+                "The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes). Send a reference instead"
+            )
+        }
+        return (name.raw, data.raw)
+    }
+
+    private static func channels(_ fields: Fields, _ limits: Limits) throws(APIError) -> [ChannelName] {
+        guard !fields.channels.isEmpty else { throw APIError(400, "Expected channels parameter to name at least one channel") }
+        guard fields.channels.count <= limits.channelsPerEvent else {
+            throw APIError(400, "Expected at most \(limits.channelsPerEvent) channels, found \(fields.channels.count)")
+        }
+        var names: [ChannelName] = []
+        for channel in fields.channels {
+            guard let text = channel.string else { throw APIError(400, "Expected channels parameter to be strings") }
+            guard let name = ChannelName(text, lengthMax: limits.nameLength) else {
+                throw APIError(
+                    400,
+                    "Invalid channel name \(text.clipped): expected 1 to \(limits.nameLength) of A-Z a-z 0-9 _ - = @ , . ;")
+            }
+            if fields.channels.count == 1 || !names.contains(name) { names.append(name) }
+        }
+        return names
+    }
+
+    private static func except(_ fields: Fields) throws(APIError) -> SocketID? {
+        guard let socket = fields.socket, socket.kind != .null else { return nil }
+        guard let text = socket.string, SocketID.isWellFormed(text) else {
+            throw APIError(400, "Invalid socket_id: expected digits, a dot, digits")
+        }
+        // Well-formed but never given out by this server: it excludes nobody.
+        return SocketID(text)
+    }
+}
+
+/// The body's members where they lie.
+private struct Fields {
+    private(set) var name: JSONSlice?
+    private(set) var data: JSONSlice?
+    private(set) var socket: JSONSlice?
+    private(set) var info: JSONSlice?
+    private(set) var channels: [JSONSlice] = []
+
+    init(_ body: UnsafeRawBufferPointer) throws {
+        var single: JSONSlice?
+        var list: [JSONSlice]?
+        var name: JSONSlice?
+        var data: JSONSlice?
+        var socket: JSONSlice?
+        var info: JSONSlice?
+        try JSONReader.object(body) { key, value in
+            if key.equals("name") {
+                name = value
+            } else if key.equals("data") {
+                data = value
+            } else if key.equals("channels") {
+                guard value.kind == .array else { throw APIError(400, "Expected channels parameter to be an array") }
+                var elements: [JSONSlice] = []
+                try JSONReader.array(value.raw) { elements.append($0) }
+                list = elements
+            } else if key.equals("channel") {
+                single = value
+            } else if key.equals("socket_id") {
+                socket = value
+            } else if key.equals("info") {
+                info = value
+            }
+        }
+        self.name = name
+        self.data = data
+        self.socket = socket
+        self.info = info
+        channels = list ?? single.map { [$0] } ?? []
+    }
+}

@@ -1,0 +1,75 @@
+/// The members of a JSON object that somebody asked for, copied out of it.
+///
+/// A member given twice is refused: of two readers one would take the first and one the last, and a signature covers
+/// both. Members nobody asked for are validated as JSON and otherwise ignored.
+package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
+    package enum Value: Equatable {
+        case text(String)
+        /// As it was written.
+        case number(String)
+        /// An array of strings and nothing else.
+        case texts([String])
+        case null
+        /// A boolean, an object, or an array of something else.
+        case other
+    }
+
+    private var values: [Name: Value] = [:]
+
+    package subscript(name: Name) -> Value? { values[name] }
+
+    /// - Throws: ``JSONMembersError``, readable after "the header: " or the like.
+    package init(of object: [UInt8]) throws(JSONMembersError) {
+        do {
+            try object.withUnsafeBytes { bytes in
+                try JSONReader.object(bytes) { key, value in try add(key, value) }
+            }
+        } catch {
+            throw JSONMembersError(error)
+        }
+    }
+
+    private mutating func add(_ key: JSONSlice, _ value: JSONSlice) throws {
+        // By bytes, and whatever way the name was escaped.
+        guard let text = key.string, let name = Name.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) })
+        else { return }
+        guard values.updateValue(Self.value(value), forKey: name) == nil else {
+            throw JSONMembersError(problem: "\(name.rawValue) is given twice")
+        }
+    }
+
+    private static func value(_ slice: JSONSlice) -> Value {
+        switch slice.kind {
+        case .string: return .text(slice.string ?? "")
+        case .number: return .number(String(decoding: slice.raw, as: UTF8.self))
+        case .null: return .null
+        case .boolean, .object: return .other
+        case .array:
+            var texts: [String] = []
+            do {
+                try JSONReader.array(slice.raw) { element in
+                    guard let text = element.string else { throw JSONMembersError(problem: "not a string") }
+                    texts.append(text)
+                }
+            } catch {
+                return .other
+            }
+            return .texts(texts)
+        }
+    }
+}
+
+/// What is wrong with a JSON object.
+package struct JSONMembersError: Error, Equatable {
+    package let problem: String
+
+    package init(problem: String) { self.problem = problem }
+
+    package init(_ error: any Error) {
+        switch error {
+        case let error as JSONMembersError: self = error
+        case let error as JSONError: problem = "\(error.problem) at byte \(error.offset)"
+        default: problem = "\(error)"
+        }
+    }
+}

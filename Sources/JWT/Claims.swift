@@ -1,0 +1,138 @@
+import Access
+import JSON
+import Primitives
+
+/// What a token claims (RFC 7519 section 4). Nothing but `iss` may be asked before the signature has been verified.
+struct Claims {
+    private enum Name: String, CaseIterable {
+        case iss, aud, exp, nbf, iat, sub, role, name, bookings
+        case authTime = "auth_time"
+        case driverID = "driver_id"
+    }
+
+    /// Seconds by which the issuer's clock and ours may differ.
+    static let skewSeconds: Double = 60
+    /// The end of the year 9999. What lies beyond was meant to be something else, most often milliseconds.
+    private static let dateMax: Double = 253_402_300_799
+
+    private let members: JSONMembers<Name>
+
+    init(_ payload: [UInt8]) throws(TokenError) {
+        do throws(JSONMembersError) {
+            members = try JSONMembers(of: payload)
+        } catch {
+            throw TokenError("The token's payload: \(error.problem)")
+        }
+    }
+
+    /// Who says he has issued the token; nil if nobody does.
+    func issuer() throws(TokenError) -> String? { try text(.iss) }
+
+    /// Who the token is about, if what it claims is true now and meant for us.
+    /// - Parameter now: seconds since 1970.
+    func identity(for issuer: TokenIssuer, now: Int64) throws(TokenError) -> Identity {
+        try checkTimes(now: Double(now), profile: issuer.profile)
+        try checkAudience(issuer.audience)
+        guard let subject = try text(.sub) else { throw TokenError("The token lacks sub") }
+        let role = try role(issuer.profile)
+        var (id, claim) = (subject, Name.sub)
+        if issuer.profile != .standard, role == .driver, let driverID = try driverID() {
+            (id, claim) = (driverID, .driverID)
+        }
+        guard role.accepts(id: id) else {
+            throw TokenError("The token's \(claim.rawValue) \(id.clipped) is no \(role.rawValue)'s id: \(Self.rule(role))")
+        }
+        return Identity(role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [])
+    }
+
+    // MARK: When, and for whom
+
+    private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) {
+        guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
+        guard now < expiry + Self.skewSeconds else { throw TokenError("The token expired at \(Self.text(expiry))") }
+        if let start = try date(.nbf), start > now + Self.skewSeconds {
+            throw TokenError("The token is not valid before \(Self.text(start))")
+        }
+        if let issued = try date(.iat), issued > now + Self.skewSeconds {
+            throw TokenError("The token was issued in the future (iat), at \(Self.text(issued))")
+        }
+        if profile != .standard, let signedIn = try date(.authTime), signedIn > now + Self.skewSeconds {
+            throw TokenError("The user signed in in the future (auth_time), at \(Self.text(signedIn))")
+        }
+    }
+
+    private func checkAudience(_ audience: String) throws(TokenError) {
+        let given: [String] =
+            switch members[.aud] {
+            case nil: []
+            case .text(let text): [text]
+            case .texts(let texts): texts
+            default: throw TokenError("The token: expected aud to be a string or an array of strings")
+            }
+        guard audience.isEmpty || given.contains(where: { $0.utf8.elementsEqual(audience.utf8) }) else {
+            throw TokenError("The token is for somebody else: expected aud \(audience.clipped)")
+        }
+    }
+
+    /// A NumericDate: seconds since 1970, perhaps with a fraction. Whatever a JSON number can be, only what is a moment
+    /// in our calendar goes on to arithmetic.
+    private func date(_ name: Name) throws(TokenError) -> Double? {
+        guard let value = members[name] else { return nil }
+        guard case .number(let digits) = value, let seconds = Double(digits), (0...Self.dateMax).contains(seconds) else {
+            throw TokenError("The token: expected \(name.rawValue) to be a number of seconds since 1970")
+        }
+        return seconds
+    }
+
+    private static func text(_ date: Double) -> String { Timestamp.iso8601(milliseconds: Int64(date) * 1000) }
+
+    // MARK: Who
+
+    private func role(_ profile: TokenIssuer.Profile) throws(TokenError) -> Role {
+        guard let text = try text(.role) else {
+            guard case .firebase(let role) = profile else { throw TokenError("The token lacks role") }
+            return role
+        }
+        guard let role = Role(anyCase: text) else {
+            throw TokenError("The token's role \(text.clipped) is unknown: expected driver, admin, customer or ops")
+        }
+        return role
+    }
+
+    /// Our own claim, set by hand for a user of Firebase: a number is as good as its digits.
+    private func driverID() throws(TokenError) -> String? {
+        switch members[.driverID] {
+        case nil: return nil
+        case .text(let text): return text
+        case .number(let digits) where digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains): return digits
+        default: throw TokenError("The token: expected driver_id to be a string or a whole number")
+        }
+    }
+
+    private func name() throws(TokenError) -> String? { members[.name] == .null ? nil : try text(.name) }
+
+    private func bookings() throws(TokenError) -> [String] {
+        switch members[.bookings] {
+        case nil: return []
+        case .texts(let references):
+            guard let wrong = references.first(where: { !Identity.isReference($0) }) else { return references }
+            throw TokenError("The token's bookings hold \(wrong.clipped): \(Self.rule(.customer))")
+        default: throw TokenError("The token: expected bookings to be an array of strings")
+        }
+    }
+
+    private func text(_ name: Name) throws(TokenError) -> String? {
+        switch members[name] {
+        case nil: return nil
+        case .text(let text): return text
+        default: throw TokenError("The token: expected \(name.rawValue) to be a string")
+        }
+    }
+
+    private static func rule(_ role: Role) -> String {
+        switch role {
+        case .driver, .customer: "expected 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ;"
+        case .admin, .ops: "expected 1 to \(Identity.idLengthMax) bytes without control characters"
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Crypto
+import JSON
+
+/// The keys that an issuer publishes, read from what was fetched.
+///
+/// One odd key costs only itself, for issuers publish keys of many kinds. A document that leaves no key is refused as a
+/// whole, so that a page of an overloaded proxy does not empty the cache.
+struct JWKSDocument {
+    /// Keys in a document, of whatever kind: reading one costs, and nobody has so many.
+    static let keysMax = 100
+
+    /// By `kid`, as bytes: the same text of other bytes is another key.
+    private(set) var named: [[UInt8]: PublicKey] = [:]
+    /// Those without a `kid`, which only a token without one can mean.
+    private(set) var nameless: [PublicKey] = []
+    private var seen = 0
+
+    private enum SetName: String, CaseIterable {
+        case keys
+    }
+
+    private enum KeyName: String, CaseIterable {
+        case kty, kid, use, alg, n, e, crv, x, y
+        case operations = "key_ops"
+    }
+
+    /// - Parameter algorithm: keys that do not verify it are ignored.
+    init(_ document: [UInt8], _ kind: TokenIssuer.RemoteKeys, _ algorithm: TokenAlgorithm) throws(TokenIssuerError) {
+        do {
+            switch kind {
+            case .jwks: try readSet(document, algorithm)
+            case .certificates: try readCertificates(document, algorithm)
+            }
+        } catch {
+            throw TokenIssuerError(description: "the keys fetched: \(JSONMembersError(error).problem)")
+        }
+        guard !named.isEmpty || !nameless.isEmpty else {
+            throw TokenIssuerError(description: "the keys fetched: none of \(seen) is a usable \(algorithm.rawValue) key")
+        }
+    }
+
+    private mutating func readSet(_ document: [UInt8], _ algorithm: TokenAlgorithm) throws {
+        // Looked at once more below, element by element; this is for a `keys` given twice.
+        guard try JSONMembers<SetName>(of: document)[.keys] != nil else {
+            throw JSONMembersError(problem: "expected a member keys")
+        }
+        try document.withUnsafeBytes { bytes in
+            try JSONReader.object(bytes) { name, value in
+                guard name.equals("keys") else { return }
+                guard value.kind == .array else { throw JSONMembersError(problem: "expected keys to be an array") }
+                try JSONReader.array(value.raw) { element in
+                    try count()
+                    guard let key = try? JSONMembers<KeyName>(of: Array(element.raw)) else { return }
+                    add(key, algorithm)
+                }
+            }
+        }
+    }
+
+    private mutating func add(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) {
+        guard Self.permits(key, algorithm), let publicKey = Self.publicKey(key, algorithm) else { return }
+        switch key[.kid] {
+        case nil: nameless.append(publicKey)
+        case .text(let keyID): add(publicKey, keyID)
+        default: break
+        }
+    }
+
+    private mutating func readCertificates(_ document: [UInt8], _ algorithm: TokenAlgorithm) throws {
+        try document.withUnsafeBytes { bytes in
+            try JSONReader.object(bytes) { name, value in
+                try count()
+                guard let keyID = name.string, let pem = value.string, let key = try? PublicKey(pem: pem),
+                    key.algorithm == algorithm
+                else { return }
+                add(key, keyID)
+            }
+        }
+    }
+
+    /// The first of a name is the one: two keys of one kind and name are the issuer's mistake (RFC 7517 section 4.5).
+    private mutating func add(_ key: PublicKey, _ keyID: String) {
+        let keyID = Array(keyID.utf8)
+        if keyID.count <= JWT.keyIDBytesMax, named[keyID] == nil { named[keyID] = key }
+    }
+
+    private mutating func count() throws {
+        seen += 1
+        guard seen <= Self.keysMax else { throw JSONMembersError(problem: "more than \(Self.keysMax) keys") }
+    }
+
+    // MARK: One JSON Web Key
+
+    /// Whether the key is said to be for verifying signatures of `algorithm`, or not said to be for anything.
+    private static func permits(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) -> Bool {
+        let operations: Bool =
+            switch key[.operations] {
+            case nil: true
+            case .texts(let operations): operations.contains("verify")
+            default: false
+            }
+        return operations && [nil, .text("sig")].contains(key[.use]) && [nil, .text(algorithm.rawValue)].contains(key[.alg])
+    }
+
+    private static func publicKey(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) -> PublicKey? {
+        switch (algorithm, key[.kty]) {
+        case (.rs256, .text("RSA")):
+            guard let modulus = bytes(key[.n]), let exponent = bytes(key[.e]) else { return nil }
+            return try? PublicKey(modulus: modulus, exponent: exponent)
+        case (.es256, .text("EC")):
+            guard key[.crv] == .text("P-256"), let x = bytes(key[.x]), let y = bytes(key[.y]) else { return nil }
+            return try? PublicKey(x: x, y: y)
+        default: return nil
+        }
+    }
+
+    private static func bytes(_ value: JSONMembers<KeyName>.Value?) -> [UInt8]? {
+        guard case .text(let text) = value else { return nil }
+        return Base64URL.bytes(text)
+    }
+}
+
+extension PublicKey {
+    /// The one algorithm whose signatures this key verifies.
+    var algorithm: TokenAlgorithm {
+        switch kind {
+        case .rsa: .rs256
+        case .p256: .es256
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import JSON
+
+/// A token is not believed: words for a developer, which quote neither the token nor a secret.
+struct TokenError: Error, Equatable {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// A JWT in its compact form (RFC 7515 section 7.1), taken apart and not yet believed.
+struct JWT {
+    /// Bytes of a token: what a request's head may hold, and nobody is made to read more.
+    static let bytesMax = 8_192
+    /// Bytes of a header, as JSON.
+    static let headerBytesMax = 4_096
+    static let keyIDBytesMax = 200
+
+    let algorithm: String
+    let keyID: String?
+    let payload: [UInt8]
+    /// Header and payload as they were written.
+    let signedBytes: [UInt8]
+    let signature: [UInt8]
+
+    /// The members of a header that mean something here. Where a token says its own key is (`jku`, `jwk`, `x5u`, `x5c`)
+    /// is not among them, and so never looked at.
+    private enum HeaderName: String, CaseIterable {
+        case alg, kid, crit
+    }
+
+    init(_ token: String) throws(TokenError) {
+        guard token.utf8.count <= Self.bytesMax else { throw TokenError("The token exceeds \(Self.bytesMax) bytes") }
+        let bytes = Array(token.utf8)
+        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { throw TokenError("Expected a signed JWT: three parts with dots between them") }
+        let header = try Self.decoded(parts[0], "header")
+        payload = try Self.decoded(parts[1], "payload")
+        signature = try Self.decoded(parts[2], "signature")
+        signedBytes = Array(bytes[..<parts[1].endIndex])
+        (algorithm, keyID) = try Self.header(header)
+    }
+
+    private static func decoded(_ part: ArraySlice<UInt8>, _ name: String) throws(TokenError) -> [UInt8] {
+        guard !part.isEmpty else { throw TokenError("The token's \(name) is empty") }
+        guard let bytes = Base64URL.bytes(part) else {
+            throw TokenError("The token's \(name) is not base64url without padding")
+        }
+        return bytes
+    }
+
+    private static func header(_ bytes: [UInt8]) throws(TokenError) -> (algorithm: String, keyID: String?) {
+        guard bytes.count <= headerBytesMax else { throw TokenError("The token's header exceeds \(headerBytesMax) bytes") }
+        let members: JSONMembers<HeaderName>
+        do throws(JSONMembersError) {
+            members = try JSONMembers(of: bytes)
+        } catch {
+            throw TokenError("The token's header: \(error.problem)")
+        }
+        // Extensions that must be understood (RFC 7515 section 4.1.11): we understand none.
+        guard members[.crit] == nil else { throw TokenError("The token's header demands extensions (crit): none is known") }
+        guard case .text(let algorithm) = members[.alg] else {
+            throw TokenError("The token's header: expected alg to be a string")
+        }
+        switch members[.kid] {
+        case nil: return (algorithm, nil)
+        case .text(let keyID) where keyID.utf8.count <= keyIDBytesMax: return (algorithm, keyID)
+        default: throw TokenError("The token's header: expected kid to be a string of at most \(keyIDBytesMax) bytes")
+        }
+    }
+}

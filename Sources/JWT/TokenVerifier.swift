@@ -1,0 +1,118 @@
+import Access
+import Crypto
+
+/// What became of a token.
+package enum VerificationResult: Equatable, Sendable {
+    case identity(Identity)
+    /// Not believed: words for a developer.
+    case refused(String)
+    /// The issuer has the key, and we do not: fetch its keys if ``IssuerKeyCache/mayFetch(issuer:now:)``, and ask again.
+    case needsKeys(issuer: Int)
+}
+
+/// Tells whether tokens (RFC 7519) are true.
+///
+/// The issuers are the configuration's, and a token's `iss` only picks among them. Which algorithm and which key verify it
+/// follows from that issuer alone: a token cannot bring a key, name a URL, change the algorithm or borrow the key of
+/// another issuer. Claims are believed after the signature, never before.
+///
+/// HMAC keys have working memory, so a verifier belongs to one thread.
+package final class TokenVerifier {
+    private enum Key {
+        case secret(HMACKey)
+        case fixed(PublicKey)
+        case fetched
+    }
+
+    private let issuers: [TokenIssuer]
+    private let keys: [Key]
+    private let keyCache: IssuerKeyCache
+
+    /// - Parameter ring: made of the same issuers.
+    /// - Throws: when an issuer's key is none, or does not go with its algorithm, or two issuers are the same.
+    package init(issuers: [TokenIssuer], ring: IssuerKeyCache) throws(TokenIssuerError) {
+        for (index, issuer) in issuers.enumerated()
+        where issuers[..<index].contains(where: { Self.isSame($0.issuer, issuer.issuer) }) {
+            throw Self.error(issuer, "given twice")
+        }
+        var keys: [Key] = []
+        for issuer in issuers { keys.append(try Self.key(of: issuer)) }
+        self.issuers = issuers
+        self.keys = keys
+        self.keyCache = ring
+    }
+
+    /// - Parameters:
+    ///   - token: as it came, without `Bearer `.
+    ///   - now: seconds since 1970.
+    package func verify(on token: String, now: Int64) -> VerificationResult {
+        do throws(TokenError) {
+            let token = try JWT(token)
+            let claims = try Claims(token.payload)
+            let index = try issuer(named: try claims.issuer())
+            let issuer = issuers[index]
+            guard Self.isSame(token.algorithm, issuer.algorithm.rawValue) else {
+                throw TokenError("The token's alg \(token.algorithm.clipped) is refused: expected \(issuer.algorithm.rawValue)")
+            }
+            let isGenuine: Bool
+            switch keys[index] {
+            case .secret(let key): isGenuine = key.verifies(digest: token.signature, of: token.signedBytes)
+            case .fixed(let key): isGenuine = key.verifies(token.signature, of: token.signedBytes)
+            case .fetched:
+                switch keyCache.key(issuer: index, keyID: token.keyID) {
+                case .key(let key): isGenuine = key.verifies(token.signature, of: token.signedBytes)
+                case .unknown: return .needsKeys(issuer: index)
+                case .ambiguous: throw TokenError("The token names no key (kid), and its issuer has several")
+                }
+            }
+            guard isGenuine else { throw TokenError("The token's signature is wrong") }
+            return .identity(try claims.identity(for: issuer, now: now))
+        } catch {
+            return .refused(error.reason)
+        }
+    }
+
+    /// The issuer of exactly this name, else the one that takes any.
+    private func issuer(named name: String?) throws(TokenError) -> Int {
+        if let name, let index = issuers.firstIndex(where: { Self.isSame($0.issuer, name) }) { return index }
+        if let index = issuers.firstIndex(where: \.issuer.isEmpty) { return index }
+        guard !issuers.isEmpty else {
+            throw TokenError("No token is accepted here: the configuration names no issuer (auth.jwt)")
+        }
+        guard let name else { throw TokenError("The token lacks iss") }
+        throw TokenError("Unknown issuer \(name.clipped)")
+    }
+
+    /// As bytes: Swift's == compares what Unicode holds equivalent.
+    private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+
+    // MARK: The configuration's keys
+
+    private static func key(of issuer: TokenIssuer) throws(TokenIssuerError) -> Key {
+        switch (issuer.keys, issuer.algorithm) {
+        case (.secret(let secret), .hs256):
+            // A public key for a secret would let anybody sign. A short secret is the operator's, who is warned of it.
+            guard !secret.contains("-----BEGIN") else { throw error(issuer, "HS256 takes a secret, and this is a PEM") }
+            guard !secret.isEmpty else { throw error(issuer, "HS256 takes a secret, and this one is empty") }
+            return .secret(HMACKey(secret: secret))
+        case (.pem(let pem), .rs256), (.pem(let pem), .es256):
+            let key: PublicKey
+            do throws(PublicKeyError) {
+                key = try PublicKey(pem: pem)
+            } catch {
+                throw Self.error(issuer, "\(error)")
+            }
+            guard key.algorithm == issuer.algorithm else {
+                throw error(issuer, "a key for \(key.algorithm.rawValue), where \(issuer.algorithm.rawValue) needs another")
+            }
+            return .fixed(key)
+        case (.remote, .rs256), (.remote, .es256): return .fetched
+        case (.secret, _): throw error(issuer, "\(issuer.algorithm.rawValue) takes a public key, not a secret")
+        case (_, .hs256): throw error(issuer, "HS256 takes a secret, not a public key")
+        }
+    }
+
+    private static func error(_ issuer: TokenIssuer, _ problem: String) -> TokenIssuerError {
+        TokenIssuerError(description: "issuer \(issuer.issuer.isEmpty ? "(any)" : issuer.issuer): \(problem)")
+    }
+}

@@ -1,0 +1,14 @@
+/// A string that is compared and hashed as bytes: ids of users, drivers, devices, orders.
+///
+/// Swift's `==` on strings compares canonical equivalence, so two ids with different bytes can be equal: the Kelvin sign
+/// (U+212A) equals the letter K. As ids they belong to two people.
+package struct Identifier: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    // `==` of strings first: it is quick where the strings share storage, and equal hashes require it.
+    package static func == (one: Identifier, other: Identifier) -> Bool {
+        one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)
+    }
+}

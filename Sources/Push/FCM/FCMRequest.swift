@@ -1,0 +1,77 @@
+import FleetRules
+import HTTPClient
+import JSON
+
+/// Where FCM is, and for which project it is asked.
+package struct FCMAddress: Equatable, Sendable {
+    /// `https://fcm.googleapis.com`, without a slash at its end.
+    package var baseURL: String
+    package var projectID: String
+
+    package init(baseURL: String, projectID: String) {
+        self.baseURL = baseURL
+        self.projectID = projectID
+    }
+
+    /// Bytes of a payload, for Android and for Apple alike (PUSH.md section 2), less what comes on top of ours: for Apple FCM
+    /// adds members of its own (`gcm.message_id`, `google.c.…`), for Android we name a channel, a sound and a tag.
+    package static let payloadBytesMax = 4_096 - 384
+
+    /// The request that shows a message on a phone, Android's or Apple's: with many tokens nobody knows which it is.
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - authorization: the header's whole value, `Bearer …`.
+    package func request(
+        _ message: PushMessage, to device: PushJob.Device, at now: Int64, authorization: String
+    ) -> HTTPClientRequest {
+        let payload = PushPayload(message, bytesMax: Self.payloadBytesMax - message.channelID.utf8.count)
+        var json = JSONWriter(capacity: 2 * (payload.aps.count + payload.data.count) + 512)
+        json.raw(#"{"message":{"token":"#)
+        json.string(device.token.text)
+        json.raw(#","notification":{"#)
+        json.alert(payload.message)
+        json.raw(#"},"data":{"#)
+        json.raw(payload.data)
+        json.raw("},")
+        json.android(payload.message, at: now)
+        json.apple(payload)
+        json.raw("}}")
+        return HTTPClientRequest(
+            .post, "\(baseURL)/v1/projects/\(projectID)/messages:send",
+            headers: [("authorization", authorization), ("content-type", "application/json")], body: json.bytes)
+    }
+}
+
+extension JSONWriter {
+    /// Seconds for which FCM keeps a message at most: 28 days.
+    private static let lifetimeSecondsMax: Int64 = 2_419_200
+
+    fileprivate mutating func android(_ message: PushMessage, at now: Int64) {
+        raw(#""android":{"priority":"#)
+        raw(message.isHighPriority ? #""HIGH""# : #""NORMAL""#)
+        raw(#","ttl":""#)
+        integer(min(max((message.expiresAt - now) / 1000, 0), Self.lifetimeSecondsMax))
+        raw(#"s""#)
+        member(#","collapse_key":"#, message.collapseKey?.rawValue ?? "")
+        raw(#","notification":{"tag":"#)
+        string(message.collapseID)
+        member(#","channel_id":"#, message.channelID)
+        member(#","sound":"#, message.sound)
+        raw(#","notification_count":"#)
+        integer(message.badge)
+        raw("}}")
+    }
+
+    fileprivate mutating func apple(_ payload: PushPayload) {
+        let message = payload.message
+        raw(#","apns":{"headers":{"apns-push-type":"alert","apns-priority":"#)
+        string(message.apnsPriority)
+        raw(#","apns-expiration":"#)
+        string(message.apnsExpiration)
+        raw(#","apns-collapse-id":"#)
+        string(message.collapseID)
+        raw(#"},"payload":{"aps":"#)
+        raw(payload.aps)
+        raw("}}")
+    }
+}

@@ -1,0 +1,118 @@
+import Crypto
+import HTTPClient
+import JSON
+
+/// Why a text is no service account, readable after "the service account: ". Nothing secret is in it.
+package struct ServiceAccountError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+}
+
+/// Who we are to Google: the JSON file that its console gives out once for a key (PUSH.md section 2).
+package struct ServiceAccount: Sendable {
+    package let clientEmail: String
+    package let projectID: String
+    /// Where access tokens are to be had; https.
+    package let tokenURI: String
+    let keyID: String
+    let key: PrivateKey
+
+    /// What an access token is asked for.
+    private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+    /// Seconds for which an assertion may be exchanged: as long as Google allows, for our clock may be off.
+    private static let assertionSeconds: Int64 = 3_600
+
+    /// Reads the file's text.
+    package init(json: String) throws(ServiceAccountError) {
+        let members = try Self.members(of: json)
+        if let type = members["type"], type != "service_account" {
+            throw ServiceAccountError(description: "its type must be service_account")
+        }
+        clientEmail = try Self.word("client_email", in: members)
+        keyID = try Self.word("private_key_id", in: members)
+        projectID = try Self.text("project_id", in: members)
+        guard projectID.utf8.allSatisfy(Self.isProjectCharacter) else {
+            throw ServiceAccountError(description: "project_id: expected letters, digits, '-', '.' and ':'")
+        }
+        tokenURI = try Self.text("token_uri", in: members)
+        guard (try? Get.check(tokenURI)) != nil else {
+            throw ServiceAccountError(description: "token_uri: expected an https address, or http on loopback")
+        }
+        let pem = try Self.text("private_key", in: members)
+        do throws(PrivateKeyError) {
+            key = try PrivateKey(pem: pem)
+        } catch {
+            throw ServiceAccountError(description: "private_key: \(error)")
+        }
+        guard key.kind == .rsa else { throw ServiceAccountError(description: "private_key: expected an RSA key") }
+    }
+
+    /// The request that exchanges our word for an access token.
+    /// - Parameter now: milliseconds since 1970.
+    func tokenRequest(at now: Int64) -> HTTPClientRequest {
+        // A JWT in base64url has nothing in it that a form would escape.
+        let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + assertion(at: now / 1_000)
+        return HTTPClientRequest(
+            .post, tokenURI, headers: [("content-type", "application/x-www-form-urlencoded")], body: Array(form.utf8))
+    }
+
+    private func assertion(at seconds: Int64) -> String {
+        var claims = JSONWriter(capacity: 256)
+        claims.raw(#"{"iss":"#)
+        claims.string(clientEmail)
+        claims.raw(#","scope":"#)
+        claims.string(Self.scope)
+        claims.raw(#","aud":"#)
+        claims.string(tokenURI)
+        claims.raw(#","iat":"#)
+        claims.integer(seconds)
+        claims.raw(#","exp":"#)
+        claims.integer(seconds + Self.assertionSeconds)
+        claims.raw("}")
+        return WebToken.text(claims: claims.bytes, keyID: keyID, key: key)
+    }
+
+    // MARK: Reading
+
+    /// The members that are strings.
+    private static func members(of json: String) throws(ServiceAccountError) -> [String: String] {
+        var members: [String: String] = [:]
+        do {
+            try Array(json.utf8).withUnsafeBytes { bytes in
+                try JSONReader.object(bytes) { key, value in
+                    for name in names where key.equals(name) { members[name.description] = value.string }
+                }
+            }
+        } catch {
+            throw ServiceAccountError(description: "expected a JSON object")
+        }
+        return members
+    }
+
+    private static let names: [StaticString] = [
+        "type", "client_email", "private_key", "private_key_id", "project_id", "token_uri",
+    ]
+
+    private static func text(_ name: String, in members: [String: String]) throws(ServiceAccountError) -> String {
+        guard let text = members[name], !text.isEmpty else { throw ServiceAccountError(description: "\(name) is missing") }
+        return text
+    }
+
+    /// An address or an id: Google would refuse anything else, at the first push.
+    private static func word(_ name: String, in members: [String: String]) throws(ServiceAccountError) -> String {
+        let text = try text(name, in: members)
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ServiceAccountError(description: "\(name): expected printable ASCII without spaces")
+        }
+        return text
+    }
+
+    /// It becomes part of a path.
+    private static func isProjectCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Configuration
+import Crypto
+import FleetRules
+
+extension PushMessage {
+    /// Words a job's notification as its entry has it.
+    package init(_ job: PushJob, in entry: Settings.Catalogue.Entry) {
+        let notification = job.notification
+        let scalars = EventScalars(of: notification.data)
+        let (title, body) = Self.texts(of: notification.event, in: entry, scalars)
+        let ids = Self.ids(of: job, type: entry.dataType, scalars)
+        self.init(
+            notificationID: notification.id, title: title, body: body, sound: entry.sound, category: entry.category,
+            thread: entry.thread, channelID: entry.channelID, isHighPriority: entry.priority == .high,
+            expiresAt: notification.expiresAt, collapseID: Self.collapseID(of: notification.collapseKey),
+            collapseKey: Self.collapseKey(of: notification.collapseKey, type: entry.dataType), badge: job.badge, ids: ids,
+            details: Self.details(scalars, beside: ids, type: entry.dataType))
+    }
+
+    private static func texts(
+        of event: String, in entry: Settings.Catalogue.Entry, _ scalars: EventScalars
+    ) -> (title: String, body: String) {
+        let title = entry.title.render { scalars[$0] }
+        let body = entry.body.render { scalars[$0] }
+        guard title.isBlank else { return (title, body.isBlank ? "" : body) }
+        // Phones show nothing at all of a notification without words.
+        return ("", body.isBlank ? words(of: event) : body)
+    }
+
+    /// `job-assigned` as `Job assigned`.
+    private static func words(of event: String) -> String {
+        var bytes = event.utf8.map { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") ? UInt8(ascii: " ") : $0 }
+        if let first = bytes.first, first >= UInt8(ascii: "a"), first <= UInt8(ascii: "z") { bytes[0] = first & ~0x20 }
+        let words = String(decoding: bytes, as: UTF8.self)
+        return words.isBlank ? "Notification" : words
+    }
+}
+
+// MARK: What apps read
+
+extension PushMessage {
+    private static func ids(of job: PushJob, type: String, _ scalars: EventScalars) -> [Field] {
+        var ids = [
+            Field("type", type, isPromised: true), Field("event", job.notification.event, isPromised: true),
+            Field("notificationId", job.notification.id, isPromised: true),
+        ]
+        guard let entity = entity(of: job, scalars) else { return ids }
+        ids.append(Field("entityId", entity.id, isPromised: true))
+        if let name = entity.name { ids.append(Field(name, entity.id, isPromised: true)) }
+        return ids
+    }
+
+    /// What a tap opens, and the name by which apps know it, where it has one; nil where there is nothing to open.
+    private static func entity(of job: PushJob, _ scalars: EventScalars) -> (id: String, name: String?)? {
+        switch job.entity {
+        case .job(let id): return (id, "jobId")
+        case .route(let id): return (id, "routeId")
+        case nil:
+            for (said, name) in entityNames {
+                if let id = scalars[said], !id.isEmpty { return (id, name) }
+            }
+            return nil
+        }
+    }
+
+    /// What an announcement may call what it is about, the more telling names first.
+    private static let entityNames: [(said: String, name: String?)] = [
+        ("bookingId", "jobId"), ("jobId", "jobId"), ("routeId", "routeId"), ("entityId", nil), ("orderId", nil),
+        ("batchId", nil), ("reference", nil),
+    ]
+
+    /// What apps are promised besides, by type: of it no half arrives.
+    private static let requiredDetails = [
+        "NEW_BATCH_AVAILABLE": ["batchId", "batchNumber", "zone", "orderCount"],
+        "BATCH_REASSIGNED": ["batchId", "batchNumber", "zone", "orderCount", "orderId"],
+        "ORDER_CANCELLED": ["orderId", "batchId"],
+        "DRIVER_APPROVED": ["action"],
+        "DRIVER_REJECTED": ["action"],
+        "driver_arrival": ["reference", "driver_id", "timestamp"],
+    ]
+
+    /// What the event says, except what is promised under the same name and what the providers keep for themselves.
+    private static func details(_ scalars: EventScalars, beside ids: [Field], type: String) -> [Field] {
+        let promised = requiredDetails[type] ?? []
+        return scalars.fields.compactMap { field in
+            let isOurs = ids.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
+            guard !isOurs, !isReserved(field.name) else { return nil }
+            return promised.contains(where: field.isNamed) ? Field(field.name, field.value, isPromised: true) : field
+        }
+    }
+
+    /// `aps` is APNs' own, the others are FCM's; it refuses the whole message for any of them, and for one without a name.
+    private static func isReserved(_ name: String) -> Bool {
+        switch name.utf8.first.map({ $0 | 0x20 }) {
+        case UInt8(ascii: "a"): name.begins(with: "aps") && name.utf8.count == 3
+        case UInt8(ascii: "f"): name.begins(with: "from") && name.utf8.count == 4
+        case UInt8(ascii: "m"): name.begins(with: "message_type") && name.utf8.count == 12
+        case UInt8(ascii: "g"): name.begins(with: "google") || name.begins(with: "gcm")
+        case nil: true
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// Whether it begins with these lower-case letters, in any case.
+    fileprivate func begins(with start: StaticString) -> Bool {
+        utf8.count >= start.utf8CodeUnitCount
+            && start.withUTF8Buffer { zip(utf8, $0).allSatisfy { $0 == $1 || $0 | 0x20 == $1 } }
+    }
+}
+
+// MARK: What replaces what
+
+extension PushMessage {
+    /// Bytes of an apns-collapse-id (PUSH.md section 1).
+    private static let collapseBytesMax = 64
+
+    private static func collapseID(of key: String) -> String {
+        guard key.utf8.count > collapseBytesMax || !key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) || key.isEmpty else {
+            return key
+        }
+        return "sha256:\(StableID.digits(of: key))"
+    }
+
+    /// Of an order or a route, by what has become of it; nil where a newer notification supersedes nothing.
+    private static func collapseKey(of key: String, type: String) -> CollapseKey? {
+        if key.utf8.starts(with: "order:".utf8) { return type == "new_job" ? .newJob : .jobUpdate }
+        if key.utf8.starts(with: "route:".utf8) { return type == "new_route" ? .newRoute : .routeUpdate }
+        return nil
+    }
+}
+
+extension String {
+    /// Whether there is nothing to see in it.
+    fileprivate var isBlank: Bool { utf8.allSatisfy { $0 <= 0x20 } }
+}

@@ -1,0 +1,81 @@
+import JSON
+
+/// A message as both providers carry it: what the phone shows, and what its app reads; short enough.
+struct PushPayload {
+    /// What is left of the message.
+    let message: PushMessage
+    /// APNs' `aps`: an object.
+    let aps: [UInt8]
+    /// The members of an object, without its braces: texts, every one.
+    let data: [UInt8]
+
+    /// - Parameter bytesMax: of `aps` and data as one JSON object.
+    init(_ message: PushMessage, bytesMax: Int) {
+        let whole = Self(writing: message)
+        guard whole.byteCount > bytesMax else {
+            self = whole
+            return
+        }
+        var short = message
+        short.truncate(to: bytesMax) { Self(writing: $0).byteCount }
+        self.init(writing: short)
+    }
+
+    private init(writing message: PushMessage) {
+        self.message = message
+        aps = message.written { $0.aps(message) }
+        data = message.written { $0.data(message) }
+    }
+
+    /// Bytes of `{"aps":…,…}`.
+    private var byteCount: Int { 9 + aps.count + data.count }
+}
+
+extension PushMessage {
+    fileprivate func written(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var json = JSONWriter(capacity: 512)
+        write(&json)
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func aps(_ message: PushMessage) {
+        raw(#"{"alert":{"#)
+        alert(message)
+        raw(#"},"badge":"#)
+        integer(message.badge)
+        member(#","sound":"#, message.sound)
+        member(#","category":"#, message.category)
+        member(#","thread-id":"#, message.thread)
+        raw("}")
+    }
+
+    fileprivate mutating func data(_ message: PushMessage) {
+        for field in message.ids { self.field(field.name, field.value) }
+        field("title", message.title)
+        field("message", message.body)
+        for field in message.details { self.field(field.name, field.value) }
+    }
+
+    private mutating func field(_ name: String, _ value: String) {
+        if !bytes.isEmpty { raw(",") }
+        string(name)
+        raw(":")
+        string(value)
+    }
+
+    /// What is shown, as members: an empty title or body would be an empty line.
+    mutating func alert(_ message: PushMessage) {
+        member(#""title":"#, message.title)
+        if !message.title.isEmpty, !message.body.isEmpty { raw(",") }
+        member(#""body":"#, message.body)
+    }
+
+    /// A member that is left out when it is empty; `name` is written as it stands, with comma, quotes and colon.
+    mutating func member(_ name: StaticString, _ value: String) {
+        guard !value.isEmpty else { return }
+        raw(name)
+        string(value)
+    }
+}

@@ -1,0 +1,220 @@
+import PusherProtocol
+import Testing
+
+@testable import Access
+
+/// Whose the fleet's channels are, by their names alone.
+@Suite struct ChannelPolicyTests {
+    private let policy = ChannelPolicy([
+        .init("driver-*", .ownDriver), .init("drivers-channel", .anyDriver), .init("admin-channel", .admin),
+        .init("tracking-*", .booking), .init("booking-*", .booking), .init("customer-*", .ownCustomer),
+        .init("lobby-*", .open),
+    ])
+    private let driver = Identity(role: .driver, id: "42", bookings: ["R1"])
+    private let customer = Identity(role: .customer, id: "42", bookings: ["R1", "R2"])
+    private let admin = Identity(role: .admin, id: "42", bookings: ["R1"])
+    private let ops = Identity(role: .ops, id: "42", bookings: ["R1"])
+
+    // MARK: Every role, every access, every form
+
+    /// Forms of a name that mean the same people.
+    private static let forms = ["", "private-", "private-encrypted-"]
+
+    @Test(arguments: forms) func driversHaveTheirOwnAndWhatIsForAllOfThem(form: String) {
+        expect(
+            driver, form,
+            [
+                "driver-42": .granted, "drivers-channel": .granted, "lobby-1": .granted,
+                "tracking-R1": .ifAssigned(reference: "R1"), "tracking-R2": .ifAssigned(reference: "R2"),
+                "booking-R1": .ifAssigned(reference: "R1"), "booking-R2": .ifAssigned(reference: "R2"),
+                "booking-R9": .ifAssigned(reference: "R9"),
+            ])
+    }
+
+    @Test(arguments: forms) func customersHaveTheirOwnAndTheirBookings(form: String) {
+        expect(
+            customer, form,
+            [
+                "customer-42": .granted, "lobby-1": .granted, "tracking-R1": .granted, "tracking-R2": .granted,
+                "booking-R1": .granted, "booking-R2": .granted,
+            ])
+    }
+
+    @Test(arguments: forms) func opsHaveNothing(form: String) { expect(ops, form, [:]) }
+
+    @Test(arguments: forms + ["presence-", "cache-", "private-cache-"]) func adminsHaveEverything(form: String) {
+        for name in Self.names { #expect(policy.permission(of: admin, to: channel(form + name)) == .granted, "\(form + name)") }
+        #expect(policy.permission(of: admin, to: channel(form + "unlisted")) == .granted)
+    }
+
+    @Test func presenceIsForAdminsAlone() {
+        for name in Self.names + ["unlisted", "cache-driver-42"] {
+            for identity in [driver, customer, ops] {
+                #expect(policy.permission(of: identity, to: channel("presence-" + name)) == .denied, "\(identity.key) \(name)")
+            }
+        }
+    }
+
+    /// Everybody's but those of `rights` are refused.
+    private func expect(_ identity: Identity, _ form: String, _ rights: [String: ChannelPolicy.Permission]) {
+        for name in Self.names {
+            #expect(policy.permission(of: identity, to: channel(form + name)) == rights[name] ?? .denied, "\(form + name)")
+        }
+    }
+
+    private static let names = [
+        "driver-42", "driver-7", "drivers-channel", "admin-channel", "tracking-R1", "tracking-R2", "booking-R1",
+        "booking-R2", "booking-R9", "customer-42", "customer-7", "lobby-1",
+    ]
+
+    // MARK: What no pattern names
+
+    @Test(arguments: [
+        "news", "driver", "driver-", "Driver-42", "DRIVER-42", "drivers-channel-2", "drivers-channe", "cache-driver-42",
+    ])
+    func plainNamesThatNoPatternNamesAreForAll(name: String) {
+        #expect(policy.isOpen(channel(name)))
+        for identity in [driver, customer] { #expect(policy.permission(of: identity, to: channel(name)) == .granted) }
+        #expect(policy.mirror(of: channel(name)) == nil)
+        #expect(policy.reference(of: channel(name)) == nil)
+    }
+
+    @Test(arguments: [
+        "private-news", "private-private-driver-42", "private-presence-driver-42", "private-encrypted-private-driver-42",
+        "private-cache-driver-42", "private-encrypted-cache-driver-42", "private-Driver-42", "private-driver-",
+        "private-drivers-channel-2",
+    ])
+    func signedNamesThatNoPatternNamesAreForAdmins(name: String) {
+        #expect(!policy.isOpen(channel(name)))
+        for identity in [driver, customer, ops] { #expect(policy.permission(of: identity, to: channel(name)) == .denied) }
+        #expect(policy.permission(of: admin, to: channel(name)) == .granted)
+        #expect(policy.mirror(of: channel(name)) == nil)
+        #expect(policy.reference(of: channel(name)) == nil)
+    }
+
+    @Test func listedNamesAreOpenOnlyWhereTheirRuleSaysSo() {
+        for name in ["driver-42", "drivers-channel", "admin-channel", "tracking-R1", "booking-R1", "customer-42"] {
+            #expect(!policy.isOpen(channel(name)), "\(name)")
+        }
+        #expect(policy.isOpen(channel("lobby-1")))
+        #expect(!policy.isOpen(channel("private-lobby-1")), "a signature is for whoever it was made for")
+    }
+
+    // MARK: Look-alikes
+
+    @Test(arguments: ["driver-4", "driver-420", "driver-42-", "driver-042", "driver-42.", "driver--42", "driver-@42"])
+    func anotherDriversNameIsNotOnes(name: String) {
+        for form in Self.forms { #expect(policy.permission(of: driver, to: channel(form + name)) == .denied, "\(form + name)") }
+    }
+
+    @Test func idsAreComparedByTheirBytes() {
+        let kelvin = Identity(role: .driver, id: "\u{212A}")
+        #expect(policy.permission(of: kelvin, to: channel("driver-K")) == .denied)
+        let questioner = Identity(role: .customer, id: "\u{37E}", bookings: ["R\u{37E}"])
+        #expect(policy.permission(of: questioner, to: channel("customer-;")) == .denied)
+        #expect(policy.permission(of: questioner, to: channel("tracking-R;")) == .denied)
+        #expect(policy.permission(of: Identity(role: .driver, id: "d"), to: channel("driver-D")) == .denied)
+    }
+
+    @Test func aDriversBookingsAreNoCustomers() {
+        #expect(policy.permission(of: driver, to: channel("tracking-R1")) == .ifAssigned(reference: "R1"))
+        #expect(policy.permission(of: driver, to: channel("customer-42")) == .denied)
+        #expect(policy.permission(of: customer, to: channel("driver-42")) == .denied)
+    }
+
+    // MARK: Patterns
+
+    @Test func theFirstThatMatchesDecides() {
+        let policy = ChannelPolicy([
+            .init("driver-7", .admin), .init("driver-*", .anyDriver), .init("driver-42", .ownDriver), .init("*", .ownCustomer),
+        ])
+        #expect(policy.permission(of: driver, to: channel("driver-7")) == .denied)
+        #expect(policy.permission(of: driver, to: channel("driver-42")) == .granted)
+        #expect(policy.permission(of: driver, to: channel("driver-8")) == .granted)
+        #expect(policy.permission(of: customer, to: channel("42")) == .granted)
+        #expect(policy.permission(of: driver, to: channel("42")) == .denied)
+    }
+
+    @Test func aStarStandsForAtLeastOneCharacterAtTheEndOnly() {
+        let policy = ChannelPolicy([.init("a*", .admin), .init("b*c", .admin)])
+        #expect(policy.isOpen(channel("a")))
+        #expect(!policy.isOpen(channel("a-")))
+        #expect(!policy.isOpen(channel("ab")))
+        #expect(policy.isOpen(channel("bxc")), "a star elsewhere is no pattern, and no name has one")
+        #expect(policy.isOpen(channel("A1")))
+    }
+
+    @Test func withoutRulesAllIsAsPusherHasIt() {
+        let policy = ChannelPolicy([])
+        #expect(policy.isOpen(channel("driver-42")))
+        #expect(policy.permission(of: driver, to: channel("private-driver-42")) == .denied)
+        #expect(policy.mirror(of: channel("driver-42")) == nil)
+    }
+
+    @Test func usersOwnChannelsAreNobodyElses() {
+        let own = channel("#server-to-user-driver-42")
+        #expect(!policy.isOpen(own))
+        #expect(policy.permission(of: driver, to: own) == .denied)
+        #expect(policy.mirror(of: own) == nil)
+        #expect(policy.reference(of: own) == nil)
+        #expect(ChannelPolicy([.init("*", .booking)]).mirror(of: own) == nil)
+    }
+
+    // MARK: References
+
+    @Test func aJobsChannelsEndWithItsReferenceInEveryForm() {
+        for form in Self.forms + ["presence-"] {
+            for name in ["tracking-R1", "booking-R1"] { #expect(policy.reference(of: channel(form + name)) == "R1") }
+            for name in ["driver-42", "drivers-channel", "lobby-1", "tracking-", "news"] {
+                #expect(policy.reference(of: channel(form + name)) == nil, "\(form + name)")
+            }
+        }
+        #expect(policy.reference(of: channel("tracking-tracking-R1")) == "tracking-R1")
+    }
+
+    // MARK: Twins
+
+    @Test func aListedNameAndItsSignedFormAreTwins() {
+        for name in ["driver-42", "drivers-channel", "admin-channel", "tracking-R1", "booking-R1", "customer-42", "lobby-1"] {
+            #expect(policy.mirror(of: channel(name)) == channel("private-" + name))
+            #expect(policy.mirror(of: channel("private-" + name)) == channel(name))
+            #expect(policy.mirror(of: channel("private-encrypted-" + name)) == nil)
+            #expect(policy.mirror(of: channel("presence-" + name)) == nil)
+        }
+    }
+
+    @Test func namesAtTheLengthLimitHaveTheirTwins() throws {
+        for length in [192, 193, 199, 200] {
+            let plain = channel("driver-" + String(repeating: "x", count: length - 7))
+            let signed = try #require(policy.mirror(of: plain))
+            #expect(signed.text == "private-" + plain.text)
+            #expect(policy.mirror(of: signed) == plain)
+        }
+        let signed = channel("private-driver-" + String(repeating: "x", count: 200 - 15))
+        #expect(policy.mirror(of: signed)?.text.utf8.count == 192)
+    }
+
+    /// Whatever the patterns: a twin's twin is the channel itself, and is as much listed.
+    @Test(arguments: ["*", "private-*", "presence-*", "encrypted-*", "cache-*", "driver-*", "p*", "private-encrypted-x"])
+    func twinsMirrorEachOther(pattern: String) {
+        let policy = ChannelPolicy([.init(pattern, .ownDriver)])
+        let prefixes = ["", "private-", "encrypted-", "private-encrypted-", "presence-", "cache-", "p"]
+        for first in prefixes {
+            for second in prefixes {
+                for third in prefixes {
+                    let name = channel(first + second + third + "driver-x")
+                    guard let twin = policy.mirror(of: name) else { continue }
+                    #expect(policy.mirror(of: twin) == name, "\(name.text) and \(twin.text)")
+                    #expect(twin.text == "private-" + name.text || name.text == "private-" + twin.text)
+                    let accesses = [name.access, twin.access]
+                    #expect(accesses == [.open, .signed] || accesses == [.signed, .open], "\(name.text) and \(twin.text)")
+                }
+            }
+        }
+    }
+}
+
+private func channel(_ text: String) -> ChannelName {
+    guard let name = ChannelName(text, lengthMax: 256) else { preconditionFailure("not a channel's name") }
+    return name
+}

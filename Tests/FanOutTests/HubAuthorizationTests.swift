@@ -1,0 +1,179 @@
+import Access
+import FanOut
+import Testing
+
+/// Who is let onto the fleet's channels (`channels:` in the configuration).
+@Suite struct HubAuthorizationTests {
+    private var hub = Hub(loopCount: 3, apps: [.fleet, AppRules()])
+
+    // MARK: Plain names
+
+    /// Every role, and which plain names it may have once it is signed in; drivers have the job R1.
+    private static let plainRights: [(id: String, bookings: [String], channels: Set<String>)] = [
+        ("driver:42", [], ["driver-42", "drivers-channel", "tracking-R1", "booking-R1"]),
+        ("driver:7", ["R1"], ["driver-7", "drivers-channel"]),
+        ("customer:42", ["R2"], ["customer-42", "tracking-R2", "booking-R2"]),
+        ("admin:42", [], Set(listed)),
+        ("ops:42", ["R1"], []), ("anna", ["R1"], []), ("root:42", [], []), ("driver", [], []), (":42", [], []),
+    ]
+    private static let listed = [
+        "driver-42", "driver-7", "drivers-channel", "admin-channel", "tracking-R1", "tracking-R2", "booking-R1", "booking-R2",
+        "customer-42", "customer-7",
+    ]
+
+    @Test(arguments: plainRights.indices) mutating func plainNamesAreForSignedInUsersWithTheRight(index: Int) {
+        let (id, bookings, allowed) = Self.plainRights[index]
+        hub.assign("A", "R1", to: "42")
+        _ = hub.mail(.opened(x, app: 0), .signin(x, user(id, bookings: bookings)))
+        for channel in Self.listed {
+            let refused = error("\(id) may not subscribe to \(channel)", code: 4009)
+            let mail = hub.mail(.subscribe(x, grant(channel)))
+            #expect(mail.last == .send(allowed.contains(channel) ? succeeded(channel) : refused, to: x), "\(id) \(channel)")
+        }
+        #expect(hub.subscriptionCount == allowed.count)
+        #expect(hub.channelCount == allowed.count, "a channel that was refused does not exist")
+    }
+
+    @Test(arguments: listed) mutating func strangersDoNotGetPlainNames(channel: String) {
+        let text = "Subscribing to \(channel) needs a signed-in user: sign in, or subscribe to private-\(channel)"
+        _ = hub.mail(.opened(x, app: 0), .identify(x, Identity(role: .admin, id: "1")))
+        #expect(hub.mail(.subscribe(x, grant(channel))) == [.send(error(text, code: 4009), to: x)])
+        #expect(hub.subscriptionCount == 0)
+    }
+
+    @Test(arguments: ["news", "cache-driver-42", "Driver-42", "driver-", "lobby-1"])
+    mutating func openNamesAreForAll(channel: String) {
+        #expect(hub.join(x, channel) == .joined)
+        _ = hub.mail(.opened(y, app: 0), .signin(y, user("ops:1")))
+        #expect(hub.mail(.subscribe(y, grant(channel))).contains(.send(succeeded(channel), to: y)))
+    }
+
+    @Test mutating func aUsersOwnChannelIsHis() {
+        _ = hub.mail(.opened(x, app: 0), .signin(x, user("ops:1")))
+        let own = grant("#server-to-user-ops:1", as: "ops:1")
+        #expect(hub.mail(.subscribe(x, own)).contains(.send(succeeded("#server-to-user-ops:1"), to: x)))
+    }
+
+    @Test mutating func otherAppsHaveNoPolicy() {
+        for channel in Self.listed { #expect(hub.join(x, channel, app: 1) == .joined) }
+        #expect(!hub.mayJoin(Identity(role: .admin, id: "1"), name("driver-42"), app: 1))
+    }
+
+    /// Only our own endpoint's ids are believed: a user id that could not be a driver's is no driver's.
+    @Test mutating func aLookAlikeIsNobody() {
+        var rules = AppRules()
+        rules.policy = ChannelPolicy([.init("own", .ownDriver), .init("tracking-*", .booking)])
+        hub = Hub(loopCount: 3, apps: [rules])
+        hub.assign("A", "R1", to: "K")
+        _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:\u{212A}")), .opened(y, app: 0), .signin(y, user("driver:")))
+        let kelvin = error("driver:\u{212A} may not subscribe to tracking-R1", code: 4009)
+        #expect(hub.mail(.subscribe(x, grant("tracking-R1"))) == [.send(kelvin, to: x)])
+        let nobody = error("driver: may not subscribe to own", code: 4009)
+        #expect(hub.mail(.subscribe(y, grant("own"))) == [.send(nobody, to: y)])
+    }
+
+    // MARK: Signed names
+
+    private static let jobForms = ["private-tracking-R1", "private-booking-R1", "private-encrypted-tracking-R1"]
+
+    @Test(arguments: jobForms) mutating func aVouchedDriverGetsInWhileTheJobIsHis(channel: String) {
+        hub.assign("A", "R1", to: "42")
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
+        #expect(hub.join(x, channel) == .joined)
+    }
+
+    @Test(arguments: jobForms) mutating func aSignatureIsWorthNothingOnceTheJobIsLost(channel: String) {
+        hub.assign("A", "R1", to: "42")
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
+        #expect(hub.assign("A", "R1", to: "7") == [])
+        let ended = error("The right to \(channel) has ended: the job is no longer yours", code: 4009)
+        #expect(hub.mail(.subscribe(x, grant(channel))) == [.send(ended, to: x)])
+        #expect(hub.subscriptionCount == 0)
+        hub.assign("A", "R1", to: "42")
+        #expect(hub.join(x, channel) == .joined, "and worth it again when the job comes back")
+    }
+
+    @Test mutating func aSignatureIsWorthNothingOnceTheJobHasEnded() {
+        hub.assign("A", "R1", to: "42")
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")), .end("A", "R1"))
+        #expect(hub.join(x, "private-tracking-R1") == .refused)
+    }
+
+    @Test mutating func oneRightAmongSeveralIsEnough() {
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
+        #expect(hub.join(x, "private-tracking-R1") == .refused)
+        _ = hub.mail(.identify(x, Identity(role: .customer, id: "9", bookings: ["R1"])))
+        #expect(hub.join(x, "private-tracking-R1") == .joined)
+        #expect(hub.join(x, "private-tracking-R2") == .refused)
+        _ = hub.mail(.signin(x, user("admin:1")))
+        #expect(hub.join(x, "private-tracking-R2") == .joined, "being signed in counts as well")
+    }
+
+    @Test mutating func aBackendsSignatureIsItsOwnAffair() {
+        for channel in Self.jobForms + ["private-driver-42", "private-news", "private-admin-channel"] {
+            #expect(hub.join(x, channel) == .joined)
+        }
+        _ = hub.mail(.opened(y, app: 0), .identify(y, driver("42")))
+        #expect(hub.join(y, "private-driver-7") == .joined, "only jobs go from hand to hand")
+        #expect(hub.join(y, "private-admin-channel") == .joined)
+    }
+
+    @Test mutating func presenceOnAJobIsForAdmins() {
+        hub.assign("A", "R1", to: "42")
+        _ = hub.mail(
+            .opened(x, app: 0), .identify(x, driver("42")), .opened(y, app: 0), .identify(y, Identity(role: .admin, id: "1")))
+        #expect(hub.mail(.subscribe(x, grant("presence-tracking-R1", as: "driver:42"))).count == 1)
+        #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == [])
+        _ = hub.mail(.subscribe(y, grant("presence-tracking-R1", as: "admin:1")))
+        #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == ["admin:1"])
+    }
+
+    @Test mutating func anObjectionComesBeforeAllElse() {
+        var rules = AppRules.fleet
+        rules.limits.subscriptions = 1
+        hub = Hub(loopCount: 3, apps: [rules, rules])
+        hub.assign("A", "R1", to: "42")
+        _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
+        #expect(hub.join(x, "private-tracking-R1") == .joined)
+        let full = error("A connection may subscribe to 1 channels")
+        #expect(hub.mail(.subscribe(x, grant("private-booking-R1"))) == [.send(full, to: x)])
+        let again = error("Existing subscription to channel private-tracking-R1")
+        #expect(hub.mail(.subscribe(x, grant("private-tracking-R1"))) == [.send(again, to: x)])
+    }
+
+    // MARK: Questions
+
+    @Test mutating func mayJoinIsWhatThePolicyAndTheJobsSay() {
+        hub.assign("A", "R1", to: "42")
+        let customer = Identity(role: .customer, id: "9", bookings: ["R2"])
+        for form in ["private-", "private-encrypted-", ""] {
+            #expect(hub.mayJoin(driver("42"), name(form + "tracking-R1"), app: 0))
+            #expect(!hub.mayJoin(driver("7"), name(form + "tracking-R1"), app: 0))
+            #expect(!hub.mayJoin(driver("42"), name(form + "tracking-R2"), app: 0))
+            #expect(hub.mayJoin(customer, name(form + "booking-R2"), app: 0))
+            #expect(!hub.mayJoin(customer, name(form + "booking-R1"), app: 0))
+            #expect(hub.mayJoin(Identity(role: .admin, id: "1"), name(form + "admin-channel"), app: 0))
+            #expect(!hub.mayJoin(Identity(role: .ops, id: "1"), name(form + "drivers-channel"), app: 0))
+        }
+        _ = hub.mail(.end("A", "R1"))
+        #expect(!hub.mayJoin(driver("42"), name("tracking-R1"), app: 0))
+    }
+
+    @Test mutating func theCensusCountsAnApplicationsOwn() {
+        #expect(hub.statistics(app: 0) == hub.statistics(app: 1))
+        _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:42")), .opened(y, app: 0), .signin(y, user("driver:42")))
+        _ = hub.mail(.opened(z, app: 1))
+        for channel in ["news", "private-sport"] { for socket in [x, y] { #expect(hub.join(socket, channel) == .joined) } }
+        #expect(hub.join(z, "news", app: 1) == .joined)
+        let census = hub.statistics(app: 0)
+        #expect((census.connections, census.channels, census.subscriptions, census.users) == (2, 2, 4, 1))
+        let other = hub.statistics(app: 1)
+        #expect((other.connections, other.channels, other.subscriptions, other.users) == (1, 1, 1, 0))
+        _ = hub.mail(.closed(x), .closed(y))
+        #expect(hub.statistics(app: 0).subscriptions == 0 && hub.statistics(app: 0).users == 0)
+    }
+}
+
+private let x = socket("1.0")
+private let y = socket("2.16777216")
+private let z = socket("3.33554432")

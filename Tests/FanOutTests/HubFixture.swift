@@ -1,0 +1,84 @@
+import FanOut
+import JSON
+import PusherProtocol
+
+/// What the hub's tests speak of.
+func socket(_ text: String) -> SocketID {
+    guard let socket = SocketID(text) else { preconditionFailure("not a socket_id") }
+    return socket
+}
+
+func name(_ text: String) -> ChannelName {
+    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("not a channel's name") }
+    return name
+}
+
+func member(_ id: String, info: String? = nil) -> PresenceMember { PresenceMember(id: id, info: info.map { Array($0.utf8) }) }
+
+/// A user as he signs in, watching others.
+func user(_ id: String, watching watchlist: [String] = []) -> SignedInUser {
+    var json = JSONWriter()
+    json.raw(#"{"id":"#)
+    json.string(id)
+    json.raw(#","watchlist":["#)
+    for (index, watched) in watchlist.enumerated() {
+        if index > 0 { json.raw(",") }
+        json.string(watched)
+    }
+    json.raw("]}")
+    let request = SigninRequest(auth: "key:", userData: String(decoding: json.bytes, as: UTF8.self))
+    guard let user = try? request.user(on: socket("1.0"), key: "key", limits: Limits(), verify: { _, _ in true }) else {
+        preconditionFailure("not a user")
+    }
+    return user
+}
+
+/// The right to subscribe: on a presence channel as that member, on a user's own as that user.
+func grant(_ channel: String, as id: String? = nil, info: String? = nil) -> SubscriptionGrant {
+    var channelData: String?
+    if let id, name(channel).isPresence {
+        var json = JSONWriter()
+        json.raw(#"{"user_id":"#)
+        json.string(id)
+        if let info {
+            json.raw(#","user_info":"#)
+            json.raw(info.utf8)
+        }
+        json.raw("}")
+        channelData = String(decoding: json.bytes, as: UTF8.self)
+    }
+    let request = SubscriptionRequest(channel: channel, auth: "key:", channelData: channelData)
+    let user = id.map { FanOutTests.user($0) }
+    guard
+        let grant = try? request.grant(
+            to: socket("1.0"), key: "key", limits: Limits(), user: user, verify: { _, _ in true })
+    else { preconditionFailure("not granted") }
+    return grant
+}
+
+func succeeded(_ channel: String) -> Frame { ServerMessage.subscriptionSucceeded(name(channel)) }
+
+func error(_ text: String, code: Int? = nil) -> Frame { ServerMessage.error(ProtocolError(text, code: code)) }
+
+/// An effect, as the loop finds it.
+struct Delivery: Equatable {
+    let loop: Int
+    let instruction: Instruction
+
+    init(_ loop: Int, _ instruction: Instruction) {
+        self.loop = loop
+        self.instruction = instruction
+    }
+
+    /// A message for one connection.
+    static func send(_ frame: Frame, to socket: SocketID) -> Delivery { Delivery(socket.loop, .send(frame, to: socket)) }
+}
+
+extension Hub {
+    /// What `inputs` cause, one after the other.
+    mutating func mail(_ inputs: Input...) -> [Delivery] {
+        var effects: [Effect] = []
+        for input in inputs { apply(input, &effects) }
+        return effects.map { Delivery($0.loop, $0.instruction) }
+    }
+}

@@ -1,0 +1,86 @@
+import FanOut
+import PusherProtocol
+import Testing
+
+/// Channels that mirror each other: what a client says on one reaches the subscribers of both, each under its own name.
+@Suite struct HubMirrorTests {
+    private var hub = Hub(loopCount: 3, apps: [.fleet, AppRules()])
+
+    /// All are signed in as an admin.
+    private mutating func join(_ socket: SocketID, _ channels: String..., app: AppIndex = 0) {
+        _ = hub.mail(.opened(socket, app: app), .signin(socket, user("admin:1")))
+        for channel in channels {
+            #expect(hub.mail(.subscribe(socket, grant(channel, as: "admin:1"))).first?.instruction.isJoin == true)
+        }
+    }
+
+    private func speaking(_ socket: SocketID, _ channel: String) -> Hub.Input {
+        .clientEvent(socket, ClientEvent(name: "client-e", channel: channel, data: [0x31]), on: name(channel))
+    }
+
+    private func heard(_ channel: String, from userID: String? = nil) -> Frame {
+        ServerMessage.clientEvent(
+            ClientEvent(name: "client-e", channel: channel, data: [0x31]), channel: name(channel), userID: userID)
+    }
+
+    @Test mutating func aClientEventReachesTheSubscribersOfBothButNotItsSender() {
+        join(x, "private-driver-42", "driver-42")
+        join(y, "driver-42")
+        join(z, "private-driver-42")
+        #expect(
+            hub.mail(speaking(x, "private-driver-42")) == [
+                Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x)),
+                Delivery(2, .fanOut(heard("private-driver-42"), 0, except: x)),
+                Delivery(0, .fanOut(heard("driver-42"), 1, except: x)), Delivery(1, .fanOut(heard("driver-42"), 1, except: x)),
+            ])
+    }
+
+    @Test mutating func aTwinWithoutSubscribersHearsNothing() {
+        join(x, "private-driver-42")
+        join(y, "driver-7")
+        #expect(hub.mail(speaking(x, "private-driver-42")) == [Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x))])
+    }
+
+    @Test mutating func beingOnTheTwinIsNotBeingSubscribed() {
+        join(x, "driver-42")
+        join(y, "private-driver-42")
+        let text = "Cannot broadcast client event (connection not subscribed to channel private-driver-42)"
+        #expect(hub.mail(speaking(x, "private-driver-42")) == [.send(error(text), to: x)])
+    }
+
+    @Test(arguments: ["presence-driver-42", "private-cache-driver-42", "private-private-driver-42", "private-news"])
+    mutating func otherFormsAreNotMirrored(channel: String) {
+        join(x, channel)
+        join(y, "driver-42", "cache-driver-42", "private-driver-42", "news", "presence-cache-driver-42")
+        let userID = channel.hasPrefix("presence-") ? "admin:1" : nil
+        #expect(hub.mail(speaking(x, channel)) == [Delivery(0, .fanOut(heard(channel, from: userID), 0, except: x))])
+    }
+
+    @Test mutating func encryptedFormsHearNothing() {
+        join(x, "private-driver-42")
+        join(y, "private-encrypted-driver-42", "presence-driver-42", "cache-driver-42")
+        #expect(hub.mail(speaking(x, "private-driver-42")).count == 1)
+    }
+
+    @Test mutating func otherAppsHaveNoTwins() {
+        join(x, "private-driver-42", app: 1)
+        join(y, "driver-42", app: 1)
+        join(z, "driver-42")
+        #expect(hub.mail(speaking(x, "private-driver-42")) == [Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x))])
+    }
+
+    /// A backend's events are mirrored by who publishes them, who needs room for both.
+    @Test mutating func aPublishGoesWhereItIsSent() {
+        join(x, "private-driver-42", "driver-42")
+        let publication = Hub.Publication(channel: name("driver-42"), frame: heard("driver-42"))
+        #expect(hub.mail(.publish([publication], app: 0, except: nil)).count == 1)
+    }
+}
+
+extension Instruction {
+    fileprivate var isJoin: Bool { if case .join = self { true } else { false } }
+}
+
+private let x = socket("1.0")
+private let y = socket("2.16777216")
+private let z = socket("3.33554432")

@@ -1,0 +1,125 @@
+import Access
+import FanOut
+import PusherProtocol
+import Testing
+
+/// What the hub has backends told (PROTOCOL V), and what it has not.
+@Suite struct HubWebhookTests {
+    private var hub = Hub(
+        loopCount: 3, apps: [HubWebhookTests.rules(.all), HubWebhookTests.rules([]), HubWebhookTests.rules(.occupancy)])
+
+    private static func rules(_ webhooks: WebhookKinds) -> AppRules {
+        var rules = AppRules.fleet
+        rules.webhooks = webhooks
+        rules.subscriptionCounts = true
+        rules.clientEvents = true
+        return rules
+    }
+
+    /// What backends are told of `inputs`.
+    private mutating func told(_ inputs: Hub.Input...) -> [AppWebhookEvent] {
+        var effects: [Hub.Effect] = []
+        var notices: [AppWebhookEvent] = []
+        for input in inputs {
+            hub.apply(input, &effects)
+            hub.drainWebhookEvents { notices.append($0) }
+        }
+        #expect(!hub.hasWebhookEvents)
+        return notices
+    }
+
+    private mutating func events(_ inputs: Hub.Input...) -> [WebhookEvent] {
+        var events: [WebhookEvent] = []
+        for input in inputs { events += told(input).map(\.event) }
+        return events
+    }
+
+    private let x = socket("1.0")
+    private let y = socket("2.\(1 << 24)")
+    private let room = name("presence-room")
+
+    @Test mutating func v1v4FirstAndLastSubscriber() {
+        #expect(events(.opened(x, app: 0), .subscribe(x, grant("lobby-1"))) == [.channelOccupied(name("lobby-1")), count(1)])
+        #expect(events(.opened(y, app: 0), .subscribe(y, grant("lobby-1"))) == [count(2)])
+        #expect(events(.unsubscribe(x, name("lobby-1"))) == [count(1)])
+        #expect(events(.unsubscribe(y, name("lobby-1"))) == [.channelVacated(name("lobby-1"))])
+        #expect(events(.subscribe(y, grant("lobby-1"))) == [.channelOccupied(name("lobby-1")), count(1)])
+        #expect(events(.closed(y)) == [.channelVacated(name("lobby-1"))], "a connection that is lost is gone, too")
+    }
+
+    @Test mutating func v6MembersAreUsersNotConnections() {
+        let anna: (SocketID) -> Hub.Input = { .subscribe($0, grant("presence-room", as: "anna")) }
+        #expect(events(.opened(x, app: 0), anna(x)) == [.channelOccupied(room), .memberAdded(room, userID: "anna")])
+        #expect(events(.opened(y, app: 0), anna(y)) == [])
+        #expect(events(.closed(x)) == [])
+        #expect(events(.closed(y)) == [.memberRemoved(room, userID: "anna"), .channelVacated(room)])
+    }
+
+    @Test mutating func v7AClientEventIsToldAsItIsPassedOn() {
+        let event = ClientEvent(name: "client-e", channel: "presence-room", data: Array(#""d""#.utf8))
+        _ = events(.opened(x, app: 0), .opened(y, app: 0), .subscribe(x, grant("presence-room", as: "anna")))
+        #expect(events(.clientEvent(x, event, on: room)) == [.clientEvent(event, on: room, from: x, userID: "anna")])
+        #expect(events(.clientEvent(y, event, on: room)) == [], "from one who may not")
+        #expect(events(.clientEvent(socket("9.\(2 << 24)"), event, on: room)) == [], "from one who is gone")
+    }
+
+    @Test mutating func v7AMirroredClientEventIsToldOnceUnderItsOwnName() {
+        let own = name("private-driver-42")
+        let event = ClientEvent(name: "client-e", channel: own.text, data: Array(#""d""#.utf8))
+        _ = events(.opened(x, app: 0), .opened(y, app: 0), .subscribe(x, grant(own.text)))
+        _ = events(.signin(y, user("driver:42")))
+        #expect(
+            events(.subscribe(y, grant("driver-42")))
+                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "twins are two channels")
+        #expect(events(.clientEvent(x, event, on: own)) == [.clientEvent(event, on: own, from: x, userID: nil)])
+    }
+
+    @Test mutating func v8ACacheChannelThatHoldsNothing() {
+        let cache = name("cache-lobby")
+        let frame = Frame(text: Array(#"{"event":"e","channel":"cache-lobby","data":"d"}"#.utf8))
+        _ = events(.opened(x, app: 0), .opened(y, app: 0))
+        #expect(
+            events(.subscribe(x, grant("cache-lobby")))
+                == [.channelOccupied(cache), .cacheMiss(cache), .subscriptionCount(cache, 1)])
+        _ = events(.publish([Hub.Publication(channel: cache, frame: frame)], app: 0, except: nil))
+        #expect(events(.subscribe(y, grant("cache-lobby"))) == [.subscriptionCount(cache, 2)])
+    }
+
+    @Test mutating func v9CountsGoWhereClientsAreToldThem() {
+        var rules = Self.rules(.all)
+        rules.subscriptionCounts = false
+        hub = Hub(loopCount: 3, apps: [rules])
+        #expect(events(.opened(x, app: 0), .subscribe(x, grant("lobby-1"))) == [.channelOccupied(name("lobby-1"))])
+    }
+
+    @Test mutating func aRevocationVacates() {
+        let tracking = name("private-tracking-R1")
+        _ = events(.opened(x, app: 0), .assignment(holding("42"), app: 0), .identify(x, Identity(role: .driver, id: "42")))
+        #expect(events(.subscribe(x, grant(tracking.text))).first == .channelOccupied(tracking))
+        #expect(events(.assignment(holding("43"), app: 0)) == [.channelVacated(tracking)])
+    }
+
+    @Test mutating func onlyWhatIsWantedIsTold() {
+        #expect(told(.opened(x, app: 1), .subscribe(x, grant("presence-room", as: "anna")), .closed(x)) == [])
+        #expect(
+            told(.opened(x, app: 2), .subscribe(x, grant("presence-room", as: "anna")), .closed(x))
+                == [AppWebhookEvent(app: 2, .channelOccupied(room)), AppWebhookEvent(app: 2, .channelVacated(room))])
+    }
+
+    @Test mutating func nobodyIsToldOfAUsersOwnChannel() {
+        _ = events(.opened(x, app: 0), .signin(x, user("anna")))
+        #expect(events(.subscribe(x, grant("#server-to-user-anna", as: "anna")), .closed(x)) == [])
+    }
+
+    @Test mutating func aRefusedSubscriptionIsNoNews() {
+        _ = events(.opened(x, app: 0), .subscribe(x, grant("lobby-1")))
+        #expect(
+            events(.subscribe(x, grant("lobby-1")), .unsubscribe(x, name("lobby-2")), .subscribe(x, grant("driver-42"))) == [])
+    }
+
+    private func count(_ count: Int) -> WebhookEvent { .subscriptionCount(name("lobby-1"), count) }
+
+    private func holding(_ driverID: String) -> Hub.JobAssignment {
+        Hub.JobAssignment(code: "A", reference: "R1", driverID: driverID)
+    }
+}

@@ -1,0 +1,269 @@
+import Access
+import Configuration
+import FanOut
+import FleetRules
+import HTTP
+import Observability
+import PusherProtocol
+import Server
+import Testing
+import Threads
+
+@testable import Gateway
+@testable import Store
+
+/// What is told of what the store has committed, and in which order.
+@Suite struct CommitPublisherTests {
+    private static let policy = ChannelPolicy([
+        .init("driver-*", .ownDriver), .init("admin-channel", .admin), .init("tracking-*", .booking),
+    ])
+    private let hub: SharedHub
+    private let herald: CommitPublisher
+    private let counters = FleetCounters()
+    private let lines = Lock<[String]>([])
+
+    init() throws {
+        var rules = AppRules()
+        rules.policy = Self.policy
+        hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules(), rules])
+        let lines = lines
+        let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }
+        herald = CommitPublisher(
+            hub: hub, app: 1, policy: Self.policy,
+            pushing: try PushService(Settings.Push(), .init(failed: { _, _ in }, removed: { _ in }), log: log),
+            counters: counters,
+            log: log)
+    }
+
+    // MARK: Events
+
+    @Test func tellsAnEventUnderBothNamesOfItsChannel() throws {
+        let plain = try subscriber(of: "driver-42", loop: 0)
+        let signed = try subscriber(of: "private-driver-42", loop: 1)
+        herald.publish([settled(notifications: [notification("driver-42", "job-assigned", #"{"a":"é\"","n":1.50}"#)])])
+        let data = #""data":"{\"a\":\"é\\\"\",\"n\":1.50}""#
+        #expect(told(to: 0) == [#"{"event":"job-assigned","channel":"driver-42",\#(data)}"#, "answer 7 200"])
+        #expect(told(to: 1) == [#"{"event":"job-assigned","channel":"private-driver-42",\#(data)}"#])
+        #expect(plain != signed)
+    }
+
+    @Test func tellsOtherChannelsUnderTheirOneName() throws {
+        _ = try subscriber(of: "elsewhere", loop: 0)
+        _ = try subscriber(of: "private-elsewhere", loop: 1)
+        herald.publish([settled(notifications: [notification("elsewhere", "e")])])
+        #expect(told(to: 0).count == 2 && told(to: 1).isEmpty)
+    }
+
+    @Test func tellsOnlyItsOwnApplication() throws {
+        _ = try subscriber(of: "driver-42", loop: 0, app: 0)
+        herald.publish([settled(notifications: [notification("driver-42", "e")])])
+        #expect(told(to: 0) == ["answer 7 200"])
+    }
+
+    /// The table's order, over all channels and commands, and each answer behind what it is about.
+    @Test func tellsInTheOrderOfTheStore() throws {
+        for channel in ["driver-1", "driver-2", "admin-channel"] { _ = try subscriber(of: channel, loop: 0) }
+        herald.publish([
+            settled(
+                notifications: [
+                    notification("driver-1", "a"), notification("driver-2", "b"), notification("admin-channel", "c"),
+                ],
+                exchange: 1),
+            settled(notifications: [notification("driver-1", "d")], exchange: 2), settled(exchange: 3),
+        ])
+        let events = told(to: 0).map { $0.hasPrefix("answer") ? $0 : String($0.dropFirst(10).prefix(1)) }
+        #expect(events == ["a", "b", "c", "answer 1 200", "d", "answer 2 200", "answer 3 200"])
+    }
+
+    @Test func tellsWhatIsCommittedHoweverFullTheMailboxes() throws {
+        _ = try subscriber(of: "driver-42", loop: 0)
+        while hub.mailboxes[0].hasRoom { hub.post(.drain(seconds: 0), to: 0) }
+        herald.publish([settled(notifications: [notification("driver-42", "e")])])
+        #expect(told(to: 0).count == 2)
+    }
+
+    @Test func isSilentOnWhatIsNoChannel() {
+        herald.publish([settled(notifications: [notification("a b", "e"), notification("", "e")])])
+        #expect(told(to: 0) == ["answer 7 200"])
+    }
+
+    // MARK: Jobs
+
+    @Test func tellsTheHubWhoHasAJob() throws {
+        herald.publish([settled(order: order(.assigned, driver: "42"))])
+        #expect(try mayTrack("42") && !mayTrack("43"))
+        herald.publish([settled(order: order(.assigned, driver: "43"))])
+        #expect(try !mayTrack("42") && mayTrack("43"))
+        herald.publish([settled(order: order(.available, driver: nil))])
+        #expect(try !mayTrack("43"))
+    }
+
+    @Test func forgetsAJobThatHasEnded() throws {
+        for status in [JobStatus.completed, .cancelled] {
+            herald.publish([settled(order: order(.assigned, driver: "42"))])
+            herald.publish([settled(order: order(status, driver: "42"))])
+            #expect(try !mayTrack("42"))
+        }
+    }
+
+    @Test func learnsOfOpenJobsAsTheNodeStarts() throws {
+        herald.restore(order(.inTransit, driver: "42"))
+        #expect(try mayTrack("42"))
+        #expect(told(to: 0).isEmpty && told(to: 1).isEmpty)
+    }
+
+    /// Whoever loses the job hears its last event before his subscription ends.
+    @Test func takesTheRightAwayBehindTheEvents() throws {
+        herald.restore(order(.assigned, driver: "42"))
+        let socket = try subscriber(of: "private-tracking-B1", loop: 0)
+        hub.apply(.identify(socket, Identity(role: .driver, id: "42")), from: 0)
+        herald.publish([
+            settled(notifications: [notification("tracking-B1", "tracking-stopped")], order: order(.assigned, driver: "43"))
+        ])
+        let told = told(to: 0)
+        try #require(told.count == 4, "\(told)")
+        #expect(told[0].contains("tracking-stopped") && told[1] == "leave")
+        #expect(told[2].contains("Your subscription to private-tracking-B1 has ended") && told[3] == "answer 7 200")
+    }
+
+    // MARK: Answers, counters, the log
+
+    @Test func answersWhoeverAskedWhereHeAsked() {
+        let refusal = RuleError(.conflict, "no")
+        let outcomes: [(CommandReply.Outcome, String)] = [
+            (.settled(.rejected(deed, refusal)), "answer 7 409"), (.unavailable("full"), "answer 7 503"),
+            (.failed("broken"), "answer 7 500"), (.settled(.replayed(deed, status: 200, body: [])), "answer 7 200 replayed"),
+        ]
+        for (outcome, answer) in outcomes {
+            herald.publish([settled(outcome, loop: 1)])
+            #expect(told(to: 1) == [answer] && told(to: 0).isEmpty)
+        }
+        #expect(
+            counters.report()[0].counts.map(\.name) == [
+                "cancel conflict", "cancel failed", "cancel replayed", "cancel unavailable",
+            ])
+    }
+
+    @Test func answersEnquiries() {
+        let query = QueryRequest(.order("A1"), sender: ReplyAddress(loop: 1, exchange: 9))
+        herald.publish([
+            Store.QueryReply(request: query, outcome: .found([])),
+            Store.QueryReply(request: query, outcome: .unavailable("busy")),
+            Store.QueryReply(request: query, outcome: .refused(RuleError(.unknown, "Order A1 not found"))),
+        ])
+        #expect(told(to: 1) == ["answer 9 200", "answer 9 503", "answer 9 404"] && told(to: 0).isEmpty)
+    }
+
+    @Test func countsWhatCameOfIt() {
+        let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
+        herald.publish([
+            settled(notifications: [notification("x", "job-assigned"), notification("y", "job-assigned")]),
+            settled(.settled(.rejected(report, RuleError(.invalid, "no"))), deed: report),
+            settled(.settled(.rejected(report, RuleError(.forbidden, "no"))), deed: report),
+            settled(.settled(.done(telemetry, body: [])), deed: telemetry),
+            settled(.settled(.replayed(telemetry, status: 200, body: [])), deed: telemetry),
+        ])
+        let counts = counters.report().map { group in group.counts.map { "\($0.name) \($0.count)" } }
+        #expect(
+            counts[0] == [
+                "cancel done 1", "progress forbidden 1", "progress invalid 1", "telemetry done 1", "telemetry replayed 1",
+            ])
+        #expect(counts[1] == ["job-assigned 2"] && counts[2] == ["action_accept 1", "received 1"])
+        #expect(counts[4] == ["failed 1"])
+    }
+
+    @Test func logsEachActionInALine() {
+        herald.publish([
+            settled(notifications: [notification("x", "e")]), settled(deed: telemetry), settled(.unavailable("full")),
+        ])
+        let lines = lines.withLock { $0 }
+        #expect(lines.count == 3)
+        for part in [
+            #""action":"cancel""#, #""subject":"A1""#, #""actor":"admin:7""#, #""outcome":"done""#, #""correlation_id":"c1""#,
+        ] {
+            #expect(lines[0].contains(part), "\(part)")
+        }
+        #expect(lines[0].contains(#""notifications":1"#) && lines[1].contains(#""subject":"2 events""#))
+        #expect(lines[2].contains(#""outcome":"unavailable""#) && lines[2].contains(#""notifications":0"#))
+    }
+
+    // MARK: The scene
+
+    private let deed = Command.Action.order(OrderAction(code: "A1", action: .cancel))
+    private let telemetry = Command.Action.telemetry(
+        [.received, .accepted].map {
+            TelemetryEvent(notificationID: "N1", type: "new_job", entityID: "A1", kind: $0, timestamp: "2026-11-21")
+        })
+
+    private func settled(
+        _ outcome: CommandReply.Outcome? = nil, notifications: [Notification] = [], order: Order? = nil,
+        deed: Command.Action? = nil, loop: Int = 0, exchange: Int = 7
+    ) -> CommandReply {
+        let deed = deed ?? self.deed
+        let command = Command(actor: Identity(role: .admin, id: "7"), deed: deed, correlationID: "c1")
+        let done = CommandResult.done(deed, body: [], notifications: notifications, order: order)
+        return CommandReply(
+            request: CommandRequest(command, sender: ReplyAddress(loop: loop, exchange: exchange)),
+            outcome: outcome ?? .settled(done))
+    }
+
+    private func notification(_ channel: String, _ event: String, _ data: String = "{}") -> Notification {
+        Notification(
+            id: "N1", channel: channel, event: event, data: Array(data.utf8), createdAt: 0, expiresAt: 0, collapseKey: "N1")
+    }
+
+    private func order(_ status: JobStatus, driver: String?) -> Order {
+        var order = Order(code: "A1")
+        order.status = status
+        order.driverID = driver
+        order.bookingReference = "B1"
+        return order
+    }
+
+    private func mayTrack(_ driver: String) throws -> Bool {
+        let channel = try #require(ChannelName("private-tracking-B1", lengthMax: 200))
+        return hub.read { $0.mayJoin(Identity(role: .driver, id: driver), channel, app: 1) }
+    }
+
+    /// Subscribed as the hub takes it, a plain name by a signed-in user; what that causes has been read.
+    private func subscriber(of channel: String, loop: Int, app: AppIndex = 1) throws -> SocketID {
+        var random = SystemRandomNumberGenerator()
+        let slot = hub.read { $0.statistics(app: 0).connections + $0.statistics(app: 1).connections }
+        let socket = SocketID(loop: loop, slot: slot, using: &random)
+        #expect(hub.open(socket, app: app))
+        if !channel.hasPrefix("private-") {
+            let signin = SigninRequest(auth: "k:s", userData: #"{"id":"admin:7"}"#)
+            hub.apply(.signin(socket, try signin.user(on: socket, key: "k", limits: Limits()) { _, _ in true }), from: loop)
+        }
+        let request = SubscriptionRequest(channel: channel, auth: "k:s")
+        hub.apply(.subscribe(socket, try request.grant(to: socket, key: "k", limits: Limits()) { _, _ in true }), from: loop)
+        #expect(hub.read { $0.statistics(app: app).subscriptions } > 0)
+        for loop in 0...1 { _ = told(to: loop) }
+        return socket
+    }
+
+    /// What lies in a loop's mailbox, in words.
+    private func told(to loop: Int) -> [String] {
+        var mail: [LoopMessage] = []
+        hub.mailboxes[loop].drain(into: &mail)
+        return mail.compactMap { message in
+            switch message {
+            case .instruction(.fanOut(let frame, _, except: nil)), .instruction(.send(let frame, to: _)):
+                text(of: frame)
+            case .instruction(.leave): "leave"
+            case .answer(let answer, let exchange): words(answer.response(in: .success), exchange)
+            default: nil
+            }
+        }
+    }
+
+    /// A frame's header takes two bytes, or four when the text has more than 125.
+    private func text(of frame: Frame) -> String {
+        String(decoding: frame.bytes.dropFirst(frame.bytes[1] < 126 ? 2 : 4), as: UTF8.self)
+    }
+
+    private func words(_ response: HTTPResponse, _ exchange: RequestID) -> String {
+        let replay = response.headers["Idempotency-Replayed"] == nil ? "" : " replayed"
+        return "answer \(exchange.rawValue) \(response.status)\(replay)"
+    }
+}

@@ -1,0 +1,93 @@
+import FanOut
+import HTTP
+import HTTPAPI
+import PusherProtocol
+import Testing
+
+@Suite struct ChannelQueryTests {
+    private let router = Router.example([
+        Application.example(secrets: ["new", "secret1"], origins: ["https://a.example", "https://*.b.example"])
+    ])
+
+    private func outcome(_ call: Call, origin: String? = nil) -> APIAction {
+        call.signed().body.withUnsafeBytes { body in
+            let call = call.signed()
+            return router.action(
+                of: HTTPRequest(
+                    method: call.method, path: call.path, query: call.query, field: { $0 == .origin ? origin : nil }, body: body),
+                now: Call.now)
+        }
+    }
+
+    private func answer(_ call: Call, origin: String? = nil) -> HTTPResponse? {
+        if case .respond(let response) = outcome(call, origin: origin) { response } else { nil }
+    }
+
+    // MARK: What may be asked
+
+    @Test(arguments: [
+        ("/apps/1001/channels", "", nil),
+        ("/apps/1001/channels", "subscription_count", nil),
+        ("/apps/1001/channels", "user_count", 400),
+        ("/apps/1001/channels", "cache", 400),
+        ("/apps/1001/channels/presence-x", "user_count,subscription_count", nil),
+        ("/apps/1001/channels/x", "user_count", 400),
+        ("/apps/1001/channels/x", "cache", nil),
+        ("/apps/1001/channels/x", "nonsense", 400),
+        ("/apps/1001/channels/b%d", "", 400),
+        ("/apps/1001/channels/presence-x/users", "", nil),
+        ("/apps/1001/channels/x/users", "", 400),
+    ]) func refusesWhatAChannelDoesNotHave(path: String, info: String, status: Int?) {
+        #expect(answer(Call.get(path).with("info", info))?.status == status)
+    }
+
+    @Test func countsUsersBehindAPresencePrefix() {
+        let call = Call.get("/apps/1001/channels").with("info", "user_count").with("filter_by_prefix", "presence-a")
+        guard case .query(.channels(let prefix, let attributes), 0) = outcome(call) else {
+            Issue.record("not a question")
+            return
+        }
+        #expect(prefix == "presence-a" && attributes == .userCount)
+    }
+
+    // MARK: How it is answered
+
+    private func text(_ finding: ChannelQueryResult) -> String { String(decoding: finding.response.body, as: UTF8.self) }
+
+    @Test func writesWhatWasFound() throws {
+        #expect(text(.channels([], [])) == #"{"channels":{}}"#)
+        #expect(text(.users(["1", "a\"b"])) == #"{"users":[{"id":"1"},{"id":"a\"b"}]}"#)
+        let name = try #require(ChannelName("presence-x", lengthMax: 200))
+        #expect(text(.channel(name, nil, nil, [])) == #"{"occupied":false}"#)
+        let none = #"{"occupied":false,"user_count":0,"subscription_count":0,"cache":null}"#
+        #expect(text(.channel(name, nil, nil, [.userCount, .subscriptionCount, .cache])) == none)
+    }
+
+    @Test func givesTheCachedDataAsItWasPublished() throws {
+        let body = Array(#"{"name":"e","channel":"cache-x","data":"{\"a\":\"\u00e9\"}"}"#.utf8)
+        let event = try body.withUnsafeBytes { try EventRequest($0, rules: AppRules()) }
+        let publication = event.publications[0]
+        let found = ChannelQueryResult.channel(publication.channel, nil, (publication.frame, 17), .cache)
+        #expect(text(found) == #"{"occupied":false,"cache":{"data":"{\"a\":\"\u00e9\"}","ttl":17}}"#)
+    }
+
+    // MARK: Pages of other origins
+
+    @Test(arguments: [
+        ("https://a.example", true), ("HTTPS://A.example", true), ("https://x.b.example", true), ("https://b.example", false),
+        ("http://a.example", false), ("https://a.example.evil", false), ("https://evil-b.example", false), ("null", false),
+    ]) func letsOnlyAllowedOriginsCall(origin: String, allowed: Bool) {
+        var call = Call.get("/apps/1001/channels")
+        call.method = .options
+        #expect(answer(call, origin: origin)?.status == (allowed ? 204 : 403))
+        let request = HTTPRequest(method: .get, path: "/apps/1001/channels", field: { $0 == .origin ? origin : nil })
+        #expect(router.crossOriginHeaders(for: request)["Access-Control-Allow-Origin"] == (allowed ? origin : nil))
+    }
+
+    @Test func everySecretVerifiesAndOthersDoNot() {
+        let application = Application.example(secrets: ["new", "old"])
+        #expect(application.verifies(Call().signed("old").query.last?.value ?? "", of: Call().signedText))
+        #expect(application.verifies(Call().signed("new").query.last?.value ?? "", of: Call().signedText))
+        #expect(!application.verifies(Call().signed("older").query.last?.value ?? "", of: Call().signedText))
+    }
+}

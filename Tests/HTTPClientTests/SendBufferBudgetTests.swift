@@ -1,0 +1,48 @@
+import Glibc
+import Testing
+
+@testable import HTTPClient
+
+@Suite struct SendBufferBudgetTests {
+    private func newSocket() -> Int32 { socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
+
+    @Test func theTightestSocketDecides() {
+        let buffers = SendBufferBudget(bytesEach: 262_144)
+        let sockets = [newSocket(), newSocket()]
+        defer { for each in sockets { close(each) } }
+        let unknown = buffers.room()
+        buffers.add(sockets[0])
+        let room = buffers.room()
+        #expect(0 < unknown && unknown <= room && room < 262_144, "three quarters of what the system grants")
+        buffers.add(sockets[1])
+        var bytes: Int32 = 8_192
+        setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        #expect(buffers.room() < 16_384)
+        buffers.remove(sockets[1])
+        #expect(buffers.room() == room)
+    }
+
+    /// libcurl closes sockets that are still connecting without a word, and the descriptor is soon somebody else's.
+    @Test func aDescriptorThatHasBecomeAnothersIsForgotten() {
+        let buffers = SendBufferBudget(bytesEach: 262_144)
+        let (own, other) = (newSocket(), newSocket())
+        defer {
+            close(own)
+            close(other)
+        }
+        buffers.add(own)
+        let room = buffers.room()
+        var bytes: Int32 = 8_192
+        setsockopt(other, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        dup2(other, own)
+        #expect(buffers.room() == room)
+    }
+
+    @Test func nobodyLooksAfterBuffersThatGrowByThemselves() {
+        let buffers = SendBufferBudget(bytesEach: nil)
+        let own = newSocket()
+        defer { close(own) }
+        buffers.add(own)
+        #expect(buffers.room() == .max)
+    }
+}

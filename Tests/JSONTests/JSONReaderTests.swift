@@ -1,0 +1,183 @@
+import TestSupport
+import Testing
+
+@testable import JSON
+
+/// The grammar of RFC 8259, clause by clause. Strings' bytes are in JSONReaderTests+Strings.swift, random texts in
+/// JSONReaderTests+Random.swift.
+@Suite struct JSONReaderTests {
+    struct Accepted: Sendable {
+        let text: String
+        let kind: JSONSlice.Kind
+
+        init(_ text: String, _ kind: JSONSlice.Kind) {
+            self.text = text
+            self.kind = kind
+        }
+    }
+
+    static let accepted = [
+        Accepted("true", .boolean), Accepted("false", .boolean), Accepted("null", .null),
+        Accepted("0", .number), Accepted("-0", .number), Accepted("7", .number), Accepted("-7", .number),
+        Accepted("10", .number), Accepted("1234567890123456789012345678901234567890", .number),
+        Accepted("0.0", .number), Accepted("-0.05", .number), Accepted("3.14159", .number),
+        Accepted("0e0", .number), Accepted("1e5", .number), Accepted("1E5", .number), Accepted("1e+5", .number),
+        Accepted("1E-05", .number), Accepted("-1.5e300", .number), Accepted("1e9999", .number),
+        Accepted(#""""#, .string), Accepted(#""a""#, .string), Accepted(#""{[]},:""#, .string),
+        Accepted(#""\"\\\/\b\f\n\r\t\u0000\uFFFF\uabcd""#, .string), Accepted("\"\u{7F}\"", .string),
+        Accepted("{}", .object), Accepted("{ \t\n\r}", .object), Accepted(#"{"":0}"#, .object),
+        Accepted(#"{"a" : {"a" : [ ] } , "a":null}"#, .object),
+        Accepted("[]", .array), Accepted("[ \t\n\r]", .array), Accepted("[0,[0 , {}],\"\"]", .array),
+    ]
+
+    @Test(arguments: accepted) func handsOverEveryKindOfValueAsWritten(value: Accepted) throws {
+        for space in ["", " ", "\t", "\n", "\r", " \r\n\t\t\n\r "] {
+            let elements = try JSONValue.elements(of: "\(space)[\(space)\(value.text)\(space),\(space)1\(space)]\(space)")
+            #expect(elements.map(\.kind) == [value.kind, .number])
+            #expect(elements.map(\.raw) == [Array(value.text.utf8), [UInt8(ascii: "1")]])
+
+            let members = try JSONValue.members(of: "\(space){\(space)\"k\"\(space):\(space)\(value.text)\(space)}\(space)")
+            #expect(members.map(\.kind) == [value.kind])
+            #expect(members.map(\.raw) == [Array(value.text.utf8)])
+            #expect(members.map(\.key) == [Array(#""k""#.utf8)])
+        }
+    }
+
+    struct Refused: Sendable {
+        let text: String
+        let problem: String
+        let offset: Int
+
+        init(_ text: String, _ problem: String, at offset: Int) {
+            self.text = text
+            self.problem = problem
+            self.offset = offset
+        }
+    }
+
+    static let refused = [
+        // Not one array.
+        Refused("", "expected an array", at: 0), Refused(" \n", "expected an array", at: 2),
+        Refused("{}", "expected an array", at: 0), Refused("1", "expected an array", at: 0),
+        Refused(#"  "[]""#, "expected an array", at: 2), Refused("\u{FEFF}[]", "expected an array", at: 0),
+        Refused("\u{C}[]", "expected an array", at: 0), Refused("\u{B}[]", "expected an array", at: 0),
+        Refused("\u{A0}[]", "expected an array", at: 0), Refused("\0[]", "expected an array", at: 0),
+        Refused("[]]", "something follows the value", at: 2), Refused("[] []", "something follows the value", at: 3),
+        Refused("[],", "something follows the value", at: 2), Refused("[]\0", "something follows the value", at: 2),
+        Refused("[] // why", "something follows the value", at: 3),
+        // Structure.
+        Refused("[", "expected a value", at: 1), Refused("[1", "expected ',' or ']'", at: 2),
+        Refused("[1,", "expected a value", at: 3), Refused("[1,]", "expected a value", at: 3),
+        Refused("[,1]", "expected a value", at: 1), Refused("[1 2]", "expected ',' or ']'", at: 3),
+        Refused("[1;2]", "expected ',' or ']'", at: 2), Refused("[1}", "expected ',' or ']'", at: 2),
+        Refused("[1:2]", "expected ',' or ']'", at: 2), Refused("[/**/]", "expected a value", at: 1),
+        Refused("[\u{C}]", "expected a value", at: 1),
+        Refused("[{]", "expected a member's name", at: 2), Refused("[{1:2}]", "expected a member's name", at: 2),
+        Refused("[{a:2}]", "expected a member's name", at: 2), Refused("[{'a':2}]", "expected a member's name", at: 2),
+        Refused(#"[{"a"}]"#, "expected ':'", at: 5), Refused(#"[{"a",1}]"#, "expected ':'", at: 5),
+        Refused(#"[{"a":}]"#, "expected a value", at: 6), Refused(#"[{"a"::1}]"#, "expected a value", at: 6),
+        Refused(#"[{"a":1,}]"#, "expected a member's name", at: 8),
+        Refused(#"[{,"a":1}]"#, "expected a member's name", at: 2),
+        Refused(#"[{"a":1 "b":2}]"#, "expected ',' or '}'", at: 8), Refused(#"[{"a":1]"#, "expected ',' or '}'", at: 7),
+        Refused(#"[{"a":1"#, "expected ',' or '}'", at: 7),
+        // Literals.
+        Refused("[tru]", "expected a value", at: 1), Refused("[tru", "expected a value", at: 1),
+        Refused("[True]", "expected a value", at: 1), Refused("[fals ]", "expected a value", at: 1),
+        Refused("[nul", "expected a value", at: 1), Refused("[nulll]", "expected ',' or ']'", at: 5),
+        Refused("[undefined]", "expected a value", at: 1),
+        // Numbers.
+        Refused("[-]", "expected a value", at: 1), Refused("[+1]", "expected a value", at: 1),
+        Refused("[--1]", "expected a value", at: 1), Refused("[.5]", "expected a value", at: 1),
+        Refused("[-.5]", "expected a value", at: 1), Refused("[01]", "expected ',' or ']'", at: 2),
+        Refused("[-01]", "expected ',' or ']'", at: 3), Refused("[00]", "expected ',' or ']'", at: 2),
+        Refused("[1.]", "expected digits after '.'", at: 3), Refused("[1.e5]", "expected digits after '.'", at: 3),
+        Refused("[1.5.5]", "expected ',' or ']'", at: 4), Refused("[1e]", "expected digits in the exponent", at: 3),
+        Refused("[1e+]", "expected digits in the exponent", at: 4),
+        Refused("[1E-", "expected digits in the exponent", at: 4),
+        Refused("[1e+-5]", "expected digits in the exponent", at: 4),
+        Refused("[1e5.5]", "expected ',' or ']'", at: 4), Refused("[1e5e5]", "expected ',' or ']'", at: 4),
+        Refused("[0x10]", "expected ',' or ']'", at: 2), Refused("[1_000]", "expected ',' or ']'", at: 2),
+        Refused("[NaN]", "expected a value", at: 1), Refused("[Infinity]", "expected a value", at: 1),
+        Refused("[-Infinity]", "expected a value", at: 1), Refused("[\u{661}]", "expected a value", at: 1),
+    ]
+
+    @Test(arguments: refused) func refusesWhatIsNotAnArrayOfJSONAndSaysWhere(text: Refused) {
+        #expect(throws: JSONError(problem: text.problem, offset: text.offset)) { try JSONValue.elements(of: text.text) }
+    }
+
+    @Test func refusesATextThatIsNotAnObject() {
+        for text in ["", "[]", #""{}""#, "null", "1"] {
+            #expect(throws: JSONError(problem: "expected an object", offset: 0)) { try JSONValue.members(of: text) }
+        }
+        #expect(throws: JSONError(problem: "something follows the value", offset: 2)) { try JSONValue.members(of: "{}{}") }
+    }
+
+    @Test func refusesEveryBeginningOfAText() throws {
+        let text = Array(#"{"event":"a\u00e9é","data":{"x":[1.5e+3,true,null],"y":"z"},"n":-0}"#.utf8)
+        #expect(try JSONValue.members(of: text).count == 3)
+        for length in 0..<text.count {
+            #expect(throws: JSONError.self, "\(length) bytes") { try JSONValue.members(of: Array(text.prefix(length))) }
+        }
+    }
+
+    @Test func readsNoBytesAtAll() {
+        #expect(throws: JSONError(problem: "expected an object", offset: 0)) {
+            try JSONReader.object(UnsafeRawBufferPointer(start: nil, count: 0)) { _, _ in }
+        }
+    }
+
+    @Test func handsOverMembersInTheOrderWrittenRepeatedOnesToo() throws {
+        let members = try JSONValue.members(of: #"{"b":1,"a":2,"b":3}"#)
+        #expect(members.map { String(decoding: $0.key + $0.raw, as: UTF8.self) } == [#""b"1"#, #""a"2"#, #""b"3"#])
+    }
+
+    @Test func stopsWithTheErrorOfWhoeverReads() {
+        struct Enough: Error, Equatable {}
+        var seen = 0
+        #expect(throws: Enough()) {
+            try Array("[1,2,3]".utf8).withUnsafeBytes { bytes in
+                try JSONReader.array(bytes) { _ in
+                    seen += 1
+                    if seen == 2 { throw Enough() }
+                }
+            }
+        }
+        #expect(seen == 2)
+    }
+
+    // MARK: Depth
+
+    /// `depth` containers inside each other, with `inside` in the innermost.
+    private static func nested(_ depth: Int, open: String, close: String, inside: String) -> String {
+        String(repeating: open, count: depth) + inside + String(repeating: close, count: depth)
+    }
+
+    @Test func acceptsSixtyFourContainersInsideEachOther() throws {
+        for inside in ["", "1", #""a""#] {
+            let arrays = Self.nested(JSONReader.depthMax, open: "[", close: "]", inside: inside)
+            #expect(try JSONValue.elements(of: arrays).count == 1)
+        }
+        let objects = Self.nested(JSONReader.depthMax - 1, open: #"{"a":"#, close: "}", inside: "{}")
+        #expect(try JSONValue.members(of: objects).count == 1)
+    }
+
+    @Test func refusesTheSixtyFifthWhereItOpens() {
+        let problem = "nested deeper than 64"
+        for inside in ["", "1", #""a""#] {
+            let arrays = Self.nested(JSONReader.depthMax + 1, open: "[", close: "]", inside: inside)
+            #expect(throws: JSONError(problem: problem, offset: 64)) { try JSONValue.elements(of: arrays) }
+        }
+        let objects = Self.nested(JSONReader.depthMax, open: #"{"a":"#, close: "}", inside: "{}")
+        #expect(throws: JSONError(problem: problem, offset: 64 * 5)) { try JSONValue.members(of: objects) }
+    }
+
+    @Test func survivesHostileDepth() {
+        #expect(throws: JSONError.self) { try JSONValue.elements(of: String(repeating: "[", count: 1_000_000)) }
+        #expect(throws: JSONError.self) { try JSONValue.members(of: String(repeating: #"{"":"#, count: 1_000_000)) }
+    }
+
+    @Test func doesNotCountNeighboursAsDepth() throws {
+        let arrays = "[" + Array(repeating: "[[]]", count: 200).joined(separator: ",") + "]"
+        #expect(try JSONValue.elements(of: arrays).count == 200)
+    }
+}

@@ -1,0 +1,145 @@
+import Access
+import FleetRules
+import JWT
+import Testing
+
+@Suite struct ClaimsTests {
+    typealias Change = (name: String, json: String?)
+
+    static func refusal(_ changes: Change..., now: Int64 = TestTokens.now) throws -> String? {
+        try TestTokens.refusal(TestTokens.token(TestTokens.claims(changes.map { ($0.name, $0.json) })), now: now)
+    }
+
+    static func identity(_ changes: Change...) throws -> Identity? {
+        try TestTokens.identity(TestTokens.token(TestTokens.claims(changes.map { ($0.name, $0.json) })))
+    }
+
+    // MARK: Who
+
+    @Test func aTokenMakesSomebody() throws {
+        #expect(try Self.identity() == Identity(role: .driver, id: "42"))
+        #expect(try Self.identity(("name", #""Anna \u00e9""#)) == Identity(role: .driver, id: "42", name: "Anna é"))
+        #expect(try Self.identity(("name", "null")) == Identity(role: .driver, id: "42"))
+        #expect(try Self.identity(("role", #""ADMIN""#), ("sub", #""a b""#)) == Identity(role: .admin, id: "a b"))
+        #expect(
+            try Self.identity(("role", #""Customer""#), ("bookings", #"["B-1","B-2"]"#))
+                == Identity(role: .customer, id: "42", bookings: ["B-1", "B-2"]))
+        #expect(try Self.identity(("role", #""customer""#)) == Identity(role: .customer, id: "42"))
+        #expect(try Self.identity(("bookings", #"["B-1"]"#)) == Identity(role: .driver, id: "42"), "drivers have no bookings")
+    }
+
+    @Test(arguments: ["sub", "role", "exp"]) func whatIsRequiredIsMissed(name: String) throws {
+        #expect(try Self.refusal((name, nil)) == "The token lacks \(name)")
+    }
+
+    static let kinds = ["null", "true", "{}", "[]", #"["x"]"#, "1", "1.5", #""""#, #""NaN""#, "[1]", "[null]", "[[]]"]
+
+    /// Which of them each claim may be, where nobody asks for an issuer or an audience. As `exp`, 1 is long ago.
+    static let accepted: [(name: String, kinds: [String])] = [
+        ("sub", [#""NaN""#]), ("role", []), ("exp", []), ("nbf", ["1", "1.5"]), ("iat", ["1", "1.5"]),
+        ("iss", [#""""#, #""NaN""#]), ("aud", ["[]", #"["x"]"#, #""""#, #""NaN""#]), ("name", ["null", #""""#, #""NaN""#]),
+    ]
+
+    @Test(arguments: accepted) func aClaimOfAnotherKindIsRefusedByName(name: String, accepted: [String]) throws {
+        for json in Self.kinds {
+            let refusal = try Self.refusal((name, json))
+            #expect((refusal == nil) == accepted.contains(json), "\(name): \(json)")
+            #expect(refusal?.contains(name) != false)
+        }
+    }
+
+    @Test(arguments: kinds + [#"["a b"]"#, #"["B-1",1]"#, #"["B-1",null]"#, #"[""]"#, #"["é"]"#])
+    func bookingsAreReferencesOrRefused(json: String) throws {
+        let refusal = try Self.refusal(("role", #""customer""#), ("bookings", json))
+        if [#"["x"]"#, "[]"].contains(json) { #expect(refusal == nil) } else { #expect(refusal?.contains("bookings") == true) }
+    }
+
+    @Test func idsBreakingTheirRuleAreRefused() throws {
+        for id in [#""a b""#, #""a/b""#, #""""#, #""\u0000""#, #""é""#, "\"" + String(repeating: "x", count: 151) + "\""] {
+            #expect(try Self.refusal(("sub", id))?.hasPrefix("The token's sub ") == true)
+        }
+        #expect(
+            try Self.refusal(("sub", #""a b""#))
+                == "The token's sub a b is no driver's id: expected 1 to 150 of A-Z a-z 0-9 _ - = @ , . ;")
+        let refusal = try #require(try Self.refusal(("role", #""ops""#), ("sub", #""a\nb""#)))
+        #expect(refusal.hasSuffix("expected 1 to 150 bytes without control characters"))
+        #expect(
+            try Self.refusal(("role", #""root""#))
+                == "The token's role root is unknown: expected driver, admin, customer or ops")
+    }
+
+    // MARK: When
+
+    @Test func theClockMayDifferByAMinuteAndNoMore() throws {
+        let now = TestTokens.now
+        #expect(try Self.refusal(("exp", "\(now - 59)")) == nil)
+        #expect(try Self.refusal(("exp", "\(now - 60)")) == "The token expired at 2027-01-15T07:59:00.000Z")
+        #expect(try Self.refusal(("exp", "\(now - 60).5")) == nil)
+        #expect(try Self.refusal(("nbf", "\(now + 60)")) == nil)
+        #expect(try Self.refusal(("nbf", "\(now + 61)")) == "The token is not valid before 2027-01-15T08:01:01.000Z")
+        #expect(try Self.refusal(("iat", "\(now + 60)")) == nil)
+        #expect(
+            try Self.refusal(("iat", "\(now + 61)")) == "The token was issued in the future (iat), at 2027-01-15T08:01:01.000Z")
+        #expect(try Self.refusal(("nbf", "0"), ("iat", "0")) == nil)
+    }
+
+    @Test(arguments: ["1.8000036e9", "1800003600.0", "18000036E+2", "18000036000000e-4", "253402300799"])
+    func datesMayBeWrittenAsAnyNumber(json: String) throws {
+        #expect(try Self.refusal(("exp", json)) == nil)
+    }
+
+    @Test(
+        arguments: ["exp", "nbf", "iat"],
+        [
+            "1e400", "-1e400", "1e308", "-1", "-0.5", "9223372036854775808", "1800003600000", "253402300800",
+            String(repeating: "9", count: 2000), "1e999999999999999999", #""1800003600""#,
+        ]) func numbersThatAreNoMomentAreRefused(name: String, json: String) throws
+    {
+        #expect(try Self.refusal((name, json)) == "The token: expected \(name) to be a number of seconds since 1970")
+    }
+
+    @Test(arguments: ["0", "-0", "0.0", "1e-400", "-0e0"]) func theEpochIsLongGone(json: String) throws {
+        #expect(try Self.refusal(("exp", json))?.contains("exp") == true)
+    }
+
+    @Test(arguments: [Int64.min, -1, 0, .max]) func noTimeOfOursIsACrash(now: Int64) throws {
+        _ = try Self.refusal(("nbf", "0"), ("iat", "253402300799"), now: now)
+    }
+
+    // MARK: From whom, for whom
+
+    @Test func anAudienceIsAskedForWhenConfigured() throws {
+        let issuers = [TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), audience: "fleet")]
+        func refusal(_ json: String?) throws -> String? {
+            try TestTokens.refusal(TestTokens.token(TestTokens.claims([("aud", json)])), issuers)
+        }
+        for json in [#""fleet""#, #"["fleet"]"#, #"["a","fleet","b"]"#, #""\u0066leet""#] { #expect(try refusal(json) == nil) }
+        for json in [nil, #""Fleet""#, #""fleet ""#, #""""#, "[]", #"["a","b"]"#] {
+            #expect(try refusal(json) == "The token is for somebody else: expected aud fleet", "\(json ?? "none")")
+        }
+        for json in ["1", "null", #"[["fleet"]]"#, #"["fleet",1]"#, #"{"fleet":1}"#] {
+            #expect(try refusal(json) == "The token: expected aud to be a string or an array of strings")
+        }
+    }
+
+    @Test func theIssuerOfExactlyThatNameDecides() throws {
+        let other = "another secret of 32 bytes or so"
+        let issuers = [
+            TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), issuer: "K"),
+            TokenIssuer(algorithm: .hs256, keys: .secret(other), issuer: "B"),
+        ]
+        func refusal(_ iss: String?, _ secret: String, _ issuers: [TokenIssuer]) throws -> String? {
+            try TestTokens.refusal(TestTokens.token(TestTokens.claims([("iss", iss)]), secret: secret), issuers)
+        }
+        #expect(try refusal(#""K""#, TestTokens.secret, issuers) == nil)
+        #expect(try refusal(#""B""#, other, issuers) == nil)
+        #expect(try refusal(#""K""#, other, issuers) == "The token's signature is wrong")
+        #expect(try refusal(#""\u212A""#, TestTokens.secret, issuers) == "Unknown issuer \u{212A}")
+        #expect(try refusal(nil, TestTokens.secret, issuers) == "The token lacks iss")
+        #expect(try refusal("\"" + String(repeating: "i", count: 500) + "\"", other, issuers)?.utf8.count ?? 0 < 130)
+        // An issuer without a name takes what is left, and never what has a name of its own.
+        let withAny = issuers + [TokenIssuer(algorithm: .hs256, keys: .secret(other + "!"))]
+        for iss in [nil, #""C""#, #""""#, #""k""#] { #expect(try refusal(iss, other + "!", withAny) == nil) }
+        #expect(try refusal(#""K""#, other + "!", withAny) == "The token's signature is wrong")
+    }
+}

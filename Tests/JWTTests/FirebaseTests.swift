@@ -1,0 +1,85 @@
+import Access
+import JWT
+import Testing
+
+@Suite struct FirebaseTests {
+    static let issuers = [
+        TokenIssuer.firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver)
+    ]
+
+    static func verdict(_ token: String, now: Int64 = TestKeys.now) throws -> VerificationResult {
+        let ring = IssuerKeyCache(issuers: issuers)
+        try ring.store(
+            KeyDocuments.certificates([("fb0", TestKeys.otherRSACertificate), ("fb1", TestKeys.rsaCertificate)]), for: 0)
+        return try TokenVerifier(issuers: issuers, ring: ring).verify(on: token, now: now)
+    }
+
+    /// The claims' rules apart from the signature: the same profile, with a secret.
+    static func refusal(_ changes: [(String, String?)], role: Role = .driver) throws -> String? {
+        try TestTokens.refusal(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), [secretProfile(role)])
+    }
+
+    static func identity(_ changes: [(String, String?)], role: Role = .driver) throws -> Identity? {
+        try TestTokens.identity(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), [secretProfile(role)])
+    }
+
+    private static func secretProfile(_ role: Role) -> TokenIssuer {
+        TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), profile: .firebase(role: role))
+    }
+
+    @Test func googlesCertificatesVerifyAProjectsUsers() throws {
+        #expect(try Self.verdict(TestKeys.firebase) == .identity(Identity(role: .driver, id: "uid1")))
+        #expect(try Self.verdict(TestKeys.firebaseDriver) == .identity(Identity(role: .driver, id: "D-7")))
+        #expect(
+            try Self.verdict(TestKeys.firebase, now: TestKeys.now + 3610)
+                == .refused("The token expired at 2027-01-15T08:59:10.000Z"))
+    }
+
+    @Test func theModeIsGooglesDocumentation() {
+        let issuer = Self.issuers[0]
+        #expect(issuer.algorithm == .rs256)
+        #expect(issuer.issuer == "https://securetoken.google.com/fleet-test")
+        #expect(issuer.audience == "fleet-test")
+        #expect(issuer.keys == .remote(url: "https://google.example/certificates", .certificates))
+    }
+
+    @Test func anotherProjectsUsersAreRefused() throws {
+        let issuers = [TokenIssuer.firebase(projectID: "other", certificatesURL: "https://google.example", role: .driver)]
+        #expect(
+            try TestTokens.refusal(TestKeys.firebase, issuers) == "Unknown issuer https://securetoken.google.com/fleet-test")
+    }
+
+    @Test func theRoleIsTheConfigurationsUnlessClaimed() throws {
+        #expect(try Self.identity([]) == Identity(role: .driver, id: "42"))
+        #expect(try Self.identity([], role: .customer) == Identity(role: .customer, id: "42"))
+        #expect(try Self.identity([("role", #""Admin""#)]) == Identity(role: .admin, id: "42"))
+        #expect(try Self.refusal([("role", #""root""#)])?.contains("role root") == true)
+        #expect(try Self.refusal([("role", "null")]) == "The token: expected role to be a string")
+    }
+
+    @Test func aDriversIdIsDriverIdElseTheUser() throws {
+        #expect(try Self.identity([("driver_id", #""D-7""#)]) == Identity(role: .driver, id: "D-7"))
+        #expect(try Self.identity([("driver_id", "9007199254740993")]) == Identity(role: .driver, id: "9007199254740993"))
+        #expect(try Self.identity([("driver_id", #""D-7""#)], role: .customer) == Identity(role: .customer, id: "42"))
+        for json in ["null", "-1", "1.5", "1e3", "true", "[]"] {
+            #expect(
+                try Self.refusal([("driver_id", json)]) == "The token: expected driver_id to be a string or a whole number")
+        }
+        #expect(try Self.refusal([("driver_id", #""a b""#)])?.hasPrefix("The token's driver_id a b is no driver's id") == true)
+        #expect(try Self.refusal([("driver_id", #""D-7""#), ("sub", nil)]) == "The token lacks sub")
+    }
+
+    @Test func nobodySignedInInTheFuture() throws {
+        #expect(try Self.refusal([("auth_time", "\(TestTokens.now + 60)")]) == nil)
+        #expect(
+            try Self.refusal([("auth_time", "\(TestTokens.now + 61)")])
+                == "The user signed in in the future (auth_time), at 2027-01-15T08:01:01.000Z")
+        #expect(
+            try Self.refusal([("auth_time", "1e400")]) == "The token: expected auth_time to be a number of seconds since 1970")
+    }
+
+    @Test func elsewhereFirebasesClaimsMeanNothing() throws {
+        let token = TestTokens.token(TestTokens.claims([("driver_id", #""D-7""#), ("auth_time", #""never""#)]))
+        #expect(try TestTokens.identity(token) == Identity(role: .driver, id: "42"))
+    }
+}

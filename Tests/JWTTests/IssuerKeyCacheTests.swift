@@ -1,0 +1,203 @@
+import Crypto
+import JWT
+import Testing
+import Threads
+
+@Suite struct IssuerKeyCacheTests {
+    static let issuers = [
+        TokenIssuer(algorithm: .rs256, keys: .remote(url: "https://rsa.example/keys", .jwks), issuer: "https://rsa.example"),
+        TokenIssuer(algorithm: .es256, keys: .remote(url: "https://ec.example/keys", .jwks), issuer: "https://ec.example"),
+        .firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver),
+    ]
+
+    static func has(_ ring: IssuerKeyCache, _ issuer: Int, _ keyID: String?) -> Bool {
+        if case .key = ring.key(issuer: issuer, keyID: keyID) { true } else { false }
+    }
+
+    // MARK: Documents
+
+    @Test func keysAreFoundByIssuerAndName() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        #expect(!Self.has(ring, 0, "a"))
+        #expect(!Self.has(ring, 0, nil))
+        let other = KeyDocuments.rsa("b", modulus: TestKeys.otherRSAModulus)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("a"), other), for: 0)
+        try ring.store(KeyDocuments.set(KeyDocuments.p256("c")), for: 1)
+        try ring.store(KeyDocuments.certificates([("d", TestKeys.rsaCertificate)]), for: 2)
+        #expect(Self.has(ring, 0, "a") && Self.has(ring, 0, "b") && Self.has(ring, 1, "c") && Self.has(ring, 2, "d"))
+        #expect(!Self.has(ring, 0, "c") && !Self.has(ring, 1, "a") && !Self.has(ring, 2, "a") && !Self.has(ring, 0, "A"))
+        guard case .ambiguous = ring.key(issuer: 0, keyID: nil) else {
+            Issue.record("two keys, and no name")
+            return
+        }
+        #expect(Self.has(ring, 1, nil) && Self.has(ring, 2, nil), "the only one needs no name")
+    }
+
+    @Test func namesAreBytes() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("K"), KeyDocuments.rsa(#"\u00e9"#)), for: 0)
+        #expect(Self.has(ring, 0, "K") && Self.has(ring, 0, "é"))
+        #expect(!Self.has(ring, 0, "\u{212A}") && !Self.has(ring, 0, "e\u{301}"))
+    }
+
+    @Test func aDocumentReplacesTheIssuersKeys() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
+        try ring.store(KeyDocuments.set(KeyDocuments.p256("a")), for: 1)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("b")), for: 0)
+        #expect(!Self.has(ring, 0, "a") && Self.has(ring, 0, "b") && Self.has(ring, 1, "a"))
+    }
+
+    @Test(arguments: [
+        KeyDocuments.rsa("x", ",\"use\":\"enc\""), KeyDocuments.rsa("x", ",\"use\":1"), KeyDocuments.rsa("x", ",\"use\":null"),
+        KeyDocuments.rsa("x", ",\"alg\":\"RS512\""), KeyDocuments.rsa("x", ",\"alg\":\"PS256\""),
+        KeyDocuments.rsa("x", ",\"alg\":\"HS256\""), KeyDocuments.rsa("x", ",\"key_ops\":[\"sign\"]"),
+        KeyDocuments.rsa("x", ",\"key_ops\":\"verify\""), KeyDocuments.rsa("x", ",\"n\":\"AQAB\""),
+        KeyDocuments.rsa("x", ",\"kid\":\"x\""), KeyDocuments.rsa("x", modulus: TestKeys.shortRSAModulus),
+        KeyDocuments.rsa("x", modulus: TestKeys.rsaModulus + "=="), KeyDocuments.rsa("x", modulus: ""),
+        KeyDocuments.rsa("x", modulus: "+/+/"), KeyDocuments.rsa("x", exponent: "AQ"), KeyDocuments.rsa("x", exponent: "AA"),
+        KeyDocuments.rsa("x", exponent: ""), KeyDocuments.rsa("x", exponent: "Ag"), KeyDocuments.rsa("x", exponent: "AQAB="),
+        KeyDocuments.rsa(String(repeating: "x", count: 201)), KeyDocuments.p256("x"),
+        #"{"kty":"oct","kid":"x","k":"AAAA"}"#, #"{"kty":"RSA","kid":"x"}"#, #"{"kty":"RSA","kid":"x","n":1,"e":2}"#,
+        #"{"kty":["RSA"],"kid":"x"}"#, #"{"kid":"x"}"#, "{}", "[]", "null", "1", #""x""#,
+    ]) func anOddKeyCostsOnlyItself(key: String) throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        do throws(TokenIssuerError) {
+            try ring.store(KeyDocuments.set(key), for: 0)
+            Issue.record("stored")
+        } catch {
+            #expect(error.description == "the keys fetched: none of 1 is a usable RS256 key")
+        }
+        try ring.store(KeyDocuments.set(key, KeyDocuments.rsa("a"), key), for: 0)
+        #expect(Self.has(ring, 0, "a") && !Self.has(ring, 0, "x"))
+    }
+
+    @Test(arguments: [
+        KeyDocuments.p256("x", curve: "P-384"), KeyDocuments.p256("x", curve: "secp256k1"),
+        KeyDocuments.p256("x", curve: "p-256"),
+        KeyDocuments.p256("x", x: TestKeys.p256Y), KeyDocuments.p256("x", y: TestKeys.p256X), KeyDocuments.p256("x", x: ""),
+        KeyDocuments.p256("x", x: "AA" + TestKeys.p256X), KeyDocuments.p256("x", x: String(TestKeys.p256X.dropLast(3))),
+        KeyDocuments.p256("x", ",\"alg\":\"ES384\""), KeyDocuments.p256("x", ",\"alg\":\"ECDH-ES\""), KeyDocuments.rsa("x"),
+    ]) func aPointBesideTheCurveCostsOnlyItself(key: String) throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        try ring.store(KeyDocuments.set(key, KeyDocuments.p256("a")), for: 1)
+        #expect(Self.has(ring, 1, "a") && !Self.has(ring, 1, "x"))
+    }
+
+    @Test func keysMaySayWhatTheyAreFor() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        let more = #","use":"sig","alg":"RS256","key_ops":["verify"],"x5t":"AAAA","x5c":[],"d":"ignored""#
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("a", more)), for: 0)
+        #expect(Self.has(ring, 0, "a"))
+    }
+
+    @Test func ofTwoKeysOfOneNameTheFirstStays() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        let second = KeyDocuments.rsa("rsa1", modulus: TestKeys.otherRSAModulus)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("rsa1"), second), for: 0)
+        let verifier = try TokenVerifier(issuers: Self.issuers, ring: ring)
+        guard case .identity = verifier.verify(on: TestKeys.rs256, now: TestTokens.now) else {
+            Issue.record("the second took its place")
+            return
+        }
+    }
+
+    @Test func keysWithoutANameServeTokensWithoutOne() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa(nil)), for: 0)
+        #expect(Self.has(ring, 0, nil) && !Self.has(ring, 0, "rsa1") && !Self.has(ring, 0, ""))
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa(nil), KeyDocuments.rsa("a")), for: 0)
+        #expect(!Self.has(ring, 0, nil) && Self.has(ring, 0, "a"))
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "null", "{}", #"{"keys":[]}"#, #"{"keys":{}}"#, #"{"keys":null}"#, #"{"keys":"x"}"#, #"{"Keys":[]}"#,
+        "<html>502 Bad Gateway</html>", "{\"keys\":[]} ,", "{\"keys\":[" + KeyDocuments.rsa("b"),
+        "{\"keys\":[" + KeyDocuments.rsa("b") + "],\"keys\":[" + KeyDocuments.rsa("b") + "]}",
+        "{\"keys\":[" + [String](repeating: "{}", count: 100).joined(separator: ",") + "," + KeyDocuments.rsa("b") + "]}",
+        "{\"keys\":" + String(repeating: "[", count: 100_000),
+    ]) func aUselessDocumentLeavesTheKeysThereWere(document: String) throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
+        #expect(throws: TokenIssuerError.self) { try ring.store(Array(document.utf8), for: 0) }
+        #expect(throws: TokenIssuerError.self) { try ring.store(Array(document.utf8), for: 2) }
+        #expect(Self.has(ring, 0, "a") && !Self.has(ring, 0, "b"))
+    }
+
+    @Test func oddCertificatesCostOnlyThemselves() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        try ring.store(
+            KeyDocuments.certificates([
+                ("a", TestKeys.rsaCertificate), ("b", TestKeys.p256Certificate), ("c", "no PEM"),
+                ("a", TestKeys.otherRSACertificate),
+                ("d", TestKeys.otherRSACertificate),
+            ]), for: 2)
+        #expect(Self.has(ring, 2, "a") && !Self.has(ring, 2, "b") && !Self.has(ring, 2, "c") && Self.has(ring, 2, "d"))
+        #expect(throws: TokenIssuerError.self) { try ring.store(Array(#"{"a":1,"b":null,"c":{}}"#.utf8), for: 2) }
+        #expect(Self.has(ring, 2, "d"))
+    }
+
+    // MARK: When to fetch
+
+    @Test func theFirstUnknownKeyFetchesAtOnceAndThenOnceAMinute() {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        #expect(ring.mayFetch(issuer: 0, now: 1000))
+        for now in 1000..<1060 as Range<Int64> { #expect(!ring.mayFetch(issuer: 0, now: now)) }
+        #expect(ring.mayFetch(issuer: 0, now: 1060))
+        #expect(!ring.mayFetch(issuer: 0, now: 1061))
+        #expect(ring.mayFetch(issuer: 1, now: 1061), "each issuer has its own minute")
+        #expect(ring.mayFetch(issuer: 0, now: 5000))
+    }
+
+    @Test func aFetchThatFailsCounts() {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        #expect(ring.mayFetch(issuer: 0, now: 0))
+        #expect(throws: TokenIssuerError.self) { try ring.store([], for: 0) }
+        #expect(!ring.mayFetch(issuer: 0, now: 59))
+        #expect(ring.mayFetch(issuer: 0, now: 60))
+    }
+
+    @Test func aClockSetBackDoesNotPutFetchesOff() {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        for now in [100_000, 500, .min, .max, .min, 0] as [Int64] { #expect(ring.mayFetch(issuer: 0, now: now)) }
+        #expect(!ring.mayFetch(issuer: 0, now: 59))
+    }
+
+    @Test func threadsShareARingAndItsKeys() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        let document = KeyDocuments.set(KeyDocuments.rsa("rsa1"))
+        let (believed, fetches) = (Lock(0), Lock(0))
+        try ring.store(document, for: 0)
+        let threads = (0..<4).map { number in
+            Thread(name: "verifier-\(number)") {
+                guard let verifier = try? TokenVerifier(issuers: Self.issuers, ring: ring) else { return }
+                for _ in 0..<50 {
+                    if ring.mayFetch(issuer: 0, now: 7) { fetches.withLock { $0 += 1 } }
+                    try? ring.store(document, for: 0)
+                    let verdict = verifier.verify(on: TestKeys.rs256, now: TestTokens.now)
+                    if case .identity = verdict { believed.withLock { $0 += 1 } }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(believed.withLock { $0 } == 200)
+        #expect(fetches.withLock { $0 } == 1, "one of them fetches")
+    }
+
+    @Test func unknownNamesAskForAFetchAndKnownOnesDoNot() throws {
+        let ring = IssuerKeyCache(issuers: Self.issuers)
+        let verifier = try TokenVerifier(issuers: Self.issuers, ring: ring)
+        #expect(verifier.verify(on: TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(on: TestKeys.rs256Nameless, now: TestTokens.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(on: TestKeys.es256, now: TestTokens.now) == .needsKeys(issuer: 1))
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("old")), for: 0)
+        #expect(verifier.verify(on: TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("old"), KeyDocuments.rsa("rsa1")), for: 0)
+        guard case .identity = verifier.verify(on: TestKeys.rs256, now: TestTokens.now) else {
+            Issue.record("the key is there")
+            return
+        }
+        let refused = VerificationResult.refused("The token names no key (kid), and its issuer has several")
+        #expect(verifier.verify(on: TestKeys.rs256Nameless, now: TestTokens.now) == refused)
+    }
+}

@@ -1,0 +1,132 @@
+import Access
+import Crypto
+import JWT
+import Testing
+
+/// Keys, algorithms and issuers that do not belong together.
+@Suite struct KeyConfusionTests {
+    static let rsa = TokenIssuer(
+        algorithm: .rs256, keys: .remote(url: "https://rsa.example/keys", .jwks), issuer: "https://rsa.example")
+    static let p256 = TokenIssuer(
+        algorithm: .es256, keys: .remote(url: "https://ec.example/keys", .jwks), issuer: "https://ec.example")
+    static let other = TokenIssuer(
+        algorithm: .rs256, keys: .remote(url: "https://other.example/keys", .jwks), issuer: "https://other.example")
+    static let driver = VerificationResult.identity(Identity(role: .driver, id: "42"))
+
+    /// All three issuers with their keys at hand.
+    static func verifier() throws -> TokenVerifier {
+        let issuers = [rsa, p256, other]
+        let ring = IssuerKeyCache(issuers: issuers)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("rsa1")), for: 0)
+        try ring.store(KeyDocuments.set(KeyDocuments.p256("ec1")), for: 1)
+        try ring.store(KeyDocuments.set(KeyDocuments.rsa("other1", modulus: TestKeys.otherRSAModulus)), for: 2)
+        return try TokenVerifier(issuers: issuers, ring: ring)
+    }
+
+    static func verdict(_ token: String) throws -> VerificationResult { try verifier().verify(on: token, now: TestTokens.now) }
+
+    @Test func eachIssuersTokensAreVerifiedWithItsKeys() throws {
+        #expect(try Self.verdict(TestKeys.rs256) == Self.driver)
+        #expect(try Self.verdict(TestKeys.rs256Nameless) == Self.driver, "there is only one")
+        #expect(try Self.verdict(TestKeys.es256) == Self.driver)
+    }
+
+    @Test func aKidFindsNoKeyOfAnotherIssuer() throws {
+        #expect(try Self.verdict(TestKeys.borrowedName) == .needsKeys(issuer: 0), "other1 is not one of rsa.example's")
+        #expect(
+            try Self.verdict(TestKeys.borrowedKey) == .refused("The token's alg ES256 is refused: expected RS256"))
+    }
+
+    @Test func aTokenCannotBringItsKey() throws {
+        #expect(try Self.verdict(TestKeys.ownKey) == .refused("The token's signature is wrong"))
+    }
+
+    @Test func aPublicKeyIsNoSecret() throws {
+        // The classic: HS256, with the text of the RSA key that everybody has for a secret.
+        let issuer = TokenIssuer(algorithm: .rs256, keys: .pem(TestKeys.rsa), issuer: "https://rsa.example")
+        for secret in [TestKeys.rsa, TestKeys.rsa + "\n", TestKeys.rsaModulus] {
+            let claims = TestTokens.claims([("iss", #""https://rsa.example""#)])
+            #expect(
+                try TestTokens.refusal(TestTokens.token(claims, secret: secret), [issuer])
+                    == "The token's alg HS256 is refused: expected RS256")
+            #expect(
+                try TestTokens.refusal(TestTokens.token(claims, header: #"{"alg":"RS256"}"#, secret: secret), [issuer])
+                    == "The token's signature is wrong")
+        }
+        #expect(try TestTokens.identity(TestKeys.rs256, [issuer]) == Identity(role: .driver, id: "42"))
+    }
+
+    @Test func pemsVerifyLikeFetchedKeys() throws {
+        for pem in [TestKeys.rsa, TestKeys.rsaCertificate] {
+            let issuer = TokenIssuer(algorithm: .rs256, keys: .pem(pem), issuer: "https://rsa.example")
+            #expect(try TestTokens.identity(TestKeys.rs256, [issuer]) != nil)
+            #expect(try TestTokens.identity(TestKeys.rs256Nameless, [issuer]) != nil)
+        }
+        for pem in [TestKeys.p256, TestKeys.p256Certificate] {
+            let issuer = TokenIssuer(algorithm: .es256, keys: .pem(pem), issuer: "https://ec.example")
+            #expect(try TestTokens.identity(TestKeys.es256, [issuer]) != nil)
+        }
+    }
+
+    @Test(arguments: [TestKeys.rs256, TestKeys.es256]) func changingAnyByteOfASignatureSpoilsIt(token: String) throws {
+        let dot = try #require(token.lastIndex(of: "."))
+        let signature = try #require(Base64URL.bytes(String(token[token.index(after: dot)...])))
+        let verifier = try Self.verifier()
+        let wrongs = signature.indices.map { index in
+            var wrong = signature
+            wrong[index] ^= 1
+            return wrong
+        }
+        for wrong in wrongs + [signature.dropLast(), signature + [0], [0] + signature, [0]] {
+            let verdict = verifier.verify(on: token[...dot] + Base64URL.text(wrong), now: TestTokens.now)
+            #expect(verdict == .refused("The token's signature is wrong"))
+        }
+    }
+
+    @Test func signaturesOfP256AreJOSEsAndNotOpenSSLs() throws {
+        #expect(try Self.verdict(TestKeys.es256DER) == .refused("The token's signature is wrong"))
+        let start = TestKeys.es256[...(try #require(TestKeys.es256.lastIndex(of: ".")))]
+        for count in [63, 64, 65, 1] {
+            let zeros = start + Base64URL.text([UInt8](repeating: 0, count: count))
+            #expect(try Self.verdict(String(zeros)) == .refused("The token's signature is wrong"))
+        }
+    }
+
+    // MARK: The configuration
+
+    static let misfits: [(TokenAlgorithm, TokenIssuer.Keys, String)] = [
+        (.hs256, .secret(""), "HS256 takes a secret, and this one is empty"),
+        (.hs256, .secret(TestKeys.rsa), "HS256 takes a secret, and this is a PEM"),
+        (.hs256, .pem(TestKeys.rsa), "HS256 takes a secret, not a public key"),
+        (.hs256, .remote(url: "https://rsa.example", .jwks), "HS256 takes a secret, not a public key"),
+        (.rs256, .secret(TestTokens.secret), "RS256 takes a public key, not a secret"),
+        (.rs256, .pem(TestKeys.p256), "a key for ES256, where RS256 needs another"),
+        (.es256, .pem(TestKeys.rsa), "a key for RS256, where ES256 needs another"),
+        (.es256, .pem(""), "expected PEM, from -----BEGIN …----- to -----END …-----"),
+    ]
+
+    @Test(arguments: misfits)
+    func keysThatDoNotGoWithTheAlgorithmAreRefusedAtStart(_ algorithm: TokenAlgorithm, keys: TokenIssuer.Keys, words: String) {
+        let issuers = [TokenIssuer(algorithm: algorithm, keys: keys, issuer: "A")]
+        do throws(TokenIssuerError) {
+            _ = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
+            Issue.record("a verifier was made")
+        } catch {
+            #expect(error.description == "issuer A: " + words)
+        }
+    }
+
+    @Test(arguments: ["", "A"]) func anIssuerGivenTwiceIsRefusedAtStart(name: String) {
+        let issuers = [
+            TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), issuer: name), Self.rsa,
+            TokenIssuer(algorithm: .rs256, keys: .pem(TestKeys.rsa), issuer: name),
+        ]
+        #expect(throws: TokenIssuerError.self) { try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers)) }
+    }
+
+    @Test func withoutIssuersEverythingIsRefused() throws {
+        #expect(
+            try TestTokens.refusal(TestTokens.token(), [])
+                == "No token is accepted here: the configuration names no issuer (auth.jwt)")
+    }
+}

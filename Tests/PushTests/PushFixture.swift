@@ -1,0 +1,97 @@
+import Configuration
+import FleetRules
+import JSON
+import Push
+import Testing
+
+/// What all tests of the mapping share: one moment, one phone of each kind, and jobs for them.
+enum PushFixture {
+    /// 2026-11-21T09:30:00.123Z
+    static let now: Int64 = 1_795_253_400_123
+    static let texts = PushTemplates(.builtIn, mode: .mirror)
+    static let apns = APNsAddress(host: "api.push.apple.com", port: 443, topic: "uk.example.driver")
+    static let fcm = FCMAddress(baseURL: "https://fcm.googleapis.com", projectID: "fleet-1")
+
+    static let iPhone = PushJob.Device(
+        id: String(repeating: "0a", count: 16),
+        token: DeviceToken(provider: .apns, platform: .ios, environment: .production, text: String(repeating: "a1", count: 32)),
+        lastSeenAt: now - 1)
+    static let android = PushJob.Device(
+        id: String(repeating: "0b", count: 16),
+        token: DeviceToken(provider: .fcm, platform: .android, environment: nil, text: "fcm:token-1"), lastSeenAt: now - 1)
+
+    static func job(
+        _ event: String, _ data: String = "{}", _ entity: PushIntent.Entity? = nil, collapseKey: String = "N-1",
+        lifetimeSeconds: Int64 = 3_600, device: PushJob.Device = iPhone, preferences: Preferences = .init()
+    ) -> PushJob {
+        PushJob(
+            number: 1,
+            notification: Notification(
+                id: "N-1", channel: "driver-42", event: event, data: Array(data.utf8), createdAt: now,
+                expiresAt: now + lifetimeSeconds * 1000, collapseKey: collapseKey),
+            entity: entity, recipient: "driver:42", device: device, badge: 3, preferences: preferences)
+    }
+
+    /// The message of a job that is to be sent.
+    static func message(
+        _ job: PushJob, texts: PushTemplates = texts, _ location: SourceLocation = #_sourceLocation
+    ) throws -> PushMessage {
+        let decision = PushDecision(on: job, texts: texts, now: now, minuteOfDay: { _, _ in nil }, isConnected: { _ in false })
+        guard case .send(let message) = decision else {
+            throw UnexpectedDecision(decision: decision)
+        }
+        return message
+    }
+
+    struct UnexpectedDecision: Error { let decision: PushDecision }
+
+    static func entry(
+        _ name: String, title: Template = "", body: Template = "{message}",
+        _ change: (inout Settings.Catalogue.Entry) -> Void = { _ in }
+    ) -> Settings.Catalogue.Entry {
+        var entry = Settings.Catalogue.Entry(name)
+        entry.title = title
+        entry.body = body
+        change(&entry)
+        return entry
+    }
+
+    static func texts(_ entries: Settings.Catalogue.Entry..., mode: Settings.Catalogue.Entry.Push = .mirror) -> PushTemplates {
+        PushTemplates(Settings.Catalogue(entries), mode: mode)
+    }
+}
+
+extension PushMessage {
+    /// A field of what apps read.
+    subscript(name: String) -> String? { data.first { $0.name == name }?.value }
+}
+
+/// A JSON object as a test reads it: its members' names in order, and each as text, or as another object.
+struct ReadObject {
+    private(set) var names: [String] = []
+    private var texts: [String: String] = [:]
+    private var objects: [String: [UInt8]] = [:]
+
+    /// - Throws: when the bytes are no JSON object, or not UTF-8, or a name is there twice.
+    init(_ bytes: [UInt8]) throws {
+        try bytes.withUnsafeBytes {
+            try JSONReader.object($0) { key, value in
+                let name = try #require(key.string)
+                #expect(!names.contains(name), "\(name) is there twice")
+                names.append(name)
+                if value.kind == .object { objects[name] = Array(value.raw) }
+                texts[name] = value.kind == .string ? value.string : String(decoding: value.raw, as: UTF8.self)
+            }
+        }
+    }
+
+    /// A text, or the JSON of anything else; nil if it is not there.
+    subscript(name: String) -> String? { texts[name] }
+
+    /// An object by its path, `android.notification`.
+    func object(_ path: String) throws -> ReadObject {
+        try path.split(separator: ".").reduce(self) { object, name in
+            try ReadObject(try #require(object.objects[String(name)], "\(path)"))
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import Configuration
+import Push
+import TestSupport
+import Testing
+
+/// What does not fit is cut: 4,096 bytes is all that a phone is sent.
+@Suite struct TruncationTests {
+    @Test func whatFitsIsWhole() throws {
+        var message = try message()
+        message.details = [PushMessage.Field("note", "")]
+        let rest = payload(message).count
+        message.details = [PushMessage.Field("note", String(repeating: "x", count: 4_096 - rest))]
+        #expect(payload(message).count == 4_096)
+        #expect(try ReadObject(payload(message))["note"]?.utf8.count == 4_096 - rest)
+    }
+
+    @Test func theLongestValuesGiveWayFirst() throws {
+        var message = try message()
+        message.details = [
+            PushMessage.Field("a", String(repeating: "a", count: 3_000)),
+            PushMessage.Field("b", String(repeating: "b", count: 400)),
+            PushMessage.Field("c", String(repeating: "c", count: 2_000)), PushMessage.Field("d", "short"),
+        ]
+        let object = try ReadObject(payload(message))
+        #expect(payload(message).count > 4_090)
+        #expect(object["b"]?.utf8.count == 400)
+        #expect(object["d"] == "short")
+        #expect(object["a"]?.utf8.count == object["c"]?.utf8.count)
+        #expect(object["a"]?.hasSuffix("aa…") == true)
+        #expect(object["message"] == message.body)
+    }
+
+    /// Two bytes above need not cost more than what they need: a cut value has an ellipsis of three.
+    @Test func littleIsCutOfLittle() throws {
+        var message = try message()
+        message.details = [PushMessage.Field("note", "")]
+        let room = 4_096 - payload(message).count
+        message.details = [PushMessage.Field("note", String(repeating: "x", count: room + 2))]
+        #expect(try ReadObject(payload(message))["note"] == String(repeating: "x", count: room - 3) + "…")
+        #expect(payload(message).count == 4_096)
+    }
+
+    /// As they are written in JSON: a control character takes six bytes, a quotation mark two.
+    @Test(arguments: [("\u{1}", 6), ("\"", 2), ("\\", 2), ("\n", 2), ("\u{7f}", 1), ("漢", 3)])
+    func bytesAreThoseOfJSON(_ character: String, _ bytes: Int) throws {
+        var message = try message()
+        message.details = [PushMessage.Field("note", text(character, 5_000 / bytes))]
+        let object = try ReadObject(payload(message))
+        #expect(payload(message).count > 4_096 - bytes)
+        #expect(object["note"]?.hasSuffix("…") == true)
+        #expect(object["message"] == message.body)
+    }
+
+    @Test func thenTheBodyThenTheTitle() throws {
+        var message = try message()
+        message.body = String(repeating: "b", count: 3_000)
+        message.details = [PushMessage.Field("note", String(repeating: "n", count: 500))]
+        var object = try ReadObject(payload(message))
+        let body = try #require(object["message"])
+        #expect(body.utf8.count > 1_500)
+        #expect(body.hasSuffix("bb…"))
+        #expect(try object.object("aps.alert")["body"] == body)
+        #expect(object["title"] == message.title)
+        #expect(object["note"] == String(repeating: "n", count: 21) + "…")
+
+        message.title = String(repeating: "t", count: 3_000)
+        object = try ReadObject(payload(message))
+        #expect(object["message"] == String(repeating: "b", count: 61) + "…")
+        #expect(try #require(object["title"]).utf8.count > 1_500)
+        #expect(try object.object("aps.alert")["title"] == object["title"])
+    }
+
+    /// Whatever comes with them, as long as they fit by themselves.
+    @Test func promisedFieldsAreWhole() throws {
+        let reference = String(repeating: "R", count: 150)
+        let data = #"""
+            {"reference":"\#(reference)","driver_id":"42","timestamp":"2026-11-21T09:30:00Z","driverName":"\#(text("é", 4_000))"}
+            """#
+        var message = try PushFixture.message(PushFixture.job("driver-arrival", data, .job(String(repeating: "B", count: 150))))
+        message.title = text("漢", 2_000)
+        message.details += (0..<200).map { PushMessage.Field("field-\($0)", text("\"", 300)) }
+        for object in [try ReadObject(payload(message)), try ReadObject(fcm(message)).object("message.data")] {
+            #expect(object["reference"] == reference)
+            #expect(object["driver_id"] == "42")
+            #expect(object["timestamp"] == "2026-11-21T09:30:00Z")
+            for field in message.ids { #expect(object[field.name] == field.value) }
+        }
+    }
+
+    /// A zone cut in half is another zone. A reason is words, and may be cut.
+    @Test(
+        arguments: [
+            ("new-batch-available", ["batchId", "batchNumber", "zone", "orderCount"]),
+            ("batch-reassigned", ["batchId", "zone", "orderId"]),
+            ("order-cancelled", ["orderId", "batchId"]), ("driver-approved", ["action"]), ("driver-rejected", ["action"]),
+        ])
+    func cataloguedFieldsAreWhole(_ event: String, _ names: [String]) throws {
+        let value = String(repeating: "7", count: 150)
+        let fields = names.map { #""\#($0)":"\#(value)""# } + [#""reason":"\#(text("r", 5_000))""#]
+        let message = try PushFixture.message(PushFixture.job(event, "{\(fields.joined(separator: ","))}"))
+        for object in [try ReadObject(payload(message)), try ReadObject(fcm(message)).object("message.data")] {
+            for name in names { #expect(object[name] == value, "\(name)") }
+            #expect(object["reason"]?.hasSuffix("…") == true)
+        }
+    }
+
+    /// Of nothing but endless ids, those that fit are left; none of them in part.
+    @Test func idsAreDroppedRatherThanCut() throws {
+        let data = #"{"bookingId":"\#(text("9", 4_000))","orderId":"O-1"}"#
+        let message = try PushFixture.message(PushFixture.job("new-batch-available", data))
+        let object = try ReadObject(payload(message))
+        #expect(object["jobId"] == nil)
+        #expect(object["entityId"] == nil)
+        #expect(object["notificationId"] == "N-1")
+        #expect(object["type"] == "NEW_BATCH_AVAILABLE")
+    }
+
+    /// Between two characters as people see them: each of these is one.
+    @Test(arguments: ["👩‍👩‍👧‍👦", "🇬🇧", "👍🏽", "e\u{301}\u{323}", "漢", "한", "กำ", "नि", "\r\n", "\"", "\u{1}", "\\"])
+    func charactersStayWhole(_ character: String) throws {
+        var message = try message()
+        let whole = text(character, 6_000 / character.utf8.count)
+        message.details = [PushMessage.Field("note", "x" + whole)]
+        message.body = "y" + whole
+        for object in [try ReadObject(payload(message)), try ReadObject(fcm(message)).object("message.data")] {
+            for (name, first) in [("note", "x"), ("message", "y")] {
+                var value = try #require(object[name])
+                #expect(value.hasPrefix(first) && value.hasSuffix("…"))
+                value = String(value.dropFirst().dropLast())
+                #expect(value.utf8.count.isMultiple(of: character.utf8.count))
+                #expect((first + whole).utf8.starts(with: (first + value).utf8))
+            }
+        }
+    }
+
+    /// One accent upon another without end is one character, and none of it fits.
+    @Test func anEndlessCharacterIsLeftOut() throws {
+        var message = try message()
+        message.details = [PushMessage.Field("note", "a" + text("\u{301}", 4_000))]
+        #expect(try ReadObject(payload(message))["note"] == "…")
+        message.details = [PushMessage.Field("note", "ab" + text("\u{301}", 4_000))]
+        #expect(try ReadObject(payload(message))["note"] == "a…")
+    }
+
+    /// Whatever is said at whatever length: it fits, it is JSON and UTF-8 (the reader checks both), every text is the whole or
+    /// a beginning of it.
+    @Test func everythingFits() throws {
+        for seed in 0..<150 {
+            var dice = SplitMix(seed: UInt64(seed))
+            let message = try randomMessage(&dice)
+            let apns = payload(message)
+            #expect(apns.count <= 4_096, "seed \(seed)")
+            try checkBeginnings(of: message, in: ReadObject(apns), "seed \(seed)")
+
+            let request = try ReadObject(fcm(message)).object("message")
+            let data = try request.object("data")
+            try checkBeginnings(of: message, in: data, "seed \(seed)")
+            let payload = try request.object("apns.payload")
+            #expect(bytes(data) + (payload["aps"]?.utf8.count ?? 0) <= 4_096, "seed \(seed)")
+            let shown = try bytes(request.object("notification")) + bytes(request.object("android.notification"))
+            #expect(bytes(data) + shown <= 4_096, "seed \(seed)")
+        }
+    }
+
+    private func checkBeginnings(of message: PushMessage, in object: ReadObject, _ comment: Comment) throws {
+        for name in object.names where name != "aps" {
+            let (value, whole) = (try #require(object[name]), try #require(message[name]))
+            if value.utf8.elementsEqual(whole.utf8) { continue }
+            #expect(value.unicodeScalars.last == "…", comment)
+            #expect(whole.utf8.starts(with: value.utf8.dropLast(3)), comment)
+            #expect(!message.ids.contains { $0.name == name }, comment)
+        }
+    }
+
+    /// Keys and values, as FCM counts them.
+    private func bytes(_ object: ReadObject) -> Int {
+        object.names.reduce(0) { $0 + $1.utf8.count + (object[$1]?.utf8.count ?? 0) }
+    }
+
+    private func randomMessage(_ dice: inout SplitMix) throws -> PushMessage {
+        var message = try message()
+        message.title = dice.text()
+        message.body = dice.text()
+        message.sound = dice.text(few: true)
+        message.category = dice.text(few: true)
+        message.thread = dice.text(few: true)
+        message.channelID = dice.text(few: true)
+        message.ids = ["type", "event", "notificationId", "entityId", "jobId"].map {
+            PushMessage.Field($0, dice.text(few: true), isPromised: true)
+        }
+        message.details = (0..<Int.random(in: 0...30, using: &dice)).map {
+            PushMessage.Field("\($0)\(dice.text(few: true))", dice.text(), isPromised: $0 % 7 == 6)
+        }
+        return message
+    }
+
+    private func message() throws -> PushMessage { try PushFixture.message(PushFixture.job("job-assigned", "{}", .job("B-1"))) }
+
+    private func text(_ character: String, _ count: Int) -> String { String(repeating: character, count: count) }
+
+    private func payload(_ message: PushMessage) -> [UInt8] {
+        PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "").body
+    }
+
+    private func fcm(_ message: PushMessage) -> [UInt8] {
+        PushFixture.fcm.request(message, to: PushFixture.android, at: PushFixture.now, authorization: "").body
+    }
+}
+
+extension SplitMix {
+    private static let characters = [
+        "a", "Z", "9", " ", "é", "e\u{301}", "\u{301}", "漢", "한", "👩‍👩‍👧", "🇬🇧", "👍🏽", "\"", "\\", "\n", "\u{0}", "\u{1b}",
+        "\u{200d}", "…", "null", "\u{2028}",
+    ]
+
+    /// Mostly short, sometimes far too long.
+    fileprivate mutating func text(few: Bool = false) -> String {
+        let count = Int.random(in: 0...[3, 20, 60, few ? 60 : 4_000].randomElement(using: &self)!, using: &self)
+        let kinds = (0..<3).map { _ in Self.characters.randomElement(using: &self)! }
+        return (0..<count).map { _ in kinds.randomElement(using: &self)! }.joined()
+    }
+}

@@ -1,0 +1,41 @@
+import Access
+import FanOut
+import PusherProtocol
+
+/// Who may be where, and who is.
+extension Checkers {
+    mutating func check(
+        custodyAfter input: Hub.Input, _ effects: [Hub.Effect], against model: ReferenceModel
+    ) throws(Discrepancy) {
+        try assignments.check(after: input, effects, model)
+    }
+
+    /// What the authorization endpoint and the operators would be told.
+    func check(
+        _ hub: Hub, rightsIn app: AppIndex, to channels: [ChannelName], against model: ReferenceModel
+    ) throws(Discrepancy) {
+        let census = hub.statistics(app: app)
+        let users = Set(model.signins.filter { model.connections[$0]?.app == app }.compactMap { model.user(of: $0)?.id })
+        let expected = [
+            model.connectionCount(app: app), model.occupied(app: app).count,
+            model.occupied(app: app).reduce(0) { $0 + model.subscribers(of: .init(app: app, channel: $1)).count }, users.count,
+        ]
+        guard [census.connections, census.channels, census.subscriptions, census.users] == expected else {
+            throw Discrepancy("the census of app \(app) is \(census), expected: \(expected)")
+        }
+        guard model.fleetRules[app] != nil else { return }
+        for channel in channels {
+            for identity in Self.identities {
+                let mayJoin = hub.mayJoin(identity, channel, app: app)
+                guard mayJoin != model.mayJoin(identity, .init(app: app, channel: channel)) else { continue }
+                throw Discrepancy("\(identity.key) \(mayJoin ? "may" : "may not") join \(channel.text) in app \(app)")
+            }
+        }
+    }
+
+    private static let identities =
+        SimulatedFleet.driverIDs.map { Identity(role: .driver, id: $0, bookings: ["R2"]) } + [
+            Identity(role: .customer, id: "1", bookings: ["R1", "R3"]), Identity(role: .admin, id: "1"),
+            Identity(role: .ops, id: "1", bookings: ["R1"]),
+        ]
+}

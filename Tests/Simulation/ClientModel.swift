@@ -1,0 +1,163 @@
+import FanOut
+import JSON
+import PusherProtocol
+
+/// What one connection knows of others from the messages it was sent, as a client library would: whoever comes was not
+/// there, and whoever goes was (PROTOCOL R2–R4, W1, W2).
+///
+/// It knows nothing of the model, so it holds even where the model and the hub are wrong together.
+struct ClientModel {
+    /// Members by channel.
+    private var members: [String: Set<String>] = [:]
+    /// Whether those on the watchlist are online.
+    private var watched: [String: Bool] = [:]
+    private var revocations = RevocationChecker()
+
+    /// Takes all messages of a write.
+    mutating func read(_ write: Frame) throws(Discrepancy) {
+        var offset = 0
+        while offset < write.bytes.count {
+            let text = WireMessage(write, at: offset)
+            offset = text.end
+            try revocations.read(text)
+            guard text.concernsOthers else { continue }
+            guard let message = Message(text.bytes) else { throw Discrepancy("received what it cannot read: \(text)") }
+            try read(message)
+        }
+    }
+
+    private mutating func read(_ message: Message) throws(Discrepancy) {
+        switch message.event {
+        case "pusher_internal:subscription_succeeded":
+            let ids = message.texts("ids", in: "presence")
+            guard Set(ids).count == ids.count, message.integer("count", in: "presence") == ids.count else {
+                throw Discrepancy("was told of \(ids) on \(message.channel), who are not as many as was said")
+            }
+            members[message.channel] = Set(ids)
+        case "pusher_internal:member_added":
+            guard let id = message.text("user_id"), members[message.channel]?.insert(id).inserted == true else {
+                throw Discrepancy("was told that a member came to \(message.channel) who was there: \(message)")
+            }
+        case "pusher_internal:member_removed":
+            guard let id = message.text("user_id"), members[message.channel]?.remove(id) != nil else {
+                throw Discrepancy("was told that a member left \(message.channel) who was not there: \(message)")
+            }
+        case "pusher_internal:watchlist_events":
+            for (name, ids) in message.watchlist {
+                for id in ids where watched.updateValue(name == "online", forKey: id) == (name == "online") {
+                    throw Discrepancy("was told that \(id) is \(name), which it knew")
+                }
+            }
+        default: break
+        }
+    }
+}
+
+/// One text message within a write.
+struct WireMessage: CustomStringConvertible {
+    let bytes: ArraySlice<UInt8>
+    /// Where the next one begins.
+    var end: Int { bytes.endIndex }
+
+    init(_ frame: Frame, at offset: Int) {
+        let rest = frame.bytes[offset...]
+        guard rest.count > 1 else {
+            bytes = rest
+            return
+        }
+        let short = Int(rest[offset + 1])
+        let header = short < 126 ? 2 : short == 126 ? 4 : 10
+        let length = short < 126 ? short : rest.dropFirst(2).prefix(header - 2).reduce(0) { $0 << 8 | Int($1) }
+        bytes = rest.dropFirst(header).prefix(length)
+    }
+
+    /// Whether this may tell of other users: most messages do not, and need not be parsed.
+    var concernsOthers: Bool {
+        guard bytes.starts(with: Self.beginning), case let kind = bytes.dropFirst(Self.beginning.count).first else {
+            return false
+        }
+        // member_, watchlist_, or subscription_succeeded with anything but {}.
+        return kind == UInt8(ascii: "m") || kind == UInt8(ascii: "w")
+            || (kind == UInt8(ascii: "s") && bytes.suffix(4).elementsEqual(Self.presenceEnd))
+    }
+
+    var description: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The channel it says it is on, if any.
+    var channel: String? {
+        var channel: String?
+        try? bytes.withUnsafeBytes { bytes in
+            try JSONReader.object(bytes) { key, value in if key.equals("channel") { channel = value.string } }
+        }
+        return channel
+    }
+
+    private static let beginning = Array(#"{"event":"pusher_internal:"#.utf8)
+    private static let presenceEnd = Array(#"}}"}"#.utf8)
+}
+
+/// A message of the server's own with data in a string, read as a client does.
+private struct Message: CustomStringConvertible {
+    private(set) var event = ""
+    private(set) var channel = ""
+    private var data = ""
+
+    init?(_ bytes: ArraySlice<UInt8>) {
+        let isRead: Void? = try? bytes.withUnsafeBytes { bytes in
+            try JSONReader.object(bytes) { key, value in
+                if key.equals("event") { event = value.string ?? "" }
+                if key.equals("channel") { channel = value.string ?? "" }
+                if key.equals("data") { data = value.string ?? "" }
+            }
+        }
+        guard isRead != nil, !data.isEmpty else { return nil }
+    }
+
+    var description: String { data }
+
+    func text(_ name: String) -> String? { member(name, of: data).flatMap { Self.elements(of: "[\($0)]").first } }
+
+    func texts(_ name: String, in object: String) -> [String] {
+        member(object, of: data).flatMap { member(name, of: $0) }.map(Self.elements) ?? []
+    }
+
+    func integer(_ name: String, in object: String) -> Int? {
+        member(object, of: data).flatMap { member(name, of: $0) }.flatMap { Int($0) }
+    }
+
+    /// Of each event its name and its users.
+    var watchlist: [(name: String, ids: [String])] {
+        Self.values(of: member("events", of: data) ?? "[]").map { event in
+            let name = member("name", of: event).flatMap { Self.elements(of: "[\($0)]").first }
+            return (name ?? "", member("user_ids", of: event).map(Self.elements) ?? [])
+        }
+    }
+
+    /// The JSON of a member.
+    private func member(_ name: String, of object: String) -> String? {
+        var found: String?
+        try? Array(object.utf8).withUnsafeBytes { bytes in
+            try JSONReader.object(bytes) { key, value in
+                if key.string == name { found = String(decoding: value.raw, as: UTF8.self) }
+            }
+        }
+        return found
+    }
+
+    private static func values(of array: String) -> [String] {
+        var values: [String] = []
+        try? Array(array.utf8).withUnsafeBytes { bytes in
+            try JSONReader.array(bytes) { values.append(String(decoding: $0.raw, as: UTF8.self)) }
+        }
+        return values
+    }
+
+    /// The elements that are texts.
+    private static func elements(of array: String) -> [String] {
+        var texts: [String] = []
+        try? Array(array.utf8).withUnsafeBytes { bytes in
+            try JSONReader.array(bytes) { if let text = $0.string { texts.append(text) } }
+        }
+        return texts
+    }
+}

@@ -1,0 +1,259 @@
+import Access
+import FanOut
+import PusherProtocol
+
+/// What the hub and the loops together must do, written so that it is plainly right: no loops, no slots, no batches.
+///
+/// A publish simply lands with everyone who subscribes at that moment. Whatever can be found by looking through all
+/// connections is found so and not kept. A new input of the hub is a case of ``apply(_:)``.
+struct ReferenceModel {
+    /// An open connection.
+    struct Connection {
+        let app: AppIndex
+        /// In the order of subscribing.
+        var subscriptions: [Subscription] = []
+        var user: SignedInUser?
+    }
+
+    struct Subscription {
+        let channel: ChannelName
+        /// On presence channels.
+        let member: PresenceMember?
+    }
+
+    /// A channel of an application.
+    struct ChannelKey: Hashable {
+        let app: AppIndex
+        let channel: ChannelName
+    }
+
+    let rules: [AppRules]
+    /// By application: what its policy is made of, if it has one.
+    let fleetRules: [[ChannelPolicy.Rule]?]
+    /// Open connections only. Its order must not reach anything.
+    private(set) var connections: [SocketID: Connection] = [:]
+    /// All that each connection, open or closed, must receive, in order.
+    private(set) var expected: [SocketID: [Frame]] = [:]
+    /// Who is there, in the order of joining, each as his first connection described him.
+    private(set) var members: [ChannelKey: [PresenceMember]] = [:]
+    /// By application.
+    private(set) var kept: [KeptEvents]
+    /// Connections that have to go, and those that had to.
+    private(set) var terminated: Set<SocketID> = []
+    /// Milliseconds, as of the last tick.
+    private(set) var now: Int64 = 0
+    /// Large channels that have not heard yet how many they are.
+    private var uncounted: [ChannelKey] = []
+    private var nextCounting: Int64 = 0
+    /// Open orders that somebody has.
+    var jobs: [Job] = []
+    /// Who was vouched for at which open connection, the oldest first, and at most four at one.
+    var identified: [(socket: SocketID, identity: Identity)] = []
+    /// Open connections that are signed in, in the order of signing in.
+    private(set) var signins: [SocketID] = []
+    /// Subscriptions that were ended because a job was lost.
+    var revocations = 0
+    /// What backends must be told of the last input.
+    private(set) var webhookEvents: [AppWebhookEvent] = []
+
+    init(_ rules: [AppRules], fleetRules: [[ChannelPolicy.Rule]?]) {
+        self.rules = rules
+        self.fleetRules = fleetRules
+        kept = rules.map { KeptEvents(bytesMax: $0.limits.cacheBytes) }
+    }
+
+    mutating func apply(_ input: Hub.Input) {
+        webhookEvents = []
+        switch input {
+        case .opened(let socket, let app):
+            connections[socket] = Connection(app: app)
+            expected[socket] = []
+        case .subscribe(let socket, let grant): subscribe(socket, grant)
+        case .unsubscribe(let socket, let channel): unsubscribe(socket, from: channel)
+        case .signin(let socket, let user): signin(socket, user)
+        case .clientEvent(let socket, let event, let channel): speak(socket, event, on: channel)
+        case .publish(let publications, let app, let sender):
+            for publication in publications { publish(publication, app, except: sender) }
+        case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
+        case .closed(let socket): close(socket)
+        case .tick(let time): tick(time)
+        case .identify(let socket, let identity): identify(socket, identity)
+        case .assignment(let holding, let app): hold(holding, app)
+        }
+    }
+
+    // MARK: Channels
+
+    private mutating func subscribe(_ socket: SocketID, _ grant: SubscriptionGrant) {
+        guard let connection = connections[socket] else { return }
+        let place = ChannelKey(app: connection.app, channel: grant.channel)
+        let isKnown = members[place, default: []].contains { $0.id == grant.member?.id }
+        let limits = rules[place.app].limits
+        if let objection = denialReason(to: socket, place) { return sendError(socket, objection, code: 4009) }
+        if connection.subscriptions.contains(where: { $0.channel == grant.channel }) {
+            return sendError(socket, "Existing subscription to channel \(grant.channel.text)")
+        }
+        if grant.member != nil, !isKnown, members[place, default: []].count >= limits.presenceMembers {
+            let text = "Channel \(grant.channel.text) is full: it has \(limits.presenceMembers) members"
+            return sendError(socket, text, code: 4009)
+        }
+        if connection.subscriptions.count >= limits.subscriptions {
+            return sendError(socket, "A connection may subscribe to \(limits.subscriptions) channels")
+        }
+        if subscribers(of: place).isEmpty { recordWebhookEvent(place, .channelOccupied(grant.channel)) }
+        connections[socket]?.subscriptions.append(Subscription(channel: grant.channel, member: grant.member))
+        if let member = grant.member {
+            if !isKnown { members[place, default: []].append(member) }
+            send(socket, ServerMessage.subscriptionSucceeded(grant.channel, members: members[place, default: []]))
+        } else {
+            send(socket, ServerMessage.subscriptionSucceeded(grant.channel))
+        }
+        if grant.channel.isCache {
+            let last = kept[place.app].event(on: grant.channel)?.frame
+            send(socket, last ?? ServerMessage.cacheMiss(grant.channel))
+            if last == nil { recordWebhookEvent(place, .cacheMiss(grant.channel)) }
+        }
+        if let member = grant.member, !isKnown {
+            sendAll(place, except: socket, ServerMessage.memberAdded(grant.channel, member))
+            recordWebhookEvent(place, .memberAdded(grant.channel, userID: member.id))
+        }
+        count(place)
+    }
+
+    private mutating func unsubscribe(_ socket: SocketID, from channel: ChannelName) {
+        guard let connection = connections[socket] else { return }
+        if connection.subscriptions.contains(where: { $0.channel == channel }) {
+            leave(socket, channel)
+        } else {
+            sendError(socket, "No current subscription to channel \(channel.text), or subscription in progress")
+        }
+    }
+
+    mutating func leave(_ socket: SocketID, _ channel: ChannelName) {
+        guard let connection = connections[socket] else { return }
+        let place = ChannelKey(app: connection.app, channel: channel)
+        let left = connection.subscriptions.first { $0.channel == channel }
+        connections[socket]?.subscriptions.removeAll { $0.channel == channel }
+        if let userID = left?.member?.id, !distinctUsers(on: place).contains(userID) {
+            members[place]?.removeAll { $0.id == userID }
+            sendAll(place, ServerMessage.memberRemoved(channel, userID: userID))
+            recordWebhookEvent(place, .memberRemoved(channel, userID: userID))
+        }
+        if subscribers(of: place).isEmpty { recordWebhookEvent(place, .channelVacated(channel)) }
+        count(place)
+    }
+
+    private mutating func close(_ socket: SocketID) {
+        guard let connection = connections[socket] else { return }
+        for subscription in connection.subscriptions { leave(socket, subscription.channel) }
+        connections[socket] = nil
+        identified.removeAll { $0.socket == socket }
+        signins.removeAll { $0 == socket }
+        if let id = connection.user?.id, signedIn(as: id, connection.app).isEmpty {
+            for watcher in watchers(of: id, connection.app) {
+                send(watcher, ServerMessage.watchlistEvents(online: [], offline: [id]))
+            }
+        }
+    }
+
+    // MARK: Events
+
+    private mutating func publish(_ publication: Hub.Publication, _ app: AppIndex, except sender: SocketID?) {
+        if publication.channel.isCache { kept[app].keep(publication.frame, on: publication.channel, at: now) }
+        sendAll(ChannelKey(app: app, channel: publication.channel), except: sender, publication.frame)
+    }
+
+    private mutating func speak(_ socket: SocketID, _ event: ClientEvent, on channel: ChannelName) {
+        guard let connection = connections[socket] else { return }
+        guard let own = connection.subscriptions.first(where: { $0.channel == channel }) else {
+            let text = "Cannot broadcast client event (connection not subscribed to channel \(channel.text))"
+            return sendError(socket, text)
+        }
+        let frame = ServerMessage.clientEvent(event, channel: channel, userID: own.member?.id)
+        let place = ChannelKey(app: connection.app, channel: channel)
+        sendAll(place, except: socket, frame)
+        recordWebhookEvent(place, .clientEvent(event, on: channel, from: socket, userID: own.member?.id))
+        if let twin = mirror(of: place) {
+            let mirrored = ServerMessage.clientEvent(event, channel: twin, userID: nil)
+            sendAll(ChannelKey(app: connection.app, channel: twin), except: socket, mirrored)
+        }
+    }
+
+    // MARK: Users
+
+    private mutating func signin(_ socket: SocketID, _ user: SignedInUser) {
+        guard let connection = connections[socket] else { return }
+        guard connection.user == nil else {
+            return sendError(socket, "Already signed in: a connection cannot change its user", code: 4009)
+        }
+        let wasOnline = !signedIn(as: user.id, connection.app).isEmpty
+        connections[socket]?.user = user
+        signins.append(socket)
+        send(socket, ServerMessage.signinSuccess(user))
+        if user.isWatchlistCut {
+            sendError(socket, "The watchlist exceeds the allowed maximum: its first 100 users are watched", code: 4302)
+        }
+        if !user.watchlist.isEmpty {
+            let online = user.watchlist.filter { !signedIn(as: $0, connection.app).isEmpty }
+            let offline = user.watchlist.filter { signedIn(as: $0, connection.app).isEmpty }
+            send(socket, ServerMessage.watchlistEvents(online: online, offline: offline))
+        }
+        guard !wasOnline else { return }
+        for watcher in watchers(of: user.id, connection.app) where watcher != socket {
+            send(watcher, ServerMessage.watchlistEvents(online: [user.id], offline: []))
+        }
+    }
+
+    func signedIn(as userID: String, _ app: AppIndex) -> [SocketID] {
+        connections.compactMap { $0.value.app == app && $0.value.user?.id == userID ? $0.key : nil }
+    }
+
+    private func watchers(of userID: String, _ app: AppIndex) -> [SocketID] {
+        connections.compactMap { $0.value.app == app && $0.value.user?.watchlist.contains(userID) == true ? $0.key : nil }
+    }
+
+    // MARK: Time
+
+    private mutating func tick(_ time: Int64) {
+        now = time
+        for app in kept.indices { kept[app].forget(at: now) }
+        guard now >= nextCounting else { return }
+        nextCounting = now + 5_000
+        for place in uncounted { sendCount(place) }
+        uncounted = []
+    }
+
+    /// A hundred hear of every change, more of them every five seconds.
+    private mutating func count(_ place: ChannelKey) {
+        guard rules[place.app].subscriptionCounts, !place.channel.isPresence else { return }
+        if subscribers(of: place).count <= 100 {
+            uncounted.removeAll { $0 == place }
+            sendCount(place)
+        } else if !uncounted.contains(place) {
+            uncounted.append(place)
+        }
+    }
+
+    private mutating func sendCount(_ place: ChannelKey) {
+        let count = subscribers(of: place).count
+        sendAll(place, ServerMessage.subscriptionCount(place.channel, count))
+        if count > 0 { recordWebhookEvent(place, .subscriptionCount(place.channel, count)) }
+    }
+
+    // MARK: Telling
+
+    private mutating func sendAll(_ place: ChannelKey, except sender: SocketID? = nil, _ frame: Frame) {
+        for socket in subscribers(of: place) where socket != sender { send(socket, frame) }
+    }
+
+    mutating func sendError(_ socket: SocketID, _ text: String, code: Int? = nil) {
+        send(socket, ServerMessage.error(ProtocolError(text, code: code)))
+    }
+
+    private mutating func send(_ socket: SocketID, _ frame: Frame) { expected[socket]?.append(frame) }
+
+    private mutating func recordWebhookEvent(_ place: ChannelKey, _ event: WebhookEvent) {
+        guard rules[place.app].webhooks.contains(event.kind), !place.channel.text.hasPrefix("#") else { return }
+        webhookEvents.append(AppWebhookEvent(app: place.app, event))
+    }
+}

@@ -1,0 +1,28 @@
+/// Which of a connection's subscriptions were ended by the server, from the messages it was sent: each is told once, to one
+/// who is subscribed, and nothing of the channel comes after it.
+struct RevocationChecker {
+    /// Channels that the connection was let onto.
+    private var joined: Set<String> = []
+    /// Channels whose subscription has ended since.
+    private var ended: Set<String> = []
+
+    mutating func read(_ text: WireMessage) throws(Discrepancy) {
+        if text.bytes.starts(with: Self.ending) {
+            let rest = String(decoding: text.bytes.dropFirst(Self.ending.count), as: UTF8.self)
+            let channel = rest.prefix { $0 != " " }
+            guard rest.dropFirst(channel.count).hasPrefix(" has ended: "), joined.remove(String(channel)) != nil else {
+                throw Discrepancy("was told of an end that it had not or knew: \(text)")
+            }
+            ended.insert(String(channel))
+        } else if text.bytes.starts(with: Self.success) {
+            guard let channel = text.channel else { throw Discrepancy("received what it cannot read: \(text)") }
+            joined.insert(channel)
+            ended.remove(channel)
+        } else if !ended.isEmpty, let channel = text.channel, ended.contains(channel) {
+            throw Discrepancy("heard of \(channel) after the end of its subscription: \(text)")
+        }
+    }
+
+    private static let ending = Array(#"{"event":"pusher:error","data":{"message":"Your subscription to "#.utf8)
+    private static let success = Array(#"{"event":"pusher_internal:subscription_succeeded""#.utf8)
+}

@@ -1,0 +1,133 @@
+import Access
+import FanOut
+import PusherProtocol
+import TestSupport
+
+/// What a seed decides before the first step: the size of its world, and which actions it likes.
+struct Scenario {
+    /// The kinds of actions a seed weighs. A new feature adds its kinds here, misuse included.
+    enum Kind: CaseIterable {
+        case open, close, replace, arrive
+        case subscribe, subscribeAgain, unsubscribe, unsubscribeFromNothing
+        case publish, publishToMany, publishExcept
+        case clientEvent, clientEventFromOutside
+        case signin, signinAgain, terminate
+        case tick, tickFar
+        case identify, claim, hand, end, publishToMirrors
+        case speakAfterClose
+        case drain, drainPartly, flush, settle
+    }
+
+    let loopCount: Int
+    let apps: [AppRules]
+    let connectionsMax: Int
+    /// Instructions in a mailbox beyond which publishes to its loop are refused.
+    let highWater: Int
+    let channels: [ChannelName]
+    let users: SimulatedUsers
+    /// Most seeds have one.
+    let fleet: SimulatedFleet?
+    /// How often each kind comes up, against the others; one that never does is missing.
+    let weights: [(kind: Kind, weight: Int)]
+
+    init(using dice: inout SplitMix) {
+        // Large channels hear their counts late: a few seeds have one.
+        let isCrowded = dice.chance(percent: 4)
+        loopCount = dice.within(1...4)
+        var apps = (0..<(isCrowded ? 1 : dice.within(1...2))).map { _ in Self.rules(isCrowded: isCrowded, using: &dice) }
+        connectionsMax = isCrowded ? dice.within(105...125) : dice.within(2...40)
+        highWater = dice.within(1...32)
+        let fleet = !isCrowded && dice.chance(percent: 60) ? SimulatedFleet(appCount: apps.count, using: &dice) : nil
+        for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].policy = rules.map { ChannelPolicy($0) } }
+        // The first one's backend wants to know everything, another's only who comes and goes.
+        for app in apps.indices { apps[app].webhooks = app == 0 ? .all : [.channelOccupied, .channelVacated] }
+        self.apps = apps
+        self.fleet = fleet
+        users = SimulatedUsers(with: fleet == nil ? [] : SimulatedFleet.users(using: &dice), using: &dice)
+        let others = Self.channels(of: users, isCrowded: isCrowded, using: &dice)
+        channels = dice.chance(percent: 70) ? (fleet?.channels ?? []) + others : others + (fleet?.channels ?? [])
+        var weights: [(Kind, Int)] = []
+        for kind in Kind.allCases {
+            if fleet == nil, kind.isOfFleet { continue }
+            let weight = isCrowded ? Self.crowdedWeight(of: kind) : Self.weight(of: kind, using: &dice)
+            if weight > 0 { weights.append((kind, weight)) }
+        }
+        self.weights = weights
+    }
+
+    func kind(using dice: inout SplitMix) -> Kind {
+        var rest = dice.below(weights.reduce(0) { $0 + $1.weight })
+        for (kind, weight) in weights {
+            if rest < weight { return kind }
+            rest -= weight
+        }
+        return .flush
+    }
+}
+
+extension Scenario.Kind {
+    /// Whether it takes a fleet.
+    var isOfFleet: Bool {
+        switch self {
+        case .identify, .claim, .hand, .end, .publishToMirrors: true
+        default: false
+        }
+    }
+}
+
+// MARK: Drawing
+
+extension Scenario {
+    private static let prefixes = [
+        "open-", "private-", "presence-", "cache-", "private-encrypted-", "private-cache-", "private-encrypted-cache-",
+        "presence-cache-",
+    ]
+
+    /// Limits are small enough to be reached.
+    private static func rules(isCrowded: Bool, using dice: inout SplitMix) -> AppRules {
+        var rules = AppRules()
+        rules.clientEvents = true
+        rules.subscriptionCounts = isCrowded || dice.chance(percent: 30)
+        if dice.chance(percent: 50) { rules.limits.presenceMembers = dice.within(1...4) }
+        if dice.chance(percent: 50) { rules.limits.cacheBytes = dice.within(0...1_500) }
+        if dice.chance(percent: 20) { rules.limits.subscriptions = dice.within(1...4) }
+        if !isCrowded, dice.chance(percent: 20) { rules.limits.connections = dice.within(1...10) }
+        return rules
+    }
+
+    /// A crowd meets on the first one.
+    private static func channels(of cast: SimulatedUsers, isCrowded: Bool, using dice: inout SplitMix) -> [ChannelName] {
+        var texts = isCrowded ? ["cache-crowd"] : []
+        for index in 0..<dice.within(1...9) { texts.append("\(dice.pick(prefixes) ?? "")\(index)") }
+        if dice.chance(percent: 40) { texts += cast.users.map { "#server-to-user-\($0)" } }
+        // Not every user's id can be a channel's name.
+        return texts.compactMap { ChannelName($0, lengthMax: 200) }
+    }
+
+    /// Swarm testing: what a seed never does lets the rest go further. Some never unsubscribe, some close constantly.
+    private static func weight(of kind: Kind, using dice: inout SplitMix) -> Int {
+        let drawn = dice.chance(percent: 30) ? 0 : 1 << dice.below(6)
+        switch kind {
+        case .open, .publish: return drawn + 16
+        case .subscribe: return drawn + 32
+        case .close, .replace, .drain, .flush, .tick: return drawn / 2
+        case .terminate, .tickFar: return drawn / 8
+        case .identify: return drawn + 8
+        case .claim: return drawn + 16
+        case .hand: return drawn / 2 + 4
+        case .end: return drawn / 8
+        case .settle: return min(drawn, 1)
+        default: return drawn
+        }
+    }
+
+    /// All come, and a few go again, so that the crowd is now above what is told at once and now below it.
+    private static func crowdedWeight(of kind: Kind) -> Int {
+        switch kind {
+        case .arrive: 160
+        case .close, .unsubscribe, .subscribe, .tick, .drain: 6
+        case .publish, .flush: 2
+        default: 0
+        }
+    }
+}

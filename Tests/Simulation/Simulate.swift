@@ -1,0 +1,22 @@
+import TestSupport
+
+/// Plays one seed's world for some steps and lets it settle: the fan-out's promises, checked after every one of them.
+///
+/// Everything follows from `seed`, so a violation is seen again by asking for the same seed and steps.
+/// - Parameter fault: something to break on purpose.
+/// - Throws: the first ``Violation``.
+package func simulate(seed: UInt64, steps: Int, fault: Fault = Fault()) throws(Violation) -> Summary {
+    var dice = SplitMix(seed: seed)
+    let scenario = Scenario(using: &dice)
+    var workload = Workload(scenario)
+    var world = World(scenario, seed: seed, steps: steps, fault: fault)
+    for step in 0...steps {
+        let action = step < steps ? workload.next(in: world, using: &dice) : .settle
+        do {
+            try world.perform(action)
+        } catch {
+            throw Violation(seed: seed, step: step + 1, failedStep: action.description, problem: error.problem)
+        }
+    }
+    return world.summary
+}

@@ -1,0 +1,87 @@
+import Access
+import FanOut
+import PusherProtocol
+import TestSupport
+
+/// The fleet of a run: whose its channels are, who is at its connections, and which orders change hands.
+struct SimulatedFleet {
+    /// By application; nil for those without the fleet's channels.
+    let rules: [[ChannelPolicy.Rule]?]
+    /// Names of its channels, in all forms that there are.
+    let channels: [ChannelName]
+
+    /// Few enough to meet often.
+    static let driverIDs = ["1", "2", "3"]
+    static let references = ["R1", "R2", "R3"]
+    static let codes = ["A", "B", "C", "D"]
+    private static let known = ["driver:1", "customer:1", "driver:2", "admin:1", "driver:3", "ops:1", "driver:", "root:1"]
+
+    init(appCount: Int, using dice: inout SplitMix) {
+        rules = (0..<appCount).map { app in
+            // Other applications have nothing to do with it, mostly.
+            app == 0 || dice.chance(percent: 25) ? Self.rules(using: &dice) : nil
+        }
+        channels = Self.channels(using: &dice)
+    }
+
+    /// As the contract has them; some first, or for all that is left.
+    private static func rules(using dice: inout SplitMix) -> [ChannelPolicy.Rule] {
+        var rules: [ChannelPolicy.Rule] = [
+            .init("driver-*", .ownDriver), .init("drivers-channel", .anyDriver), .init("admin-channel", .admin),
+            .init("tracking-*", .booking), .init("booking-*", .booking), .init("customer-*", .ownCustomer),
+            .init("lobby-*", .open),
+        ]
+        if dice.chance(percent: 25) { rules.insert(.init("driver-1", .anyDriver), at: 0) }
+        if dice.chance(percent: 15) { rules.append(.init("*", .admin)) }
+        return rules
+    }
+
+    private static func channels(using dice: inout SplitMix) -> [ChannelName] {
+        var texts: [String] = []
+        for _ in 0..<dice.within(2...8) {
+            let name = dice.pick(names) ?? ""
+            let forms = dice.chance(percent: 50) ? ["", "private-"] : [dice.pick(forms) ?? ""]
+            for text in forms.map({ $0 + name }) where !texts.contains(text) { texts.append(text) }
+        }
+        return texts.compactMap { ChannelName($0, lengthMax: 200) }
+    }
+
+    private static let names =
+        references.flatMap { ["tracking-\($0)", "tracking-\($0)", "booking-\($0)"] }
+        + ["driver-1", "driver-2", "drivers-channel", "admin-channel", "customer-1", "lobby-1", "encrypted-1"]
+    private static let forms = [
+        "", "private-", "private-", "private-encrypted-", "presence-", "private-private-", "private-cache-", "cache-",
+        "private-presence-",
+    ]
+
+    // MARK: Drawing
+
+    /// Some who sign in, as our own endpoint calls them, or as it never would.
+    static func users(using dice: inout SplitMix) -> [String] {
+        let first = dice.below(known.count)
+        return (0..<dice.within(1...3)).map { known[(first + $0) % known.count] }
+    }
+
+    /// Somebody with a token: the same person's may differ in his name or his bookings.
+    static func identity(using dice: inout SplitMix) -> Identity {
+        let role: Role =
+            switch dice.below(10) {
+            case 0: .admin
+            case 1: .ops
+            case 2, 3: .customer
+            default: .driver
+            }
+        let bookings = references.filter { _ in dice.chance(percent: role == .customer ? 40 : 5) }
+        let name = dice.chance(percent: 20) ? "Anna" : nil
+        return Identity(role: role, id: dice.pick(driverIDs) ?? "", name: name, bookings: bookings)
+    }
+
+    /// An order goes to a driver, mostly, with the reference it had or another.
+    static func assignment(of jobs: [ReferenceModel.Job], using dice: inout SplitMix) -> Hub.JobAssignment {
+        let code = dice.pick(codes) ?? ""
+        let known = jobs.first { $0.code == code }?.reference
+        let reference = known.flatMap { dice.chance(percent: 80) ? $0 : nil } ?? dice.pick(references) ?? ""
+        let driverID = dice.chance(percent: 80) ? dice.pick(driverIDs) : nil
+        return Hub.JobAssignment(code: code, reference: reference, driverID: driverID)
+    }
+}

@@ -1,0 +1,64 @@
+import Access
+import FanOut
+import PusherProtocol
+import TestSupport
+
+/// What happens in a fleet: people come, claim their channels, and orders change hands.
+extension Workload {
+    mutating func fleetStep(of kind: Scenario.Kind, in world: World, using dice: inout SplitMix) -> Step? {
+        switch kind {
+        case .identify:
+            // Often where somebody is known already: there may be too many.
+            let known = dice.chance(percent: 50) ? dice.pick(world.model.identified)?.socket : nil
+            return (known ?? dice.pick(world.open)).map {
+                .input(.identify($0, SimulatedFleet.identity(using: &dice)), on: $0.loop)
+            }
+        case .claim: return identify(in: world, using: &dice)
+        case .hand:
+            let app = app(using: &dice)
+            let holding = SimulatedFleet.assignment(of: world.model.jobs.filter { $0.app == app }, using: &dice)
+            return .input(.assignment(holding, app: app), on: loop(using: &dice))
+        case .end:
+            return dice.pick(SimulatedFleet.codes).map { code in
+                let holding = Hub.JobAssignment(code: code, reference: dice.pick(SimulatedFleet.references) ?? "", driverID: nil)
+                return .input(.assignment(holding, app: app(using: &dice)), on: loop(using: &dice))
+            }
+        case .publishToMirrors: return publishToMirrors(in: world, using: &dice)
+        default: return nil
+        }
+    }
+
+    /// A driver who has a job makes himself known at a connection; once he is, he subscribes to a channel of the job.
+    private func identify(in world: World, using dice: inout SplitMix) -> Step? {
+        guard let job = dice.pick(world.model.jobs) else { return nil }
+        let key = "driver:\(job.driverID)"
+        let open = world.open.filter { world.model.connections[$0]?.app == job.app }
+        let known = open.filter { world.model.identities(of: $0).contains { $0.key == key } }
+        guard dice.chance(percent: 75), let socket = dice.pick(known) else {
+            return dice.pick(open).flatMap { introduce(job.driverID, at: $0, using: &dice) }
+        }
+        let own = scenario.channels.filter {
+            world.model.isJobs(.init(app: job.app, channel: $0), reference: job.reference)
+        }
+        return dice.pick(own).flatMap { subscribe(socket, $0, in: world, using: &dice) }
+    }
+
+    private func introduce(_ driverID: String, at socket: SocketID, using dice: inout SplitMix) -> Step? {
+        if dice.chance(percent: 70) {
+            return .input(.identify(socket, Identity(role: .driver, id: driverID)), on: socket.loop)
+        }
+        return scenario.users.user("driver:\(driverID)", on: socket, using: &dice).map {
+            .input(.signin(socket, $0), on: socket.loop)
+        }
+    }
+
+    /// As our endpoints publish to a channel that another mirrors.
+    private mutating func publishToMirrors(in world: World, using dice: inout SplitMix) -> Step? {
+        let app = app(using: &dice)
+        guard let channel = dice.pick(scenario.channels),
+            let twin = world.model.mirror(of: .init(app: app, channel: channel))
+        else { return nil }
+        let sender = dice.chance(percent: 30) ? dice.pick(world.open) : nil
+        return publish(to: [channel, twin], app: app, except: sender, on: loop(using: &dice))
+    }
+}

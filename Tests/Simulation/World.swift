@@ -1,0 +1,210 @@
+import FanOut
+import PusherProtocol
+import TestSupport
+
+/// A node without sockets and threads: one hub, and loops with a mailbox and a fan-out each.
+///
+/// It keeps the order rule as the real loops do. Whoever applies an input appends all effects to the mailboxes, then
+/// drains its own at once; the others drain whenever the seed says so.
+struct World {
+    /// A loop's part that matters here.
+    private struct Loop {
+        var mailbox: [Instruction] = []
+        var fanOut = LoopFanOut()
+        /// Connections to be closed at the end of the turn.
+        var closing: [SocketID] = []
+
+        var isIdle: Bool { mailbox.isEmpty && closing.isEmpty && !fanOut.isPending }
+    }
+
+    private let scenario: Scenario
+    private let fault: Fault
+    private var hub: Hub
+    private var loops: [Loop]
+    private(set) var model: ReferenceModel
+    private var checkers = Checkers()
+    /// The channel to be checked next, whatever happens.
+    private var round = 0
+    /// Open connections, in an order that depends on the seed alone.
+    private(set) var open: [SocketID] = []
+    /// Connections closed lately.
+    private(set) var gone: [SocketID] = []
+    private(set) var summary: Summary
+
+    init(_ scenario: Scenario, seed: UInt64, steps: Int, fault: Fault) {
+        self.scenario = scenario
+        self.fault = fault
+        hub = Hub(loopCount: scenario.loopCount, apps: scenario.apps)
+        model = ReferenceModel(scenario.apps, fleetRules: scenario.fleet?.rules ?? scenario.apps.map { _ in nil })
+        loops = Array(repeating: Loop(), count: scenario.loopCount)
+        summary = Summary(seed: seed, steps: steps, loopCount: scenario.loopCount)
+    }
+
+    /// Carries out one step and checks what came of it.
+    mutating func perform(_ action: Step) throws(Discrepancy) {
+        switch action {
+        case .input(let input, let loop): try apply(input, on: loop)
+        case .open(let socket, let app): try open(socket, app)
+        case .arrive(let socket, let app, let grant):
+            try open(socket, app)
+            try apply(.subscribe(socket, grant), on: socket.loop)
+        case .close(let socket): try close(socket)
+        case .replace(let socket, let tenant, let app):
+            try close(socket)
+            try open(tenant, app)
+        case .drain(let loop, let most): try drain(loop, most: most)
+        case .flush(let loop): try flush(loop)
+        case .settle: try settle()
+        }
+    }
+
+    /// A slot in which a connection may open on `loop`: one that others have left, or the next.
+    func vacantSlot(on loop: Int, using dice: inout SplitMix) -> Int {
+        let taken = Set(open.filter { $0.loop == loop }.map(\.slot))
+        let vacant = (0...taken.count).filter { !taken.contains($0) }
+        return dice.pick(vacant) ?? taken.count
+    }
+
+    // MARK: Connections
+
+    /// Asked first, as the loops do, whether there is room.
+    private mutating func open(_ socket: SocketID, _ app: AppIndex) throws(Discrepancy) {
+        guard hub.hasRoomForConnection(app: app) else {
+            summary.turnedAway += 1
+            return
+        }
+        loops[socket.loop].fanOut.open(socket)
+        open.append(socket)
+        checkers.opened(socket)
+        summary.connections += 1
+        try apply(.opened(socket, app: app), on: socket.loop)
+    }
+
+    private mutating func close(_ socket: SocketID) throws(Discrepancy) {
+        try apply(.closed(socket), on: socket.loop)
+        loops[socket.loop].fanOut.close(socket)
+        checkers.closed(socket)
+        open.removeAll { $0 == socket }
+        gone.append(socket)
+        if gone.count > 16 { gone.removeFirst() }
+    }
+
+    // MARK: The order rule
+
+    private mutating func apply(_ input: Hub.Input, on loop: Int) throws(Discrepancy) {
+        guard hasRoom(for: input) else {
+            summary.refusals += 1
+            return
+        }
+        var effects: [Hub.Effect] = []
+        var notices: [AppWebhookEvent] = []
+        if let input = fault.input(input) { hub.apply(input, &effects) }
+        hub.drainWebhookEvents { notices.append($0) }
+        fault.webhookEvents(&notices)
+        for effect in effects {
+            loops[effect.loop].mailbox.append(effect.instruction)
+            summary.trace.add(effect.instruction, for: effect.loop)
+        }
+        summary.instructions += effects.count
+        model.apply(input)
+        summary.revocations = model.revocations
+        for effect in effects { try checkers.check(effect, against: model) }
+        try checkers.check(custodyAfter: input, effects, against: model)
+        try check(after: input)
+        try checkers.check(notices, against: model)
+        summary.webhookEvents += notices.count
+        try drain(loop, most: .max)
+    }
+
+    /// The room rule: a publish is refused as a whole before it is applied. All else is never refused.
+    private func hasRoom(for input: Hub.Input) -> Bool {
+        guard case .publish(let publications, let app, _) = input else { return true }
+        return publications.allSatisfy { publication in
+            hub.loops(of: publication.channel, app: app).allSatisfy { loops[$0].mailbox.count <= scenario.highWater }
+        }
+    }
+
+    private mutating func drain(_ loop: Int, most: Int) throws(Discrepancy) {
+        fault.mailbox(loop, &loops[loop].mailbox)
+        let batch = loops[loop].mailbox.prefix(most)
+        loops[loop].mailbox.removeFirst(batch.count)
+        for instruction in batch {
+            if case .close(let socket, let code) = instruction {
+                try checkers.check(closeOf: socket, code, on: loop, against: model)
+                loops[loop].closing.append(socket)
+            }
+            var writes: [(SocketID, Frame)] = []
+            loops[loop].fanOut.apply(instruction) { writes.append(contentsOf: fault.write($0, $1)) }
+            try receive(writes, on: loop)
+        }
+    }
+
+    /// Sends first and closes then, so that what led to a close still arrives.
+    private mutating func flush(_ loop: Int) throws(Discrepancy) {
+        var writes: [(SocketID, Frame)] = []
+        loops[loop].fanOut.flush { writes.append(contentsOf: fault.write($0, $1)) }
+        try receive(writes, on: loop)
+        guard !loops[loop].fanOut.isPending else { throw Discrepancy("loop \(loop) still has to flush after its flush") }
+        let closing = loops[loop].closing
+        loops[loop].closing = []
+        // It may have closed by itself, and another may be in its slot.
+        for socket in closing where open.contains(socket) {
+            try close(socket)
+            summary.terminated += 1
+        }
+    }
+
+    private mutating func receive(_ writes: [(SocketID, Frame)], on loop: Int) throws(Discrepancy) {
+        guard !writes.isEmpty else { return }
+        for (socket, frame) in writes {
+            summary.trace.add(socket)
+            summary.trace.add(frame)
+        }
+        summary.frames += try checkers.check(writes, on: loop, against: model)
+        summary.writes += writes.count
+    }
+
+    /// A close on one loop is news for the others, so it may take several rounds.
+    private mutating func settle() throws(Discrepancy) {
+        repeat {
+            for loop in loops.indices {
+                try drain(loop, most: .max)
+                try flush(loop)
+            }
+        } while !loops.allSatisfy(\.isIdle)
+        try checkEverything()
+        for socket in open { try checkers.checkComplete(socket, against: model) }
+        try checkers.checkTerminated(against: model)
+    }
+
+    // MARK: Checks
+
+    private mutating func check(after input: Hub.Input) throws(Discrepancy) {
+        try checkers.check(hub, against: model)
+        switch input {
+        case .opened, .signin, .terminate, .identify: break
+        case .subscribe(_, let grant): try check(grant.channel)
+        case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
+        case .publish(let publications, _, _):
+            for publication in publications { try check(publication.channel) }
+        case .closed, .tick, .assignment: try checkEverything()
+        }
+        // Whatever was not concerned must not have changed: one channel after the other has its turn.
+        round = (round + 1) % scenario.channels.count
+        try check(scenario.channels[round])
+    }
+
+    private func check(_ channel: ChannelName) throws(Discrepancy) {
+        for app in scenario.apps.indices {
+            try checkers.check(hub, ReferenceModel.ChannelKey(app: app, channel: channel), against: model)
+        }
+    }
+
+    private func checkEverything() throws(Discrepancy) {
+        for channel in scenario.channels { try check(channel) }
+        for app in scenario.apps.indices {
+            for prefix in ["", "presence-"] { try checkers.check(hub, channelsOf: app, prefix: prefix, against: model) }
+            try checkers.check(hub, rightsIn: app, to: scenario.channels, against: model)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Access
+import Crypto
+import FleetRules
+import Glibc
+import Threads
+
+@testable import Store
+
+/// A directory of its own for a store, gone with the test.
+final class TemporaryStore: Sendable {
+    let directory: String
+    var path: String { directory + "/var/fleetwire.db" }
+
+    init() {
+        var template = Array("/tmp/fleetwire-store-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { preconditionFailure("mkdtemp: \(errno)") }
+        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        for name in ["", ".lock", ".key", "-wal", "-shm", "-journal"] { unlink(path + name) }
+        chmod(directory + "/var", 0o700)
+        rmdir(directory + "/var")
+        rmdir(directory)
+    }
+
+    func ledger(at now: Int64 = noon, _ change: (inout StoreWriter.Options) -> Void = { _ in }) throws -> CommandExecutor {
+        var settings = StoreWriter.Options(path: path, keys: testKeys("k1"))
+        change(&settings)
+        return try CommandExecutor(Database.open(path: path, durability: .normal, now: now), settings)
+    }
+
+    /// Puts `bytes` where the store is looked for.
+    func write(_ bytes: [UInt8]) {
+        mkdir(directory + "/var", 0o700)
+        let descriptor = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o600)
+        Glibc.write(descriptor, bytes, bytes.count)
+        close(descriptor)
+    }
+
+    func bytes() -> [UInt8] {
+        let descriptor = open(path, O_RDONLY)
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        return Array(bytes[..<read(descriptor, &bytes, bytes.count)])
+    }
+}
+
+/// A moment: 2026-11-21T12:00:00Z.
+let noon: Int64 = 1_795_262_400_000
+let day: Int64 = 86_400_000
+
+/// Keys with these ids, each always the same.
+func testKeys(_ ids: String...) -> DeviceKeys {
+    let keys = ids.map { id in
+        let secret = (0..<32).map { UInt8(truncatingIfNeeded: $0 &+ id.utf8.reduce(7) { $0 &* 31 &+ Int($1) }) }
+        guard let key = AESGCMKey(secret) else { preconditionFailure("32 bytes are a key") }
+        return (id: id, key: key)
+    }
+    return DeviceKeys(keys)
+}
+
+let admin = Identity(role: .admin, id: "1")
+
+func driver(_ id: String) -> Identity { Identity(role: .driver, id: id) }
+
+func assign(
+    _ code: String, to driver: String, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1],
+    changes: OrderChanges = OrderChanges()
+) -> Command {
+    var deed = OrderAction(code: code, action: .assign)
+    deed.driverID = driver
+    deed.changes = changes
+    return command(.order(deed), by: actor, key: key, digest: digest)
+}
+
+func order(_ action: OrderAction.Kind, _ code: String) -> Command { command(.order(OrderAction(code: code, action: action))) }
+
+func command(
+    _ deed: Command.Action, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
+) -> Command {
+    Command(
+        actor: actor, deed: deed, correlationID: correlationID,
+        repetition: key.map { Command.IdempotencyKey(key: $0, digest: digest) })
+}
+
+func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: Identity) -> Command {
+    command(
+        .telemetry([
+            TelemetryEvent(
+                notificationID: id, type: "new_job", entityID: "B-1", kind: kind, timestamp: "2026-11-21T11:59:59Z",
+                metadata: Array(#"{"title":"New job"}"#.utf8))
+        ]), by: actor)
+}
+
+extension CommandExecutor {
+    /// A command in a transaction of its own.
+    func settle(_ command: Command, at now: Int64 = noon) throws -> CommandResult {
+        try transaction { () throws(SQLiteError) in try perform(command, now: now) }
+    }
+
+    /// What a table holds, row by row, with the columns' texts.
+    func dump(_ table: String) throws -> [String] { try database.dump("SELECT * FROM \(table) ORDER BY 1, 2, 3") }
+
+    func everything() throws -> [[String]] {
+        try ["orders", "routes", "notifications", "channel_sequences", "notification_steps", "audit", "idempotency"].map(dump)
+    }
+
+    func count(_ table: String) throws -> Int { try dump(table).count }
+}
+
+extension CommandResult {
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
