@@ -55,13 +55,13 @@ private func checkForm(_ bytes: UnsafeRawBufferPointer) {
 
 // MARK: Bodies
 
-private let orderActions: [OrderAction.Action] = [.assign, .unassign, .cancel, .removeDriver, .update]
-private let routeActions: [RouteAction.Action] = [.assign, .unassign, .cancel, .removeDrop("D1"), .update]
+private let orderActions: [OrderAction.Kind] = [.assign, .unassign, .cancel, .removeDriver, .update]
+private let routeActions: [RouteAction.Kind] = [.assign, .unassign, .cancel, .removeDrop("D1"), .update]
 
 private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
     guard let body = read({ () throws(APIError) in try JSONBody(bytes) }) else { return }
     for action in orderActions {
-        guard let deed = read({ () throws(APIError) in try body.orderDeed("A1", action) }) else { continue }
+        guard let deed = read({ () throws(APIError) in try body.orderAction("A1", action) }) else { continue }
         let names = [deed.changes.bookingID.value, deed.changes.bookingReference.value, deed.changes.customerID.value]
         for name in names + [deed.driverID] { checkName(name) }
         promise(action != .assign || deed.driverID != nil, "an order is assigned to somebody")
@@ -69,7 +69,7 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
         checkNumber(deed.changes.totalGBP)
     }
     for action in routeActions {
-        guard let deed = read({ () throws(APIError) in try body.routeDeed("R1", action) }) else { continue }
+        guard let deed = read({ () throws(APIError) in try body.routeAction("R1", action) }) else { continue }
         checkName(deed.driverID)
         for number in [deed.changes.bookingsCount, deed.changes.dropsCount, deed.changes.earningsAdjustment] {
             checkNumber(number)
@@ -112,7 +112,7 @@ private func check(_ changes: PreferenceChanges) {
 }
 
 private func check(_ device: DeviceRegistration, _ method: HTTPRequest.Method) {
-    promise((device.action == .register) == (method == .post), "a phone comes by POST and goes by DELETE")
+    promise((device.kind == .register) == (method == .post), "a phone comes by POST and goes by DELETE")
     let token = device.token
     promise(
         (1...4_096).contains(token.text.utf8.count) && token.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a token is one")
@@ -205,19 +205,19 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
         query: ["limit", "before", "fcmToken", "deviceToken"].map { ($0, value) },
         field: { $0 == .authorization ? authorization : value }, correlationID: "c1", isLoopback: true,
         body: UnsafeRawBufferPointer(rebasing: lines[2]))
-    guard case .command(let command) = router.outcome(of: request, now: now) else { return }
+    guard case .command(let command) = router.action(of: request, now: now) else { return }
     promise(authorization != nil, "nobody does anything unless he says who he is")
     promise(mayDo(command), "everybody does what is his to do")
-    if case .device(let device) = command.deed, device.action == .unregister {
-        promise(command.repetition == nil, "what has gone cannot go twice")
+    if case .device(let device) = command.action, device.kind == .unregister {
+        promise(command.idempotencyKey == nil, "what has gone cannot go twice")
     } else {
-        promise(command.repetition.map { $0.digest.count == 32 && $0.key == value } ?? false, "a repeated request is known")
+        promise(command.idempotencyKey.map { $0.digest.count == 32 && $0.text == value } ?? false, "a repeated request is known")
     }
 }
 
 private func mayDo(_ command: Command) -> Bool {
-    switch (command.deed, command.actor.role) {
-    case (.device, .driver), (.device, .customer), (.prefer, .driver), (.prefer, .customer): true
+    switch (command.action, command.actor.role) {
+    case (.device, .driver), (.device, .customer), (.updatePreferences, .driver), (.updatePreferences, .customer): true
     case (.order, .admin), (.route, .admin), (.announce, .admin), (.erase(.driver, _), .admin), (.erase(.customer, _), .admin):
         true
     case (.acceptJob, .driver), (.acceptRoute, .driver), (.progress, .driver), (.telemetry, .driver), (.markRead, .driver): true

@@ -32,7 +32,7 @@ nonisolated(unsafe) private let key = HMACKey(secret: secret)
 
 /// Bytes as they are: a guess, and no guess is believed.
 private func checkToken(_ bytes: [UInt8]) {
-    let verdict = verifier.verdict(on: String(decoding: bytes, as: UTF8.self), now: now)
+    let verdict = verifier.verify(on: String(decoding: bytes, as: UTF8.self), now: now)
     if case .identity = verdict { fatalError("broken promise: nobody is believed without a signature") }
     checkWords(verdict)
 }
@@ -45,7 +45,7 @@ private func checkSigned(_ bytes: [UInt8]) {
     for (text, part) in zip(texts, parts) { promise(Base64URL.bytes(text) == Array(part), "bytes survive being written") }
     let signed = texts.joined(separator: ".")
     let digest = key.digest(of: Array(signed.utf8))
-    let verdict = verifier.verdict(on: signed + "." + Base64URL.text(digest), now: now)
+    let verdict = verifier.verify(on: signed + "." + Base64URL.text(digest), now: now)
     checkWords(verdict)
     guard case .identity(let identity) = verdict else { return }
     promise(identity.role.accepts(id: identity.id), "an id keeps its role's rule")
@@ -53,7 +53,7 @@ private func checkSigned(_ bytes: [UInt8]) {
     promise(identity.role == .customer || identity.bookings.isEmpty, "only customers have bookings")
     var wrong = digest
     wrong[Int(digest[0] & 31)] ^= 1
-    let refused = verifier.verdict(on: signed + "." + Base64URL.text(wrong), now: now)
+    let refused = verifier.verify(on: signed + "." + Base64URL.text(wrong), now: now)
     promise(refused == .refused("The token's signature is wrong"), "a bit of the signature decides")
 }
 
