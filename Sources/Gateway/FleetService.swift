@@ -53,7 +53,7 @@ final class FleetService: Sendable {
                 try StoreWriter.Options(settings, lanes: pushing.lanes),
                 StoreWriter.Environment(
                     now: Clock.unixMilliseconds,
-                    opened: { ledger throws(SQLiteError) in try ledger.openOrders { herald.restore($0) } },
+                    opened: { ledger throws(DatabaseError) in try ledger.openOrders { herald.restore($0) } },
                     settled: { herald.publish($0) }, supplied: { pushing.supply($0) },
                     reportRefused: { pushing.refused($0) }, queued: { pushing.wake($0) },
                     removed: { for device in $0 { pushing.note(removed: device) } }, ended: { pushing.note($0) },

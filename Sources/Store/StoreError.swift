@@ -1,5 +1,3 @@
-import CSQLite
-
 /// Why the store cannot be used, for whoever has to do something about it.
 package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A newer Fleetwire wrote it.
@@ -20,16 +18,16 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A configured key does not open what was sealed with one of its name.
     case keyWrong(path: String, key: String, devices: Int)
     /// Anything else.
-    case failed(path: String, SQLiteError)
+    case failed(path: String, DatabaseError)
 
-    package init(_ error: SQLiteError, path: String) {
+    package init(_ error: DatabaseError, path: String) {
         self =
-            switch error.code {
-            case SQLITE_NOTADB, SQLITE_CORRUPT: .damaged(path: path, detail: error.message)
-            case SQLITE_BUSY, SQLITE_LOCKED: .inUse(path: path, by: nil)
-            case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY: .unreachable(path: path, detail: error.message)
-            case SQLITE_FULL: .full(path: path)
-            default: .failed(path: path, error)
+            switch error.kind {
+            case .damaged: .damaged(path: path, detail: error.message)
+            case .busy: .inUse(path: path, by: nil)
+            case .unreachable, .forbidden: .unreachable(path: path, detail: error.message)
+            case .full: .full(path: path)
+            case .temporary, .other: .failed(path: path, error)
             }
     }
 

@@ -133,7 +133,7 @@ import Testing
                 _ = try ledger.settle(command(.markRead(some), by: one), at: now)
             default:
                 var gone: [RemovedDevice] = []
-                _ = try ledger.transaction { () throws(SQLiteError) in
+                _ = try ledger.transaction { () throws(DatabaseError) in
                     try ledger.deleteExpired(.notifications, now: now, lifetime: 30 * day, most: 3, &gone)
                 }
             }

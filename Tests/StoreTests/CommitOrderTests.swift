@@ -9,7 +9,7 @@ import Threads
     private let room = TemporaryStore()
 
     private func scene(
-        opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+        opened: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
         settling: @escaping @Sendable ([CommandReply]) -> Void
     ) throws(StoreError) -> WriterHarness {
         try WriterHarness(
@@ -75,7 +75,7 @@ import Threads
     @Test func whatEndedIsToldAlthoughTheNextCommitFails() throws {
         let gate = StartBarrier(1)
         let scene = try scene(
-            opened: { (ledger: CommandExecutor) throws(SQLiteError) in
+            opened: { (ledger: CommandExecutor) throws(DatabaseError) in
                 try ledger.database.run(
                     """
                     CREATE TRIGGER poison BEFORE INSERT ON audit WHEN NEW.order_code = 'POISON' \

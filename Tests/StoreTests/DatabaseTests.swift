@@ -58,7 +58,7 @@ import Testing
         }
         let reader = try Database.open(readingFrom: room.path)
         #expect(try reader.dump("SELECT COUNT(*) FROM schema_migrations") == ["3"])
-        #expect(throws: SQLiteError.self) { try reader.run("DELETE FROM orders") }
+        #expect(throws: DatabaseError.self) { try reader.run("DELETE FROM orders") }
         _ = try open()  // a reader keeps no gateway out
     }
 
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func saysWhenTheDiskIsFull() throws {
-        let error = StoreError(SQLiteError(extendedCode: 13, message: "database or disk is full", doing: "it"), path: "x.db")
+        let error = StoreError(DatabaseError(sqlite: 13, message: "database or disk is full", doing: "it"), path: "x.db")
         #expect(error.description == "the disk of x.db is full: make room, then try again")
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
     private func fill(_ count: Int, keys: DeviceKeys = testKeys("k1")) throws {
         let ledger = try room.pushing(keys: keys)
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<count { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
         }
     }

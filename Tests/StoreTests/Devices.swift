@@ -64,7 +64,7 @@ extension CommandExecutor {
     }
 
     func answer(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.ReportReply {
-        try transaction { () throws(SQLiteError) in try outbox.handle(report, now: now) }
+        try transaction { () throws(DatabaseError) in try outbox.handle(report, now: now) }
     }
 
     /// What the next of a lane are, in its hands from now on.

@@ -87,7 +87,7 @@ import Testing
 
     @Test func othersAreAnsweredWithoutHim() throws {
         let ledger = try room.pushing()
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<1_300 { _ = try ledger.perform(assign("B\(number)", to: "43", key: "b\(number)"), now: noon) }
         }
         try place("A", ledger, key: "a", at: noon + 1)
@@ -168,7 +168,7 @@ import Testing
             try ledger.doChores()
             Issue.record("somebody is reading")
         } catch {
-            #expect((error as? SQLiteError)?.isBusy == true)
+            #expect((error as? DatabaseError)?.isBusy == true)
         }
         #expect(ledger.backgroundTasks == [.checkpoint] && isInFiles("Zeb Quix"))
         #expect(try reader.dump("SELECT customer_name FROM orders") == ["Zeb Quix"])

@@ -126,7 +126,7 @@ import Testing
     @Test func survivesAKillAnywhere() throws {
         do {
             let ledger = try room.ledger()
-            try ledger.transaction { () throws(SQLiteError) in
+            try ledger.transaction { () throws(DatabaseError) in
                 for number in 0..<400 {
                     var deed = OrderAction(code: "A\(number)", action: .assign)
                     deed.driverID = number.isMultiple(of: 2) ? "42" : "43"

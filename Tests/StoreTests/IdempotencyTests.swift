@@ -19,7 +19,7 @@ import Testing
 
     @Test func twinsInOneTransactionAreOne() throws {
         let ledger = try room.ledger()
-        let answers = try ledger.transaction { () throws(SQLiteError) in
+        let answers = try ledger.transaction { () throws(DatabaseError) in
             [
                 try ledger.perform(assign("A", to: "42", key: "k"), now: noon),
                 try ledger.perform(assign("A", to: "42", key: "k"), now: noon),
@@ -78,8 +78,8 @@ import Testing
 
     @Test func aRolledBackRequestWasNeverMade() throws {
         let ledger = try room.ledger()
-        #expect(throws: SQLiteError.self) {
-            try ledger.transaction { () throws(SQLiteError) in
+        #expect(throws: DatabaseError.self) {
+            try ledger.transaction { () throws(DatabaseError) in
                 _ = try ledger.perform(assign("A", to: "42", key: "k"), now: noon)
                 try ledger.database.run("INSERT INTO nowhere VALUES (1)")
             }

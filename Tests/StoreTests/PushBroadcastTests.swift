@@ -9,7 +9,7 @@ import Testing
     private let room = TemporaryStore()
 
     private func fill(_ ledger: CommandExecutor, _ count: Int) throws {
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<count { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
             _ = try ledger.perform(register(fcm("c"), by: customer("1")), now: noon)
             _ = try ledger.perform(register(fcm("d"), by: Identity(role: .driver, id: "0")), now: noon)
@@ -43,8 +43,8 @@ import Testing
             let ledger = try room.pushing()
             _ = try ledger.doChore(now: noon)
             // As far as it came in a transaction that never ended.
-            #expect(throws: SQLiteError.self) {
-                try ledger.transaction { () throws(SQLiteError) in
+            #expect(throws: DatabaseError.self) {
+                try ledger.transaction { () throws(DatabaseError) in
                     _ = try ledger.outbox.expandBroadcast(now: noon)
                     try ledger.database.run("SELECT nothing")
                 }
@@ -60,7 +60,7 @@ import Testing
     @Test func aTokenReplacedMeanwhileIsNotMissed() throws {
         let ledger = try room.pushing()
         try ledger.doChores()
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<499 { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
         }
         let tokens = (0..<3).map { fcm("of the last \($0)") }.sorted { DeviceTable.id(of: $0) < DeviceTable.id(of: $1) }

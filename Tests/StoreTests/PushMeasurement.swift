@@ -16,7 +16,7 @@ import Threads
         let storeroom = TemporaryStore()
         let ledger = try storeroom.pushing([.fcm])
         try ledger.doChores()
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<Self.drivers {
                 _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
             }
@@ -37,7 +37,7 @@ import Threads
         let start = Self.threadNanoseconds()
         while carried < Self.pushes {
             // As under load: ten reports share a commit.
-            try ledger.transaction { () throws(SQLiteError) in
+            try ledger.transaction { () throws(DatabaseError) in
                 for _ in 0..<10 {
                     let report = PushReport(lane: .fcm, outcomes: outcomes, room: Self.room)
                     let supply = try ledger.outbox.handle(report, now: noon + Int64(carried / 100)).supply
@@ -56,7 +56,7 @@ import Threads
     @Test func microsecondsPerPushInASteadyStream() throws {
         let ledger = try TemporaryStore().pushing([.fcm])
         try ledger.doChores()
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<Self.drivers {
                 _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
             }
@@ -66,7 +66,7 @@ import Threads
             var outcomes: [PushOutcome] = []
             let start = Self.threadNanoseconds()
             for round in 0..<rounds {
-                try ledger.transaction { () throws(SQLiteError) in
+                try ledger.transaction { () throws(DatabaseError) in
                     for part in 0..<5 {
                         let drivers = (0..<100).map { "\(recipients)\(((round * 5 + part) * 100 + $0) % Self.drivers)" }
                         let announcement = Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
@@ -88,7 +88,7 @@ import Threads
     private func time(_ ledger: CommandExecutor, of what: String, _ announcement: (Int) -> Announcement) throws -> Double {
         let start = Self.threadNanoseconds()
         for batch in 0..<(Self.pushes / 1_000) {
-            try ledger.transaction { () throws(SQLiteError) in
+            try ledger.transaction { () throws(DatabaseError) in
                 for number in 0..<10 {
                     _ = try ledger.perform(command(.announce(announcement(batch * 10 + number))), now: noon + Int64(batch))
                 }

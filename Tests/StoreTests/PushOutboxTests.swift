@@ -61,8 +61,8 @@ import Testing
 
     @Test func aRollbackLeavesNoJob() throws {
         let ledger = try ledger(driver("42"))
-        #expect(throws: SQLiteError.self) {
-            try ledger.transaction { () throws(SQLiteError) in
+        #expect(throws: DatabaseError.self) {
+            try ledger.transaction { () throws(DatabaseError) in
                 _ = try ledger.perform(announce(to: "42"), now: noon)
                 try ledger.database.run("SELECT nothing")
             }
@@ -154,7 +154,7 @@ import Testing
 
     @Test func expiresABoundedNumberAtATimeAndSendsNoneOfThem() throws {
         let ledger = try ledger(driver("42"))
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for _ in 0..<600 { _ = try ledger.perform(announce(to: "42"), now: noon) }
         }
         var supply = try ledger.report(room: 50, at: noon + 3_600_000)

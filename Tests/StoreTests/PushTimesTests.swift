@@ -122,8 +122,8 @@ import Testing
         let ledger = try storeroom.pushing()
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         _ = try ledger.settle(announce(to: "42"))
-        #expect(throws: SQLiteError.self) {
-            try ledger.transaction { () throws(SQLiteError) in
+        #expect(throws: DatabaseError.self) {
+            try ledger.transaction { () throws(DatabaseError) in
                 _ = try ledger.perform(unregister(fcm("a"), by: driver("42")), now: noon)
                 try ledger.database.run("SELECT nothing")
             }

@@ -11,7 +11,7 @@ import Threads
 
     private func scene(
         queueMax: Int = 100_000,
-        opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+        opened: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
         settling: @escaping @Sendable ([CommandReply]) -> Void = { _ in }
     ) throws(StoreError) -> WriterHarness {
         try WriterHarness(
@@ -62,7 +62,7 @@ import Threads
     @Test func aReportThatFailsHarmsNobodyElse() throws {
         let gate = StartBarrier(1)
         let scene = try scene(
-            opened: { (ledger: CommandExecutor) throws(SQLiteError) in
+            opened: { (ledger: CommandExecutor) throws(DatabaseError) in
                 try ledger.database.run(
                     """
                     CREATE TRIGGER poison BEFORE UPDATE ON push_jobs WHEN NEW.message_id = 'poison' \

@@ -53,7 +53,7 @@ import Testing
 
     @Test func goesAFewAtATime() throws {
         let ledger = try room.ledger()
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<401 { _ = try ledger.perform(assign("A\(number)", to: "42"), now: noon + Int64(number)) }
         }
         let now = noon + 31 * day
@@ -106,7 +106,7 @@ import Testing
         try ledger.database.run("PRAGMA query_only = 1")
         var retention = Retention(days: 30)
         let now = noon + 40 * day
-        #expect(throws: SQLiteError.self) { try retention.step(ledger, now) }
+        #expect(throws: DatabaseError.self) { try retention.step(ledger, now) }
         #expect(!retention.isDue(now) && retention.isDue(now + 5000))
         try ledger.database.run("PRAGMA query_only = 0")
         while try retention.step(ledger, now + 5000) == 0 {}
@@ -124,7 +124,7 @@ import Testing
         var now = noon + 40 * day
         var failures = 0
         for _ in 0..<40 {
-            do throws(SQLiteError) { _ = try retention.step(ledger, now) } catch {
+            do throws(DatabaseError) { _ = try retention.step(ledger, now) } catch {
                 failures += 1
                 now += 5_000
             }

@@ -25,7 +25,7 @@ import Testing
         try Statement("INSERT INTO things (name) VALUES (?)", on: database).run(.string(text))
         let select = try Statement(
             "SELECT name, typeof(name), length(CAST(name AS BLOB)) FROM things WHERE name = ?", on: database)
-        let found = try select.first(.string(text)) { row throws(SQLiteError) in
+        let found = try select.first(.string(text)) { row throws(DatabaseError) in
             (row.string(0), row.string(1), row.integer(2), row.bytes(0))
         }
         #expect(found?.0.utf8.elementsEqual(text.utf8) == true)
@@ -40,7 +40,7 @@ import Testing
         try insert.run(.string(String?.none), .null, .null)
         try insert.run(.string(""), .blob([]), .integer(0))
         try insert.run(.utf8([UInt8]()), .blob([0, 255]), .integer(Int64.min))
-        let rows = try Statement("SELECT name, bytes, number FROM things", on: database).all { row throws(SQLiteError) in
+        let rows = try Statement("SELECT name, bytes, number FROM things", on: database).all { row throws(DatabaseError) in
             (row.optionalString(0), row.optionalBytes(1), row.optionalInteger(2))
         }
         #expect(rows.map(\.0) == [nil, "", ""])
@@ -55,12 +55,12 @@ import Testing
         let sql = "INSERT INTO things (name) VALUES (?)"
         let insert = try Statement(sql, on: database)
         try insert.run(.string("a secret"))
-        let error = #expect(throws: SQLiteError.self) { try insert.run(.string("a secret")) }
-        #expect(error?.code == 19 && error?.extendedCode == 2067)
+        let error = #expect(throws: DatabaseError.self) { try insert.run(.string("a secret")) }
+        #expect(error?.kind == .other && error?.code == "SQLite error 2067")
         #expect(error?.description == "SQLite error 2067 (UNIQUE constraint failed: things.name) while \(sql)")
         // It can be run again after an error.
         try insert.run(.string("another"))
-        #expect(throws: SQLiteError.self) { _ = try Statement("SELECT nothing FROM things", on: database) }
+        #expect(throws: DatabaseError.self) { _ = try Statement("SELECT nothing FROM things", on: database) }
     }
 
     @Test func stopsAtTheFirstErrorOfItsReader() throws {
@@ -68,13 +68,13 @@ import Testing
         for number in 0..<3 { try database.run("INSERT INTO things (number) VALUES (\(number))") }
         let select = try Statement("SELECT number FROM things", on: database)
         var seen = 0
-        #expect(throws: SQLiteError.self) {
-            try select.each { row throws(SQLiteError) in
+        #expect(throws: DatabaseError.self) {
+            try select.each { row throws(DatabaseError) in
                 seen += 1
                 throw .misread("a number", doing: row.sql)
             }
         }
         #expect(seen == 1)
-        #expect(try select.all { row throws(SQLiteError) in row.integer(0) } == [0, 1, 2])
+        #expect(try select.all { row throws(DatabaseError) in row.integer(0) } == [0, 1, 2])
     }
 }

@@ -16,7 +16,7 @@ import Threads
     @Test func aPoisonousCommandFailsAlone() throws {
         let gate = StartBarrier(1)
         let scene = try WriterHarness(
-            opened: { (ledger: CommandExecutor) throws(SQLiteError) in try ledger.database.run(Self.poison) },
+            opened: { (ledger: CommandExecutor) throws(DatabaseError) in try ledger.database.run(Self.poison) },
             settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
         scene.post(assign("first", to: "42"), exchange: 7)
         gate.waitForArrival()
@@ -49,7 +49,7 @@ import Threads
         // The limit is the connection's own: it is changed where the connection lives, before a batch.
         let scene = try WriterHarness(
             room,
-            opened: { (ledger: CommandExecutor) throws(SQLiteError) in
+            opened: { (ledger: CommandExecutor) throws(DatabaseError) in
                 try ledger.database.run("PRAGMA max_page_count = 1")  // SQLite makes it what the file has
                 pages.withLock { $0.ledger = UInt(bitPattern: ledger.database.handle) }
             },
@@ -75,7 +75,7 @@ import Threads
         }
         let full = scene.events.withLock { $0 }
         #expect(full.count == 1)
-        if case .unavailable(let error) = full.first { #expect(error.code == SQLITE_FULL) } else { Issue.record("\(full)") }
+        if case .unavailable(let error) = full.first { #expect(error.kind == .full) } else { Issue.record("\(full)") }
 
         pages.withLock { $0.max = 1_000_000 }
         #expect(scene.settle(assign("sixth", to: "42"))?.isUnavailable == true)  // room is made after it
@@ -104,12 +104,12 @@ import Threads
             let size = try #require(Int(ledger.database.dump("PRAGMA page_count")[0]))
             try ledger.database.run("PRAGMA max_page_count = \(size + failures)")
             do {
-                try ledger.transaction { () throws(SQLiteError) in
+                try ledger.transaction { () throws(DatabaseError) in
                     for number in 0..<30 { _ = try ledger.perform(assign("A\(number)", to: "42", key: "k\(number)"), now: noon) }
                 }
                 succeeded = true
             } catch {
-                #expect(error.code == SQLITE_FULL && error.isTransient)
+                #expect(error.kind == .full && error.isTransient)
                 failures += 1
                 #expect(try ledger.everything() == before)
             }
@@ -130,7 +130,7 @@ import Threads
         for step in 1...5000 {
             stepsLeft.pointee = step
             let result = Result {
-                try ledger.transaction { () throws(SQLiteError) in
+                try ledger.transaction { () throws(DatabaseError) in
                     // Not over BEGIN and COMMIT: interrupted behind its last step, a commit fails and is done.
                     sqlite3_progress_handler(ledger.database.handle, 1, Self.failLast, stepsLeft)
                     defer { sqlite3_progress_handler(ledger.database.handle, 0, nil, nil) }
@@ -138,7 +138,7 @@ import Threads
                 }
             }
             guard case .failure(let error) = result else { break }
-            try #require((error as? SQLiteError)?.code == SQLITE_INTERRUPT)
+            try #require((error as? DatabaseError)?.code == "SQLite error \(SQLITE_INTERRUPT)")
             try #require(try ledger.everything() == before)
         }
         #expect(stepsLeft.pointee > 0, "the last one was let through")
@@ -156,8 +156,8 @@ import Threads
     @Test func aRollbackThatFailsIsMadeUpFor() throws {
         let ledger = try TemporaryStore().ledger()
         let handle = ledger.database.handle
-        #expect(throws: SQLiteError.self) {
-            try ledger.transaction { () throws(SQLiteError) in
+        #expect(throws: DatabaseError.self) {
+            try ledger.transaction { () throws(DatabaseError) in
                 _ = try ledger.perform(assign("A", to: "42"), now: noon)
                 sqlite3_progress_handler(handle, 1, { _ in 1 }, nil)
                 throw .misread("it", doing: "failing")
@@ -165,7 +165,7 @@ import Threads
         }
         sqlite3_progress_handler(handle, 0, nil, nil)
         #expect(sqlite3_get_autocommit(handle) == 0, "it is still open")
-        try ledger.transaction { () throws(SQLiteError) in }
+        try ledger.transaction { () throws(DatabaseError) in }
         #expect(try ledger.everything().allSatisfy(\.isEmpty))
         #expect(try ledger.settle(assign("A", to: "42")).status == 200)
     }
@@ -181,7 +181,7 @@ import Threads
         // Retention may have met the lock, too.
         let events = scene.events.withLock { $0 }.filter { if case .backgroundTaskFailed = $0 { false } else { true } }
         #expect(events.count == 2)
-        if case .unavailable(let error) = events.first { #expect(error.code == SQLITE_BUSY) } else { Issue.record("\(events)") }
+        if case .unavailable(let error) = events.first { #expect(error.kind == .busy) } else { Issue.record("\(events)") }
         #expect(events.last == .recovered(refused: 1))
     }
 }

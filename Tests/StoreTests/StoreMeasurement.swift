@@ -22,7 +22,8 @@ import Threads
                 settings,
                 StoreWriter.Environment(
                     now: { Clock.unixMilliseconds() },
-                    opened: { (_: CommandExecutor) throws(SQLiteError) in cpu.withLock { $0.start = Self.threadNanoseconds() } },
+                    opened: { (_: CommandExecutor) throws(DatabaseError) in cpu.withLock { $0.start = Self.threadNanoseconds() }
+                    },
                     settled: { batch in
                         for one in batch { #expect(one.outcome.settlement?.status == 200) }
                         cpu.withLock { $0.end = Self.threadNanoseconds() }

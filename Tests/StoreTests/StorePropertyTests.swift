@@ -16,14 +16,14 @@ import Testing
             now += Int64.random(in: 0...3, using: &dice)
             let batch = (0..<Int.random(in: 1...8, using: &dice)).map { _ in Self.command(&dice) }
             if Int.random(in: 0..<5, using: &dice) == 0 {
-                #expect(throws: SQLiteError.self) {
-                    try ledger.transaction { () throws(SQLiteError) in
+                #expect(throws: DatabaseError.self) {
+                    try ledger.transaction { () throws(DatabaseError) in
                         for command in batch { _ = try ledger.perform(command, now: now) }
                         try ledger.database.run("SELECT nothing")
                     }
                 }
             } else {
-                let settlements = try ledger.transaction { () throws(SQLiteError) in
+                let settlements = try ledger.transaction { () throws(DatabaseError) in
                     var settlements: [CommandResult] = []
                     for command in batch { settlements.append(try ledger.perform(command, now: now)) }
                     return settlements

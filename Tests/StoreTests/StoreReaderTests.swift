@@ -155,7 +155,7 @@ import Threads
     @Test func saysWhenItCannotRead() throws {
         do { _ = try room.ledger() }
         let answers = WorkQueue<QueryReply>(capacity: 10)
-        let errors = Lock<[SQLiteError]>([])
+        let errors = Lock<[DatabaseError]>([])
         let reader = try StoreReader(
             path: room.path, answered: { for answer in $0 { _ = answers.post(answer) } },
             report: { error in errors.withLock { $0.append(error) } })

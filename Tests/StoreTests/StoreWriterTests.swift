@@ -69,7 +69,7 @@ import Threads
         let seen = Lock<[String]>([])
         let scene = try WriterHarness(
             room,
-            opened: { (ledger: CommandExecutor) throws(SQLiteError) in
+            opened: { (ledger: CommandExecutor) throws(DatabaseError) in
                 try ledger.openOrders { order in seen.withLock { $0.append(order.code) } }
             })
         #expect(seen.withLock { $0 } == ["A"])
@@ -81,7 +81,7 @@ import Threads
         let error = #expect(throws: StoreError.self) { try WriterHarness(scene.room) }
         if case .inUse = error {} else { Issue.record("\(String(describing: error))") }
         #expect(throws: StoreError.self) {
-            try WriterHarness(opened: { (_: CommandExecutor) throws(SQLiteError) in throw .misread("it", doing: "starting") })
+            try WriterHarness(opened: { (_: CommandExecutor) throws(DatabaseError) in throw .misread("it", doing: "starting") })
         }
         scene.stop()
         let next = try WriterHarness(scene.room)

@@ -48,7 +48,7 @@ import Testing
     @Test func keepsOnlySoMuchAboutWhatIsNotInTheLog() throws {
         let ledger = try room.ledger()
         let id = try ledger.settle(assign("A", to: "42")).notifications[0].id
-        try ledger.transaction { () throws(SQLiteError) in
+        try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<1_005 {
                 #expect(try ledger.perform(telemetry("N\(number)", by: driver("42")), now: noon).status == 200)
             }

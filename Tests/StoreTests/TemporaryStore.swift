@@ -96,7 +96,7 @@ func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: 
 extension CommandExecutor {
     /// A command in a transaction of its own.
     func settle(_ command: Command, at now: Int64 = noon) throws -> CommandResult {
-        try transaction { () throws(SQLiteError) in try perform(command, now: now) }
+        try transaction { () throws(DatabaseError) in try perform(command, now: now) }
     }
 
     /// What a table holds, row by row, with the columns' texts.

@@ -22,7 +22,7 @@ final class WriterHarness: Sendable {
 
     init(
         _ room: TemporaryStore = TemporaryStore(), queueMax: Int = 100_000, batchMax: Int = 256,
-        opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+        opened: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
         settling: @escaping @Sendable ([CommandReply]) -> Void = { _ in },
         changing change: (inout StoreWriter.Options) -> Void = { _ in }
     ) throws(StoreError) {

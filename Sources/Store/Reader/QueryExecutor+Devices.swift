@@ -4,7 +4,7 @@ import JSON
 
 extension QueryExecutor {
     /// Somebody's phones, the first registered first.
-    func devices(_ person: Identity) throws(SQLiteError) -> [UInt8] {
+    func devices(_ person: Identity) throws(DatabaseError) -> [UInt8] {
         let devices = try devices.devices(of: person.key).sorted { ($0.registeredAt, $0.id) < ($1.registeredAt, $1.id) }
         var body = JSONWriter(capacity: 64 + 256 * devices.count)
         body.raw(#"{"success":true,"data":{"devices":["#)
@@ -14,7 +14,7 @@ extension QueryExecutor {
     }
 
     /// What somebody wants to be told; the defaults where he has said nothing, or nothing that can be read.
-    func preferences(_ person: Identity) throws(SQLiteError) -> [UInt8] {
+    func preferences(_ person: Identity) throws(DatabaseError) -> [UInt8] {
         let json = try preferences.json(of: person.key)
         return (json.flatMap { Preferences(json: $0) } ?? Preferences()).answer
     }

@@ -14,7 +14,7 @@ final class QueryExecutor {
     let devices: DeviceTable
     let preferences: PreferenceTable
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         self.database = database
         orders = try OrderTable(database)
         routes = try RouteTable(database)
@@ -26,9 +26,9 @@ final class QueryExecutor {
     }
 
     /// The body of the answer, in the envelope of those who ask such things.
-    func perform(_ enquiry: Query) throws(SQLiteError) -> Result<[UInt8], RuleError> {
+    func perform(_ enquiry: Query) throws(DatabaseError) -> Result<[UInt8], RuleError> {
         // One view of all tables: a commit in between must not show.
-        try database.transaction("BEGIN") { () throws(SQLiteError) in
+        try database.transaction("BEGIN") { () throws(DatabaseError) in
             switch enquiry {
             case .order(let code): try order(code)
             case .route(let id): try route(id)
@@ -44,7 +44,7 @@ final class QueryExecutor {
 
     // MARK: Jobs
 
-    private func order(_ code: String) throws(SQLiteError) -> Result<[UInt8], RuleError> {
+    private func order(_ code: String) throws(DatabaseError) -> Result<[UInt8], RuleError> {
         guard let order = try orders.order(code: code) else { return .failure(RuleError(.unknown, "Order \(code) not found")) }
         var body = JSONWriter()
         body.raw(#"{"success":true,"data":{"order":"#)
@@ -53,7 +53,7 @@ final class QueryExecutor {
         return .success(body.bytes)
     }
 
-    private func route(_ id: String) throws(SQLiteError) -> Result<[UInt8], RuleError> {
+    private func route(_ id: String) throws(DatabaseError) -> Result<[UInt8], RuleError> {
         guard let route = try routes.route(id: id) else { return .failure(RuleError(.unknown, "Route \(id) not found")) }
         var body = JSONWriter()
         body.raw(#"{"success":true,"data":{"route":"#)
@@ -62,7 +62,7 @@ final class QueryExecutor {
         return .success(body.bytes)
     }
 
-    private func jobs(_ driverID: String) throws(SQLiteError) -> [UInt8] {
+    private func jobs(_ driverID: String) throws(DatabaseError) -> [UInt8] {
         var jobs: [(createdAt: Int64, json: [UInt8])] = []
         for (order, createdAt) in try orders.open(driverID: driverID) {
             var job = JSONWriter()
@@ -95,7 +95,7 @@ final class QueryExecutor {
     /// As many as anybody gets at once.
     private static let limitMax = 200
 
-    private func mailbox(_ owner: Identity, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<[UInt8], RuleError> {
+    private func mailbox(_ owner: Identity, _ before: String?, _ limit: Int) throws(DatabaseError) -> Result<[UInt8], RuleError> {
         switch try page(owner.channel, before, limit) {
         case .failure(let refusal): return .failure(refusal)
         case .success(let page):
@@ -107,7 +107,7 @@ final class QueryExecutor {
         }
     }
 
-    private func notificationLog(_ channel: String?, _ before: String?, _ limit: Int) throws(SQLiteError) -> Result<
+    private func notificationLog(_ channel: String?, _ before: String?, _ limit: Int) throws(DatabaseError) -> Result<
         [UInt8], RuleError
     > {
         switch try page(channel, before, limit) {
@@ -123,7 +123,7 @@ final class QueryExecutor {
 
     private func page(
         _ channel: String?, _ before: String?, _ limit: Int
-    ) throws(SQLiteError) -> Result<[LoggedNotification], RuleError> {
+    ) throws(DatabaseError) -> Result<[LoggedNotification], RuleError> {
         var last: LoggedNotification?
         if let before {
             last = try notifications.notification(id: before)
@@ -141,7 +141,7 @@ final class QueryExecutor {
     /// Push jobs that a life tells of; what was for every driver may have more.
     private static let summariesMax = 1_000
 
-    private func notificationHistory(_ id: String) throws(SQLiteError) -> Result<[UInt8], RuleError> {
+    private func notificationHistory(_ id: String) throws(DatabaseError) -> Result<[UInt8], RuleError> {
         guard let logged = try notifications.notification(id: id) else {
             return .failure(RuleError(.unknown, "Notification \(id) not found"))
         }

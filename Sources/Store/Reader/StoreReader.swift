@@ -15,7 +15,7 @@ package final class StoreReader: Sendable {
     ///   - report: called when the database fails.
     package init(
         path: String, queueMax: Int = 4096, answered: @escaping @Sendable ([QueryReply]) -> Void,
-        report: @escaping @Sendable (SQLiteError) -> Void
+        report: @escaping @Sendable (DatabaseError) -> Void
     ) throws(StoreError) {
         let queue = WorkQueue<QueryRequest>(capacity: queueMax)
         self.queue = queue
@@ -48,9 +48,9 @@ package final class StoreReader: Sendable {
     }
 
     private static func outcome(
-        _ enquiry: Query, _ archive: QueryExecutor, _ report: (SQLiteError) -> Void
+        _ enquiry: Query, _ archive: QueryExecutor, _ report: (DatabaseError) -> Void
     ) -> QueryReply.Outcome {
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             switch try archive.perform(enquiry) {
             case .success(let body): return .found(body)
             case .failure(let refusal): return .refused(refusal)

@@ -8,22 +8,22 @@ extension Database {
         path: String, durability: Durability, now: Int64, migrations: Migrations
     ) throws(StoreError) -> Database {
         let file = try StoreFile(path: path)
-        let database = try open(path) { () throws(SQLiteError) in try Database(path: path, .writing, file: file) }
+        let database = try open(path) { () throws(DatabaseError) in try Database(path: path, .writing, file: file) }
         try migrations.checkBeforeWriting(database)
-        _ = try open(path) { () throws(SQLiteError) in try database.setUpWriting(durability) }
+        _ = try open(path) { () throws(DatabaseError) in try database.setUpWriting(durability) }
         try migrations.apply(to: database, now: now)
         return database
     }
 
     /// Opens the store beside whoever writes it.
     package static func open(readingFrom path: String) throws(StoreError) -> Database {
-        let database = try open(path) { () throws(SQLiteError) in try Database(path: path, .reading) }
+        let database = try open(path) { () throws(DatabaseError) in try Database(path: path, .reading) }
         try Migrations().checkBeforeReading(database)
         return database
     }
 
     private static func open<Result>(
-        _ path: String, _ body: () throws(SQLiteError) -> Result
+        _ path: String, _ body: () throws(DatabaseError) -> Result
     ) throws(StoreError) -> Result {
         do { return try body() } catch { throw StoreError(error, path: path) }
     }

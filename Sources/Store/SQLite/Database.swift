@@ -22,13 +22,13 @@ package final class Database {
     private let file: StoreFile?
 
     /// Opens the file, which must be there.
-    init(path: String, _ access: Access, file: StoreFile? = nil) throws(SQLiteError) {
+    init(path: String, _ access: Access, file: StoreFile? = nil) throws(DatabaseError) {
         var handle: OpaquePointer?
         // NOMUTEX: one thread has it. EXRESCODE: every result is an extended one.
         let mode = access == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
         let result = sqlite3_open_v2(path, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard let handle else {
-            throw SQLiteError(extendedCode: SQLITE_NOMEM, message: "out of memory", doing: "opening")
+            throw DatabaseError(sqlite: SQLITE_NOMEM, message: "out of memory", doing: "opening")
         }
         // "Whether or not an error occurs when it is opened, resources … should be released": deinit does.
         self.handle = handle
@@ -47,12 +47,12 @@ package final class Database {
     }
 
     /// Turns the write-ahead log on, which changes the file: first see whose it is.
-    func setUpWriting(_ durability: Durability) throws(SQLiteError) {
+    func setUpWriting(_ durability: Durability) throws(DatabaseError) {
         // WAL stays with the file; a file system without shared memory answers another mode instead of an error.
-        let mode = try Statement("PRAGMA journal_mode = WAL", on: self).first { row throws(SQLiteError) in row.string(0) }
+        let mode = try Statement("PRAGMA journal_mode = WAL", on: self).first { row throws(DatabaseError) in row.string(0) }
         guard mode == "wal" else {
-            throw SQLiteError(
-                extendedCode: SQLITE_CANTOPEN, message: "this file system cannot hold a write-ahead log", doing: "opening")
+            throw DatabaseError(
+                sqlite: SQLITE_CANTOPEN, message: "this file system cannot hold a write-ahead log", doing: "opening")
         }
         // "In WAL mode when synchronous is NORMAL, the WAL file is synchronized before each checkpoint" only.
         try run("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
@@ -63,7 +63,7 @@ package final class Database {
     }
 
     /// Runs a statement without parameters.
-    package func run(_ sql: String) throws(SQLiteError) { try check(sqlite3_exec(handle, sql, nil, nil, nil), doing: sql) }
+    package func run(_ sql: String) throws(DatabaseError) { try check(sqlite3_exec(handle, sql, nil, nil, nil), doing: sql) }
 
     /// Rows written since it was opened, what was rolled back included.
     var changes: Int64 { sqlite3_total_changes64(handle) }
@@ -71,14 +71,14 @@ package final class Database {
     /// All of `body`, or nothing of it.
     /// - Parameter sql: `BEGIN` for a steady view; `BEGIN IMMEDIATE` takes the write lock at once rather than at the first change.
     func transaction<Result>(
-        _ sql: StaticString = "BEGIN IMMEDIATE", _ body: () throws(SQLiteError) -> Result
-    ) throws(SQLiteError) -> Result {
+        _ sql: StaticString = "BEGIN IMMEDIATE", _ body: () throws(DatabaseError) -> Result
+    ) throws(DatabaseError) -> Result {
         precondition(!isInTransaction, "a transaction within a transaction")
         rollBack()  // what an earlier rollback could not: otherwise nothing could ever begin again
         try run(sql.description)
         isInTransaction = true
         defer { isInTransaction = false }
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             let result = try body()
             try run("COMMIT")
             return result
@@ -97,18 +97,18 @@ package final class Database {
     /// Moves the log into the file and cuts it off, so that the file alone is the store.
     /// - Parameter waiting: whether it waits for readers (a second). Otherwise, while somebody reads, it moves what it can and
     ///   throws BUSY.
-    func checkpoint(waiting: Bool = true) throws(SQLiteError) {
+    func checkpoint(waiting: Bool = true) throws(DatabaseError) {
         if !waiting { sqlite3_busy_timeout(handle, 0) }
         defer { sqlite3_busy_timeout(handle, Self.busyTimeout) }
         try check(
             sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil), doing: "checkpointing")
     }
 
-    func check(_ result: Int32, doing: String) throws(SQLiteError) {
+    func check(_ result: Int32, doing: String) throws(DatabaseError) {
         if result != SQLITE_OK { throw error(result, doing: doing) }
     }
 
-    func error(_ result: Int32, doing: String) -> SQLiteError {
-        SQLiteError(extendedCode: result, message: String(cString: sqlite3_errmsg(handle)), doing: doing)
+    func error(_ result: Int32, doing: String) -> DatabaseError {
+        DatabaseError(sqlite: result, message: String(cString: sqlite3_errmsg(handle)), doing: doing)
     }
 }

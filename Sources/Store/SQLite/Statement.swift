@@ -20,7 +20,7 @@ final class Statement {
     private let handle: OpaquePointer
     let sql: String
 
-    init(_ sql: String, on database: Database) throws(SQLiteError) {
+    init(_ sql: String, on database: Database) throws(DatabaseError) {
         var handle: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         try database.check(sqlite3_prepare_v3(database.handle, sql, -1, flags, &handle, nil), doing: sql)
@@ -33,34 +33,34 @@ final class Statement {
     deinit { sqlite3_finalize(handle) }
 
     /// The one number that a statement without parameters answers; 0 when it answers nothing.
-    static func value(_ sql: String, on database: Database) throws(SQLiteError) -> Int64 {
-        try Statement(sql, on: database).first { row throws(SQLiteError) in row.integer(0) } ?? 0
+    static func value(_ sql: String, on database: Database) throws(DatabaseError) -> Int64 {
+        try Statement(sql, on: database).first { row throws(DatabaseError) in row.integer(0) } ?? 0
     }
 
     /// The greatest id in a table; nil when it is empty.
-    static func lastID(of table: StaticString, on database: Database) throws(SQLiteError) -> String? {
+    static func lastID(of table: StaticString, on database: Database) throws(DatabaseError) -> String? {
         // An aggregate answers a row even then, which holds NULL.
         try Statement("SELECT MAX(id) FROM \(table)", on: database)
-            .first { row throws(SQLiteError) in row.optionalString(0) }.flatMap { $0 }
+            .first { row throws(DatabaseError) in row.optionalString(0) }.flatMap { $0 }
     }
 
     /// Runs it to its end, whatever rows it has.
-    func run(_ values: SQLValue...) throws(SQLiteError) {
-        try rows(values) { _ throws(SQLiteError) in }
+    func run(_ values: SQLValue...) throws(DatabaseError) {
+        try rows(values) { _ throws(DatabaseError) in }
     }
 
     /// Runs it and answers how many rows it changed.
-    func change(_ values: SQLValue...) throws(SQLiteError) -> Int {
-        try rows(values) { _ throws(SQLiteError) in }
+    func change(_ values: SQLValue...) throws(DatabaseError) -> Int {
+        try rows(values) { _ throws(DatabaseError) in }
         return Int(sqlite3_changes(database.handle))
     }
 
     /// What `body` makes of the first row; nil when there is none.
     func first<Result>(
-        _ values: SQLValue..., body: (Row) throws(SQLiteError) -> Result
-    ) throws(SQLiteError) -> Result? {
+        _ values: SQLValue..., body: (Row) throws(DatabaseError) -> Result
+    ) throws(DatabaseError) -> Result? {
         var result: Result?
-        try rows(values) { row throws(SQLiteError) in
+        try rows(values) { row throws(DatabaseError) in
             if result == nil { result = try body(row) }
         }
         return result
@@ -68,19 +68,19 @@ final class Statement {
 
     /// What `body` makes of each row.
     func all<Result>(
-        _ values: SQLValue..., body: (Row) throws(SQLiteError) -> Result
-    ) throws(SQLiteError) -> [Result] {
+        _ values: SQLValue..., body: (Row) throws(DatabaseError) -> Result
+    ) throws(DatabaseError) -> [Result] {
         var results: [Result] = []
-        try rows(values) { row throws(SQLiteError) in results.append(try body(row)) }
+        try rows(values) { row throws(DatabaseError) in results.append(try body(row)) }
         return results
     }
 
     /// Hands every row to `body`, which must not run this statement again.
-    func each(_ values: SQLValue..., body: (Row) throws(SQLiteError) -> Void) throws(SQLiteError) {
+    func each(_ values: SQLValue..., body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
         try rows(values, body)
     }
 
-    private func rows(_ values: [SQLValue], _ body: (Row) throws(SQLiteError) -> Void) throws(SQLiteError) {
+    private func rows(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
         // Its result repeats the error of the last step, which has been thrown already.
         defer { sqlite3_reset(handle) }
         try bind(values)
@@ -92,7 +92,7 @@ final class Statement {
         }
     }
 
-    private func bind(_ values: [SQLValue]) throws(SQLiteError) {
+    private func bind(_ values: [SQLValue]) throws(DatabaseError) {
         precondition(values.count == Int(sqlite3_bind_parameter_count(handle)), "every parameter has a value: \(sql)")
         var index: Int32 = 0
         for value in values {

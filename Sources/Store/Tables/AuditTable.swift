@@ -14,7 +14,7 @@ struct AuditTable {
     private let clearDetails: Statement
     private let deleteOld: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         self.database = database
         insert = try Statement(
             "INSERT INTO audit (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: database)
@@ -29,13 +29,13 @@ struct AuditTable {
 
     /// Forgets the notes and positions in somebody's progress reports, and that is all that their details hold; answers how
     /// many reports.
-    func clearDetails(of actor: String) throws(SQLiteError) -> Int { try clearDetails.change(.string(actor)) }
+    func clearDetails(of actor: String) throws(DatabaseError) -> Int { try clearDetails.change(.string(actor)) }
 
     /// The greatest there is; nil when there is none.
-    func lastID() throws(SQLiteError) -> String? { try Statement.lastID(of: "audit", on: database) }
+    func lastID() throws(DatabaseError) -> String? { try Statement.lastID(of: "audit", on: database) }
 
     /// - Parameter id: greater than all before it: it is what the entries are sorted by.
-    func append(_ entry: AuditEntry, id: String) throws(SQLiteError) {
+    func append(_ entry: AuditEntry, id: String) throws(DatabaseError) {
         var order: String?
         var route: String?
         switch entry.subject {
@@ -50,8 +50,8 @@ struct AuditTable {
     }
 
     /// Oldest first.
-    func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(SQLiteError) {
-        let rows: (Row) throws(SQLiteError) -> Void = { row throws(SQLiteError) in each(try Self.entry(row)) }
+    func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(DatabaseError) {
+        let rows: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(try Self.entry(row)) }
         switch subject {
         case .order(let code): try selectOrder.each(.string(code), body: rows)
         case .route(let id): try selectRoute.each(.string(id), body: rows)
@@ -60,11 +60,11 @@ struct AuditTable {
     }
 
     /// Forgets the oldest of those written before `cutoff`; answers how many.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try deleteOld.change(.integer(cutoff), .integer(most))
     }
 
-    private static func entry(_ row: Row) throws(SQLiteError) -> AuditEntry {
+    private static func entry(_ row: Row) throws(DatabaseError) -> AuditEntry {
         let order = row.optionalString(4).map { AuditEntry.Subject.order($0) }
         let route = row.optionalString(5).map { AuditEntry.Subject.route($0) }
         return AuditEntry(
@@ -74,7 +74,7 @@ struct AuditTable {
     }
 
     /// The driver stands in the column behind the status.
-    private static func standing(_ row: Row, status column: Int32) throws(SQLiteError) -> AuditEntry.State? {
+    private static func standing(_ row: Row, status column: Int32) throws(DatabaseError) -> AuditEntry.State? {
         guard let status = try row.optionalStatus(column) else { return nil }
         return AuditEntry.State(status: status, driverID: row.optionalString(column + 1))
     }

@@ -5,7 +5,7 @@ struct ChannelSequenceTable {
     private let updateUnread: Statement
     private let deleteOld: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         advance = try Statement(
             """
             INSERT INTO channel_sequences (channel, last, passing, used_at, unread) VALUES (?, 1, ?, ?, 1) \
@@ -23,9 +23,9 @@ struct ChannelSequenceTable {
     }
 
     /// The number of the channel's next notification, which is unread: 1 for the first.
-    func next(channel: String, now: Int64) throws(SQLiteError) -> Int64 {
+    func next(channel: String, now: Int64) throws(DatabaseError) -> Int64 {
         let passing = channel.hasPrefix("booking-") || channel.hasPrefix("tracking-")
-        let last = try advance.first(.string(channel), .integer(passing ? 1 : 0), .integer(now)) { row throws(SQLiteError) in
+        let last = try advance.first(.string(channel), .integer(passing ? 1 : 0), .integer(now)) { row throws(DatabaseError) in
             row.integer(0)
         }
         guard let last else { throw .misread("the number just given", doing: advance.sql) }
@@ -33,18 +33,18 @@ struct ChannelSequenceTable {
     }
 
     /// How many of a channel's notifications are neither read nor acted upon by whose channel it is.
-    func unread(channel: String) throws(SQLiteError) -> Int {
-        Int(try selectUnread.first(.string(channel)) { row throws(SQLiteError) in row.integer(0) } ?? 0)
+    func unread(channel: String) throws(DatabaseError) -> Int {
+        Int(try selectUnread.first(.string(channel)) { row throws(DatabaseError) in row.integer(0) } ?? 0)
     }
 
     /// So many of them are that no more, or are gone.
-    func countDown(_ count: Int, channel: String) throws(SQLiteError) {
+    func countDown(_ count: Int, channel: String) throws(DatabaseError) {
         if count > 0 { try updateUnread.run(.integer(count), .string(channel)) }
     }
 
     /// Forgets channels of bookings not used since `cutoff`. It must lie well before that of the notifications: a
     /// channel that is used again then begins at 1, and no row may be left that had the number.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try deleteOld.change(.integer(cutoff), .integer(most))
     }
 }

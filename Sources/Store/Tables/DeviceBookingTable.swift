@@ -8,7 +8,7 @@ struct DeviceBookingTable {
     private let delete: Statement
     private let deleteIfNoDevices: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         select = try Statement("SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner", on: database)
         insert = try Statement(
             "INSERT INTO device_bookings (reference, owner) VALUES (?, ?) ON CONFLICT (reference, owner) DO NOTHING",
@@ -22,18 +22,18 @@ struct DeviceBookingTable {
     }
 
     /// ``Identity/key`` of all whose booking it is.
-    func owners(of reference: String) throws(SQLiteError) -> [String] {
-        try select.all(.string(reference)) { row throws(SQLiteError) in row.string(0) }
+    func owners(of reference: String) throws(DatabaseError) -> [String] {
+        try select.all(.string(reference)) { row throws(DatabaseError) in row.string(0) }
     }
 
     /// Forgets what was known of somebody, and keeps these; beyond a hundred, the first hundred.
-    func replace(of owner: String, by references: [String]) throws(SQLiteError) {
+    func replace(of owner: String, by references: [String]) throws(DatabaseError) {
         try delete.run(.string(owner))
         for reference in references.prefix(Self.bookingsMax) { try insert.run(.string(reference), .string(owner)) }
     }
 
     /// Forgets the bookings of somebody who has no phone left.
-    func removeIfNoDevices(_ owner: String) throws(SQLiteError) { try deleteIfNoDevices.run(.string(owner)) }
+    func removeIfNoDevices(_ owner: String) throws(DatabaseError) { try deleteIfNoDevices.run(.string(owner)) }
 
-    func remove(of owner: String) throws(SQLiteError) { try delete.run(.string(owner)) }
+    func remove(of owner: String) throws(DatabaseError) { try delete.run(.string(owner)) }
 }

@@ -45,7 +45,7 @@ struct DeviceTable {
     private let deleteIfUnseen: Statement
     private let deleteStale: Statement
 
-    init(_ database: Database, _ complaints: UnreadableRows = UnreadableRows()) throws(SQLiteError) {
+    init(_ database: Database, _ complaints: UnreadableRows = UnreadableRows()) throws(DatabaseError) {
         self.unreadableRows = complaints
         let select = "SELECT \(Self.columns) FROM devices"
         selectID = try Statement("\(select) WHERE id = ?", on: database)
@@ -89,17 +89,17 @@ struct DeviceTable {
 
     // MARK: Who has which
 
-    func device(id: String) throws(SQLiteError) -> StoredDevice? {
+    func device(id: String) throws(DatabaseError) -> StoredDevice? {
         try selectID.first(.string(id), body: device) ?? nil
     }
 
     /// Somebody's phones, the least recently seen first.
-    func devices(of owner: String) throws(SQLiteError) -> [StoredDevice] {
+    func devices(of owner: String) throws(DatabaseError) -> [StoredDevice] {
         try selectOwner.all(.string(owner), body: device).compactMap { $0 }
     }
 
     /// Somebody's phones of one name, but the one with `id`.
-    func devices(of owner: String, named name: String, but id: String) throws(SQLiteError) -> [StoredDevice] {
+    func devices(of owner: String, named name: String, but id: String) throws(DatabaseError) -> [StoredDevice] {
         try selectName.all(.string(owner), .string(name), .string(id), body: device).compactMap { $0 }
     }
 
@@ -111,7 +111,7 @@ struct DeviceTable {
     }
 
     /// Somebody's phones that were seen at `since` or later.
-    func reachable(_ owner: String, since: Int64) throws(SQLiteError) -> [Address] {
+    func reachable(_ owner: String, since: Int64) throws(DatabaseError) -> [Address] {
         try selectReachable.all(.string(owner), .integer(since), body: address).compactMap { $0 }
     }
 
@@ -124,8 +124,8 @@ struct DeviceTable {
 
     /// The next of all drivers' phones, in the order of owners and ids, about `most`. Nobody's are torn apart: a phone that
     /// gets another token between two pages would be in neither of them, or in both.
-    func reachableDrivers(after owner: String, since: Int64, most: Int) throws(SQLiteError) -> DriversPage {
-        let rows = try selectDrivers.all(.string(owner), .integer(since), .integer(most)) { row throws(SQLiteError) in
+    func reachableDrivers(after owner: String, since: Int64, most: Int) throws(DatabaseError) -> DriversPage {
+        let rows = try selectDrivers.all(.string(owner), .integer(since), .integer(most)) { row throws(DatabaseError) in
             (owner: row.string(0), phone: address(row))
         }
         guard rows.count == most, let last = rows.last?.owner else {
@@ -142,36 +142,36 @@ struct DeviceTable {
 
     /// - Parameters:
     ///   - sealed: its token, sealed with the key `keyID`.
-    func store(_ device: StoredDevice, sealed: [UInt8], keyID: String) throws(SQLiteError) {
+    func store(_ device: StoredDevice, sealed: [UInt8], keyID: String) throws(DatabaseError) {
         try upsert.run(
             .string(device.id), .string(device.provider.rawValue), .string(device.platform?.rawValue),
             .string(device.environment?.rawValue), .string(device.owner), .string(device.name), .string(device.masked),
             .integer(device.registeredAt), .integer(device.lastSeenAt), .blob(sealed), .string(keyID))
     }
 
-    func remove(id: String) throws(SQLiteError) { try deleteID.run(.string(id)) }
+    func remove(id: String) throws(DatabaseError) { try deleteID.run(.string(id)) }
 
     /// Removes a phone unless it was seen at `moment` or later; nil when there was none to remove. A time to come says that the
     /// clock was set back since, and nothing else.
-    func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(SQLiteError) -> StoredDevice? {
+    func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) -> StoredDevice? {
         try deleteIfUnseen.first(.string(id), .integer(moment), .integer(now), body: device) ?? nil
     }
 
     /// Removes some of those not seen since `cutoff`.
-    func removeUnseen(since cutoff: Int64, most: Int) throws(SQLiteError) -> [StoredDevice] {
+    func removeUnseen(since cutoff: Int64, most: Int) throws(DatabaseError) -> [StoredDevice] {
         try deleteStale.all(.integer(cutoff), .integer(most), body: device).compactMap { $0 }
     }
 
     // MARK: Seals
 
     /// Some of those that are sealed with a key, by id, behind `id`.
-    func sealed(keyID: String, after id: String, most: Int) throws(SQLiteError) -> [(id: String, sealed: [UInt8])] {
-        try selectKey.all(.string(keyID), .string(id), .integer(most)) { row throws(SQLiteError) in
+    func sealed(keyID: String, after id: String, most: Int) throws(DatabaseError) -> [(id: String, sealed: [UInt8])] {
+        try selectKey.all(.string(keyID), .string(id), .integer(most)) { row throws(DatabaseError) in
             (row.string(0), row.bytes(1))
         }
     }
 
-    func seal(id: String, _ sealed: [UInt8], keyID: String) throws(SQLiteError) {
+    func seal(id: String, _ sealed: [UInt8], keyID: String) throws(DatabaseError) {
         try updateSeal.run(.blob(sealed), .string(keyID), .string(id))
     }
 

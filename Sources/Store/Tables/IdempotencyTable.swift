@@ -16,7 +16,7 @@ struct IdempotencyTable {
     private let selectSome: Statement
     private let updateBody: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         select = try Statement(
             "SELECT digest, status, body FROM idempotency WHERE subject = ? AND key = ? AND created_at > ?", on: database)
         // A conflict is with an answer that has expired and is not deleted yet.
@@ -43,19 +43,19 @@ struct IdempotencyTable {
     }
 
     /// - Parameter subject: ``Identity/key``: everybody's keys are his own.
-    func response(subject: String, key: String, now: Int64) throws(SQLiteError) -> StoredResponse? {
-        try select.first(.string(subject), .string(key), .integer(now - Self.lifetime)) { row throws(SQLiteError) in
+    func response(subject: String, key: String, now: Int64) throws(DatabaseError) -> StoredResponse? {
+        try select.first(.string(subject), .string(key), .integer(now - Self.lifetime)) { row throws(DatabaseError) in
             StoredResponse(digest: row.bytes(0), status: Int(row.integer(1)), body: row.bytes(2))
         }
     }
 
-    func store(_ answer: StoredResponse, subject: String, key: String, now: Int64) throws(SQLiteError) {
+    func store(_ answer: StoredResponse, subject: String, key: String, now: Int64) throws(DatabaseError) {
         try upsert.run(
             .string(subject), .string(key), .blob(answer.digest), .integer(answer.status), .utf8(answer.body), .integer(now))
     }
 
     /// Forgets all of somebody's; answers how many.
-    func remove(of subject: String) throws(SQLiteError) -> Int { try deleteSubject.change(.string(subject)) }
+    func remove(of subject: String) throws(DatabaseError) -> Int { try deleteSubject.change(.string(subject)) }
 
     // MARK: Going through all
 
@@ -67,20 +67,20 @@ struct IdempotencyTable {
     }
 
     /// Those stored after a moment, oldest first: about `count`, and none left out of the last one's moment.
-    func rowsToRedact(after: Int64, about count: Int) throws(SQLiteError) -> [RedactionRow] {
-        try selectSome.all(.integer(after), .integer(count - 1)) { row throws(SQLiteError) in
+    func rowsToRedact(after: Int64, about count: Int) throws(DatabaseError) -> [RedactionRow] {
+        try selectSome.all(.integer(after), .integer(count - 1)) { row throws(DatabaseError) in
             RedactionRow(subject: row.string(0), key: row.string(1), body: row.bytes(2), storedAt: row.integer(3))
         }
     }
 
-    func replaceBody(of passage: RedactionRow, by body: [UInt8]) throws(SQLiteError) {
+    func replaceBody(of passage: RedactionRow, by body: [UInt8]) throws(DatabaseError) {
         try updateBody.run(.utf8(body), .string(passage.subject), .string(passage.key))
     }
 
     // MARK: Forgetting
 
     /// Forgets what is older than ``lifetime``; answers how many.
-    func deleteExpired(now: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(now: Int64, most: Int) throws(DatabaseError) -> Int {
         try deleteOld.change(.integer(now - Self.lifetime), .integer(most))
     }
 }

@@ -21,7 +21,7 @@ struct NotificationStepTable {
     private let clearDetails: Statement
     private let deleteOld: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         insert = try Statement(
             """
             INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail, stray) \
@@ -48,23 +48,23 @@ struct NotificationStepTable {
 
     /// The first word of each subject on each step holds; false when it is not the first.
     /// - Parameter isStray: whether it speaks of a notification that is not in the log.
-    func record(_ step: NotificationStep, isStray: Bool) throws(SQLiteError) -> Bool {
+    func record(_ step: NotificationStep, isStray: Bool) throws(DatabaseError) -> Bool {
         try insert.change(
             .string(step.notificationID), .string(step.step), .string(step.subject), .integer(step.at),
             .string(step.toldAt), .utf8(step.detail), .integer(isStray ? 1 : 0)) > 0
     }
 
     /// How much somebody has said of notifications that are not in the log.
-    func orphans(of subject: String) throws(SQLiteError) -> Int {
-        Int(try countOrphans.first(.string(subject)) { row throws(SQLiteError) in row.integer(0) } ?? 0)
+    func orphans(of subject: String) throws(DatabaseError) -> Int {
+        Int(try countOrphans.first(.string(subject)) { row throws(DatabaseError) in row.integer(0) } ?? 0)
     }
 
     /// Forgets what somebody said beside the steps themselves; answers of how many.
-    func clearDetails(of subject: String) throws(SQLiteError) -> Int { try clearDetails.change(.string(subject)) }
+    func clearDetails(of subject: String) throws(DatabaseError) -> Int { try clearDetails.change(.string(subject)) }
 
     /// Oldest first.
-    func steps(of id: String) throws(SQLiteError) -> [NotificationStep] {
-        try select.all(.string(id)) { row throws(SQLiteError) in
+    func steps(of id: String) throws(DatabaseError) -> [NotificationStep] {
+        try select.all(.string(id)) { row throws(DatabaseError) in
             NotificationStep(
                 notificationID: row.string(0), step: row.string(1), subject: row.string(2), at: row.integer(3),
                 toldAt: row.optionalString(4), detail: row.optionalBytes(5))
@@ -72,7 +72,7 @@ struct NotificationStepTable {
     }
 
     /// Forgets those heard before `cutoff`: by then their notifications are forgotten, or never were.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try deleteOld.change(.integer(cutoff), .integer(most))
     }
 }

@@ -34,7 +34,7 @@ struct NotificationTable {
     private let selectSome: Statement
     private let updateData: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         self.database = database
         let select = "SELECT \(Self.columns) FROM notifications"
         let mark = "UPDATE notifications SET read_at = ? WHERE channel = ? AND read_at IS NULL"
@@ -62,9 +62,9 @@ struct NotificationTable {
     }
 
     /// The greatest there is; nil when there is none.
-    func lastID() throws(SQLiteError) -> String? { try Statement.lastID(of: "notifications", on: database) }
+    func lastID() throws(DatabaseError) -> String? { try Statement.lastID(of: "notifications", on: database) }
 
-    func append(_ logged: LoggedNotification) throws(SQLiteError) {
+    func append(_ logged: LoggedNotification) throws(DatabaseError) {
         let notification = logged.notification
         try insert.run(
             .string(notification.id), .string(notification.channel), .integer(logged.sequence), .string(notification.event),
@@ -72,26 +72,26 @@ struct NotificationTable {
             .integer(notification.createdAt), .integer(notification.expiresAt), .string(notification.collapseKey))
     }
 
-    func notification(id: String) throws(SQLiteError) -> LoggedNotification? {
-        try selectID.first(.string(id)) { row throws(SQLiteError) in Self.logged(row) }
+    func notification(id: String) throws(DatabaseError) -> LoggedNotification? {
+        try selectID.first(.string(id)) { row throws(DatabaseError) in Self.logged(row) }
     }
 
     /// Where a notification was said; nil when it is not in the log.
-    func channel(of id: String) throws(SQLiteError) -> String? {
-        try selectChannelOf.first(.string(id)) { row throws(SQLiteError) in row.string(0) }
+    func channel(of id: String) throws(DatabaseError) -> String? {
+        try selectChannelOf.first(.string(id)) { row throws(DatabaseError) in row.string(0) }
     }
 
     /// The newest of a channel before `sequence`, newest first; nil: the newest of all.
-    func newest(channel: String, before sequence: Int64?, limit: Int) throws(SQLiteError) -> [LoggedNotification] {
-        try selectChannel.all(.string(channel), .integer(sequence ?? Self.end), .integer(limit)) { row throws(SQLiteError) in
+    func newest(channel: String, before sequence: Int64?, limit: Int) throws(DatabaseError) -> [LoggedNotification] {
+        try selectChannel.all(.string(channel), .integer(sequence ?? Self.end), .integer(limit)) { row throws(DatabaseError) in
             Self.logged(row)
         }
     }
 
     /// The newest of all before `id`, newest first; nil: the newest there are.
-    func newest(before id: String?, limit: Int) throws(SQLiteError) -> [LoggedNotification] {
+    func newest(before id: String?, limit: Int) throws(DatabaseError) -> [LoggedNotification] {
         // A ULID consists of digits and capitals, which all stand before a tilde.
-        try selectAll.all(.string(id ?? "~"), .integer(limit)) { row throws(SQLiteError) in Self.logged(row) }
+        try selectAll.all(.string(id ?? "~"), .integer(limit)) { row throws(DatabaseError) in Self.logged(row) }
     }
 
     // MARK: Reading
@@ -108,9 +108,9 @@ struct NotificationTable {
     }
 
     /// Marks what of `ids` is in the channel and has no read mark, nil: all of it.
-    func markRead(_ ids: [String]?, channel: String, now: Int64) throws(SQLiteError) -> Change {
+    func markRead(_ ids: [String]?, channel: String, now: Int64) throws(DatabaseError) -> Change {
         var change = Change()
-        let note: (Row) throws(SQLiteError) -> Void = { row throws(SQLiteError) in change.add(wasUnread: row.isNull(0)) }
+        let note: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in change.add(wasUnread: row.isNull(0)) }
         guard let ids else {
             try markAll.each(.integer(now), .string(channel), body: note)
             return change
@@ -120,8 +120,8 @@ struct NotificationTable {
     }
 
     /// Notes that whose channel it is has acted on one of its notifications; whether it had been unread until then.
-    func markSeen(_ id: String, channel: String, now: Int64) throws(SQLiteError) -> Bool {
-        try markSeen.first(.integer(now), .string(id), .string(channel)) { row throws(SQLiteError) in
+    func markSeen(_ id: String, channel: String, now: Int64) throws(DatabaseError) -> Bool {
+        try markSeen.first(.integer(now), .string(id), .string(channel)) { row throws(DatabaseError) in
             row.isNull(0)
         } ?? false
     }
@@ -137,21 +137,21 @@ struct NotificationTable {
     }
 
     /// Some of those behind one id, up to another, in their order.
-    func rowsToRedact(after: String, upTo last: String, most: Int) throws(SQLiteError) -> [RedactionRow] {
-        try selectSome.all(.string(after), .string(last), .integer(most)) { row throws(SQLiteError) in
+    func rowsToRedact(after: String, upTo last: String, most: Int) throws(DatabaseError) -> [RedactionRow] {
+        try selectSome.all(.string(after), .string(last), .integer(most)) { row throws(DatabaseError) in
             RedactionRow(id: row.string(0), channel: row.string(1), actor: row.string(2), data: row.bytes(3))
         }
     }
 
-    func replaceData(of id: String, by data: [UInt8]) throws(SQLiteError) { try updateData.run(.utf8(data), .string(id)) }
+    func replaceData(of id: String, by data: [UInt8]) throws(DatabaseError) { try updateData.run(.utf8(data), .string(id)) }
 
     // MARK: Forgetting
 
     /// Forgets the oldest of those made before `cutoff` and what became of them; answers how many notifications, by channel.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> [String: Change] {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String: Change] {
         try deleteSteps.run(.integer(cutoff), .integer(most))
         var changes: [String: Change] = [:]
-        try deleteOld.each(.integer(cutoff), .integer(most)) { row throws(SQLiteError) in
+        try deleteOld.each(.integer(cutoff), .integer(most)) { row throws(DatabaseError) in
             changes[row.string(0), default: Change()].add(wasUnread: row.isNull(1) && row.isNull(2))
         }
         return changes

@@ -25,7 +25,7 @@ struct OrderTable {
     private let hasOpenOfCustomer: Statement
     private let hasRest: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         let select = "SELECT \(Self.columns), created_at FROM orders"
         selectCode = try Statement("\(select) WHERE code = ?", on: database)
         // Several orders may be of one booking: his own comes first, then what is open, then what is newest.
@@ -80,27 +80,27 @@ struct OrderTable {
         total_gbp = excluded.total_gbp, updated_at = excluded.updated_at
         """
 
-    func order(code: String) throws(SQLiteError) -> Order? {
-        try selectCode.first(.string(code)) { row throws(SQLiteError) in try Self.order(row) }
+    func order(code: String) throws(DatabaseError) -> Order? {
+        try selectCode.first(.string(code)) { row throws(DatabaseError) in try Self.order(row) }
     }
 
     /// A driver's app knows a job by its order's code or by its booking; a code wins.
-    func order(job id: String, driverID: String) throws(SQLiteError) -> Order? {
+    func order(job id: String, driverID: String) throws(DatabaseError) -> Order? {
         if let order = try order(code: id) { return order }
-        return try selectBooking.first(.string(id), .string(driverID)) { row throws(SQLiteError) in try Self.order(row) }
+        return try selectBooking.first(.string(id), .string(driverID)) { row throws(DatabaseError) in try Self.order(row) }
     }
 
     /// Those that may still change, oldest first.
-    func eachOpen(_ each: (Order) -> Void) throws(SQLiteError) {
-        try selectOpen.each { row throws(SQLiteError) in each(try Self.order(row)) }
+    func eachOpen(_ each: (Order) -> Void) throws(DatabaseError) {
+        try selectOpen.each { row throws(DatabaseError) in each(try Self.order(row)) }
     }
 
     /// A driver's open ones with the time they became known, oldest first.
-    func open(driverID: String) throws(SQLiteError) -> [(order: Order, createdAt: Int64)] {
-        try selectDriver.all(.string(driverID)) { row throws(SQLiteError) in (try Self.order(row), row.integer(13)) }
+    func open(driverID: String) throws(DatabaseError) -> [(order: Order, createdAt: Int64)] {
+        try selectDriver.all(.string(driverID)) { row throws(DatabaseError) in (try Self.order(row), row.integer(13)) }
     }
 
-    func store(_ order: Order, now: Int64) throws(SQLiteError) {
+    func store(_ order: Order, now: Int64) throws(DatabaseError) {
         try upsert.run(
             .string(order.code), .string(order.status.rawValue), .string(order.driverID), .string(order.driverName),
             .integer(order.version), .string(order.bookingID), .string(order.bookingReference), .string(order.customerID),
@@ -109,44 +109,44 @@ struct OrderTable {
     }
 
     /// Forgets those that are over and untouched since `cutoff`; answers how many.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try deleteFinal.change(.integer(cutoff), .integer(most))
     }
 
     // MARK: Erasing
 
     /// Forgets a driver's name; answers in how many orders it was.
-    func clearName(ofDriver id: String) throws(SQLiteError) -> Int { try clearDriver.change(.string(id)) }
+    func clearName(ofDriver id: String) throws(DatabaseError) -> Int { try clearDriver.change(.string(id)) }
 
     /// Forgets a customer's name, and the addresses of what is over; answers in how many orders the name was.
-    func clearName(ofCustomer id: String) throws(SQLiteError) -> Int {
+    func clearName(ofCustomer id: String) throws(DatabaseError) -> Int {
         let count = try clearCustomer.change(.string(id))
         try clearAddresses.run(.string(id))
         return count
     }
 
-    func names(of person: Identity) throws(SQLiteError) -> [String] {
+    func names(of person: Identity) throws(DatabaseError) -> [String] {
         let select = person.role == .driver ? selectDriverNames : selectCustomerNames
-        return try select.all(.string(person.id)) { row throws(SQLiteError) in row.string(0) }
+        return try select.all(.string(person.id)) { row throws(DatabaseError) in row.string(0) }
     }
 
     /// Whether something of his that was there at a moment is still open.
-    func hasOpen(of person: Identity, since moment: Int64) throws(SQLiteError) -> Bool {
+    func hasOpen(of person: Identity, since moment: Int64) throws(DatabaseError) -> Bool {
         let select = person.role == .driver ? hasOpenOfDriver : hasOpenOfCustomer
-        return try select.first(.string(person.id), .integer(moment)) { _ throws(SQLiteError) in true } ?? false
+        return try select.first(.string(person.id), .integer(moment)) { _ throws(DatabaseError) in true } ?? false
     }
 
     /// Whether something of a customer's that was there at a moment is over and still tells of him.
-    func hasRest(ofCustomer id: String, since moment: Int64) throws(SQLiteError) -> Bool {
-        try hasRest.first(.string(id), .integer(moment)) { _ throws(SQLiteError) in true } ?? false
+    func hasRest(ofCustomer id: String, since moment: Int64) throws(DatabaseError) -> Bool {
+        try hasRest.first(.string(id), .integer(moment)) { _ throws(DatabaseError) in true } ?? false
     }
 
     /// The references of a customer's orders, and whether each is over.
-    func references(ofCustomer id: String) throws(SQLiteError) -> [(reference: String, isFinal: Bool)] {
-        try selectCustomer.all(.string(id)) { row throws(SQLiteError) in (row.string(0), try row.status(1).isFinal) }
+    func references(ofCustomer id: String) throws(DatabaseError) -> [(reference: String, isFinal: Bool)] {
+        try selectCustomer.all(.string(id)) { row throws(DatabaseError) in (row.string(0), try row.status(1).isFinal) }
     }
 
-    private static func order(_ row: Row) throws(SQLiteError) -> Order {
+    private static func order(_ row: Row) throws(DatabaseError) -> Order {
         var order = Order(code: row.string(0))
         order.status = try row.status(1)
         order.driverID = row.optionalString(2)
@@ -165,14 +165,14 @@ struct OrderTable {
 }
 
 extension Row {
-    func status(_ column: Int32) throws(SQLiteError) -> JobStatus {
+    func status(_ column: Int32) throws(DatabaseError) -> JobStatus {
         guard let status = JobStatus(rawValue: string(column)) else {
             throw .misread("the status '\(string(column))'", doing: sql)
         }
         return status
     }
 
-    func optionalStatus(_ column: Int32) throws(SQLiteError) -> JobStatus? { isNull(column) ? nil : try status(column) }
+    func optionalStatus(_ column: Int32) throws(DatabaseError) -> JobStatus? { isNull(column) ? nil : try status(column) }
 
     func number(_ column: Int32) -> JSONNumber? { optionalString(column).map(JSONNumber.init) }
 }

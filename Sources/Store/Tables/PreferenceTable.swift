@@ -7,7 +7,7 @@ struct PreferenceTable {
     private let upsert: Statement
     private let delete: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         select = try Statement("SELECT json FROM preferences WHERE owner = ?", on: database)
         upsert = try Statement(
             """
@@ -18,16 +18,16 @@ struct PreferenceTable {
     }
 
     /// As they are stored; nil when there are none.
-    func json(of owner: String) throws(SQLiteError) -> [UInt8]? {
-        try select.first(.string(owner)) { row throws(SQLiteError) in row.bytes(0) }
+    func json(of owner: String) throws(DatabaseError) -> [UInt8]? {
+        try select.first(.string(owner)) { row throws(DatabaseError) in row.bytes(0) }
     }
 
-    func store(_ preferences: Preferences, of owner: String, now: Int64) throws(SQLiteError) {
+    func store(_ preferences: Preferences, of owner: String, now: Int64) throws(DatabaseError) {
         try upsert.run(.string(owner), .utf8(preferences.json), .integer(now))
     }
 
     /// Answers how many there were: one or none.
-    func remove(of owner: String) throws(SQLiteError) -> Int { try delete.change(.string(owner)) }
+    func remove(of owner: String) throws(DatabaseError) -> Int { try delete.change(.string(owner)) }
 }
 
 extension Preferences {

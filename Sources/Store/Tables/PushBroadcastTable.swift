@@ -17,7 +17,7 @@ struct PushBroadcastTable {
     private let advance: Statement
     private let delete: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         insert = try Statement(
             """
             INSERT INTO push_audiences (notification_id, excepted, entity, after_owner) VALUES (?, ?, ?, ?)
@@ -32,24 +32,24 @@ struct PushBroadcastTable {
         delete = try Statement("DELETE FROM push_audiences WHERE notification_id = ?", on: database)
     }
 
-    func add(_ intent: PushIntent, except: String?) throws(SQLiteError) {
+    func add(_ intent: PushIntent, except: String?) throws(DatabaseError) {
         // Before all drivers, and behind all admins and customers.
         try insert.run(
             .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"))
     }
 
     /// The oldest; nil when there is none.
-    func first() throws(SQLiteError) -> Broadcast? {
-        try selectFirst.first { row throws(SQLiteError) in
+    func first() throws(DatabaseError) -> Broadcast? {
+        try selectFirst.first { row throws(DatabaseError) in
             Broadcast(
                 notificationID: row.string(0), except: row.optionalString(1),
                 entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3))
         }
     }
 
-    func advance(_ id: String, to owner: String) throws(SQLiteError) {
+    func advance(_ id: String, to owner: String) throws(DatabaseError) {
         try advance.run(.string(owner), .string(id))
     }
 
-    func remove(_ id: String) throws(SQLiteError) { try delete.run(.string(id)) }
+    func remove(_ id: String) throws(DatabaseError) { try delete.run(.string(id)) }
 }

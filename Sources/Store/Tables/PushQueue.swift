@@ -15,7 +15,7 @@ struct PushQueue {
     private let countWaiting: Statement
     private let selectQueuedAt: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         selectNext = try Statement(Self.next, on: database)
         take = try Statement(
             "UPDATE push_jobs SET state = 'sending', attempts = attempts + 1 WHERE number = ?", on: database)
@@ -103,8 +103,8 @@ struct PushQueue {
     }
 
     /// The next jobs of a lane, at most `most`.
-    func next(_ lane: PushLane, most: Int) throws(SQLiteError) -> [Candidate] {
-        try selectNext.all(.string(lane.rawValue), .integer(most)) { row throws(SQLiteError) in
+    func next(_ lane: PushLane, most: Int) throws(DatabaseError) -> [Candidate] {
+        try selectNext.all(.string(lane.rawValue), .integer(most)) { row throws(DatabaseError) in
             Candidate(
                 number: row.integer(0), notificationID: row.string(1), deviceID: row.string(2), recipient: row.string(3),
                 entity: row.optionalString(4).flatMap { .init(stored: $0) }, attempts: Int(row.integer(5)),
@@ -131,57 +131,57 @@ struct PushQueue {
     }
 
     /// Puts a job into its lane's hands; that counts as a try until the lane says that it was none.
-    func take(_ number: Int64) throws(SQLiteError) { try take.run(.integer(number)) }
+    func take(_ number: Int64) throws(DatabaseError) { try take.run(.integer(number)) }
 
     /// Ends a job that no lane has.
-    func drop(_ number: Int64, _ state: PushState, reason: String?, now: Int64) throws(SQLiteError) {
+    func drop(_ number: Int64, _ state: PushState, reason: String?, now: Int64) throws(DatabaseError) {
         try drop.run(.string(state.rawValue), .string(reason), .integer(now), .integer(number))
     }
 
     // MARK: What time does
 
     /// Ends what is not sent and would come too late; answers how many, at most `most`.
-    func expire(_ lane: PushLane, now: Int64, most: Int) throws(SQLiteError) -> Int {
+    func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
         try expire.change(.integer(now), .string(lane.rawValue), .integer(now), .integer(most))
     }
 
     /// Jobs whose waiting is over, at most `most`, the longest due first.
-    func due(_ lane: PushLane, now: Int64, most: Int) throws(SQLiteError) -> [(number: Int64, recipient: String)] {
-        try selectDue.all(.string(lane.rawValue), .integer(now), .integer(most)) { row throws(SQLiteError) in
+    func due(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> [(number: Int64, recipient: String)] {
+        try selectDue.all(.string(lane.rawValue), .integer(now), .integer(most)) { row throws(DatabaseError) in
             (row.integer(0), row.string(1))
         }
     }
 
     /// Has nothing wait beyond a moment: the clock was set back.
-    func advanceDueTimes(_ lane: PushLane, to moment: Int64) throws(SQLiteError) {
+    func advanceDueTimes(_ lane: PushLane, to moment: Int64) throws(DatabaseError) {
         try advanceDueTimes.run(.integer(moment), .string(lane.rawValue), .integer(moment))
     }
 
-    func wake(_ number: Int64, turn: Int64) throws(SQLiteError) { try wake.run(.integer(turn), .integer(number)) }
+    func wake(_ number: Int64, turn: Int64) throws(DatabaseError) { try wake.run(.integer(turn), .integer(number)) }
 
     /// When the next of those that wait is due; nil when none waits.
-    func nextDueAt(_ lane: PushLane) throws(SQLiteError) -> Int64? {
-        try selectNextDue.first(.string(lane.rawValue)) { row throws(SQLiteError) in row.integer(0) }
+    func nextDueAt(_ lane: PushLane) throws(DatabaseError) -> Int64? {
+        try selectNextDue.first(.string(lane.rawValue)) { row throws(DatabaseError) in row.integer(0) }
     }
 
     /// The turn of the next job; nil when none is queued.
-    func firstTurn(_ lane: PushLane) throws(SQLiteError) -> Int64? {
-        try selectFirst.first(.string(lane.rawValue)) { row throws(SQLiteError) in row.integer(0) }
+    func firstTurn(_ lane: PushLane) throws(DatabaseError) -> Int64? {
+        try selectFirst.first(.string(lane.rawValue)) { row throws(DatabaseError) in row.integer(0) }
     }
 
     // MARK: How much there is
 
     /// How many jobs are queued or wait, and when the oldest of them was queued. It goes through all of them, in an index.
-    func measure(_ lane: PushLane) throws(SQLiteError) -> (depth: Int, oldestAt: Int64?) {
+    func measure(_ lane: PushLane) throws(DatabaseError) -> (depth: Int, oldestAt: Int64?) {
         var depth = 0
         var oldest: Int64?
         for count in [countReady, countWaiting] {
-            try count.each(.string(lane.rawValue)) { row throws(SQLiteError) in
+            try count.each(.string(lane.rawValue)) { row throws(DatabaseError) in
                 depth += Int(row.integer(0))
                 if let number = row.optionalInteger(1) { oldest = min(number, oldest ?? number) }
             }
         }
         guard let oldest else { return (depth, nil) }
-        return (depth, try selectQueuedAt.first(.integer(oldest)) { row throws(SQLiteError) in row.integer(0) })
+        return (depth, try selectQueuedAt.first(.integer(oldest)) { row throws(DatabaseError) in row.integer(0) })
     }
 }

@@ -32,7 +32,7 @@ struct PushTable {
     private let selectNotification: Statement
     private let deleteOld: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         self.database = database
         insert = try Statement(
             """
@@ -111,10 +111,10 @@ struct PushTable {
         """
 
     /// The greatest number there is; 0 when there is none.
-    func lastNumber() throws(SQLiteError) -> Int64 { try Statement.value("SELECT MAX(number) FROM push_jobs", on: database) }
+    func lastNumber() throws(DatabaseError) -> Int64 { try Statement.value("SELECT MAX(number) FROM push_jobs", on: database) }
 
     /// What lanes had in their hands when the process was killed, they may send again: the answers are lost.
-    func requeueSending() throws(SQLiteError) {
+    func requeueSending() throws(DatabaseError) {
         try database.run("UPDATE push_jobs SET state = 'queued' WHERE settled_at IS NULL AND state = 'sending'")
     }
 
@@ -132,7 +132,7 @@ struct PushTable {
     }
 
     /// False when the notification has a job for this phone already.
-    func queue(_ draft: NewPushJob, number: Int64, turn: Int64) throws(SQLiteError) -> Bool {
+    func queue(_ draft: NewPushJob, number: Int64, turn: Int64) throws(DatabaseError) -> Bool {
         try insert.change(
             .integer(number), .string(draft.device.lane.rawValue), .string(draft.notificationID), .string(draft.device.id),
             .string(draft.device.owner), .string(draft.entity?.stored), .string(draft.collapseKey), .integer(turn),
@@ -140,8 +140,8 @@ struct PushTable {
     }
 
     /// The greatest turn of somebody's open jobs in a lane; nil when he has none.
-    func lastTurn(of recipient: String, in lane: PushLane) throws(SQLiteError) -> Int64? {
-        try selectLastTurn.first(.string(recipient), .string(lane.rawValue)) { row throws(SQLiteError) in
+    func lastTurn(of recipient: String, in lane: PushLane) throws(DatabaseError) -> Int64? {
+        try selectLastTurn.first(.string(recipient), .string(lane.rawValue)) { row throws(DatabaseError) in
             row.optionalInteger(0)
         }.flatMap { $0 }
     }
@@ -158,11 +158,11 @@ struct PushTable {
     }
 
     /// Notes what became of a job that a lane has; of another, nothing.
-    func record(_ outcome: PushOutcome, now: Int64) throws(SQLiteError) -> UpdateResult {
+    func record(_ outcome: PushOutcome, now: Int64) throws(DatabaseError) -> UpdateResult {
         // The try was counted when the job was handed over.
         let uncounted = SQLValue.integer(outcome.wasTried ? 0 : 1)
         let number = SQLValue.integer(outcome.job.number)
-        func finish(_ state: PushState, reason: String? = nil, messageID: String? = nil) throws(SQLiteError) -> UpdateResult {
+        func finish(_ state: PushState, reason: String? = nil, messageID: String? = nil) throws(DatabaseError) -> UpdateResult {
             let count = try self.finish.change(
                 .string(state.rawValue), uncounted, .string(reason), .string(messageID), .integer(now), number)
             return count > 0 ? .ended : .unchanged
@@ -180,7 +180,7 @@ struct PushTable {
     }
 
     /// Queues a job that a lane has tried in vain with a phone that it is no longer for; answers where, nil when it still is.
-    func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(SQLiteError) -> PushLane? {
+    func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(DatabaseError) -> PushLane? {
         try requeueIfMoved.first(.string(reason), .integer(number), .string(deviceID), body: Self.lane) ?? nil
     }
 
@@ -189,14 +189,14 @@ struct PushTable {
 
     /// Cancels a job that a lane has given back, when its device went, or to somebody else, while the lane had it, or when
     /// there is newer news by now; true then.
-    func cancelIfStale(_ number: Int64, now: Int64) throws(SQLiteError) -> Bool {
+    func cancelIfStale(_ number: Int64, now: Int64) throws(DatabaseError) -> Bool {
         try cancelIfStale.change(.integer(now), .integer(number)) > 0
     }
 
     // MARK: When phones come and go
 
     /// Cancels what is not sent yet to somebody, or to one of his devices; answers the lane of each job.
-    func cancel(of recipient: String, deviceID: String?, reason: String, now: Int64) throws(SQLiteError) -> [PushLane] {
+    func cancel(of recipient: String, deviceID: String?, reason: String, now: Int64) throws(DatabaseError) -> [PushLane] {
         guard let deviceID else {
             return try cancelRecipient.all(.string(reason), .integer(now), .string(recipient), body: Self.lane)
                 .compactMap { $0 }
@@ -210,13 +210,13 @@ struct PushTable {
     /// - Parameter shift: how much further the lane of the new one has come than the old one's, in turns.
     func transfer(
         of recipient: String, from old: String, to new: DeviceTable.Address, shift: Int64
-    ) throws(SQLiteError) {
+    ) throws(DatabaseError) {
         try transfer.run(
             .string(new.id), .string(new.lane.rawValue), .integer(shift), .string(recipient), .string(old), .string(new.id))
     }
 
     /// The same for a phone that now goes by another lane.
-    func moveLane(of recipient: String, _ device: DeviceTable.Address, shift: Int64) throws(SQLiteError) {
+    func moveLane(of recipient: String, _ device: DeviceTable.Address, shift: Int64) throws(DatabaseError) {
         try moveLane.run(.string(device.lane.rawValue), .integer(shift), .string(recipient), .string(device.id))
     }
 
@@ -244,8 +244,8 @@ struct PushTable {
         """
 
     /// Some jobs of a notification, at most `most`.
-    func summaries(ofNotification id: String, most: Int) throws(SQLiteError) -> [PushJobSummary] {
-        try selectNotification.all(.string(id), .integer(most)) { row throws(SQLiteError) in
+    func summaries(ofNotification id: String, most: Int) throws(DatabaseError) -> [PushJobSummary] {
+        try selectNotification.all(.string(id), .integer(most)) { row throws(DatabaseError) in
             guard let state = PushState(rawValue: row.string(3)) else {
                 throw .misread("the state '\(row.string(3))'", doing: row.sql)
             }
@@ -257,13 +257,13 @@ struct PushTable {
     }
 
     /// Ends jobs that no lane will ever take, for theirs is none; answers whose they were, at most `most`.
-    func failOrphans(now: Int64, most: Int) throws(SQLiteError) -> [String] {
-        try failOrphans.all(.integer(now), .integer(most)) { row throws(SQLiteError) in row.string(0) }
+    func failOrphans(now: Int64, most: Int) throws(DatabaseError) -> [String] {
+        try failOrphans.all(.integer(now), .integer(most)) { row throws(DatabaseError) in row.string(0) }
     }
 
     /// Forgets jobs of notifications made before `cutoff`; answers how many. Those that are open come to an end of their own first,
     /// which is counted and told.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         var least = ULIDSource(random: { 0 })
         return try deleteOld.change(.string(least.next(at: max(0, cutoff))), .integer(most))
     }

@@ -14,7 +14,7 @@ struct RouteTable {
     private let selectNames: Statement
     private let hasOpen: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         let select = "SELECT \(Self.columns), created_at FROM routes"
         selectID = try Statement("\(select) WHERE id = ?", on: database)
         selectDriver = try Statement(
@@ -43,16 +43,16 @@ struct RouteTable {
 
     static let clearDriver = "UPDATE routes SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL"
 
-    func route(id: String) throws(SQLiteError) -> Route? {
-        try selectID.first(.string(id)) { row throws(SQLiteError) in try Self.route(row) }
+    func route(id: String) throws(DatabaseError) -> Route? {
+        try selectID.first(.string(id)) { row throws(DatabaseError) in try Self.route(row) }
     }
 
     /// A driver's open ones with the time they became known, oldest first.
-    func open(driverID: String) throws(SQLiteError) -> [(route: Route, createdAt: Int64)] {
-        try selectDriver.all(.string(driverID)) { row throws(SQLiteError) in (try Self.route(row), row.integer(9)) }
+    func open(driverID: String) throws(DatabaseError) -> [(route: Route, createdAt: Int64)] {
+        try selectDriver.all(.string(driverID)) { row throws(DatabaseError) in (try Self.route(row), row.integer(9)) }
     }
 
-    func store(_ route: Route, now: Int64) throws(SQLiteError) {
+    func store(_ route: Route, now: Int64) throws(DatabaseError) {
         try upsert.run(
             .string(route.id), .string(route.status.rawValue), .string(route.driverID), .string(route.driverName),
             .integer(route.version), .string(route.routeNumber), .string(route.bookingsCount?.text),
@@ -60,23 +60,23 @@ struct RouteTable {
     }
 
     /// Forgets those that are over and untouched since `cutoff`; answers how many.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try deleteFinal.change(.integer(cutoff), .integer(most))
     }
 
     /// Forgets a driver's name; answers in how many routes it was.
-    func clearName(ofDriver id: String) throws(SQLiteError) -> Int { try clearDriver.change(.string(id)) }
+    func clearName(ofDriver id: String) throws(DatabaseError) -> Int { try clearDriver.change(.string(id)) }
 
-    func names(ofDriver id: String) throws(SQLiteError) -> [String] {
-        try selectNames.all(.string(id)) { row throws(SQLiteError) in row.string(0) }
+    func names(ofDriver id: String) throws(DatabaseError) -> [String] {
+        try selectNames.all(.string(id)) { row throws(DatabaseError) in row.string(0) }
     }
 
     /// Whether something of his that was there at a moment is still open.
-    func hasOpen(ofDriver id: String, since moment: Int64) throws(SQLiteError) -> Bool {
-        try hasOpen.first(.string(id), .integer(moment)) { _ throws(SQLiteError) in true } ?? false
+    func hasOpen(ofDriver id: String, since moment: Int64) throws(DatabaseError) -> Bool {
+        try hasOpen.first(.string(id), .integer(moment)) { _ throws(DatabaseError) in true } ?? false
     }
 
-    private static func route(_ row: Row) throws(SQLiteError) -> Route {
+    private static func route(_ row: Row) throws(DatabaseError) -> Route {
         var route = Route(id: row.string(0))
         route.status = try row.status(1)
         route.driverID = row.optionalString(2)

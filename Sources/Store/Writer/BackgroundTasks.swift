@@ -15,13 +15,13 @@ enum BackgroundTask: String, CaseIterable {
 
 extension CommandExecutor {
     /// Does a piece of it, or finds out that there is nothing; answers the lanes that have more to do now.
-    func runSlice(of chore: BackgroundTask, now: Int64) throws(SQLiteError) -> Set<PushLane> {
+    func runSlice(of chore: BackgroundTask, now: Int64) throws(DatabaseError) -> Set<PushLane> {
         if chore == .checkpoint {
             try database.checkpoint(waiting: false)
             backgroundTasks.remove(chore)
             return []
         }
-        let (isBusy, woken) = try transaction { () throws(SQLiteError) -> (Bool, Set<PushLane>) in
+        let (isBusy, woken) = try transaction { () throws(DatabaseError) -> (Bool, Set<PushLane>) in
             switch chore {
             case .broadcasts: try outbox.expandBroadcast(now: now)
             case .erasures: (try eraseSome(), [])
@@ -39,7 +39,7 @@ extension CommandExecutor {
     private static let sealsMax = 500
 
     /// Seals some phones anew that an older key has sealed; false when there are no more.
-    private func resealSome() throws(SQLiteError) -> Bool {
+    private func resealSome() throws(DatabaseError) -> Bool {
         let keys = outbox.keys
         let (keyIndex, after) = resealed
         guard keyIndex < keys.olderIDs.count else { return false }

@@ -7,7 +7,7 @@ extension CommandExecutor {
     /// Phones of one person; of more, the least recently seen goes.
     static let devicesMax = 20
 
-    func settle(_ deed: DeviceRegistration, _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
+    func settle(_ deed: DeviceRegistration, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         var settlement = CommandResult.done(command.action, body: deed.answer)
         switch deed.kind {
         case .register: try register(deed, command.actor, now, &settlement)
@@ -18,7 +18,7 @@ extension CommandExecutor {
 
     private func register(
         _ deed: DeviceRegistration, _ actor: Identity, _ now: Int64, _ settlement: inout CommandResult
-    ) throws(SQLiteError) {
+    ) throws(DatabaseError) {
         let known = try outbox.devices.device(id: DeviceTable.id(of: deed.token))
         let device = StoredDevice(deed, owner: actor.key, insteadOf: known, now: now)
         if let known, !known.owner.isSame(as: device.owner) {
@@ -41,7 +41,7 @@ extension CommandExecutor {
     private func transfer(from old: PushLane, to new: PushLane) -> Int64 { outbox.turn(of: new) - outbox.turn(of: old) }
 
     /// A phone's new token takes the place of the one it had, and the jobs that were to reach that.
-    private func replace(by device: StoredDevice, _ now: Int64, _ settlement: inout CommandResult) throws(SQLiteError) {
+    private func replace(by device: StoredDevice, _ now: Int64, _ settlement: inout CommandResult) throws(DatabaseError) {
         guard let name = device.name else { return }
         for old in try outbox.devices.devices(of: device.owner, named: name, but: device.id) {
             try outbox.jobs.transfer(
@@ -55,7 +55,7 @@ extension CommandExecutor {
     }
 
     private func removeExcess(of owner: String, but newest: String, _ now: Int64, _ settlement: inout CommandResult)
-        throws(SQLiteError)
+        throws(DatabaseError)
     {
         // Not the one that has just come, though the clock was set back and it looks the oldest.
         let others = try outbox.devices.devices(of: owner).filter { $0.id != newest }
@@ -69,7 +69,7 @@ extension CommandExecutor {
     /// Of a token that is unknown or somebody else's, nothing: whoever asks learns nothing of it either.
     private func unregister(
         _ deed: DeviceRegistration, _ actor: Identity, _ now: Int64, _ settlement: inout CommandResult
-    ) throws(SQLiteError) {
+    ) throws(DatabaseError) {
         guard let device = try outbox.devices.device(id: DeviceTable.id(of: deed.token)), device.owner.isSame(as: actor.key)
         else { return }
         try outbox.cancel(of: device.owner, deviceID: device.id, reason: "unregistered", now: now)
@@ -80,7 +80,8 @@ extension CommandExecutor {
 
     // MARK: Preferences
 
-    func updatePreferences(_ changes: PreferenceChanges, _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
+    func updatePreferences(_ changes: PreferenceChanges, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult
+    {
         let owner = command.actor.key
         var preferences = outbox.readable(try outbox.preferences.json(of: owner), of: owner)
         do throws(RuleError) { try changes.apply(to: &preferences) } catch { return .rejected(command.action, error) }

@@ -7,7 +7,7 @@ extension CommandExecutor {
     /// other systems sent; beyond it what they say is answered and not kept.
     static let orphansMax = 1_000
 
-    func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
+    func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let actor = command.actor
         for event in events {
             // Whose notification it is decides what the step proves, not whether it is kept.
@@ -27,7 +27,7 @@ extension CommandExecutor {
         return .done(command.action, body: Array(#"{"success":true}"#.utf8))
     }
 
-    func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
+    func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let change = try notifications.markRead(ids, channel: command.actor.channel, now: now)
         try sequences.countDown(change.unread, channel: command.actor.channel)
         var answer = JSONWriter()

@@ -18,7 +18,7 @@ extension CommandExecutor {
     ///   - removed: gets the devices that were among them.
     func deleteExpired(
         _ kind: RetentionKind, now: Int64, lifetime: Int64, most: Int, _ removed: inout [RemovedDevice]
-    ) throws(SQLiteError) -> Int {
+    ) throws(DatabaseError) -> Int {
         let cutoff = now - lifetime
         switch kind {
         case .answers: return try idempotency.deleteExpired(now: now, most: most)
@@ -48,7 +48,7 @@ extension CommandExecutor {
 
     private static let year: Int64 = 366 * 86_400_000
 
-    private func deleteNotifications(before cutoff: Int64, most: Int) throws(SQLiteError) -> Int {
+    private func deleteNotifications(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         var count = 0
         for (channel, change) in try notifications.deleteExpired(before: cutoff, most: most) {
             try sequences.countDown(change.unread, channel: channel)
@@ -57,7 +57,7 @@ extension CommandExecutor {
         return count
     }
 
-    private func deleteDevices(_ now: Int64, most: Int) throws(SQLiteError) -> [RemovedDevice] {
+    private func deleteDevices(_ now: Int64, most: Int) throws(DatabaseError) -> [RemovedDevice] {
         let stale = try outbox.devices.removeUnseen(since: now - outbox.staleAfter, most: most)
         for device in stale {
             try outbox.cancel(of: device.owner, deviceID: device.id, reason: "stale", now: now)

@@ -31,7 +31,7 @@ package final class CommandExecutor {
     private var rulebook: DispatchPlanner
     private var auditIDs: ULIDSource
 
-    package init(_ database: Database, _ settings: StoreWriter.Options) throws(SQLiteError) {
+    package init(_ database: Database, _ settings: StoreWriter.Options) throws(DatabaseError) {
         self.database = database
         rules = settings.rules
         orders = try OrderTable(database)
@@ -49,8 +49,8 @@ package final class CommandExecutor {
     }
 
     /// All that `body` does, or nothing of it.
-    package func transaction<Result>(_ body: () throws(SQLiteError) -> Result) throws(SQLiteError) -> Result {
-        do throws(SQLiteError) {
+    package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
+        do throws(DatabaseError) {
             return try database.transaction("BEGIN IMMEDIATE", body)
         } catch {
             _ = outbox.drainFinished()  // they have not come to pass
@@ -59,12 +59,12 @@ package final class CommandExecutor {
     }
 
     /// Every order that may still change, oldest first: what whoever keeps track of jobs starts from.
-    package func openOrders(_ each: (Order) -> Void) throws(SQLiteError) { try orders.eachOpen(each) }
+    package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) { try orders.eachOpen(each) }
 
     /// Does what a command says, or finds out why not. A refusal writes nothing.
     ///
     /// In a ``transaction(_:)``, for it writes to many tables.
-    package func perform(_ command: Command, now: Int64) throws(SQLiteError) -> CommandResult {
+    package func perform(_ command: Command, now: Int64) throws(DatabaseError) -> CommandResult {
         guard let repetition = command.idempotencyKey else { return try settle(command, now) }
         let subject = command.actor.key
         if let answer = try idempotency.response(subject: subject, key: repetition.text, now: now) {
@@ -84,7 +84,7 @@ package final class CommandExecutor {
         RuleError(.conflict, "Idempotency-Key \(key) was used for another request")
     }
 
-    private func settle(_ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
+    private func settle(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let occasion = CommandContext(
             actor: command.actor, now: now, correlationID: command.correlationID,
             expectedVersion: command.expectedVersion, rules: rules)
@@ -118,7 +118,7 @@ package final class CommandExecutor {
 
     private func settle(
         _ command: Command, _ occasion: CommandContext, _ decide: (inout DispatchPlanner) throws(RuleError) -> DispatchPlan
-    ) throws(SQLiteError) -> CommandResult {
+    ) throws(DatabaseError) -> CommandResult {
         let decision: DispatchPlan
         do throws(RuleError) { decision = try decide(&rulebook) } catch { return .rejected(command.action, error) }
         var settlement = CommandResult.done(
@@ -128,7 +128,7 @@ package final class CommandExecutor {
     }
 
     /// - Returns: the lanes that have more to do now.
-    private func write(_ decision: DispatchPlan, _ command: Command, _ now: Int64) throws(SQLiteError) -> Set<PushLane> {
+    private func write(_ decision: DispatchPlan, _ command: Command, _ now: Int64) throws(DatabaseError) -> Set<PushLane> {
         if let order = decision.order { try orders.store(order, now: now) }
         if let route = decision.route { try routes.store(route, now: now) }
         for notification in decision.notifications {
@@ -143,7 +143,7 @@ package final class CommandExecutor {
         return try outbox.enqueue(decision.pushes, of: decision.notifications, now: now)
     }
 
-    func note(_ entry: AuditEntry) throws(SQLiteError) { try auditTable.append(entry, id: auditIDs.next(at: entry.at)) }
+    func note(_ entry: AuditEntry) throws(DatabaseError) { try auditTable.append(entry, id: auditIDs.next(at: entry.at)) }
 }
 
 extension PushIntent {

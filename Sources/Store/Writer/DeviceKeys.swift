@@ -35,9 +35,9 @@ extension DeviceKeys {
     /// Refuses a store whose phones these keys do not open: they would be lost one after the other, and silently.
     func check(against database: Database) throws(StoreError) {
         let found: [(id: String, devices: Int)]
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             found = try Statement("SELECT key_id, COUNT(*) FROM devices GROUP BY key_id", on: database)
-                .all { row throws(SQLiteError) in (row.string(0), Int(row.integer(1))) }
+                .all { row throws(DatabaseError) in (row.string(0), Int(row.integer(1))) }
         } catch {
             throw StoreError(error, path: database.path)
         }
@@ -50,9 +50,9 @@ extension DeviceKeys {
     /// A key with a known id is either the one that sealed them, or another with its name: a few tell which, and more than
     /// one because a row may be damaged.
     private func opensAny(_ id: String, _ database: Database) throws(StoreError) -> Bool {
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             return try Statement("SELECT id, sealed FROM devices WHERE key_id = ? ORDER BY id LIMIT 20", on: database)
-                .all(.string(id)) { row throws(SQLiteError) in
+                .all(.string(id)) { row throws(DatabaseError) in
                     open(row.bytes(1), keyID: id, deviceID: row.string(0)) != nil
                 }.contains(true)
         } catch {

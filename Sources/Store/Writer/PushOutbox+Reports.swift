@@ -19,7 +19,7 @@ extension PushOutbox {
     }
 
     /// Notes what a lane says, and hands it what it has room for. In a transaction, for it writes to several tables.
-    func handle(_ report: PushReport, now: Int64) throws(SQLiteError) -> ReportReply {
+    func handle(_ report: PushReport, now: Int64) throws(DatabaseError) -> ReportReply {
         let lane = report.lane
         var answer = ReportReply(supply: PushLease(lane: lane))
         for outcome in report.outcomes { try record(outcome, now, &answer) }
@@ -36,7 +36,7 @@ extension PushOutbox {
 
     // MARK: What became of jobs
 
-    private func record(_ outcome: PushOutcome, _ now: Int64, _ answer: inout ReportReply) throws(SQLiteError) {
+    private func record(_ outcome: PushOutcome, _ now: Int64, _ answer: inout ReportReply) throws(DatabaseError) {
         let job = outcome.job
         if let removal = outcome.removal {
             // The token was replaced while the old one was tried: then the new one is.
@@ -63,7 +63,7 @@ extension PushOutbox {
 
     private func remove(
         _ id: String, _ removal: DeviceRemoval, _ now: Int64, _ supply: inout PushLease
-    ) throws(SQLiteError) {
+    ) throws(DatabaseError) {
         guard let device = try devices.remove(id: id, ifSeenBefore: removal.ifSeenBefore, now: now) else { return }
         try cancel(of: device.owner, deviceID: id, reason: "device_removed", now: now)
         try bookings.removeIfNoDevices(device.owner)
@@ -74,7 +74,7 @@ extension PushOutbox {
 
     /// Queues what has waited long enough, each behind what its recipient has in the queue, and behind the present turn: a
     /// thousand retries for one would otherwise stand before everybody, and a stopped lane would probe with one job for ever.
-    private func wakeDue(_ lane: PushLane, _ now: Int64) throws(SQLiteError) {
+    private func wakeDue(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
         if now < lastReportAt - Self.clockSlack { try enqueue.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
         for (number, recipient) in try enqueue.due(lane, now: now, most: Self.turnoverMax) {
@@ -84,7 +84,7 @@ extension PushOutbox {
 
     // MARK: What is next
 
-    private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ supply: inout PushLease) throws(SQLiteError) {
+    private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ supply: inout PushLease) throws(DatabaseError) {
         supply.jobs.reserveCapacity(min(most, 1_000))
         for pick in try enqueue.next(lane, most: most) {
             guard pick.expiresAt > now else {
@@ -111,7 +111,7 @@ extension PushOutbox {
 
     private func drop(
         _ pick: PushQueue.Candidate, _ reason: DropReason, _ now: Int64, _ supply: inout PushLease
-    ) throws(SQLiteError) {
+    ) throws(DatabaseError) {
         switch reason {
         case .expired:
             try enqueue.drop(pick.number, .expired, reason: nil, now: now)
@@ -130,7 +130,7 @@ extension PushOutbox {
         supply.dropped += 1
     }
 
-    private func job(_ pick: PushQueue.Candidate) throws(SQLiteError) -> Result<PushJob, DropReason> {
+    private func job(_ pick: PushQueue.Candidate) throws(DatabaseError) -> Result<PushJob, DropReason> {
         guard let notification = pick.notification else {
             return .failure(.cancelled(reason: "notification_removed"))
         }
@@ -160,7 +160,7 @@ extension PushOutbox {
     }
 
     /// What somebody has not read, the notification included: on his own channel it is counted there, unless he has read it.
-    private func badge(of recipient: String, with notification: Notification) throws(SQLiteError) -> Int {
+    private func badge(of recipient: String, with notification: Notification) throws(DatabaseError) -> Int {
         guard let channel = Identity(key: recipient)?.channel else { return 1 }
         let unread = try sequences.unread(channel: channel)
         return notification.channel.isSame(as: channel) ? max(1, unread) : unread + 1
@@ -176,7 +176,7 @@ extension PushOutbox {
 
     // MARK: How much there is
 
-    private func queueDepth(_ lane: PushLane, _ now: Int64, _ supply: inout PushLease) throws(SQLiteError) {
+    private func queueDepth(_ lane: PushLane, _ now: Int64, _ supply: inout PushLease) throws(DatabaseError) {
         var measure = depths[lane]
         if let known = measure, !(known.at...known.at + Self.measureLifetime).contains(now) { measure = nil }
         if measure == nil {

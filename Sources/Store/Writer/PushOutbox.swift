@@ -42,7 +42,7 @@ final class PushOutbox {
     init(
         _ database: Database, _ settings: StoreWriter.Options, _ notifications: NotificationTable,
         _ sequences: ChannelSequenceTable
-    ) throws(SQLiteError) {
+    ) throws(DatabaseError) {
         self.notifications = notifications
         self.sequences = sequences
         jobs = try PushTable(database)
@@ -68,7 +68,7 @@ final class PushOutbox {
     func advance(_ lane: PushLane, to turn: Int64) { turns[lane] = max(turn, self.turn(of: lane)) }
 
     /// The turn of somebody's next job in a lane.
-    func nextTurn(of recipient: String, in lane: PushLane) throws(SQLiteError) -> Int64 {
+    func nextTurn(of recipient: String, in lane: PushLane) throws(DatabaseError) -> Int64 {
         guard let last = try jobs.lastTurn(of: recipient, in: lane) else { return turn(of: lane) }
         return max(turn(of: lane), last + 1)
     }
@@ -76,7 +76,7 @@ final class PushOutbox {
     // MARK: Queueing
 
     /// Makes the jobs that intents come to; answers the lanes that have more to do now.
-    func enqueue(_ intents: [PushIntent], of told: [Notification], now: Int64) throws(SQLiteError) -> Set<PushLane> {
+    func enqueue(_ intents: [PushIntent], of told: [Notification], now: Int64) throws(DatabaseError) -> Set<PushLane> {
         guard !lanes.isEmpty, !intents.isEmpty else { return [] }
         var woken: Set<PushLane> = []
         // Intents come in the order of their notifications.
@@ -111,14 +111,14 @@ final class PushOutbox {
         }
     }
 
-    private func enqueue(_ pushing: Draft, for owner: String, _ woken: inout Set<PushLane>) throws(SQLiteError) {
+    private func enqueue(_ pushing: Draft, for owner: String, _ woken: inout Set<PushLane>) throws(DatabaseError) {
         try enqueue(pushing, on: try devices.reachable(owner, since: pushing.now - staleAfter)[...], &woken)
     }
 
     /// - Parameter phones: all of one owner.
     private func enqueue(
         _ pushing: Draft, on phones: ArraySlice<DeviceTable.Address>, _ woken: inout Set<PushLane>
-    ) throws(SQLiteError) {
+    ) throws(DatabaseError) {
         var places: [PushLane: Int64] = [:]
         for phone in phones where lanes.contains(phone.lane) {
             var place = places[phone.lane] ?? -1
@@ -142,7 +142,7 @@ final class PushOutbox {
 
     /// Makes some more jobs of the oldest notification for every driver.
     /// - Returns: whether there was one, and the lanes that have more to do now.
-    func expandBroadcast(now: Int64) throws(SQLiteError) -> (isBusy: Bool, woken: Set<PushLane>) {
+    func expandBroadcast(now: Int64) throws(DatabaseError) -> (isBusy: Bool, woken: Set<PushLane>) {
         guard let audience = try broadcasts.first() else { return (false, []) }
         guard let notification = try notifications.notification(id: audience.notificationID)?.notification,
             notification.expiresAt > now
@@ -166,14 +166,14 @@ final class PushOutbox {
 
     /// Cancels what is not sent yet to somebody, or to one of his devices; answers how many jobs.
     @discardableResult
-    func cancel(of recipient: String, deviceID: String? = nil, reason: String, now: Int64) throws(SQLiteError) -> Int {
+    func cancel(of recipient: String, deviceID: String? = nil, reason: String, now: Int64) throws(DatabaseError) -> Int {
         let cancelled = try jobs.cancel(of: recipient, deviceID: deviceID, reason: reason, now: now)
         for lane in cancelled { count(1, as: .cancelled, in: lane) }
         return cancelled.count
     }
 
     /// Ends what is not sent and would come too late; answers how many jobs, at most `most`.
-    func expire(_ lane: PushLane, now: Int64, most: Int) throws(SQLiteError) -> Int {
+    func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
         let expired = try enqueue.expire(lane, now: now, most: most)
         count(expired, as: .expired, in: lane)
         return expired
@@ -199,7 +199,7 @@ final class PushOutbox {
     }
 
     /// Ends what is in no lane that there is: somebody has changed the row. Answers how many, at most `most`.
-    func failOrphans(now: Int64, most: Int) throws(SQLiteError) -> Int {
+    func failOrphans(now: Int64, most: Int) throws(DatabaseError) -> Int {
         let recipients = try jobs.failOrphans(now: now, most: most)
         if let first = recipients.first { unreadableRows.add("the lane of a push", of: first) }
         return recipients.count

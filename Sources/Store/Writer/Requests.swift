@@ -67,16 +67,16 @@ package struct QueryReply: Equatable, Sendable {
 /// What an operator should know of the store.
 package enum StoreEvent: Equatable, Sendable {
     /// Errands are answered 503 from now on. Said once, however many there are.
-    case unavailable(SQLiteError)
+    case unavailable(DatabaseError)
     /// They are taken again.
     case recovered(refused: Int)
     /// One errand failed alone.
-    case failed(SQLiteError, correlationID: String)
+    case failed(DatabaseError, correlationID: String)
     /// Something that is done between errands: one of the ``BackgroundTask``s, or `retention` of old rows. Tried again every few
     /// seconds, and said once until it works.
-    case backgroundTaskFailed(SQLiteError, kind: String)
+    case backgroundTaskFailed(DatabaseError, kind: String)
     /// Everything is stored, but the log could not be moved into the file at the end; the next start does it.
-    case checkpointFailed(SQLiteError)
+    case checkpointFailed(DatabaseError)
     /// A row holds what this program cannot have written: `preferences of driver:42`. It counts as not there. Said once for
     /// each kind of row.
     case unreadable(String)

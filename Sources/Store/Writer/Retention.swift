@@ -20,7 +20,7 @@ struct Retention {
     func isDue(_ now: Int64) -> Bool { now >= restsUntil || restsUntil - now > Self.pause }
 
     /// Forgets some rows of one kind; answers how many.
-    mutating func step(_ ledger: CommandExecutor, _ now: Int64) throws(SQLiteError) -> Int {
+    mutating func step(_ ledger: CommandExecutor, _ now: Int64) throws(DatabaseError) -> Int {
         if kinds.isEmpty {
             kinds = CommandExecutor.RetentionKind.allCases[...]
             isClean = true
@@ -28,9 +28,9 @@ struct Retention {
         guard let kind = kinds.first else { return 0 }
         let count: Int
         var gone: [RemovedDevice] = []
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             let lifetime = lifetime
-            count = try ledger.transaction { () throws(SQLiteError) in
+            count = try ledger.transaction { () throws(DatabaseError) in
                 try ledger.deleteExpired(kind, now: now, lifetime: lifetime, most: Self.rowsMax, &gone)
             }
         } catch {

@@ -35,7 +35,7 @@ package final class StoreWriter: Sendable {
         /// Milliseconds since 1970.
         package var now: @Sendable () -> Int64
         /// Once before anything is written: what is there at the start.
-        package var opened: @Sendable (CommandExecutor) throws(SQLiteError) -> Void
+        package var opened: @Sendable (CommandExecutor) throws(DatabaseError) -> Void
         /// Once per batch, after its commit, in the order of the commit.
         package var settled: @Sendable ([CommandReply]) -> Void
         /// The answer to a report, after its commit.
@@ -52,7 +52,7 @@ package final class StoreWriter: Sendable {
 
         package init(
             now: @escaping @Sendable () -> Int64,
-            opened: @escaping @Sendable (CommandExecutor) throws(SQLiteError) -> Void = { _ throws(SQLiteError) in },
+            opened: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
             settled: @escaping @Sendable ([CommandReply]) -> Void, supplied: @escaping @Sendable (PushLease) -> Void = { _ in },
             reportRefused: @escaping @Sendable (PushReport) -> Void = { _ in },
             queued: @escaping @Sendable (Set<PushLane>) -> Void = { _ in },
@@ -133,7 +133,7 @@ package final class StoreWriter: Sendable {
     private static func open(_ settings: Options, _ surroundings: Environment) throws(StoreError) -> CommandExecutor {
         let database = try Database.open(path: settings.path, durability: settings.durability, now: surroundings.now())
         try settings.keys.check(against: database)
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             let ledger = try CommandExecutor(database, settings)
             try surroundings.opened(ledger)
             return ledger

@@ -95,7 +95,7 @@ struct WriterLoop {
 
     private mutating func settle(_ batch: [StoreWriter.Work]) -> [Ending] {
         let before = ledger.database.changes
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             let endings = try commit(batch)
             // A commit of nothing succeeds on a full disk, too.
             if ledger.database.changes != before { endFailure() }
@@ -109,10 +109,10 @@ struct WriterLoop {
         }
     }
 
-    private mutating func commit(_ batch: [StoreWriter.Work]) throws(SQLiteError) -> [Ending] {
+    private mutating func commit(_ batch: [StoreWriter.Work]) throws(DatabaseError) -> [Ending] {
         let now = environment.now()
         let start = Clock.monotonicNanoseconds()
-        let endings = try ledger.transaction { () throws(SQLiteError) in
+        let endings = try ledger.transaction { () throws(DatabaseError) in
             var endings: [Ending] = []
             endings.reserveCapacity(batch.count)
             for work in batch {
@@ -135,7 +135,7 @@ struct WriterLoop {
         return endings
     }
 
-    private func fail(_ work: StoreWriter.Work, _ error: SQLiteError) -> Ending {
+    private func fail(_ work: StoreWriter.Work, _ error: DatabaseError) -> Ending {
         switch work {
         case .command(let errand):
             environment.report(.failed(error, correlationID: errand.command.correlationID))
@@ -146,7 +146,7 @@ struct WriterLoop {
         }
     }
 
-    private mutating func refuse(_ batch: [StoreWriter.Work], _ error: SQLiteError) -> [Ending] {
+    private mutating func refuse(_ batch: [StoreWriter.Work], _ error: DatabaseError) -> [Ending] {
         let errands = batch.count { !$0.isReport }
         counts.withLock { $0.unavailable += errands }
         if refusedSinceFailure == nil { environment.report(.unavailable(error)) }
@@ -214,7 +214,7 @@ struct WriterLoop {
     private mutating func runBackgroundTask() {
         let now = environment.now()
         guard let chore = nextBackgroundTask(now) else { return }
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             let woken = try ledger.runSlice(of: chore, now: now)
             failing[chore.rawValue] = nil
             collectFinished()
@@ -226,7 +226,7 @@ struct WriterLoop {
     }
 
     private mutating func runRetention() {
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             let count = try retention.step(ledger, environment.now())
             failing["retention"] = nil
             collectFinished()
@@ -239,7 +239,7 @@ struct WriterLoop {
         if !removed.isEmpty { environment.removed(removed) }
     }
 
-    private mutating func recordFailure(failed kind: String, _ error: SQLiteError, _ now: Int64) {
+    private mutating func recordFailure(failed kind: String, _ error: DatabaseError, _ now: Int64) {
         // Somebody reads just now: no news.
         let isNews = kind != BackgroundTask.checkpoint.rawValue || !error.isBusy
         let wasTold = failing[kind]?.isTold ?? false
@@ -248,7 +248,7 @@ struct WriterLoop {
     }
 
     private func close() {
-        do throws(SQLiteError) { try ledger.database.checkpoint() } catch { environment.report(.checkpointFailed(error)) }
+        do throws(DatabaseError) { try ledger.database.checkpoint() } catch { environment.report(.checkpointFailed(error)) }
     }
 }
 

@@ -29,9 +29,9 @@ struct Migrations {
     /// Takes the steps that are missing, each whole or not at all.
     func apply(to database: Database, now: Int64) throws(StoreError) {
         let version = try version(of: database)
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             for step in all where step.version > version {
-                try database.transaction { () throws(SQLiteError) in
+                try database.transaction { () throws(DatabaseError) in
                     for sql in step.statements { try database.run(sql) }
                     try Statement("INSERT INTO schema_migrations (version, applied_at) VALUES (?, ?)", on: database)
                         .run(.integer(step.version), .integer(now))
@@ -46,10 +46,10 @@ struct Migrations {
     private func version(of database: Database) throws(StoreError) -> Int {
         let tables: [String]
         var version = 0
-        do throws(SQLiteError) {
+        do throws(DatabaseError) {
             // The one question that PostgreSQL is asked in other words.
             tables = try Statement("SELECT name FROM sqlite_master WHERE type = 'table'", on: database)
-                .all { row throws(SQLiteError) in row.string(0) }
+                .all { row throws(DatabaseError) in row.string(0) }
             if tables.contains("schema_migrations") {
                 version = Int(try Statement.value("SELECT MAX(version) FROM schema_migrations", on: database))
             }

@@ -29,7 +29,7 @@ struct ErasureTable {
     private let advance: Statement
     private let delete: Statement
 
-    init(_ database: Database) throws(SQLiteError) {
+    init(_ database: Database) throws(DatabaseError) {
         let select = "SELECT role, id, requested_at, cursor, last_id, answers_to, names FROM erasures WHERE cursor"
         // Asked for again: from the beginning, and up to what is there by now.
         upsert = try Statement(
@@ -50,41 +50,41 @@ struct ErasureTable {
     }
 
     /// - Parameter names: what he was called; what is known of him already holds, too.
-    func add(_ person: Identity, names: [String], lastID: String, now: Int64) throws(SQLiteError) {
-        let known = try selectNames.first(.string(person.key)) { row throws(SQLiteError) in Self.names(row.bytes(0)) } ?? []
+    func add(_ person: Identity, names: [String], lastID: String, now: Int64) throws(DatabaseError) {
+        let known = try selectNames.first(.string(person.key)) { row throws(DatabaseError) in Self.names(row.bytes(0)) } ?? []
         try upsert.run(
             .string(person.key), .string(person.role.rawValue), .string(person.id), .integer(now), .string(lastID),
             .utf8(Self.json(names + known)))
     }
 
     /// The oldest that is to be searched for; nil when there is none.
-    func first() throws(SQLiteError) -> Erasure? {
-        try selectFirst.first(.string(Self.searched)) { row throws(SQLiteError) in try Self.erasure(row) }
+    func first() throws(DatabaseError) -> Erasure? {
+        try selectFirst.first(.string(Self.searched)) { row throws(DatabaseError) in try Self.erasure(row) }
     }
 
     /// Those who wait for the end of what was open when they asked.
-    func waiting() throws(SQLiteError) -> [Erasure] {
-        try selectWaiting.all(.string(Self.searched)) { row throws(SQLiteError) in try Self.erasure(row) }
+    func waiting() throws(DatabaseError) -> [Erasure] {
+        try selectWaiting.all(.string(Self.searched)) { row throws(DatabaseError) in try Self.erasure(row) }
     }
 
     /// Has him searched for from the beginning.
-    func restart(_ person: Identity, names: [String], lastID: String) throws(SQLiteError) {
+    func restart(_ person: Identity, names: [String], lastID: String) throws(DatabaseError) {
         try restart.run(.string(lastID), .utf8(Self.json(names)), .string(person.key))
     }
 
     /// - Parameter names: those to look for from there on.
-    func advance(_ person: Identity, to id: String, answersTo: Int64, names: [String]) throws(SQLiteError) {
+    func advance(_ person: Identity, to id: String, answersTo: Int64, names: [String]) throws(DatabaseError) {
         try advance.run(.string(id), .integer(answersTo), .utf8(Self.json(names)), .string(person.key))
     }
 
     /// The search is done, but something of his is still open.
-    func markWaiting(_ person: Identity) throws(SQLiteError) {
+    func markWaiting(_ person: Identity) throws(DatabaseError) {
         try advance.run(.string(Self.searched), .integer(0), .utf8(Self.json([])), .string(person.key))
     }
 
-    func remove(_ person: Identity) throws(SQLiteError) { try delete.run(.string(person.key)) }
+    func remove(_ person: Identity) throws(DatabaseError) { try delete.run(.string(person.key)) }
 
-    private static func erasure(_ row: Row) throws(SQLiteError) -> Erasure {
+    private static func erasure(_ row: Row) throws(DatabaseError) -> Erasure {
         guard let role = Role(rawValue: row.string(0)) else {
             throw .misread("the role '\(row.string(0))'", doing: row.sql)
         }

@@ -9,7 +9,7 @@ extension CommandExecutor {
     /// notifications and others' stored answers are searched for him, a piece at a time (``eraseSome()``). What of his is
     /// open then keeps what it needs, and is searched for once more when it is over (``resumeErasures()``). What was done
     /// stays on record, by his id.
-    func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(SQLiteError) -> CommandResult {
+    func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let key = person.key
         let devices = try outbox.devices.devices(of: key)
         for device in devices { try outbox.devices.remove(id: device.id) }
@@ -31,7 +31,7 @@ extension CommandExecutor {
         return settlement
     }
 
-    private func names(of person: Identity) throws(SQLiteError) -> [String] {
+    private func names(of person: Identity) throws(DatabaseError) -> [String] {
         switch person.role {
         case .driver: try orders.names(of: person) + routes.names(ofDriver: person.id)
         case .customer: try orders.names(of: person)
@@ -40,7 +40,7 @@ extension CommandExecutor {
     }
 
     /// Forgets what rows say of him that are found by his id; answers how many of each kind.
-    private func deleteRows(of person: Identity) throws(SQLiteError) -> [(StaticString, Int)] {
+    private func deleteRows(of person: Identity) throws(DatabaseError) -> [(StaticString, Int)] {
         let (role, id) = (person.role, person.id)
         let orders = role == .customer ? try orders.clearName(ofCustomer: id) : try clearOrders(ofDriver: person)
         return [
@@ -50,7 +50,7 @@ extension CommandExecutor {
         ]
     }
 
-    private func clearOrders(ofDriver person: Identity) throws(SQLiteError) -> Int {
+    private func clearOrders(ofDriver person: Identity) throws(DatabaseError) -> Int {
         person.role == .driver ? try orders.clearName(ofDriver: person.id) : 0
     }
 
@@ -75,7 +75,7 @@ extension CommandExecutor {
     private static let passagesMax = 500
 
     /// Searches some of the log and of the answers for one who is to be forgotten; false when there is nobody.
-    func eraseSome() throws(SQLiteError) -> Bool {
+    func eraseSome() throws(DatabaseError) -> Bool {
         guard let erasure = try erasures.first() else { return false }
         let answersTo = try clearAnswers(erasure)
         let cursor = try clearNotifications(erasure)
@@ -89,7 +89,7 @@ extension CommandExecutor {
     }
 
     /// How far it came; nil when nothing is left.
-    private func clearNotifications(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> String? {
+    private func clearNotifications(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> String? {
         let person = erasure.person
         let bookings = person.role == .customer ? try orders.references(ofCustomer: person.id) : []
         let redaction = Redaction(of: person, named: erasure.names, bookings: bookings)
@@ -101,7 +101,7 @@ extension CommandExecutor {
     }
 
     /// What others are answered once more does not tell of him: the key still holds, and the request is not done twice.
-    private func clearAnswers(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Int64? {
+    private func clearAnswers(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Int64? {
         let redaction = Redaction(of: erasure.person, named: [], bookings: [])
         let answers = try idempotency.rowsToRedact(after: erasure.answersTo, about: Self.passagesMax)
         for answer in answers {
@@ -110,14 +110,14 @@ extension CommandExecutor {
         return answers.count >= Self.passagesMax ? answers.last?.storedAt : nil
     }
 
-    private func finish(_ erasure: ErasureTable.Erasure) throws(SQLiteError) {
+    private func finish(_ erasure: ErasureTable.Erasure) throws(DatabaseError) {
         if try hasOpen(erasure) { try erasures.markWaiting(erasure.person) } else { try erasures.remove(erasure.person) }
         backgroundTasks.insert(.checkpoint)
     }
 
     // MARK: What was open
 
-    private func hasOpen(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Bool {
+    private func hasOpen(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         let person = erasure.person
         if try orders.hasOpen(of: person, since: erasure.requestedAt) { return true }
         return person.role == .driver ? try routes.hasOpen(ofDriver: person.id, since: erasure.requestedAt) : false
@@ -125,7 +125,7 @@ extension CommandExecutor {
 
     /// Begins the search anew for those of whom something has ended that was open when they were to be forgotten. It takes what
     /// has come of them since then, too: while something is open, their names come with everything that is done for it.
-    func resumeErasures() throws(SQLiteError) {
+    func resumeErasures() throws(DatabaseError) {
         for erasure in try erasures.waiting() {
             if try hasOpen(erasure), try !hasRemainder(erasure) { continue }
             let person = erasure.person
@@ -136,7 +136,7 @@ extension CommandExecutor {
         }
     }
 
-    private func hasRemainder(_ erasure: ErasureTable.Erasure) throws(SQLiteError) -> Bool {
+    private func hasRemainder(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         guard erasure.person.role == .customer else { return false }
         return try orders.hasRest(ofCustomer: erasure.person.id, since: erasure.requestedAt)
     }
