@@ -49,7 +49,7 @@ let package = Package(
         module("Push", ["Configuration", "Crypto", "FleetRules", "HTTPClient", "JSON", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "PusherProtocol", "Threads"]),
         module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
-        module("Server", ["CLibev", "CLibwebsockets", "CLinux", "HTTP", "PusherProtocol", "Threads"]),
+        module("Server", ["CLibev", "CLibwebsockets", "CLinux", "HTTP", "Observability", "PusherProtocol", "Threads"]),
 
         // Composition.
         module(

@@ -59,13 +59,11 @@ extension Node {
         case .command, .fleetQuery, .needsKeys: return hold(outcome, request, exchange)
         case .authorize(let authorization): return authorize(authorization)
         case .stats:
-            flushCounters()
             return .json(200, StatsResponse(board: metrics, hub: shared, fleet: fleet, apps: appIDs).json)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .readiness:
             return metrics.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
         case .metrics:
-            flushCounters()
             let text = MetricFamily.text(
                 metrics.families(hub: shared) + fleet.families(prefix: metrics.prefix) + webhooks.families(prefix: metrics.prefix)
             )

@@ -14,6 +14,7 @@ final class Node: EventLoopDelegate {
     let index: Int
     let shared: SharedHub
     let metrics: NodeMetrics
+    let counters: LoopCounters
     private let appsByKey: [String: Application]
     let router: Router
     private let activityTimeout: ActivityTimeout
@@ -34,6 +35,8 @@ final class Node: EventLoopDelegate {
     private var retried: [RequestID] = []
     /// What was refused since the last tick, by the bound that was met.
     private var refusals: [FullQueue: Int] = [:]
+    /// Slow consumers and accept pauses that have been logged.
+    private var logged = (drops: 0, pauses: 0)
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
@@ -42,6 +45,7 @@ final class Node: EventLoopDelegate {
         self.index = index
         shared = blueprint.hub
         metrics = blueprint.metrics
+        counters = blueprint.metrics.counters[index]
         log = blueprint.log
         activityTimeout = ActivityTimeout(activitySeconds: blueprint.settings.server.activitySeconds)
         let apps = blueprint.makeApplications()
@@ -52,7 +56,7 @@ final class Node: EventLoopDelegate {
         router = Router(
             apps: apps, metricsToken: blueprint.settings.metrics.token, fleet: try blueprint.makeFleetRouter(apps))
         loop = try EventLoop(
-            index: index, owner: self, wakeup: blueprint.wakeups[index], budget: blueprint.budget,
+            index: index, delegate: self, wakeup: blueprint.wakeups[index], budget: blueprint.budget, counters: counters,
             options: blueprint.loopOptions)
     }
 
@@ -62,7 +66,7 @@ final class Node: EventLoopDelegate {
         if let listener { loop.listen(on: listener) }
         loop.run()
         loop.shutDown()
-        flushCounters()
+        logOverload()
     }
 
     // MARK: WebSockets
@@ -112,9 +116,11 @@ final class Node: EventLoopDelegate {
         apply(.closed(socket))
         fanOut.close(socket)
         connectionStates[socket.slot] = nil
-        metrics.counters[index].connections.add(-1)
-        metrics.counters[index].closed.add()
+        counters.add(-1, to: .connected)
+        counters.add(to: .connectionsClosed)
     }
+
+    func closing(with code: CloseCode) { metrics.countClose(code) }
 
     private func admit(_ socket: SocketID, to app: Application) {
         while connectionStates.count <= socket.slot { connectionStates.append(nil) }
@@ -123,8 +129,8 @@ final class Node: EventLoopDelegate {
         drainMailbox()
         let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: activityTimeout.activitySeconds)
         perform(.send(established, to: socket))
-        metrics.counters[index].connections.add()
-        metrics.counters[index].opened.add()
+        counters.add(to: .connected)
+        counters.add(to: .connectionsOpened)
     }
 
     private func refusal(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
@@ -137,7 +143,7 @@ final class Node: EventLoopDelegate {
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
         let milliseconds = Clock.monotonicMilliseconds()
         guard connectionStates[socket.slot]?.mayPublish(nowMilliseconds: milliseconds) == true else {
-            metrics.counters[index].limitedClientEvents.add()
+            counters.add(to: .limitedClientEvents)
             let text = "Client event rejected: more than the allowed number per second"
             return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
         }
@@ -181,10 +187,8 @@ final class Node: EventLoopDelegate {
     }
 
     func turnEnded() {
-        flushCounters()  // first: whoever hears an answer finds what he said counted
-        guard fanOut.isPending else { return }
-        fanOut.flush { loop?.write($1, to: $0) }
-        flushCounters()
+        if fanOut.isPending { fanOut.flush { loop?.write($1, to: $0) } }
+        logOverload()
     }
 
     /// P4: whoever is silent is asked for life, and given up when nothing comes.
@@ -236,19 +240,17 @@ final class Node: EventLoopDelegate {
 
     /// Something was not taken: a queue is full. It is logged with the next tick, once a second however much it is.
     func countRejection(_ bound: FullQueue) {
-        metrics.counters[index].refusedPublishes.add()
+        counters.add(to: .rejectedPublishes)
         refusals[bound, default: 0] += 1
     }
 
-    func flushCounters() {
-        guard let loop else { return }
-        let tally = loop.traffic
-        loop.traffic = TrafficCounts()
-        metrics.counters[index].add(tally)
-        if tally.slowConsumers > 0 {
-            log.warning("slow_consumers_dropped", ["loop": .number(index), "count": .number(tally.slowConsumers)])
+    /// Logs connections dropped and accepts paused since the last call.
+    private func logOverload() {
+        let (drops, pauses) = (counters[.slowConsumers], counters[.acceptPauses])
+        if drops > logged.drops {
+            log.warning("slow_consumers_dropped", ["loop": .number(index), "count": .number(drops - logged.drops)])
         }
-        if tally.acceptPauses > 0 { log.warning("accepting_paused", ["reason": "no descriptors left"]) }
-        for (code, count) in tally.closes { metrics.countCloses(code, count) }
+        if pauses > logged.pauses { log.warning("accepting_paused", ["reason": "no descriptors left"]) }
+        logged = (drops, pauses)
     }
 }

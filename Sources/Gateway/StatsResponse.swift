@@ -16,13 +16,13 @@ struct StatsResponse {
         ])
         json.raw(#","messages":"#)
         json.object([
-            ("received", loops.reduce(0) { $0 + $1.messagesReceived.value }),
-            ("sent", loops.reduce(0) { $0 + $1.messagesSent.value }),
+            ("received", loops.reduce(0) { $0 + $1[.messagesReceived] }),
+            ("sent", loops.reduce(0) { $0 + $1[.messagesSent] }),
         ])
         json.raw(#","bytes":"#)
         json.object([
-            ("received", loops.reduce(0) { $0 + $1.bytesReceived.value + $1.requestBytes.value }),
-            ("sent", loops.reduce(0) { $0 + $1.bytesSent.value + $1.responseBytes.value }),
+            ("received", loops.reduce(0) { $0 + $1[.bytesReceived] + $1[.httpBytesReceived] }),
+            ("sent", loops.reduce(0) { $0 + $1[.bytesSent] + $1[.httpBytesSent] }),
         ])
         json.raw(#","loops":["#)
         for (index, loop) in loops.enumerated() {
@@ -59,9 +59,9 @@ struct StatsResponse {
 
     private static func members(_ loop: LoopCounters, _ index: Int, mailbox: Int) -> [(String, Int)] {
         [
-            ("loop", index), ("connections", loop.connections.value), ("messagesReceived", loop.messagesReceived.value),
-            ("messagesSent", loop.messagesSent.value), ("bytesReceived", loop.bytesReceived.value),
-            ("bytesSent", loop.bytesSent.value), ("requests", loop.requests.value), ("outboxBytes", loop.outboxBytes.value),
+            ("loop", index), ("connections", loop[.connected]), ("messagesReceived", loop[.messagesReceived]),
+            ("messagesSent", loop[.messagesSent]), ("bytesReceived", loop[.bytesReceived]),
+            ("bytesSent", loop[.bytesSent]), ("requests", loop[.httpRequests]), ("outboxBytes", loop[.outboxBytes]),
             ("mailbox", mailbox),
         ]
     }

@@ -8,7 +8,7 @@ extension EventLoop {
         do throws(RequestHead.FramingError) {
             head = try RequestHead(wsi, bodyBytesMax: options.requestBodyBytesMax)
         } catch {
-            traffic.requests += 1
+            counters.add(to: .httpRequests)
             write(
                 delegate.refusal(error.status, error.text, path: error.path), to: wsi, correlationID: correlationIDs.id(of: wsi),
                 withoutBody: HeaderTable.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
@@ -66,8 +66,8 @@ extension EventLoop {
             isLast: isUnread || drain != nil || Self.asksToClose(HeaderTable.text(WSI_TOKEN_CONNECTION, wsi)),
             correlationID: correlationID)
         let id = pendingResponses.add(exchange)
-        traffic.requests += 1
-        traffic.requestBytes += body.count
+        counters.add(to: .httpRequests)
+        counters.add(body.count, to: .httpBytesReceived)
         let isLoopback = SocketTag(of: wsi).isLoopback
         // A proxy in front makes everybody seem to be on this machine.
         let isFromThisMachine = isLoopback && !options.isBehindProxy && HeaderTable.length(WSI_TOKEN_X_FORWARDED_FOR, wsi) == 0
@@ -122,7 +122,7 @@ extension EventLoop {
     ) -> Bool {
         responseBytes.removeAll(keepingCapacity: true)
         response.write(to: &responseBytes, correlationID: correlationID, withoutBody: withoutBody, closing: closing)
-        traffic.responseBytes += responseBytes.count
+        counters.add(responseBytes.count, to: .httpBytesSent)
         return clws_write_raw(wsi, responseBytes, responseBytes.count) >= 0
     }
 

@@ -83,7 +83,7 @@ extension EventLoop {
 
     private func webSocketReceived(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         guard case .webSocket(let slot) = SocketTag(of: wsi).owner else { return -1 }
-        traffic.bytesReceived += bytes.count
+        counters.add(bytes.count, to: .bytesReceived)
         let connection = connections[slot]
         guard connection.state == .open, connection.isAdmitted else { return 0 }
         if lws_frame_is_binary(wsi) != 0 {
@@ -100,7 +100,7 @@ extension EventLoop {
             chunks[slot, default: []].append(contentsOf: bytes)
             return 0
         }
-        traffic.messagesReceived += 1
+        counters.add(to: .messagesReceived)
         if var whole = chunks.removeValue(forKey: slot) {
             whole.append(contentsOf: bytes)
             whole.withUnsafeBytes { delegate.received($0, from: connection.socket) }

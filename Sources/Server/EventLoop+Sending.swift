@@ -23,7 +23,7 @@ extension EventLoop {
     private func writeNow(_ rest: Outbox.Chunk, _ slot: Int) -> Outbox.Chunk? {
         let wsi = connections[slot].wsi
         var offset = rest.offset
-        if offset == 0 { traffic.messagesSent += rest.frame.messageCount }
+        if offset == 0 { counters.add(rest.frame.messageCount, to: .messagesSent) }
         while offset < rest.frame.bytes.count, !connections[slot].isBackedUp {
             let count = min(rest.frame.bytes.count - offset, Self.sliceBytes)
             let written = rest.frame.bytes.withUnsafeBytes { clws_write_raw(wsi, $0.baseAddress?.advanced(by: offset), count) }
@@ -31,7 +31,7 @@ extension EventLoop {
                 drop(slot)
                 return nil
             }
-            traffic.bytesSent += count
+            counters.add(count, to: .bytesSent)
             offset += count
             if lws_partial_buffered(wsi) != 0 {
                 connections[slot].isBackedUp = true
@@ -43,9 +43,9 @@ extension EventLoop {
 
     private func enqueue(_ rest: Outbox.Chunk, _ slot: Int) {
         switch outboxes[slot, default: Outbox()].enqueue(rest, bytesMax: Int(connections[slot].outboxBytesMax)) {
-        case .queued: traffic.outboxBytes += rest.count
+        case .queued: counters.add(rest.count, to: .outboxBytes)
         case .overflow:
-            traffic.slowConsumers += 1
+            counters.add(to: .slowConsumers)
             drop(slot)
         }
     }
@@ -54,10 +54,10 @@ extension EventLoop {
     func writable(_ slot: Int) {
         connections[slot].isBackedUp = false
         while !connections[slot].isBackedUp, connections[slot].state != .dropped, let rest = outboxes[slot]?.next() {
-            traffic.outboxBytes -= rest.count
+            counters.add(-rest.count, to: .outboxBytes)
             guard let left = writeNow(rest, slot) else { continue }
             outboxes[slot]?.putBack(left)
-            traffic.outboxBytes += left.count
+            counters.add(left.count, to: .outboxBytes)
         }
         if outboxes[slot]?.isEmpty == true { outboxes[slot] = nil }
         if !connections[slot].isBackedUp, delayedCloses[slot] != nil { drained.append(slot) }
@@ -84,7 +84,7 @@ extension EventLoop {
         delayedCloses[slot] = nil
         let wsi = connections[slot].wsi
         if let goodbye {
-            traffic.closes[goodbye.code, default: 0] += 1
+            delegate.closing(with: goodbye.code)
             let reason = Array(Self.fitting(goodbye.reason).utf8)
             clws_close_reason(wsi, Int32(goodbye.code.rawValue), reason, reason.count)
         } else {
@@ -103,7 +103,7 @@ extension EventLoop {
 
     /// Forgets a connection that the library has closed.
     func forget(_ slot: Int) {
-        if let outbox = outboxes.removeValue(forKey: slot) { traffic.outboxBytes -= outbox.bytes }
+        if let outbox = outboxes.removeValue(forKey: slot) { counters.add(-outbox.bytes, to: .outboxBytes) }
         chunks[slot] = nil
         delayedCloses[slot] = nil
         connections.remove(slot: slot)

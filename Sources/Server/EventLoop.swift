@@ -1,6 +1,7 @@
 import CLibev
 import CLibwebsockets
 import HTTP
+import Observability
 import PusherProtocol
 
 /// One thread's event loop: a library context, its WebSockets and their outboxes.
@@ -13,6 +14,7 @@ package final class EventLoop {
     unowned let delegate: any EventLoopDelegate
     let options: Options
     let budget: DescriptorBudget
+    let counters: LoopCounters
     private let wakeup: Wakeup
     private var context: LibwebsocketsContext?
     /// What connections are adopted into; nil once the loop shuts down.
@@ -39,8 +41,6 @@ package final class EventLoop {
     var answers: [(id: RequestID, response: HTTPResponse)] = []
     var correlationIDs = CorrelationIDs()
     var responseBytes: [UInt8] = []
-    /// What has been counted since the owner last took it.
-    package var traffic = TrafficCounts()
 
     /// What a connection is told as it is closed.
     struct CloseFrame {
@@ -77,15 +77,17 @@ package final class EventLoop {
         }
     }
 
-    /// - Parameter owner: whose sockets they are; it outlives the loop.
+    /// - Parameter delegate: must outlive the loop.
     /// - Throws: ``StartError`` when the certificate or its key cannot be used.
-    package init(index: Int, owner: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, options: Options)
-        throws(StartError)
-    {
+    package init(
+        index: Int, delegate: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, counters: LoopCounters,
+        options: Options
+    ) throws(StartError) {
         self.index = index
-        self.delegate = owner
+        self.delegate = delegate
         self.wakeup = wakeup
         self.budget = budget
+        self.counters = counters
         self.options = options
         let this = Unmanaged.passUnretained(self).toOpaque()
         let context = try LibwebsocketsContext(on: wakeup.loop, tls: options.tls, callback: Self.libraryCallback, owner: this)
@@ -162,7 +164,7 @@ package final class EventLoop {
     private func pauseAccepting() {
         ev_io_stop(wakeup.loop, accept)
         ev_timer_again(wakeup.loop, acceptRetry)
-        traffic.acceptPauses += 1
+        counters.add(to: .acceptPauses)
     }
 
     /// Looking now and then is simpler than being told by every loop that closes something, and as good.

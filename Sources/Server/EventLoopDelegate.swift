@@ -31,6 +31,8 @@ package protocol EventLoopDelegate: AnyObject {
     func heard(from socket: SocketID)
     /// An admitted WebSocket has gone; the id is not used again until this returns.
     func closed(_ socket: SocketID)
+    /// The loop closes a connection with this code.
+    func closing(with code: CloseCode)
     /// A request is complete. Nil: the answer comes later, by ``EventLoop/respond(_:to:)``.
     func answer(_ request: HTTPRequest, _ exchange: RequestID) -> HTTPResponse?
     /// A request cannot be read; the connection ends with this answer.

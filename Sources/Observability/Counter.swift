@@ -1,0 +1,67 @@
+import Synchronization
+
+/// What each event loop counts. A new metric is one case, its line in ``metric``, and the line that counts it.
+///
+/// `/metrics` lists the counters in this order. Metric names are public: dashboards and alerts use them.
+package enum Counter: Int, CaseIterable, Sendable {
+    case connected
+    case connectionsOpened
+    case connectionsClosed
+    case bytesReceived
+    case bytesSent
+    case messagesReceived
+    case messagesSent
+    case httpRequests
+    case httpBytesReceived
+    case httpBytesSent
+    case outboxBytes
+    case slowConsumers
+    case rejectedPublishes
+    case limitedClientEvents
+    case acceptPauses
+
+    /// The metric's name without prefix, its type, and its help text.
+    package var metric: (name: String, kind: MetricFamily.Kind, help: String) {
+        switch self {
+        case .connected: ("connected", .gauge, "Open WebSocket connections.")
+        case .connectionsOpened: ("new_connections_total", .counter, "WebSocket connections opened.")
+        case .connectionsClosed: ("new_disconnections_total", .counter, "WebSocket connections closed.")
+        case .bytesReceived: ("socket_received_bytes", .counter, "Payload bytes received over WebSockets.")
+        case .bytesSent: ("socket_transmitted_bytes", .counter, "Frame bytes sent over WebSockets.")
+        case .messagesReceived: ("ws_messages_received_total", .counter, "Messages received over WebSockets.")
+        case .messagesSent: ("ws_messages_sent_total", .counter, "Messages sent over WebSockets.")
+        case .httpRequests: ("http_calls_received_total", .counter, "HTTP requests received.")
+        case .httpBytesReceived: ("http_received_bytes", .counter, "Bytes of HTTP request bodies.")
+        case .httpBytesSent: ("http_transmitted_bytes", .counter, "Bytes of HTTP responses, headers included.")
+        case .outboxBytes: ("outbox_bytes", .gauge, "Bytes queued for slow consumers.")
+        case .slowConsumers: ("slow_consumer_total", .counter, "Connections dropped because their outbox was full.")
+        case .rejectedPublishes: ("publish_refused_total", .counter, "Publishes and commands rejected because a queue was full.")
+        case .limitedClientEvents: ("client_events_limited_total", .counter, "Client events rejected by the rate limit.")
+        case .acceptPauses: ("accept_paused_total", .counter, "Times accept() was paused at the descriptor limit.")
+        }
+    }
+}
+
+/// The counters of one loop. Only the loop's thread writes; any thread reads.
+package final class LoopCounters: @unchecked Sendable {  // the values are atomic, the pointer never changes
+    private let values: UnsafeMutablePointer<Atomic<Int>>
+
+    package init() {
+        values = .allocate(capacity: Counter.allCases.count)
+        for counter in Counter.allCases { (values + counter.rawValue).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        values.deinitialize(count: Counter.allCases.count)
+        values.deallocate()
+    }
+
+    package subscript(counter: Counter) -> Int { values[counter.rawValue].load(ordering: .relaxed) }
+
+    /// Adds to a counter, on the loop's thread.
+    package func add(_ amount: Int = 1, to counter: Counter) {
+        // A load and a store instead of an atomic addition: with a single writer no addition is lost, and counting a
+        // message costs no locked instruction.
+        values[counter.rawValue].store(self[counter] + amount, ordering: .relaxed)
+    }
+}
