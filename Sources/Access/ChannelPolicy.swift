@@ -1,20 +1,21 @@
 import PusherProtocol
 
-/// Which channels of the fleet's application are whose (`channels:` in the configuration), and which mirror each other.
+/// Who may subscribe to the channels of the fleet's application (`channels:` in the configuration), and which channels
+/// mirror each other.
 ///
-/// Patterns name plain channels; `private-` and `private-encrypted-` before such a name mean the same people. What no pattern
-/// matches is as Pusher has it: plain names are for all, signed ones for whoever is signed for.
+/// Patterns match plain names; the same rule holds for the `private-` and `private-encrypted-` forms of a name. Channels
+/// without a matching rule follow Pusher: plain names are open to all, the others need a signature.
 package struct ChannelPolicy: Equatable, Sendable {
-    /// For whom a channel is.
+    /// Who may subscribe to a channel.
     package enum Access: Equatable, Sendable {
         case open
-        /// The driver whom its name ends with.
+        /// The driver whose id is the part that `*` matches.
         case ownDriver
         case anyDriver
         case admin
-        /// The driver who has the job, and the customers who booked it; its name ends with the reference.
+        /// The driver assigned to the job, and the customers who booked it. `*` matches the booking's reference.
         case booking
-        /// The customer whom its name ends with.
+        /// The customer whose id is the part that `*` matches.
         case ownCustomer
     }
 
@@ -29,8 +30,8 @@ package struct ChannelPolicy: Equatable, Sendable {
             self.access = access
         }
 
-        /// What stands in the star's place; empty for a pattern without one; nil when the name does not match.
-        func rest(of name: Substring) -> Substring? {
+        /// The part of the name that `*` matches; empty for a pattern without `*`; nil if the name does not match.
+        func wildcard(of name: Substring) -> Substring? {
             guard pattern.utf8.last == UInt8(ascii: "*") else { return name.utf8.elementsEqual(pattern.utf8) ? "" : nil }
             let beginning = pattern.utf8.dropLast()
             guard name.utf8.starts(with: beginning), name.utf8.count > beginning.count else { return nil }
@@ -38,57 +39,57 @@ package struct ChannelPolicy: Equatable, Sendable {
         }
     }
 
-    /// The first that matches decides.
+    /// The first match decides.
     private let rules: [Rule]
 
     package init(_ rules: [Rule]) { self.rules = rules }
 
-    /// What it takes to be let in.
+    /// The result of ``permission(for:on:)``.
     package enum Permission: Equatable, Sendable {
         case granted
         case denied
-        /// Only the driver who has a job with this reference.
+        /// Granted while the driver is assigned to a job with this reference.
         case ifAssigned(reference: String)
     }
 
-    /// Whether `identity` may be on a channel. Presence channels show people to each other: they are the admins' alone,
-    /// and so is what no pattern names but a signature opens.
-    package func permission(of identity: Identity, to channel: ChannelName) -> Permission {
+    /// Whether an identity may subscribe to a channel. Presence channels expose their members, so only admins may; the
+    /// same holds for signed channels without a rule.
+    package func permission(for identity: Identity, on channel: ChannelName) -> Permission {
         switch identity.role {
         case .admin: return .granted
         case .ops: return .denied
         case .driver, .customer: break
         }
         guard !channel.isPresence else { return .denied }
-        guard let (access, rest) = match(channel) else { return channel.access == .open ? .granted : .denied }
+        guard let (access, wildcard) = match(channel) else { return channel.access == .open ? .granted : .denied }
         let isDriver = identity.role == .driver
         return switch access {
         case .open: .granted
         case .anyDriver: isDriver ? .granted : .denied
-        case .ownDriver: isDriver && rest.utf8.elementsEqual(identity.id.utf8) ? .granted : .denied
-        case .ownCustomer: !isDriver && rest.utf8.elementsEqual(identity.id.utf8) ? .granted : .denied
+        case .ownDriver: isDriver && wildcard.utf8.elementsEqual(identity.id.utf8) ? .granted : .denied
+        case .ownCustomer: !isDriver && wildcard.utf8.elementsEqual(identity.id.utf8) ? .granted : .denied
         case .booking:
             isDriver
-                ? .ifAssigned(reference: String(rest))
-                : identity.bookings.contains { $0.utf8.elementsEqual(rest.utf8) } ? .granted : .denied
+                ? .ifAssigned(reference: String(wildcard))
+                : identity.bookings.contains { $0.utf8.elementsEqual(wildcard.utf8) } ? .granted : .denied
         case .admin: .denied
         }
     }
 
-    /// Whether anybody may be on it without saying who he is: what no pattern names, and what one declares open.
+    /// Whether anonymous connections may subscribe: the plain channel has no rule, or its rule says `open`.
     package func isOpen(_ channel: ChannelName) -> Bool {
         guard channel.access == .open else { return false }
         return match(channel).map { $0.access == .open } ?? true
     }
 
-    /// The reference of the job a channel is about; nil for channels about none.
+    /// The booking's reference in a channel's name; nil unless the channel's rule is `booking`.
     package func reference(of channel: ChannelName) -> String? {
-        match(channel).flatMap { $0.access == .booking ? String($0.rest) : nil }
+        match(channel).flatMap { $0.access == .booking ? String($0.wildcard) : nil }
     }
 
-    /// The channel that mirrors this one, `private-driver-42` and `driver-42` each other: what is published to either
-    /// reaches the subscribers of both, each under its own name. Nil for channels that no pattern names, and for forms that
-    /// cannot be mirrored: what is encrypted is meant for nobody else, and presence channels are about who is on them.
+    /// The mirror of a channel: `private-driver-42` and `driver-42` mirror each other. An event published to either
+    /// reaches the subscribers of both, under the name that each subscribed to. Nil for channels without a rule, and for
+    /// encrypted and presence channels.
     package func mirror(of channel: ChannelName) -> ChannelName? {
         guard match(channel) != nil else { return nil }
         switch channel.access {
@@ -98,23 +99,23 @@ package struct ChannelPolicy: Equatable, Sendable {
         }
     }
 
-    /// The name, if it is one of its kind: `private-` makes an encrypted channel of `encrypted-x`.
+    /// Nil if the name has another kind than expected: `private-` turns `encrypted-x` into an encrypted channel.
     private static func name(_ text: String, _ access: ChannelName.Access) -> ChannelName? {
         ChannelName(text, lengthMax: mirrorLengthMax).flatMap { $0.access == access ? $0 : nil }
     }
 
-    /// Longer than any name that can be subscribed to: a name at its limit simply has nobody on its twin.
+    /// Bytes. Longer than any name one can subscribe to: the mirror of a name at the limit has no subscribers.
     private static let mirrorLengthMax = 256
 
-    private func match(_ channel: ChannelName) -> (access: Access, rest: Substring)? {
+    private func match(_ channel: ChannelName) -> (access: Access, wildcard: Substring)? {
         let plain = Self.plain(channel)
         for rule in rules {
-            if let rest = rule.rest(of: plain) { return (rule.access, rest) }
+            if let wildcard = rule.wildcard(of: plain) { return (rule.access, wildcard) }
         }
         return nil
     }
 
-    /// The name without what says how it is guarded.
+    /// The name without its `private-`, `private-encrypted-` or `presence-` prefix.
     private static func plain(_ channel: ChannelName) -> Substring {
         switch channel.access {
         case .encrypted: channel.text.dropFirst("private-encrypted-".count)

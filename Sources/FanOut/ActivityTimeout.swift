@@ -1,7 +1,7 @@
-/// How long a silent client is waited for (PROTOCOL P4): it is told to ping after the activity timeout, is asked for life
-/// after a quarter more, and has another quarter to answer.
+/// When to ping and when to close an idle connection (PROTOCOL P4). Clients ping by themselves after the activity
+/// timeout `t`; the server pings after 1.25 t of silence and closes after 1.5 t.
 package struct ActivityTimeout: Equatable, Sendable {
-    /// Seconds of silence after which a client pings by itself; advertised to it (C4).
+    /// The activity timeout in seconds, as advertised to clients (C4).
     package let activitySeconds: Int
 
     package init(activitySeconds: Int) { self.activitySeconds = activitySeconds }
@@ -13,10 +13,10 @@ package struct ActivityTimeout: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - silence: seconds since anything was heard.
-    ///   - hasAsked: whether the client was asked since.
-    package func action(silence: Int, hasAsked: Bool) -> Action {
-        if hasAsked { return silence * 2 >= activitySeconds * 3 ? .close : .idle }
+    ///   - silence: seconds since the last frame of the client.
+    ///   - hasPinged: whether the server has pinged since that frame.
+    package func action(silence: Int, hasPinged: Bool) -> Action {
+        if hasPinged { return silence * 2 >= activitySeconds * 3 ? .close : .idle }
         return silence * 4 >= activitySeconds * 5 ? .ping : .idle
     }
 }

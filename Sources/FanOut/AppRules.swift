@@ -1,16 +1,16 @@
 import Access
 import PusherProtocol
 
-/// What an application may do, as far as the hub has to know.
+/// An application's settings that the hub needs.
 package struct AppRules: Equatable, Sendable {
     package var limits = Limits()
-    /// Whether clients may send events to each other (E1).
+    /// Whether client events are enabled (E1).
     package var clientEvents = false
-    /// Whether subscribers hear how many they are (N1).
+    /// Whether subscribers get `subscription_count` events (N1).
     package var subscriptionCounts = false
-    /// What its backend is to be told; empty for those without webhooks, which pay nothing for them.
+    /// The kinds of webhook events to record; empty without webhooks, which then cost nothing.
     package var webhooks: WebhookKinds = []
-    /// Whose its channels are; nil for applications without the fleet's channels.
+    /// Who may subscribe to the fleet channels; nil for applications without them.
     package var policy: ChannelPolicy?
 
     package init() {}

@@ -4,15 +4,15 @@ import PusherProtocol
 struct Channel {
     let name: ChannelName
     let app: AppIndex
-    /// Those with at least one subscriber.
+    /// Loops with at least one subscriber.
     private(set) var loops = LoopSet()
-    /// All subscribers.
+    /// Subscribers on all loops.
     private(set) var subscriberCount = 0
-    /// Those of them who have not proved who they are.
+    /// Subscribers whose connection is anonymous.
     var anonymousCount = 0
-    /// Who is there; on presence channels only.
+    /// The members; nil unless this is a presence channel.
     var presence: Presence?
-    /// Whether subscribers are still to hear how many they are.
+    /// Whether a `subscription_count` event is due at the next interval.
     var countIsDue = false
     private var subscribersByLoop: [UInt32]
 

@@ -1,19 +1,19 @@
 import PusherProtocol
 
-/// The last published event of each cache channel of an application (PROTOCOL K1–K5): for 30 minutes, with or without
-/// subscribers, within a bound of bytes. Beyond it the oldest go.
+/// The last published event of each cache channel of an application (PROTOCOL K1–K5). Events expire after 30 minutes,
+/// with or without subscribers. If the cache exceeds its size in bytes, it evicts the oldest events.
 package struct EventCache {
-    /// How long an event is kept, in milliseconds (K3).
+    /// An event's lifetime in milliseconds (K3).
     package static let lifetime: Int64 = 30 * 60 * 1000
 
     private let bytesMax: Int
     private var entries: [ChannelName: Entry] = [:]
-    /// Channels by age of their event, oldest first. An entry that was replaced leaves its old place here, to be skipped.
+    /// Channels by age of their event, oldest first. A replaced event leaves a stale element, which is skipped.
     private var ages: [(channel: ChannelName, serial: UInt64)] = []
     private var oldest = 0
     private var nextSerial: UInt64 = 0
     private var bytes = 0
-    /// Events that went before their time, for want of room.
+    /// Events evicted before they expired, because the cache was full.
     package private(set) var evictions = 0
 
     private struct Entry {
@@ -24,17 +24,17 @@ package struct EventCache {
 
     package init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// The event kept for `channel`, and when it goes.
+    /// The channel's last event and its expiry in milliseconds; nil if there is none or it has expired.
     package func event(on channel: ChannelName, at now: Int64) -> (frame: Frame, expiry: Int64)? {
         guard let entry = entries[channel], entry.expiry > now else { return nil }
         return (entry.frame, entry.expiry)
     }
 
-    /// Keeps `frame` as the last event of `channel`.
+    /// Stores `frame` as the channel's last event.
     package mutating func store(_ frame: Frame, on channel: ChannelName, at now: Int64) {
         remove(channel)
         entries[channel] = Entry(frame: frame, expiry: now + Self.lifetime, serial: nextSerial)
-        // A busy channel leaves a place behind with every event: sweep them once they outnumber the living.
+        // Each event of a busy channel leaves a stale element: remove them once they outnumber the others.
         if ages.count > 2 * entries.count + 64 {
             ages.removeAll { entries[$0.channel]?.serial != $0.serial }
             oldest = 0
@@ -46,7 +46,7 @@ package struct EventCache {
         while bytes > bytesMax { evictions += dropOldest() ? 1 : 0 }
     }
 
-    /// Lets go what has outlived its time. All live equally long, so age is the order of leaving.
+    /// Removes expired events. All have the same lifetime, so the oldest expires first.
     package mutating func expire(at now: Int64) {
         while oldest < ages.count {
             let (channel, serial) = ages[oldest]
@@ -55,18 +55,18 @@ package struct EventCache {
         }
     }
 
-    /// Removes the oldest place, and the event if it still stands there; false when another has replaced it.
+    /// Removes the oldest element of `ages` and its event. Returns false if a newer event has replaced that one.
     @discardableResult
     private mutating func dropOldest() -> Bool {
         let (channel, serial) = ages[oldest]
-        let stands = entries[channel]?.serial == serial
+        let isCurrent = entries[channel]?.serial == serial
         oldest += 1
-        if stands { remove(channel) }
+        if isCurrent { remove(channel) }
         if oldest * 2 > ages.count {
             ages.removeFirst(oldest)
             oldest = 0
         }
-        return stands
+        return isCurrent
     }
 
     private mutating func remove(_ channel: ChannelName) {

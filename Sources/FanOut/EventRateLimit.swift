@@ -1,22 +1,22 @@
-/// How many events a client may still send (E9): a second's worth at once, refilled evenly.
+/// The token bucket of a connection's client events (E9): it holds one second's worth and refills evenly.
 package struct EventRateLimit: Equatable, Sendable {
-    private var left: Double
+    private var tokens: Double
     private var updated: Int64
 
     /// - Parameters:
-    ///   - perSecond: events per second, and at once.
-    ///   - now: milliseconds.
+    ///   - perSecond: the refill rate in events per second; also the bucket's size.
+    ///   - now: milliseconds of a monotonic clock.
     package init(perSecond: Int, now: Int64) {
-        left = Double(perSecond)
+        tokens = Double(perSecond)
         updated = now
     }
 
-    /// Whether one more may be sent; if so, it is counted.
-    package mutating func take(perSecond: Int, now: Int64) -> Bool {
-        left = min(Double(perSecond), left + Double(max(0, now - updated)) * Double(perSecond) / 1000)
+    /// Consumes a token. Returns false if there is none: the event is over the limit.
+    package mutating func consume(perSecond: Int, now: Int64) -> Bool {
+        tokens = min(Double(perSecond), tokens + Double(max(0, now - updated)) * Double(perSecond) / 1000)
         updated = now
-        guard left >= 1 else { return false }
-        left -= 1
+        guard tokens >= 1 else { return false }
+        tokens -= 1
         return true
     }
 }

@@ -1,14 +1,14 @@
 import Access
 import PusherProtocol
 
-/// Who may be on the fleet's channels, and for how long (`channels:` in the configuration).
+/// Permissions on the fleet channels (`channels:` in the configuration), and their revocation when a job changes.
 extension Hub {
-    /// Who holds an order, as the hub has to know it.
+    /// An order's driver, as far as channels depend on it.
     package struct JobAssignment: Equatable, Sendable {
         package let code: String
-        /// As in the names of its channels.
+        /// The reference in the names of the order's channels (`tracking-…`, `booking-…`).
         package let reference: String
-        /// Nil when nobody has it, and when it has come to its end: its channels may soon be another's.
+        /// Nil if no driver is assigned or the job has ended. Ending revokes access: the reference may be reused.
         package let driverID: String?
 
         package init(code: String, reference: String, driverID: String?) {
@@ -18,22 +18,22 @@ extension Hub {
         }
     }
 
-    /// Identities that one connection is remembered to have proved; the oldest goes when there are more.
+    /// The most identities kept per connection; a further one replaces the oldest.
     static let identitiesMax = 4
 
-    /// Whether somebody may join a channel, as things stand.
+    /// Whether an identity may subscribe to a channel now.
     package func mayJoin(_ identity: Identity, _ channel: ChannelName, app: AppIndex) -> Bool {
         guard let policy = apps[app].rules.policy else { return false }
-        return switch policy.permission(of: identity, to: channel) {
+        return switch policy.permission(for: identity, on: channel) {
         case .granted: true
         case .denied: false
         case .ifAssigned(let reference): apps[app].jobs.isAssigned(identity.id, reference: reference)
         }
     }
 
-    /// Whoever is at this connection has proved who he is to the authorization endpoint, and was given a signature. What it is
-    /// worth is looked at again when he brings it, and whenever a job changes hands: a signature never goes stale.
-    mutating func identify(for socket: SocketID, _ identity: Identity, _ effects: inout [Effect]) {
+    /// Adds an identity to a connection. The authorization endpoint calls this when it signs a subscription. The hub checks
+    /// the identity's permission at each subscribe and at each job change, so an old signature gives no access by itself.
+    mutating func identify(_ socket: SocketID, as identity: Identity, _ effects: inout [Effect]) {
         guard isOpen(socket), !self[socket].identities.contains(identity) else { return }
         markIdentified(socket)
         self[socket].identities.append(identity)
@@ -41,14 +41,14 @@ extension Hub {
         guard self[socket].identities.count > Self.identitiesMax else { return }
         let oldest = self[socket].identities.removeFirst()
         forgetIdentity(oldest, socket)
-        // A driver who is forgotten could not be sent away any more when he loses his job, so he goes now.
+        // Without the identity a later loss of the job could not end its subscriptions, so they end now.
         guard oldest.role == .driver else { return }
         let jobs = apps[self[socket].app].jobs
-        let reason = "too many others were authorized on this connection since"
+        let reason = "too many other users were authorized on this connection since"
         endSubscriptions(of: socket, because: reason, &effects) { jobs.isAssigned(oldest.id, reference: $0) }
     }
 
-    /// Forgets one of the times that somebody was vouched for: there may be others, with other names or bookings.
+    /// Removes one occurrence of the identity: the connection may have it again with another name or other bookings.
     mutating func forgetIdentity(_ identity: Identity, _ socket: SocketID) {
         let app = self[socket].app
         guard let index = apps[app].socketsByIdentity[identity.key]?.firstIndex(of: socket) else { return }
@@ -56,8 +56,8 @@ extension Hub {
         if apps[app].socketsByIdentity[identity.key]?.isEmpty == true { apps[app].socketsByIdentity[identity.key] = nil }
     }
 
-    /// Why a connection may not join a channel that its signature, if it needs one, opens; nil when it may.
-    func denialReason(to socket: SocketID, joining channel: ChannelName) -> String? {
+    /// Why a connection may not subscribe to a channel although its signature, if any is needed, is valid; nil if it may.
+    func denialReason(for socket: SocketID, joining channel: ChannelName) -> String? {
         let app = self[socket].app
         guard let policy = apps[app].rules.policy else { return nil }
         switch channel.access {
@@ -70,43 +70,46 @@ extension Hub {
             let mayJoin = Identity(user).map { self.mayJoin($0, channel, app: app) } ?? false
             return mayJoin ? nil : "\(user.id.clipped) may not subscribe to \(channel.text)"
         case .signed, .encrypted, .presence:
-            // A signature that a backend made by itself is its own affair; one of ours is worth what the right behind it is.
+            // A backend that signs with the app secret decides by itself. Our own endpoint's signatures stay subject to the
+            // identity's permission: only those connections have identities.
             guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
-            return isPermitted(socket, to: channel) ? nil : "The right to \(channel.text) has ended: \(Self.jobLost)"
+            return isPermitted(socket, on: channel) ? nil : "Access to \(channel.text) has ended: \(Self.jobLost)"
         }
     }
 
-    /// Why a driver has to leave a job's channels: it went to another, or to nobody, or has another reference, or has ended.
+    /// The reason given when a driver's job was reassigned or unassigned, changed its reference, or ended.
     static let jobLost = "the job is no longer yours"
 
-    /// A job has changed hands, or has ended: whoever had it leaves its channels, unless he may be there for another reason.
-    mutating func record(_ holding: JobAssignment, _ app: AppIndex, _ effects: inout [Effect]) {
-        guard let lost = apps[app].jobs.set(holding.code, reference: holding.reference, driverID: holding.driverID) else {
-            return
-        }
+    /// Records a job's driver. If a driver lost the job, ends their subscriptions to its channels, unless another identity
+    /// of the connection permits them.
+    mutating func record(_ assignment: JobAssignment, _ app: AppIndex, _ effects: inout [Effect]) {
+        guard
+            let lost = apps[app].jobs.set(
+                assignment.code, reference: assignment.reference, driverID: assignment.driverID)
+        else { return }
         let key = Identity(role: .driver, id: lost.driverID).key
         for socket in apps[app].users.connections(of: key) + (apps[app].socketsByIdentity[key] ?? []) {
             endSubscriptions(of: socket, because: Self.jobLost, &effects) { $0 == lost.reference }
         }
     }
 
-    /// Ends a connection's subscriptions to channels of jobs that are lost, unless somebody at it still has a right to them.
+    /// Ends a connection's subscriptions to channels of lost jobs, unless one of its identities still permits them.
     private mutating func endSubscriptions(
         of socket: SocketID, because reason: String, _ effects: inout [Effect], where isLost: (_ reference: String) -> Bool
     ) {
         guard let policy = apps[self[socket].app].rules.policy else { return }
-        for membership in self[socket].subscriptions {
-            let channel = channels[membership.slot].name
-            guard let reference = policy.reference(of: channel), isLost(reference), !isPermitted(socket, to: channel) else {
+        for subscription in self[socket].subscriptions {
+            let channel = channels[subscription.slot].name
+            guard let reference = policy.reference(of: channel), isLost(reference), !isPermitted(socket, on: channel) else {
                 continue
             }
-            self[socket].subscriptions.removeAll { $0.slot == membership.slot }
-            leave(membership, socket, &effects)
+            self[socket].subscriptions.removeAll { $0.slot == subscription.slot }
+            leave(subscription, socket, &effects)
             sendError(socket, "Your subscription to \(channel.text) has ended: \(reason)", &effects)
         }
     }
 
-    private func isPermitted(_ socket: SocketID, to channel: ChannelName) -> Bool {
+    private func isPermitted(_ socket: SocketID, on channel: ChannelName) -> Bool {
         let app = self[socket].app
         let user = self[socket].user.flatMap(Identity.init)
         return (self[socket].identities + (user.map { [$0] } ?? [])).contains { mayJoin($0, channel, app: app) }
@@ -114,6 +117,6 @@ extension Hub {
 }
 
 extension Identity {
-    /// Of a user who is signed in as `role:id`, as our own sign-in endpoint has it; nil for others.
+    /// The identity of a user who signed in as `role:id`, the form that `/pusher/user-auth` signs; nil for other ids.
     init?(_ user: SignedInUser) { self.init(key: user.id, bookings: user.bookings) }
 }

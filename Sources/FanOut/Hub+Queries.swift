@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// What may be asked of the hub. Answers are values: nothing is encoded under the lock.
+/// Queries. Results are values: nothing is encoded under the lock.
 extension Hub {
     /// Whether an application may have one more connection.
     package func hasRoomForConnection(app: AppIndex) -> Bool {
@@ -8,12 +8,12 @@ extension Hub {
         return limit == 0 || apps[app].connectionCount < limit
     }
 
-    /// Which loops hold subscribers of a channel: those that a publish needs room on.
+    /// The loops that hold subscribers of a channel: a publish needs room in their mailboxes.
     package func loops(of channel: ChannelName, app: AppIndex) -> LoopSet {
         apps[app].slots[channel].map { channels[$0].loops } ?? []
     }
 
-    /// What can be asked of an occupied channel.
+    /// The size of an occupied channel.
     package struct Occupancy: Equatable, Sendable {
         /// Connections subscribed.
         package let subscriptions: Int
@@ -21,30 +21,30 @@ extension Hub {
         package let users: Int?
     }
 
-    /// Nil for a channel that nobody is subscribed to.
+    /// Nil for a channel without subscribers.
     package func occupancy(of channel: ChannelName, app: AppIndex) -> Occupancy? {
         apps[app].slots[channel].map { occupancy(of: channels[$0]) }
     }
 
-    /// All occupied channels of an application whose names begin with `prefix`, by name; those that belong to a single
-    /// user are nobody else's business.
+    /// An application's occupied channels whose names begin with `prefix`, sorted by name. Leaves out the private
+    /// server-to-user channels (`#…`).
     package func occupiedChannels(app: AppIndex, prefix: String) -> [(name: String, occupancy: Occupancy)] {
         apps[app].slots.filter { $0.key.text.hasPrefix(prefix) && !$0.key.text.hasPrefix("#") }
             .map { ($0.key.text, occupancy(of: channels[$0.value])) }
             .sorted { $0.0 < $1.0 }
     }
 
-    /// The ids of a presence channel's members, in the order of joining; empty for one that nobody is subscribed to.
+    /// The user ids of a presence channel's members, in the order of joining; empty without subscribers.
     package func userIDs(on channel: ChannelName, app: AppIndex) -> [String] {
         apps[app].slots[channel].flatMap { channels[$0].presence?.members.map(\.id) } ?? []
     }
 
-    /// The event that a cache channel holds, and for how many seconds more.
+    /// A cache channel's event and its remaining lifetime in seconds.
     package func cachedEvent(on channel: ChannelName, app: AppIndex) -> (frame: Frame, secondsLeft: Int)? {
         apps[app].cache.event(on: channel, at: now).map { ($0.frame, Int(($0.expiry - now + 999) / 1000)) }
     }
 
-    /// How much an application has of everything: connections, occupied channels, subscriptions, signed-in users.
+    /// An application's numbers of connections, occupied channels, subscriptions and signed-in users.
     package struct AppStatistics: Equatable, Sendable {
         package let connections: Int
         package let channels: Int
@@ -52,7 +52,7 @@ extension Hub {
         package let users: Int
     }
 
-    /// Counts what an application has; takes time in proportion to its channels.
+    /// The statistics of an application. Linear in its channels.
     package func statistics(app: AppIndex) -> AppStatistics {
         AppStatistics(
             connections: apps[app].connectionCount, channels: apps[app].slots.count,
@@ -60,10 +60,10 @@ extension Hub {
             users: apps[app].users.count)
     }
 
-    /// Connections of an application.
+    /// The number of an application's connections.
     package func connectionCount(app: AppIndex) -> Int { apps[app].connectionCount }
 
-    /// Cached events that went before their time, for want of room, in all applications.
+    /// Events evicted from the caches of all applications before they expired.
     package var cacheEvictions: Int { apps.reduce(0) { $0 + $1.cache.evictions } }
 
     private func occupancy(of channel: Channel) -> Occupancy {

@@ -1,13 +1,13 @@
 import PusherProtocol
 
-/// Joining and leaving channels, and who hears of it.
+/// Subscribing and unsubscribing, and the events they cause.
 extension Hub {
     mutating func subscribe(_ socket: SocketID, _ grant: SubscriptionGrant, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         let app = self[socket].app
         let name = grant.channel
         let limits = apps[app].rules.limits
-        if let objection = denialReason(to: socket, joining: name) { return sendError(socket, objection, code: 4009, &effects) }
+        if let reason = denialReason(for: socket, joining: name) { return sendError(socket, reason, code: 4009, &effects) }
         if let slot = apps[app].slots[name] {
             guard !self[socket].subscriptions.contains(where: { $0.slot == slot }) else {
                 return sendError(socket, "Existing subscription to channel \(name.text)", &effects)
@@ -40,13 +40,13 @@ extension Hub {
         leave(self[socket].subscriptions.remove(at: index), socket, &effects)
     }
 
-    mutating func leave(_ membership: Subscription, _ socket: SocketID, _ effects: inout [Effect]) {
-        let slot = membership.slot
+    mutating func leave(_ subscription: Subscription, _ socket: SocketID, _ effects: inout [Effect]) {
+        let slot = subscription.slot
         subscriptionCount -= 1
         channels[slot].remove(loop: socket.loop)
         if self[socket].isAnonymous { channels[slot].anonymousCount -= 1 }
         effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
-        if let userID = membership.userID, channels[slot].presence?.leave(userID) == true {
+        if let userID = subscription.userID, channels[slot].presence?.leave(userID) == true {
             fanOut(ServerMessage.memberRemoved(channels[slot].name, userID: userID), on: slot, &effects)
             recordWebhookEvent(.memberRemoved, on: slot) { .memberRemoved($0, userID: userID) }
         }
@@ -64,7 +64,7 @@ extension Hub {
         return slot
     }
 
-    /// The newcomer hears that it is in, who else is, and what was last said; the others hear of the newcomer.
+    /// Sends the subscriber its confirmation, the member list or the cached event, and `member_added` to the others.
     private mutating func confirmSubscription(
         _ socket: SocketID, to slot: ChannelSlot, as member: PresenceMember?, _ effects: inout [Effect]
     ) {
@@ -86,7 +86,7 @@ extension Hub {
         }
     }
 
-    /// R9: a further connection of a present member does not count.
+    /// R9: another connection of a current member does not count.
     private func hasRoom(for member: PresenceMember?, in channel: Channel) -> Bool {
         guard let member, let presence = channel.presence else { return true }
         return presence.contains(member.id) || presence.count < apps[channel.app].rules.limits.presenceMembers
@@ -108,7 +108,7 @@ extension Hub {
         self.now = max(self.now, now)
         for app in apps.indices { apps[app].cache.expire(at: now) }
         guard counting.isTime(now) else { return }
-        // A slot may have been vacated, or given to another channel, since: then nothing is due on it, or it is right to say so.
+        // A slot may have been vacated or reused since. Then no count is due on it, or the new channel's is.
         for slot in counting.takeDue() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
             sendCount(slot, &effects)
         }

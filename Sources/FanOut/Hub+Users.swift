@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// Signing in, and who hears of it (PROTOCOL U, W).
+/// Sign-in, watchlists, terminating a user's connections (PROTOCOL U, W).
 extension Hub {
     mutating func signin(_ socket: SocketID, _ user: SignedInUser, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
@@ -29,7 +29,7 @@ extension Hub {
         sendAll(watchers, ServerMessage.watchlistEvents(online: [], offline: [user.id]), &effects)
     }
 
-    /// U6: signed-in connections only; those that merely use the id in a presence channel stay.
+    /// Closes a user's signed-in connections (U6). A presence member with that id who did not sign in stays.
     func terminate(_ userID: String, _ app: AppIndex, _ effects: inout [Effect]) {
         for socket in apps[app].users.connections(of: userID) {
             effects.append(Effect(loop: socket.loop, instruction: .close(socket, .notAuthorized)))

@@ -1,19 +1,19 @@
 import PusherProtocol
 
-/// What backends are told over webhooks (PROTOCOL V).
+/// Events for backends' webhooks (PROTOCOL V).
 extension Hub {
-    /// Whether there is anything to be taken.
+    /// Whether ``drainWebhookEvents(_:)`` has events.
     package var hasWebhookEvents: Bool { !webhookEvents.isEmpty }
 
-    /// Hands over what backends are to be told, in the order in which it happened: after every input, before the hub is
-    /// unlocked, or two inputs' notices could change places.
-    package mutating func drainWebhookEvents(_ take: (AppWebhookEvent) -> Void) {
-        for notice in webhookEvents { take(notice) }
+    /// Passes the recorded events to `consume`, in their order. Call it after each input, before the hub is unlocked;
+    /// otherwise the events of two inputs could change order.
+    package mutating func drainWebhookEvents(_ consume: (AppWebhookEvent) -> Void) {
+        for event in webhookEvents { consume(event) }
         webhookEvents.removeAll(keepingCapacity: true)
     }
 
-    /// Notes an event of a channel if its application wants that kind; it is made only then. Channels that belong to a single
-    /// user are nobody else's business, here as in the list of channels.
+    /// Records an event of a channel if the application's webhooks want its kind; `event` is called only then. Ignores the
+    /// private server-to-user channels (`#…`), as the list of channels does.
     mutating func recordWebhookEvent(_ kind: WebhookKinds, on slot: ChannelSlot, _ event: (ChannelName) -> WebhookEvent) {
         let app = channels[slot].app
         guard apps[app].rules.webhooks.contains(kind), !channels[slot].name.text.utf8.starts(with: "#".utf8) else { return }

@@ -1,11 +1,11 @@
 import Access
 import PusherProtocol
 
-/// Who is connected, who subscribes to what, and what each event must cause, on all loops of this node.
+/// The fan-out core of a node: connections, subscriptions, presence, signed-in users. Inputs in, effects out.
 ///
-/// It performs nothing: no sockets, clock or randomness, so a run is replayed by replaying its inputs. One lock guards
-/// it, so it does little: it knows *which loops* hold subscribers of a channel, not which sockets. Its effects name
-/// slots and loops, and nothing is copied per subscriber. What backends are to be told lies apart, for it is for no loop.
+/// Pure: no sockets, clock or randomness, so replaying the inputs replays a run. One lock guards the hub, so it does
+/// little: it knows *which loops* hold subscribers of a channel, not which sockets. Effects name slots and loops;
+/// nothing is copied per subscriber. Webhook events are kept apart from effects, because no loop performs them.
 package struct Hub {
     package enum Input: Sendable {
         case opened(SocketID, app: AppIndex)
@@ -15,16 +15,16 @@ package struct Hub {
         case clientEvent(SocketID, ClientEvent, on: ChannelName)
         case publish([Publication], app: AppIndex, except: SocketID?)
         case terminate(userID: String, app: AppIndex)
-        /// Whoever is at this connection has proved who he is.
+        /// The authorization endpoint has verified this identity for the connection.
         case identify(SocketID, Identity)
-        /// Who has an order now.
+        /// An order's driver has changed.
         case assignment(JobAssignment, app: AppIndex)
         case closed(SocketID)
-        /// Time has come this far: milliseconds on a clock that never goes back.
+        /// The current time in milliseconds of a monotonic clock; sent once a second.
         case tick(Int64)
     }
 
-    /// One event on one channel, encoded.
+    /// One encoded event for one channel.
     package struct Publication: Equatable, Sendable {
         package let channel: ChannelName
         package let frame: Frame
@@ -35,7 +35,7 @@ package struct Hub {
         }
     }
 
-    /// An instruction for one loop, to be appended to its mailbox before the hub is unlocked (the order rule).
+    /// An instruction for one loop. The caller appends it to that loop's mailbox before it unlocks the hub (order rule).
     package struct Effect: Equatable, Sendable {
         package let loop: Int
         package let instruction: Instruction
@@ -46,28 +46,28 @@ package struct Hub {
     var channels: [Channel] = []
     private var freeSlots: [ChannelSlot] = []
     private var connections: [[Connection]]
-    /// As of the last tick.
+    /// Milliseconds, as of the last tick.
     var now: Int64 = 0
     var counting = SubscriptionCountThrottle()
-    /// What backends are to be told, in the order in which it happened; see ``takeNotices(_:)``.
+    /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
     var webhookEvents: [AppWebhookEvent] = []
 
-    /// Subscriptions of all connections.
+    /// The number of subscriptions of all connections.
     package internal(set) var subscriptionCount = 0
-    /// Channels with at least one subscriber.
+    /// The number of channels with at least one subscriber.
     package var channelCount: Int { channels.count - freeSlots.count }
 
     /// - Parameters:
-    ///   - loopCount: how many loops there are (1–64, see ``LoopSet/loopsMax``).
-    ///   - apps: the applications, in the order of their indices.
+    ///   - loopCount: the number of loops (1–64, see ``LoopSet/loopsMax``).
+    ///   - apps: the rules of the applications, by ``AppIndex``.
     package init(loopCount: Int, apps: [AppRules]) {
-        precondition((1...LoopSet.loopsMax).contains(loopCount), "a loop out of range would never hear an event")
+        precondition((1...LoopSet.loopsMax).contains(loopCount), "a loop out of range would get no events")
         self.loopCount = loopCount
         self.apps = apps.map { AppState($0) }
         connections = Array(repeating: [], count: loopCount)
     }
 
-    /// Applies `input` and appends what it causes to `effects`, in the order in which it must happen.
+    /// Applies an input and appends its effects to `effects`, in the order in which the loops must perform them.
     package mutating func apply(_ input: Input, _ effects: inout [Effect]) {
         switch input {
         case .opened(let socket, let app): open(socket, app)
@@ -78,8 +78,8 @@ package struct Hub {
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender, &effects) }
         case .terminate(let userID, let app): terminate(userID, app, &effects)
-        case .identify(let socket, let identity): identify(for: socket, identity, &effects)
-        case .assignment(let holding, let app): record(holding, app, &effects)
+        case .identify(let socket, let identity): identify(socket, as: identity, &effects)
+        case .assignment(let assignment, let app): record(assignment, app, &effects)
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)
         }
@@ -98,14 +98,14 @@ package struct Hub {
     private mutating func close(_ socket: SocketID, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         let connection = self[socket]
-        for membership in connection.subscriptions { leave(membership, socket, &effects) }
+        for subscription in connection.subscriptions { leave(subscription, socket, &effects) }
         if let user = connection.user { signOut(user, socket, connection.app, &effects) }
         for identity in connection.identities { forgetIdentity(identity, socket) }
         apps[connection.app].connectionCount -= 1
         self[socket] = Connection()
     }
 
-    /// A message may still name a connection that has gone: its slot is empty, or another's.
+    /// Whether the connection is open. A message may name a closed one, whose slot is empty or has a new connection.
     func isOpen(_ socket: SocketID) -> Bool {
         socket.loop < loopCount && socket.slot < connections[socket.loop].count
             && connections[socket.loop][socket.slot].socket == socket
@@ -132,7 +132,7 @@ package struct Hub {
         return slot
     }
 
-    /// The slot may be given away at once: every loop learns of the last leave before it can learn of a new tenant.
+    /// Frees the slot for reuse at once: each loop gets the last `.leave` before any `.join` of the slot's next channel.
     mutating func removeChannel(_ slot: ChannelSlot) {
         apps[channels[slot].app].slots[channels[slot].name] = nil
         freeSlots.append(slot)
@@ -155,43 +155,43 @@ package struct Hub {
     }
 }
 
-/// An application's place in the configured list.
+/// An application's index in the configured list.
 package typealias AppIndex = Int
 
-/// A channel's dense index, the same on the hub and on every loop, reused after the channel is vacated.
+/// A channel's dense index, the same in the hub and on every loop. Reused after the channel is vacated.
 package typealias ChannelSlot = Int
 
-/// What the hub knows of one connection.
+/// The hub's state of one connection.
 struct Connection {
     /// Nil while the slot is vacant.
     var socket: SocketID?
     var app: AppIndex = 0
-    /// In the order of subscribing, so that a close has one outcome.
+    /// In the order of subscribing, so that closing has deterministic effects.
     var subscriptions: [Subscription] = []
     /// Nil until signed in.
     var user: SignedInUser?
-    /// Whom our authorization endpoint has recognised at it.
+    /// Identities that the authorization endpoint verified for this connection, oldest first.
     var identities: [Identity] = []
 
-    /// Whether nobody has proved who he is at it. That changes once at most: see ``Hub/recognise(_:)``.
+    /// True until the connection signs in or is identified; it never becomes true again. See ``Hub/markIdentified(_:)``.
     var isAnonymous: Bool { user == nil && identities.isEmpty }
 }
 
 /// One subscription of a connection.
 struct Subscription {
     let slot: ChannelSlot
-    /// On presence channels: who it is for.
+    /// The member's user id on presence channels, else nil.
     let userID: String?
 }
 
-/// What the hub keeps for an application.
+/// The hub's state of one application.
 struct AppState {
     let rules: AppRules
     var slots: [ChannelName: ChannelSlot] = [:]
     var cache: EventCache
     var users = UserDirectory()
     var jobs = JobAssignments()
-    /// Connections by the identities they have proved.
+    /// Identified connections by ``Identity/key``. A connection may occur more than once.
     var socketsByIdentity: [String: [SocketID]] = [:]
     var connectionCount = 0
 

@@ -1,17 +1,17 @@
 import PusherProtocol
 
-/// What the hub tells one loop to do. In a loop's mailbox, instructions stand in the order of the hub.
+/// An effect of the hub that one loop performs. A loop's mailbox keeps instructions in the hub's order.
 package enum Instruction: Equatable, Sendable {
-    /// The connection is a subscriber from here on.
+    /// Adds the connection to the channel's subscribers.
     case join(ChannelSlot, SocketID)
-    /// The connection gets nothing of the channel from here on.
+    /// Removes the connection from the channel's subscribers.
     case leave(ChannelSlot, SocketID)
     /// An event for the channel's subscribers on this loop.
     case fanOut(Frame, ChannelSlot, except: SocketID?)
     /// A message for one connection.
     case send(Frame, to: SocketID)
-    /// Who is there, for one who has joined: encoded by its loop, for that takes time the lock should not.
+    /// The member list for a new subscriber. The loop encodes it, to keep that work out of the hub's lock.
     case sendPresence(ChannelName, [PresenceMember], to: SocketID)
-    /// The connection has to go.
+    /// Closes the connection.
     case close(SocketID, CloseCode)
 }

@@ -1,18 +1,19 @@
-/// Which driver has which open job, as far as channels are concerned: by the reference in their names.
+/// The drivers of open jobs, by the reference in the names of the jobs' channels.
 struct JobAssignments {
     private struct Entry {
         let reference: String
         let driverID: String
     }
 
+    /// By order code.
     private var jobs: [String: Entry] = [:]
-    /// Several orders may be of one booking.
+    /// By reference. Several orders may belong to one booking, so a driver may occur more than once.
     private var drivers: [String: [String]] = [:]
 
     func isAssigned(_ driverID: String, reference: String) -> Bool { drivers[reference]?.contains(driverID) ?? false }
 
-    /// Notes who has an order now.
-    /// - Returns: the driver who has lost a reference by it, and which.
+    /// Sets or clears an order's driver.
+    /// - Returns: the driver who lost access to a reference, and the reference; nil if no one did.
     mutating func set(_ code: String, reference: String, driverID: String?) -> (driverID: String, reference: String)? {
         let before = jobs.removeValue(forKey: code)
         if let before { remove(before) }

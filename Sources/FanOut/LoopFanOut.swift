@@ -1,17 +1,17 @@
 import PusherProtocol
 
-/// One loop's half of the fan-out: which of its connections subscribe to what, and what this turn has to send them.
+/// One loop's part of the fan-out: the local subscribers of each channel, and the frames of this turn.
 ///
-/// Instructions only note what is to be sent; ``flush(_:)``, once per turn, sends it with **one write per connection**,
-/// because a write costs a hundred times what copying a frame does. Three rules keep that invisible to clients:
-/// - a newcomer must not see what came before it, nor may one who left miss it: a change to a channel's subscribers
-///   first flushes what waits for that channel;
-/// - a connection with several subscriptions gets its frames in the order of the hub, across channels;
-/// - whoever is excluded from an event gets everything else.
+/// Instructions only queue frames; ``flush(_:)``, once per turn, sends them with **one write per connection**, because a
+/// write costs a hundred times as much as copying a frame. Three rules keep batching invisible to clients:
+/// - A new subscriber must not get earlier events, and one that leaves must not miss them: a change to a channel's
+///   subscribers first flushes that channel's pending frames.
+/// - A connection with several subscriptions gets its frames in the hub's order, across channels.
+/// - A connection that is excluded from an event gets all others.
 ///
-/// A connection with one subscription takes the channel's frames, joined once and shared by all of them. For the others
-/// frames are *gathered* by connection, and neighbours with the same frames share those too: a channel that all drivers
-/// are on costs no allocation per driver.
+/// Connections with one subscription share the channel's joined frames. For the others, frames are *gathered* per
+/// connection, and consecutive connections with the same frames share the joined frame too: a channel that all drivers
+/// subscribe to costs no allocation per driver.
 package struct LoopFanOut {
     private var channels: [Subscribers] = []
     private var recipients: [Recipient] = []
@@ -27,7 +27,7 @@ package struct LoopFanOut {
 
     package init() {}
 
-    /// Notes what `instruction` asks for; `write` is called only where the first rule demands a flush.
+    /// Applies an instruction. Calls `write` only if the first rule requires a flush.
     package mutating func apply(_ instruction: Instruction, _ write: (_ socket: SocketID, Frame) -> Void) {
         switch instruction {
         case .join(let channel, let socket):
@@ -43,16 +43,16 @@ package struct LoopFanOut {
         case .sendPresence(let channel, let members, let socket):
             send(ServerMessage.subscriptionSucceeded(channel, members: members), to: socket)
         case .close:
-            break  // a matter of sockets
+            break  // the owner of the sockets performs it
         }
     }
 
     /// Whether ``flush(_:)`` has anything to do.
     package var isPending: Bool { !turn.isEmpty }
 
-    /// Sends everything noted since the last flush.
+    /// Sends all frames queued since the last flush.
     package mutating func flush(_ write: (_ socket: SocketID, Frame) -> Void) {
-        // With a single channel and no single messages, order across channels is no concern: all share.
+        // With one channel and no direct messages, all subscribers share the frames: there is no order across channels.
         let onlyOneChannel = pendingChannels.count == 1 && gathering.isEmpty
         for channel in pendingChannels { flush(channel, sharedByAll: onlyOneChannel, write) }
         pendingChannels.removeAll(keepingCapacity: true)
@@ -60,19 +60,19 @@ package struct LoopFanOut {
         turn.removeAll(keepingCapacity: true)
     }
 
-    /// A connection has opened on this loop. Instructions name it only after this.
+    /// Adds a connection of this loop. Must precede all instructions that name it.
     package mutating func open(_ socket: SocketID) {
         while recipients.count <= socket.slot { recipients.append(Recipient()) }
         recipients[socket.slot] = Recipient(socket: socket)
     }
 
-    /// A connection has closed and all instructions about it are carried out: its slot's next tenant finds nothing of it.
+    /// Removes a closed connection after all instructions that name it, so that its slot's next connection starts empty.
     package mutating func close(_ socket: SocketID) {
         precondition(recipients[socket.slot].socket == socket && recipients[socket.slot].subscriptions == 0)
         recipients[socket.slot] = Recipient()
     }
 
-    /// Who has a slot now, if anybody.
+    /// The connection in a slot; nil if the slot is vacant.
     package func socket(at slot: Int) -> SocketID? { slot < recipients.count ? recipients[slot].socket : nil }
 
     // MARK: Subscribers
@@ -89,15 +89,15 @@ package struct LoopFanOut {
         }
         channels[channel].sockets.swapAt(index, channels[channel].sockets.count - 1)
         channels[channel].sockets.removeLast()
-        // An empty list gives its memory back: most channels have one subscriber, once.
+        // Frees an empty list's memory: most channels have one subscriber, once.
         if channels[channel].sockets.isEmpty { channels[channel].sockets = [] }
         recipients[socket.slot].subscriptions -= 1
     }
 
-    // MARK: Noting
+    // MARK: Queueing
 
     private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
-        // The hub names only loops with subscribers, so this never says no; sending to nobody is still not worth a crash.
+        // Always true: the hub names only loops with subscribers. A crash would be worse than a wasted look.
         guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
         let index = Int32(turn.count)
         turn.append(Entry(frame: frame, except: sender))
@@ -111,7 +111,7 @@ package struct LoopFanOut {
     }
 
     private mutating func send(_ frame: Frame, to socket: SocketID) {
-        // Its slot may be another's by now.
+        // The slot may have a new connection by now.
         guard socket.slot < recipients.count, recipients[socket.slot].socket == socket else { return }
         gather(Int32(turn.count), for: socket)
         turn.append(Entry(frame: frame, except: nil))
@@ -133,7 +133,7 @@ package struct LoopFanOut {
     // MARK: Flushing
 
     private mutating func flushIfPending(_ channel: ChannelSlot, _ write: (SocketID, Frame) -> Void) {
-        // All of the turn, not just this channel: what others have noted may come before it on the same connection.
+        // Flushes the whole turn: frames of other channels may precede this channel's on the same connection.
         if channel < channels.count, channels[channel].lastPending >= 0 { flush(write) }
     }
 
@@ -144,8 +144,8 @@ package struct LoopFanOut {
         let sockets = channels[channel].sockets
         for socket in sockets {
             let recipient = recipients[socket.slot]
-            let isAlone = recipient.subscriptions == 1 && recipient.lastGathered < 0
-            if (isAlone || sharedByAll) && !(excluded.contains(socket)) {
+            let hasNothingElse = recipient.subscriptions == 1 && recipient.lastGathered < 0
+            if (hasNothingElse || sharedByAll) && !(excluded.contains(socket)) {
                 write(socket, shared)
             } else {
                 for entry in entries where turn[Int(entry)].except != socket { gather(entry, for: socket) }
@@ -153,7 +153,7 @@ package struct LoopFanOut {
         }
     }
 
-    /// Takes a channel's frames of this turn, in the order of the hub.
+    /// Removes and returns a channel's entries of this turn, in the hub's order.
     private mutating func takePending(_ channel: ChannelSlot) -> [Int32] {
         var entries: [Int32] = []
         var index = channels[channel].firstPending
@@ -181,7 +181,7 @@ package struct LoopFanOut {
         gathered.removeAll(keepingCapacity: true)
     }
 
-    /// Takes a connection's gathered entries, in the order of the hub.
+    /// Removes a connection's gathered entries and returns them in the hub's order.
     private mutating func collectGathered(_ slot: Int, into entries: inout [Int32]) {
         entries.removeAll(keepingCapacity: true)
         var node = recipients[slot].firstGathered
@@ -191,7 +191,7 @@ package struct LoopFanOut {
             entries.append(gathered[Int(node)].entry)
             node = gathered[Int(node)].next
         }
-        // Gathered channel by channel; mostly sorted already.
+        // Entries were gathered channel by channel, so they are mostly sorted.
         entries.sort()
     }
 
@@ -200,21 +200,21 @@ package struct LoopFanOut {
     }
 }
 
-/// One frame of this turn. `next` is the channel's following one, or -1.
+/// One frame of this turn. `next` is the index of the channel's next entry, or -1.
 private struct Entry {
     let frame: Frame
     let except: SocketID?
     var next: Int32 = -1
 }
 
-/// A channel's subscribers on this loop, and its frames of this turn (indices into it, -1 for none).
+/// A channel's subscribers on this loop, and its first and last entry of this turn (-1 for none).
 private struct Subscribers {
     var sockets: [SocketID] = []
     var firstPending: Int32 = -1
     var lastPending: Int32 = -1
 }
 
-/// What the fan-out keeps per connection of its loop: a trivial value in a table indexed by slot.
+/// A connection of this loop: a trivial value in a table indexed by slot.
 private struct Recipient {
     var socket: SocketID?
     var subscriptions: Int32 = 0
@@ -222,7 +222,7 @@ private struct Recipient {
     var lastGathered: Int32 = -1
 }
 
-/// A gathered entry. `next` is the connection's following one, or -1.
+/// A gathered entry. `next` is the index of the connection's next one, or -1.
 private struct Gathered {
     let entry: Int32
     var next: Int32 = -1

@@ -1,6 +1,6 @@
 /// A set of loops, iterated in ascending order.
 package struct LoopSet: Equatable, Sendable, Sequence, ExpressibleByArrayLiteral {
-    /// How many loops a node may have: one bit each.
+    /// The most loops of a node: one bit each.
     package static let loopsMax = 64
 
     private var bits: UInt64 = 0

@@ -1,20 +1,21 @@
 import PusherProtocol
 
-/// What a client's message causes: an answer at once, or an input for the hub. Decided without a socket, a clock or a lock.
+/// What a client's message causes: a reply, or an input for the hub. Pure: no socket, clock or lock.
 package enum MessageAction: Sendable {
+    /// Send the frame to the client. The hub is not involved.
     case reply(Frame)
     case apply(Hub.Input)
-    /// An input for the hub that its rate has to allow first (E9).
+    /// Apply if the connection's ``EventRateLimit`` permits (E9).
     case applyRateLimited(Hub.Input)
-    /// The connection is that user from here on; an input for the hub, too.
+    /// Record the connection's user, then apply `.signin`.
     case signIn(SignedInUser)
     case ignore
 
     /// - Parameters:
     ///   - text: one text message, as received.
     ///   - key: the key of the connection's application.
-    ///   - user: whom the connection is signed in as.
-    ///   - verify: whether a hexadecimal signature is the application's for a text.
+    ///   - user: the connection's signed-in user, if any.
+    ///   - verify: whether a hexadecimal HMAC of a text was made with the application's secret.
     package init(
         to text: UnsafeRawBufferPointer, from socket: SocketID, key: String, rules: AppRules, user: SignedInUser?,
         verify: (_ text: String, _ signature: Substring) -> Bool

@@ -1,7 +1,7 @@
 import Primitives
 import PusherProtocol
 
-/// The members of a presence channel: users, each over one connection or more (PROTOCOL R4).
+/// The members of a presence channel: users, each with one or more connections (PROTOCOL R4).
 struct Presence {
     /// In the order of joining.
     private(set) var members: [PresenceMember] = []
@@ -11,7 +11,7 @@ struct Presence {
 
     func contains(_ userID: String) -> Bool { connections[Identifier(userID)] != nil }
 
-    /// True when this is the user's first connection. A later one does not change what is known of him.
+    /// Returns true for the user's first connection. Later ones do not change the member's info.
     mutating func join(_ member: PresenceMember) -> Bool {
         let id = Identifier(member.id)
         connections[id, default: 0] += 1
@@ -20,7 +20,7 @@ struct Presence {
         return true
     }
 
-    /// True when that was the user's last connection.
+    /// Returns true for the user's last connection.
     mutating func leave(_ userID: String) -> Bool {
         let id = Identifier(userID)
         guard let count = connections[id] else { preconditionFailure("a leave without its join") }

@@ -1,9 +1,11 @@
-/// When large channels hear how many they are: every change in a small one, every five seconds in a large one.
+/// When to send `subscription_count`: at every change in a small channel, every five seconds in a large one.
 struct SubscriptionCountThrottle {
-    /// Subscribers up to which every change is told at once.
+    /// The most subscribers of a channel that gets an event at every change.
     static let promptUpTo = 100
+    /// Milliseconds.
     private static let interval: Int64 = 5_000
 
+    /// Large channels whose count has changed.
     var due: [ChannelSlot] = []
     private var next: Int64 = 0
 

@@ -1,7 +1,7 @@
 import Primitives
 import PusherProtocol
 
-/// An application's signed-in users and who watches whom.
+/// An application's signed-in users and their watchers.
 struct UserDirectory {
     private var connections: [Identifier: [SocketID]] = [:]
     private var watchers: [Identifier: [SocketID]] = [:]
@@ -13,14 +13,14 @@ struct UserDirectory {
 
     func connections(of userID: String) -> [SocketID] { connections[Identifier(userID)] ?? [] }
 
-    /// Those to be told that the user is online: nobody unless this is his first connection (W2).
+    /// Returns the watchers to notify that the user is online: none unless this is the user's first connection (W2).
     mutating func signIn(_ user: SignedInUser, _ socket: SocketID) -> [SocketID] {
         for watched in user.watchlist { watchers[Identifier(watched), default: []].append(socket) }
         connections[Identifier(user.id), default: []].append(socket)
         return connections(of: user.id).count == 1 ? watchers[Identifier(user.id)] ?? [] : []
     }
 
-    /// Those to be told that the user is offline: nobody unless that was his last connection.
+    /// Returns the watchers to notify that the user is offline: none unless this was the user's last connection.
     mutating func signOut(_ user: SignedInUser, _ socket: SocketID) -> [SocketID] {
         for watched in user.watchlist { Self.remove(socket, from: &watchers, at: Identifier(watched)) }
         Self.remove(socket, from: &connections, at: Identifier(user.id))

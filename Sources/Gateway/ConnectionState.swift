@@ -30,6 +30,6 @@ struct ConnectionState {
         let perSecond = app.limits.clientEventsPerSecond
         var current = eventRateLimit ?? EventRateLimit(perSecond: perSecond, now: nowMilliseconds)
         defer { eventRateLimit = current }
-        return current.take(perSecond: perSecond, now: nowMilliseconds)
+        return current.consume(perSecond: perSecond, now: nowMilliseconds)
     }
 }

@@ -194,7 +194,7 @@ final class Node: EventLoopDelegate {
     /// P4: whoever is silent is asked for life, and given up when nothing comes.
     private func checkActivity(_ slot: Int) {
         guard let client = connectionStates[slot], let socket = fanOut.socket(at: slot) else { return }
-        switch activityTimeout.action(silence: now - client.heardAt, hasAsked: client.hasBeenPinged) {
+        switch activityTimeout.action(silence: now - client.heardAt, hasPinged: client.hasBeenPinged) {
         case .idle: break
         case .ping:
             connectionStates[slot]?.hasBeenPinged = true

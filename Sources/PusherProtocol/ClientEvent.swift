@@ -1,6 +1,6 @@
 import JSON
 
-/// An event from one client to the others of a channel (PROTOCOL E1–E9).
+/// An event that a client sends to the other subscribers of a channel (PROTOCOL E1–E9).
 package struct ClientEvent: Equatable, Sendable {
     /// Begins with `client-`.
     package let name: String
@@ -14,9 +14,9 @@ package struct ClientEvent: Equatable, Sendable {
         self.data = data
     }
 
-    /// Decides whether the event may be sent at all; whether its sender is subscribed the hub knows.
-    /// - Returns: the channel it is for.
-    /// - Throws: ``ProtocolError`` to be told to the sender; nobody gets the event.
+    /// Checks everything but the sender's subscription, which the hub checks.
+    /// - Returns: the event's channel.
+    /// - Throws: ``ProtocolError`` for the sender; the event is then dropped.
     package func target(isEnabled: Bool, limits: Limits) throws(ProtocolError) -> ChannelName {
         guard isEnabled else {
             throw ProtocolError("To send client events, you must enable this feature in the application's configuration")
@@ -24,7 +24,7 @@ package struct ClientEvent: Equatable, Sendable {
         guard name.unicodeScalars.count <= limits.nameLength else {
             throw ProtocolError("The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
-        // Nearly all data is short enough in its escaped form already, and need not be read again.
+        // Nearly all data is within the limit in its escaped form, and is not decoded then.
         guard data.count - 2 <= limits.eventBytes || dataBytes <= limits.eventBytes else {
             throw ProtocolError("The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes)")
         }

@@ -1,6 +1,6 @@
 import JSON
 
-/// What a client asks, decoded once at the edge.
+/// A client's message, decoded once at the edge.
 package enum ClientMessage: Equatable, Sendable {
     case ping
     case pong
@@ -10,7 +10,7 @@ package enum ClientMessage: Equatable, Sendable {
     case clientEvent(ClientEvent)
 
     /// Decodes one text message.
-    /// - Throws: ``ProtocolError``, to be told to the client (PROTOCOL M1, M2).
+    /// - Throws: ``ProtocolError`` for the client (PROTOCOL M1, M2).
     package init(_ text: UnsafeRawBufferPointer) throws(ProtocolError) {
         let envelope: Envelope
         do {
@@ -45,12 +45,12 @@ package enum ClientMessage: Equatable, Sendable {
     }
 }
 
-/// The members common to all messages: the event's name, and what lies in its data as texts.
+/// The members common to all messages: the event's name, and the string members of its data.
 private struct Envelope {
     var event = ""
-    /// Of client events, beside the data.
+    /// The channel of a client event.
     var channel: String?
-    /// Of client events: a JSON string, whatever was sent (E4: object data arrives as a string of its JSON).
+    /// The data of a client event, always a JSON string (E4: data sent as an object arrives as a string of its JSON).
     var data: [UInt8] = Array("null".utf8)
     private var isObject = false
     private var members: [(name: String, value: Value)] = []
@@ -112,10 +112,10 @@ private struct Envelope {
 }
 
 extension String {
-    /// Whether it can be one of our words. Ask first: Swift compares and hashes other texts as Unicode does, to which a Kelvin
-    /// sign is a K, and in time that grows with the square of the marks on one character.
+    /// Whether all bytes are ASCII. Check this before comparing input with a literal: Swift compares other strings by
+    /// canonical equivalence (U+212A equals K), in time quadratic in a character's combining marks.
     package var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }
 
-    /// The text, short enough to be quoted back in an error: cut by scalars, for one character may be as long as a text.
+    /// The text, truncated for quoting in an error. Cut by scalars: one character may be arbitrarily long.
     package var clipped: String { utf8.count <= 200 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(100))) + "…" }
 }

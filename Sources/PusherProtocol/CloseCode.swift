@@ -1,6 +1,6 @@
-/// Why the server ends a connection, grouped by what the client does next (PROTOCOL, close and error codes).
+/// A close code, grouped by what the client does next (PROTOCOL, close and error codes).
 package enum CloseCode: UInt16, Sendable {
-    // The client stays away: never for anything transient.
+    // The client does not reconnect. Never use these for transient conditions.
     case tlsOnly = 4000
     case unknownApp = 4001
     case disabledApp = 4003
@@ -11,14 +11,14 @@ package enum CloseCode: UInt16, Sendable {
     case missingVersion = 4008
     case notAuthorized = 4009
 
-    // The client backs off and comes back.
+    // The client reconnects after a back-off.
     case overCapacity = 4100
 
-    // The client comes back at once.
+    // The client reconnects at once.
     case restart = 4200
     case pongNotReceived = 4201
 
-    // Of WebSocket itself (RFC 6455 section 7.4.1): the client backs off and comes back.
+    // WebSocket's own codes (RFC 6455 section 7.4.1). The client reconnects after a back-off.
     case binaryRefused = 1003
     case messageTooLong = 1009
 }

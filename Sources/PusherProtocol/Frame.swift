@@ -1,9 +1,9 @@
 /// One or more complete WebSocket text frames (RFC 6455 section 5.2), header included, ready for the socket.
 ///
-/// Encoded once and shared by every recipient: an immutable array is one allocation and one pointer.
+/// Encoded once and shared by all recipients: an immutable array is one allocation and one pointer.
 package struct Frame: Equatable, Sendable {
     package let bytes: [UInt8]
-    /// How many messages the bytes hold.
+    /// The number of messages in `bytes`.
     package let messageCount: Int
 
     /// Frames `payload`, the pieces of one text message, unmasked as servers must.
@@ -22,8 +22,8 @@ package struct Frame: Equatable, Sendable {
     /// Frames one text message.
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
-    /// A ping (RFC 6455 section 5.5.2): no message, but the peer answers it with the same payload. That is not empty:
-    /// the library does not mention empty pongs.
+    /// A ping (RFC 6455 section 5.5.2). The peer answers with the same payload. The payload is not empty, because
+    /// libwebsockets does not report empty pongs. Control frames are not counted as messages.
     static let ping = Frame(control: [0x89, 0x04] + Array("life".utf8))
 
     private init(control bytes: [UInt8]) {
@@ -31,7 +31,7 @@ package struct Frame: Equatable, Sendable {
         messageCount = 0
     }
 
-    /// Several frames behind each other, to leave in one write.
+    /// Concatenates frames, to send them in one write.
     package init(joining frames: some Collection<Frame>) {
         var joined: [UInt8] = []
         joined.reserveCapacity(frames.reduce(0) { $0 + $1.bytes.count })
@@ -40,7 +40,7 @@ package struct Frame: Equatable, Sendable {
         messageCount = frames.reduce(0) { $0 + $1.messageCount }
     }
 
-    /// Where the payload of the first frame begins.
+    /// The length of the first frame's header in bytes.
     static func headerLength(of bytes: UnsafeRawBufferPointer) -> Int {
         switch bytes[1] {
         case 126: 4

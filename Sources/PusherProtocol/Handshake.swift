@@ -1,11 +1,11 @@
-/// What the server makes of a WebSocket's URL: `/app/KEY?protocol=7&client=…` (PROTOCOL C1, C5–C8).
+/// A parsed WebSocket URL: `/app/KEY?protocol=7&client=…` (PROTOCOL C1, C5–C8).
 package enum Handshake: Equatable, Sendable {
-    /// A client of the application with this key.
+    /// A client for the application with this key.
     case app(key: String, version: Int)
-    /// The socket opens, hears why, and is closed. Below version 6 an error event has to come first (C7).
+    /// The server accepts the WebSocket and closes it with this code. Below version 6 it first sends an error event (C7).
     case refused(CloseCode, reason: String, version: Int?)
 
-    /// The protocol versions a client may speak: 1–3 are withdrawn, 4 was never widespread.
+    /// The supported protocol versions. 1–3 are withdrawn; 4 was never widespread.
     package static let versions = 5...7
 
     /// - Parameters:

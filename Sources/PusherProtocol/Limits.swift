@@ -1,47 +1,47 @@
-/// What an application may ask of the server: every table, queue and text has its bound here.
+/// An application's limits: the bound of every table, queue and string.
 ///
-/// Defaults are the hosted service's documented limits (PROTOCOL B6–B9, S8, D1) where it has one.
+/// The defaults are the hosted service's documented limits (PROTOCOL B6–B9, S8, D1) where it has one.
 package struct Limits: Equatable, Sendable {
-    /// Bytes of one event's `data`, as UTF-8 (1–1,048,576). Beyond: 413, or an error event.
+    /// UTF-8 bytes of one event's `data` (1–1,048,576). Over the limit: 413, or an error event.
     package var eventBytes = 10_240
-    /// Channels one publish may name (1–1,000).
+    /// Channels of one publish (1–1,000).
     package var channelsPerEvent = 100
-    /// Characters of a channel's or event's name (1–200).
+    /// Characters of a channel name or an event name (1–200).
     package var nameLength = 200
-    /// Bytes of one WebSocket message a client may send (1,024–16,777,216). Beyond: close 1009.
+    /// Bytes of one WebSocket message from a client (1,024–16,777,216). Over the limit: close 1009.
     package var messageBytes = 65_536
-    /// Bytes that may wait for one slow consumer (65,536–1,073,741,824). Beyond: it is dropped.
+    /// Bytes queued for one slow consumer (65,536–1,073,741,824). Over the limit: the connection is dropped.
     package var outboxBytes = 1_048_576
 
-    /// Connections at once (0–1,000,000). 0: as many as the machine takes.
+    /// Simultaneous connections (0–1,000,000); 0 means no limit.
     package var connections = 0
-    /// Channels one connection may be subscribed to (1–100,000). Beyond: an error event.
+    /// Subscriptions of one connection (1–100,000). Over the limit: an error event.
     package var subscriptions = 5_000
-    /// What a connection beyond `connections` is closed with.
+    /// The close code for a connection over `connections`.
     package var overQuotaClose = OverQuotaClose.overCapacity
     /// Events of one batch (1–1,000).
     package var batchEvents = 10
-    /// Members of one presence channel (1–100,000), by user, not by connection (R9).
+    /// Members of one presence channel (1–100,000), counted by user, not by connection (R9).
     package var presenceMembers = 100
     /// Bytes of one member's `user_info`, as JSON (0–65,536).
     package var presenceInfoBytes = 1_024
-    /// Client events a connection may send per second (1–1,000). Beyond: dropped, with error 4301 (E9).
+    /// Client events of one connection per second (1–1,000). Over the limit: dropped with error 4301 (E9).
     package var clientEventsPerSecond = 10
-    /// Bytes that cache channels may keep for an application (0–1,073,741,824). Beyond: the oldest go.
+    /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest are evicted.
     package var cacheBytes = 67_108_864
 
     /// Characters of a `user_id` (R9).
     package static let userIDLength = 128
-    /// Users one may watch (W3).
+    /// Users in one watchlist (W3).
     package static let watchlistLength = 100
 
     package init() {}
 
-    /// What a client is told that finds no room, and so whether it comes back.
+    /// The close code for connections over quota. It determines whether the client reconnects.
     package enum OverQuotaClose: Int, CaseIterable, Sendable {
-        /// 4100: it backs off and comes back.
+        /// 4100: the client reconnects after a back-off.
         case overCapacity = 4100
-        /// 4004, as the hosted service (C10): it stays away.
+        /// 4004, as the hosted service uses (C10): the client does not reconnect.
         case overQuota = 4004
     }
 }

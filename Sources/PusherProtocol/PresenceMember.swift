@@ -1,10 +1,10 @@
 import JSON
 
-/// Who a subscriber of a presence channel is: a user, over however many connections.
+/// A member of a presence channel: a user, regardless of the number of connections.
 package struct PresenceMember: Equatable, Sendable {
-    /// Always text: a `user_id` that is a JSON number is the same as its text (R6).
+    /// A `user_id` that is a JSON number equals its text (R6).
     package let id: String
-    /// The user's `user_info`, as the JSON it was signed as; nil when there is none (R5).
+    /// The `user_info` as JSON, byte for byte as it was signed; nil if absent (R5).
     package let info: [UInt8]?
 
     package init(id: String, info: [UInt8]? = nil) {
@@ -13,7 +13,7 @@ package struct PresenceMember: Equatable, Sendable {
     }
 
     /// Reads a signed `channel_data` (R1, R8).
-    /// - Throws: ``ProtocolError`` when it names nobody, or too much.
+    /// - Throws: ``ProtocolError`` if `user_id` is missing, or a value exceeds its limit.
     package init(channelData: String, limits: Limits) throws(ProtocolError) {
         let (id, info) = try Self.read(channelData)
         guard let id, !id.isEmpty else {

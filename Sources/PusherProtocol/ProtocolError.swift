@@ -1,8 +1,8 @@
-/// A client's mistake that costs it an error event and nothing else (PROTOCOL M2, M3).
+/// A client's mistake. The client gets an error event and stays connected (PROTOCOL M2, M3).
 package struct ProtocolError: Error, Equatable, Sendable {
-    /// For the app's developer: what was wrong and what to do.
+    /// For the app's developer: what is wrong and what to do.
     package let message: String
-    /// One of Pusher's codes, or nil where it has none.
+    /// Pusher's error code; nil where Pusher has none.
     package let code: Int?
 
     package init(_ message: String, code: Int? = nil) {

@@ -1,6 +1,6 @@
 import JSON
 
-/// What the server says to one client, encoded.
+/// Encodes the server's messages.
 package enum ServerMessage {
     /// The first message of a connection; `data` is a JSON string (C2: pusher-websocket-swift reads nothing else).
     package static func connectionEstablished(_ socket: SocketID, activityTimeoutSeconds: Int) -> Frame {
@@ -13,7 +13,7 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// S1: on channels without presence `data` is the string `{}`.
+    /// S1: on channels other than presence channels, `data` is the string `{}`.
     package static func subscriptionSucceeded(_ channel: ChannelName) -> Frame {
         var json = JSONWriter()
         json.raw(#"{"event":"pusher_internal:subscription_succeeded","channel":"#)
@@ -22,7 +22,7 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// R1: who is there, each user once.
+    /// R1: the member list; each user occurs once.
     package static func subscriptionSucceeded(_ channel: ChannelName, members: [PresenceMember]) -> Frame {
         var data = JSONWriter(capacity: 64 + members.count * 64)
         data.raw(#"{"presence":{"ids":["#)
@@ -43,7 +43,7 @@ package enum ServerMessage {
         return event("pusher_internal:subscription_succeeded", channel, data: data.bytes)
     }
 
-    /// R2: a user's first connection has joined.
+    /// R2: a user's first connection subscribed.
     package static func memberAdded(_ channel: ChannelName, _ member: PresenceMember) -> Frame {
         var data = JSONWriter()
         data.raw(#"{"user_id":"#)
@@ -56,7 +56,7 @@ package enum ServerMessage {
         return event("pusher_internal:member_added", channel, data: data.bytes)
     }
 
-    /// R3: a user's last connection has left.
+    /// R3: a user's last connection unsubscribed.
     package static func memberRemoved(_ channel: ChannelName, userID: String) -> Frame {
         var data = JSONWriter()
         data.raw(#"{"user_id":"#)
@@ -65,7 +65,7 @@ package enum ServerMessage {
         return event("pusher_internal:member_removed", channel, data: data.bytes)
     }
 
-    /// K1: a cache channel that holds nothing.
+    /// K1: the cache channel has no cached event.
     package static func cacheMiss(_ channel: ChannelName) -> Frame {
         var json = JSONWriter()
         json.raw(#"{"event":"pusher:cache_miss","channel":"#)
@@ -74,12 +74,12 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// N1: how many connections are subscribed.
+    /// N1: the number of subscribed connections.
     package static func subscriptionCount(_ channel: ChannelName, _ count: Int) -> Frame {
         event("pusher_internal:subscription_count", channel, data: Array(#"{"subscription_count":\#(count)}"#.utf8))
     }
 
-    /// U1: the user's data as it was signed.
+    /// U1: `user_data` as it was signed.
     package static func signinSuccess(_ user: SignedInUser) -> Frame {
         var data = JSONWriter()
         data.raw(#"{"user_data":"#)
@@ -88,7 +88,7 @@ package enum ServerMessage {
         return event("pusher:signin_success", nil, data: data.bytes)
     }
 
-    /// W1, W2: who of those watched is there, and who is not; at least one of the lists is not empty.
+    /// W1, W2: watched users that went online or offline. At least one list must not be empty.
     package static func watchlistEvents(online: [String], offline: [String]) -> Frame {
         var data = JSONWriter()
         data.raw(#"{"events":["#)
@@ -107,7 +107,7 @@ package enum ServerMessage {
         return event("pusher_internal:watchlist_events", nil, data: data.bytes)
     }
 
-    /// An event from one client to others: on presence channels with who sent it, on private ones without (E2, E3).
+    /// A client event for the other subscribers (E2). `userID` is the sender's, on presence channels only (E3).
     package static func clientEvent(_ event: ClientEvent, channel: ChannelName, userID: String?) -> Frame {
         var json = JSONWriter(capacity: event.data.count + 200)
         json.raw(#"{"event":"#)
@@ -124,13 +124,13 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// P4: asks for life in both ways, because browsers answer only the event and some native clients only the frame.
+    /// P4: a ping frame and a ping event. Browsers answer only the event, some native clients only the frame.
     package static let ping = Frame(joining: [Frame.ping, Frame(text: Array(#"{"event":"pusher:ping","data":{}}"#.utf8))])
 
-    /// P1: data is empty.
+    /// P1.
     package static let pong = Frame(text: Array(#"{"event":"pusher:pong","data":{}}"#.utf8))
 
-    /// M3: `data` is an object, or the Swift client ignores the error.
+    /// M3: `data` must be an object; otherwise the Swift client ignores the error.
     package static func error(_ error: ProtocolError) -> Frame {
         var json = JSONWriter()
         json.raw(#"{"event":"pusher:error","data":{"message":"#)
@@ -141,8 +141,8 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// An event as subscribers get it (S2): name and data are the publisher's own JSON strings, quotes and escapes
-    /// included, passed through untouched.
+    /// A published event (S2). `name` and `data` are the publisher's JSON strings, quotes and escapes included; their bytes
+    /// are copied unchanged.
     package static func event(name: UnsafeRawBufferPointer, channel: ChannelName, data: UnsafeRawBufferPointer) -> Frame {
         var channelText = channel.text
         return channelText.withUTF8 { channelBytes in
@@ -153,7 +153,7 @@ package enum ServerMessage {
         }
     }
 
-    /// The data of an event that this type has encoded: a JSON string, as it was published.
+    /// The `data` of an event that this type encoded: a JSON string, as published.
     package static func data(of frame: Frame) -> [UInt8]? {
         var data: [UInt8]?
         frame.bytes.withUnsafeBytes { bytes in
@@ -165,7 +165,7 @@ package enum ServerMessage {
         return data
     }
 
-    /// An event of the server's own, its data a JSON string, which all clients read (the Swift library reads nothing else).
+    /// A server event. Its data is a JSON string, which all clients read; the Swift SDK reads nothing else.
     private static func event(_ name: StaticString, _ channel: ChannelName?, data: [UInt8]) -> Frame {
         var json = JSONWriter(capacity: data.count * 2 + 128)
         json.raw(#"{"event":""#)
@@ -181,7 +181,7 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// A literal's bytes, which live as long as the process.
+    /// The bytes of a literal; they live as long as the process.
     private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     }

@@ -1,11 +1,11 @@
 import JSON
 import Primitives
 
-/// A client's wish to be known as a user (PROTOCOL U1).
+/// A `pusher:signin` message (PROTOCOL U1).
 package struct SigninRequest: Equatable, Sendable {
     /// `KEY:SIGNATURE` over the socket id and `userData`.
     package let auth: String
-    /// Who the user is, as JSON.
+    /// The user as JSON.
     package let userData: String
 
     package init(auth: String, userData: String) {
@@ -13,8 +13,8 @@ package struct SigninRequest: Equatable, Sendable {
         self.userData = userData
     }
 
-    /// Decides whether `socket` may be that user.
-    /// - Throws: ``ProtocolError`` to be told to the client; the connection stays.
+    /// Verifies the signature and decodes the user.
+    /// - Throws: ``ProtocolError`` for the client; the connection stays open.
     package func user(
         on socket: SocketID, key: String, limits: Limits, verify: (_ text: String, _ signature: Substring) -> Bool
     ) throws(ProtocolError) -> SignedInUser {
@@ -24,18 +24,18 @@ package struct SigninRequest: Equatable, Sendable {
     }
 }
 
-/// A user whose backend has vouched for him. Only ``SigninRequest`` makes one outside this module.
+/// A user whose backend signed their data. Outside this module only ``SigninRequest`` creates one.
 package final class SignedInUser: Equatable, Sendable {
     package let id: String
-    /// What he is in presence channels when he brings no channel_data (U7).
+    /// The member for presence channels if the subscription has no `channel_data` (U7).
     package let member: PresenceMember
-    /// Whose coming and going he hears of, each once (W1); the first 100 of those asked for.
+    /// The ids of watched users, without duplicates (W1): the first ``Limits/watchlistLength`` of the request.
     package let watchlist: [String]
-    /// Whether more were asked for (W3).
+    /// Whether the request had more (W3).
     package let isWatchlistCut: Bool
-    /// The references of the bookings he may follow, as Fleetwire's own sign-in endpoint says it.
+    /// References of the user's bookings. Only Fleetwire's own sign-in endpoint sets them.
     package let bookings: [String]
-    /// What was signed, to be said back.
+    /// The signed text; the response to the sign-in repeats it.
     let userData: String
 
     fileprivate init(userData: String, limits: Limits) throws(ProtocolError) {

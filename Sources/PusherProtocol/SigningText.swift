@@ -1,7 +1,7 @@
-/// The texts that are signed: what both sides of a signature have to agree on.
+/// The texts that signatures cover. Both sides must build them identically.
 package enum SigningText {
-    /// Of a REST request (A1): method, path and parameters, these without `auth_signature`, sorted by key, keys in
-    /// lower case, values unescaped.
+    /// For a REST request (A1): method, path, and the parameters without `auth_signature`, sorted by key; keys in lower
+    /// case, values unescaped.
     package static func request(method: String, path: String, query: [(name: String, value: String)]) -> String {
         var parameters = query.map { (name: $0.name.lowercased(), value: $0.value) }
         parameters.removeAll { $0.name == "auth_signature" }
@@ -16,14 +16,14 @@ package enum SigningText {
         return text
     }
 
-    /// Of a subscription to a private or presence channel (S10), with what the subscriber says of himself (R7), byte for byte.
+    /// For a subscription to a private or presence channel (S10), with `channel_data` byte for byte (R7).
     package static func subscription(
         _ socket: some CustomStringConvertible, _ channel: ChannelName, channelData: String? = nil
     ) -> String {
         channelData.map { "\(socket):\(channel.text):\($0)" } ?? "\(socket):\(channel.text)"
     }
 
-    /// Of a sign-in (U1).
+    /// For a sign-in (U1).
     package static func signin(_ socket: some CustomStringConvertible, userData: String) -> String {
         "\(socket)::user::\(userData)"
     }

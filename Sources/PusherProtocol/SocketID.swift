@@ -1,7 +1,7 @@
-/// Names one connection for its life, here and on the wire (PROTOCOL C3: digits, a dot, digits).
+/// A connection's id, internally and on the wire (PROTOCOL C3: digits, a dot, digits).
 ///
-/// The second number says where the connection lives, so nothing has to be looked up; the first is random, so that
-/// the next tenant of a slot has another name and a stale reference is seen to be stale.
+/// The second number is the connection's loop and slot, so finding it is indexing. The first is random, so that the
+/// slot's next connection has another id and a stale id is detected.
 package struct SocketID: Hashable, Sendable {
     /// Random, never 0.
     package let salt: UInt32
@@ -19,18 +19,18 @@ package struct SocketID: Hashable, Sendable {
         place = UInt32(loop) << 24 | UInt32(slot)
     }
 
-    /// Reads a `socket_id`. Nil unless both numbers are what this server could have given out.
+    /// Parses a `socket_id`. Nil unless this server could have issued it.
     package init?(_ text: some StringProtocol) {
         guard Self.isWellFormed(text) else { return nil }
         let parts = text.split(separator: ".")
         guard let salt = UInt32(parts[0]), let place = UInt32(parts[1]) else { return nil }
         self.salt = salt
         self.place = place
-        // One connection, one name: neither leading zeros nor a salt that is never drawn.
+        // Each connection has exactly one id: reject leading zeros and a salt of 0.
         guard salt > 0, description == text else { return nil }
     }
 
-    /// Whether `text` has the form of a socket_id, ours or not: `\A\d+\.\d+\z`.
+    /// Whether `text` has the form of a socket_id (`\A\d+\.\d+\z`), of this server or not.
     package static func isWellFormed(_ text: some StringProtocol) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return parts.count == 2

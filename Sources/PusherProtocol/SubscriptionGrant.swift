@@ -1,9 +1,9 @@
-/// A client's wish to subscribe, as it came.
+/// A `pusher:subscribe` message.
 package struct SubscriptionRequest: Equatable, Sendable {
     package let channel: String
-    /// `KEY:SIGNATURE` (S10); needed by private and presence channels.
+    /// `KEY:SIGNATURE` (S10); required for private and presence channels.
     package let auth: String?
-    /// Who the subscriber is, signed with the channel (R7).
+    /// The presence member as JSON; the signature covers it (R7).
     package let channelData: String?
 
     package init(channel: String, auth: String? = nil, channelData: String? = nil) {
@@ -12,12 +12,12 @@ package struct SubscriptionRequest: Equatable, Sendable {
         self.channelData = channelData
     }
 
-    /// Decides whether `socket` may subscribe.
+    /// Checks the name and the signature.
     /// - Parameters:
-    ///   - key: the application's key, which the auth has to name.
-    ///   - user: whom the connection is signed in as.
-    ///   - verify: whether a hexadecimal signature is right for a text, compared in constant time.
-    /// - Throws: ``ProtocolError`` to be told to the client; the connection stays (S11).
+    ///   - key: the application's key, which `auth` must begin with.
+    ///   - user: the connection's signed-in user, if any.
+    ///   - verify: whether a hexadecimal signature is valid for a text; compares in constant time.
+    /// - Throws: ``ProtocolError`` for the client; the connection stays open (S11).
     package func grant(
         to socket: SocketID, key: String, limits: Limits, user: SignedInUser? = nil,
         verify: (_ text: String, _ signature: Substring) -> Bool
@@ -41,7 +41,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
         return SubscriptionGrant(channel: name, member: nil)
     }
 
-    /// U7: who is signed in need not say who he is, and may say something else.
+    /// U7: a signed-in user may leave out `channel_data`; if present, it takes precedence.
     private func member(_ user: SignedInUser?, _ limits: Limits) throws(ProtocolError) -> PresenceMember {
         if let channelData { return try PresenceMember(channelData: channelData, limits: limits) }
         guard let user else {
@@ -51,11 +51,11 @@ package struct SubscriptionRequest: Equatable, Sendable {
     }
 }
 
-/// The right to one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` makes one, so the hub
-/// cannot forget to check a signature: it never sees one.
+/// Permission for one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` creates one, so the hub
+/// cannot forget to check a signature.
 package struct SubscriptionGrant: Equatable, Sendable {
     package let channel: ChannelName
-    /// Who it is for; on presence channels only.
+    /// The member on presence channels, else nil.
     package let member: PresenceMember?
 
     fileprivate init(channel: ChannelName, member: PresenceMember?) {

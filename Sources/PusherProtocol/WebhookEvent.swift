@@ -1,27 +1,27 @@
 import JSON
 
-/// What an application's backend is told over a webhook (PROTOCOL V1–V9), and what the fleet's is told besides.
+/// A webhook event: Pusher's (PROTOCOL V1–V9), and two for the backend of the fleet's application.
 package enum WebhookEvent: Equatable, Sendable {
-    /// V1: a channel has its first subscriber.
+    /// V1: a channel got its first subscriber.
     case channelOccupied(ChannelName)
-    /// V4: the last one has gone.
+    /// V4: a channel lost its last subscriber.
     case channelVacated(ChannelName)
-    /// V6: a user's first connection has come to a presence channel.
+    /// V6: a user's first connection subscribed to a presence channel.
     case memberAdded(ChannelName, userID: String)
-    /// V6: his last one has gone.
+    /// V6: a user's last connection unsubscribed.
     case memberRemoved(ChannelName, userID: String)
-    /// V7: a client's event, as it was passed on; with who sent it on presence channels only.
+    /// V7: a client event as relayed; `userID` is the sender's, on presence channels only.
     case clientEvent(ClientEvent, on: ChannelName, from: SocketID, userID: String?)
-    /// V8: somebody has come to a cache channel that holds nothing.
+    /// V8: a connection subscribed to a cache channel without a cached event.
     case cacheMiss(ChannelName)
-    /// V9: how many connections are subscribed, whenever they are told so.
+    /// V9: the number of subscribed connections, whenever subscribers get that event.
     case subscriptionCount(ChannelName, Int)
-    /// A notification that a provider will never deliver.
+    /// A push failed for good.
     case notificationFailed(notificationID: String, userID: String, provider: String, reason: String)
-    /// A device whose token is no longer any good; of the token only its ends.
+    /// A device was removed because its token is invalid. `token` is masked.
     case deviceRemoved(userID: String, provider: String, token: String, reason: String)
 
-    /// Which kind it is: one of them.
+    /// The event's kind: a set of one element.
     package var kind: WebhookKinds {
         switch self {
         case .channelOccupied: .channelOccupied
@@ -36,7 +36,7 @@ package enum WebhookEvent: Equatable, Sendable {
         }
     }
 
-    /// An element of a webhook's `events`.
+    /// The event as an element of a webhook request's `events`.
     package var json: [UInt8] {
         var json = JSONWriter()
         switch self {
@@ -92,9 +92,9 @@ package struct WebhookKinds: OptionSet, Sendable {
     package static let notificationFailed = WebhookKinds(rawValue: 128)
     package static let deviceRemoved = WebhookKinds(rawValue: 256)
 
-    /// Whether a channel has subscribers: the two go together, for either may take the other back (V5).
+    /// Occupied and vacated. A debounced pair cancels out (V5), so one needs the other.
     package static let occupancy: WebhookKinds = [.channelOccupied, .channelVacated]
-    /// Who is on presence channels, likewise.
+    /// Member added and removed, likewise.
     package static let membership: WebhookKinds = [.memberAdded, .memberRemoved]
     package static let all = WebhookKinds(rawValue: 511)
 
@@ -106,14 +106,14 @@ package struct WebhookKinds: OptionSet, Sendable {
         ("device_removed", .deviceRemoved),
     ]
 
-    /// These and those that may take them back: what has to be known to tell these alone.
+    /// These kinds and their counterparts, which debouncing needs to know.
     package var withCounterparts: WebhookKinds {
         var kinds = self
         for pair in [Self.occupancy, .membership] where !isDisjoint(with: pair) { kinds.formUnion(pair) }
         return kinds
     }
 
-    /// The kinds that an endpoint lists; an empty list means all, and a name that there is not means nothing.
+    /// The kinds that an endpoint lists. An empty list means all; unknown names are ignored.
     package init(named list: [String]) {
         guard !list.isEmpty else {
             self = .all
@@ -123,9 +123,9 @@ package struct WebhookKinds: OptionSet, Sendable {
     }
 }
 
-/// A webhook event, and whose backend it is for.
+/// A webhook event and the application whose backend gets it.
 package struct AppWebhookEvent: Equatable, Sendable {
-    /// The application's place in the configured list.
+    /// The application's index in the configured list.
     package let app: Int
     package let event: WebhookEvent
 
@@ -142,7 +142,7 @@ extension JSONWriter {
         member(#"","channel":"#, channel.text)
     }
 
-    /// `name` with its punctuation, and a text.
+    /// Writes `name`, which includes its punctuation, and a string.
     fileprivate mutating func member(_ name: StaticString, _ text: String) {
         raw(name)
         string(text)

@@ -43,14 +43,14 @@ import Testing
     @Test(arguments: forms) func opsHaveNothing(form: String) { expect(ops, form, [:]) }
 
     @Test(arguments: forms + ["presence-", "cache-", "private-cache-"]) func adminsHaveEverything(form: String) {
-        for name in Self.names { #expect(policy.permission(of: admin, to: channel(form + name)) == .granted, "\(form + name)") }
-        #expect(policy.permission(of: admin, to: channel(form + "unlisted")) == .granted)
+        for name in Self.names { #expect(policy.permission(for: admin, on: channel(form + name)) == .granted, "\(form + name)") }
+        #expect(policy.permission(for: admin, on: channel(form + "unlisted")) == .granted)
     }
 
     @Test func presenceIsForAdminsAlone() {
         for name in Self.names + ["unlisted", "cache-driver-42"] {
             for identity in [driver, customer, ops] {
-                #expect(policy.permission(of: identity, to: channel("presence-" + name)) == .denied, "\(identity.key) \(name)")
+                #expect(policy.permission(for: identity, on: channel("presence-" + name)) == .denied, "\(identity.key) \(name)")
             }
         }
     }
@@ -58,7 +58,7 @@ import Testing
     /// Everybody's but those of `rights` are refused.
     private func expect(_ identity: Identity, _ form: String, _ rights: [String: ChannelPolicy.Permission]) {
         for name in Self.names {
-            #expect(policy.permission(of: identity, to: channel(form + name)) == rights[name] ?? .denied, "\(form + name)")
+            #expect(policy.permission(for: identity, on: channel(form + name)) == rights[name] ?? .denied, "\(form + name)")
         }
     }
 
@@ -74,7 +74,7 @@ import Testing
     ])
     func plainNamesThatNoPatternNamesAreForAll(name: String) {
         #expect(policy.isOpen(channel(name)))
-        for identity in [driver, customer] { #expect(policy.permission(of: identity, to: channel(name)) == .granted) }
+        for identity in [driver, customer] { #expect(policy.permission(for: identity, on: channel(name)) == .granted) }
         #expect(policy.mirror(of: channel(name)) == nil)
         #expect(policy.reference(of: channel(name)) == nil)
     }
@@ -86,8 +86,8 @@ import Testing
     ])
     func signedNamesThatNoPatternNamesAreForAdmins(name: String) {
         #expect(!policy.isOpen(channel(name)))
-        for identity in [driver, customer, ops] { #expect(policy.permission(of: identity, to: channel(name)) == .denied) }
-        #expect(policy.permission(of: admin, to: channel(name)) == .granted)
+        for identity in [driver, customer, ops] { #expect(policy.permission(for: identity, on: channel(name)) == .denied) }
+        #expect(policy.permission(for: admin, on: channel(name)) == .granted)
         #expect(policy.mirror(of: channel(name)) == nil)
         #expect(policy.reference(of: channel(name)) == nil)
     }
@@ -104,22 +104,22 @@ import Testing
 
     @Test(arguments: ["driver-4", "driver-420", "driver-42-", "driver-042", "driver-42.", "driver--42", "driver-@42"])
     func anotherDriversNameIsNotOnes(name: String) {
-        for form in Self.forms { #expect(policy.permission(of: driver, to: channel(form + name)) == .denied, "\(form + name)") }
+        for form in Self.forms { #expect(policy.permission(for: driver, on: channel(form + name)) == .denied, "\(form + name)") }
     }
 
     @Test func idsAreComparedByTheirBytes() {
         let kelvin = Identity(role: .driver, id: "\u{212A}")
-        #expect(policy.permission(of: kelvin, to: channel("driver-K")) == .denied)
+        #expect(policy.permission(for: kelvin, on: channel("driver-K")) == .denied)
         let questioner = Identity(role: .customer, id: "\u{37E}", bookings: ["R\u{37E}"])
-        #expect(policy.permission(of: questioner, to: channel("customer-;")) == .denied)
-        #expect(policy.permission(of: questioner, to: channel("tracking-R;")) == .denied)
+        #expect(policy.permission(for: questioner, on: channel("customer-;")) == .denied)
+        #expect(policy.permission(for: questioner, on: channel("tracking-R;")) == .denied)
         #expect(policy.permission(of: Identity(role: .driver, id: "d"), to: channel("driver-D")) == .denied)
     }
 
     @Test func aDriversBookingsAreNoCustomers() {
-        #expect(policy.permission(of: driver, to: channel("tracking-R1")) == .ifAssigned(reference: "R1"))
-        #expect(policy.permission(of: driver, to: channel("customer-42")) == .denied)
-        #expect(policy.permission(of: customer, to: channel("driver-42")) == .denied)
+        #expect(policy.permission(for: driver, on: channel("tracking-R1")) == .ifAssigned(reference: "R1"))
+        #expect(policy.permission(for: driver, on: channel("customer-42")) == .denied)
+        #expect(policy.permission(for: customer, on: channel("driver-42")) == .denied)
     }
 
     // MARK: Patterns
@@ -128,11 +128,11 @@ import Testing
         let policy = ChannelPolicy([
             .init("driver-7", .admin), .init("driver-*", .anyDriver), .init("driver-42", .ownDriver), .init("*", .ownCustomer),
         ])
-        #expect(policy.permission(of: driver, to: channel("driver-7")) == .denied)
-        #expect(policy.permission(of: driver, to: channel("driver-42")) == .granted)
-        #expect(policy.permission(of: driver, to: channel("driver-8")) == .granted)
-        #expect(policy.permission(of: customer, to: channel("42")) == .granted)
-        #expect(policy.permission(of: driver, to: channel("42")) == .denied)
+        #expect(policy.permission(for: driver, on: channel("driver-7")) == .denied)
+        #expect(policy.permission(for: driver, on: channel("driver-42")) == .granted)
+        #expect(policy.permission(for: driver, on: channel("driver-8")) == .granted)
+        #expect(policy.permission(for: customer, on: channel("42")) == .granted)
+        #expect(policy.permission(for: driver, on: channel("42")) == .denied)
     }
 
     @Test func aStarStandsForAtLeastOneCharacterAtTheEndOnly() {
@@ -147,14 +147,14 @@ import Testing
     @Test func withoutRulesAllIsAsPusherHasIt() {
         let policy = ChannelPolicy([])
         #expect(policy.isOpen(channel("driver-42")))
-        #expect(policy.permission(of: driver, to: channel("private-driver-42")) == .denied)
+        #expect(policy.permission(for: driver, on: channel("private-driver-42")) == .denied)
         #expect(policy.mirror(of: channel("driver-42")) == nil)
     }
 
     @Test func usersOwnChannelsAreNobodyElses() {
         let own = channel("#server-to-user-driver-42")
         #expect(!policy.isOpen(own))
-        #expect(policy.permission(of: driver, to: own) == .denied)
+        #expect(policy.permission(for: driver, on: own) == .denied)
         #expect(policy.mirror(of: own) == nil)
         #expect(policy.reference(of: own) == nil)
         #expect(ChannelPolicy([.init("*", .booking)]).mirror(of: own) == nil)

@@ -3,23 +3,23 @@ import Testing
 
 /// How long a silent client is waited for, and how many events a talkative one may send (PROTOCOL P4, E9).
 @Suite struct ActivityTimeoutTests {
-    static let verdicts: [(silence: Int, hasAsked: Bool, verdict: ActivityTimeout.Action)] = [
+    static let actions: [(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action)] = [
         (0, false, .idle), (120, false, .idle), (149, false, .idle), (150, false, .ping), (1_000, false, .ping),
         (150, true, .idle), (179, true, .idle), (180, true, .close), (1_000, true, .close), (0, true, .idle),
     ]
 
     /// With 120 seconds a client pings by itself at 120, is asked at 150 and given up at 180.
-    @Test(arguments: verdicts) func p4AsksBeforeItGivesUp(silence: Int, hasAsked: Bool, verdict: ActivityTimeout.Action) {
-        #expect(ActivityTimeout(activitySeconds: 120).action(silence: silence, hasAsked: hasAsked) == verdict)
+    @Test(arguments: actions) func p4AsksBeforeItGivesUp(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action) {
+        #expect(ActivityTimeout(activitySeconds: 120).action(silence: silence, hasPinged: hasPinged) == action)
     }
 
     @Test(arguments: [1, 2, 3, 5, 7, 30, 120, 3_600])
     func p4NobodyIsAskedWhoMayStillPingByHimself(seconds: Int) {
         let patience = ActivityTimeout(activitySeconds: seconds)
         #expect(patience.activitySeconds == seconds)
-        #expect(patience.action(silence: seconds, hasAsked: false) == .idle)
-        let asked = (0...).first { patience.action(silence: $0, hasAsked: false) == .ping } ?? 0
-        let given = (0...).first { patience.action(silence: $0, hasAsked: true) == .close } ?? 0
+        #expect(patience.action(silence: seconds, hasPinged: false) == .idle)
+        let asked = (0...).first { patience.action(silence: $0, hasPinged: false) == .ping } ?? 0
+        let given = (0...).first { patience.action(silence: $0, hasPinged: true) == .close } ?? 0
         #expect(asked > seconds && given >= asked && given <= 2 * seconds)
     }
 
@@ -27,7 +27,7 @@ import Testing
 
     /// How many of `count` events may be sent at a moment.
     private func taken(_ count: Int, of allowance: inout EventRateLimit, perSecond: Int, now: Int64) -> Int {
-        (0..<count).reduce(0) { sent, _ in sent + (allowance.take(perSecond: perSecond, now: now) ? 1 : 0) }
+        (0..<count).reduce(0) { sent, _ in sent + (allowance.consume(perSecond: perSecond, now: now) ? 1 : 0) }
     }
 
     @Test func e9ASecondsWorthAtOnceAndNoMore() {

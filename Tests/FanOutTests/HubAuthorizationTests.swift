@@ -86,7 +86,7 @@ import Testing
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.assign("A", "R1", to: "7") == [])
-        let ended = error("The right to \(channel) has ended: the job is no longer yours", code: 4009)
+        let ended = error("Access to \(channel) has ended: the job is no longer yours", code: 4009)
         #expect(hub.mail(.subscribe(x, grant(channel))) == [.send(ended, to: x)])
         #expect(hub.subscriptionCount == 0)
         hub.assign("A", "R1", to: "42")

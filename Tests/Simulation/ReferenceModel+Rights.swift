@@ -92,7 +92,7 @@ extension ReferenceModel {
             guard isJobs(place), identified.contains(where: { $0.socket == socket }), !isPermitted(socket, place) else {
                 return nil
             }
-            return "The right to \(text) has ended: the job is no longer yours"
+            return "Access to \(text) has ended: the job is no longer yours"
         }
         guard let (rule, _) = rule(for: place), rule.access != .open else { return nil }
         guard let user = user(of: socket) else {
@@ -117,7 +117,7 @@ extension ReferenceModel {
         for subscription in connection.subscriptions {
             let place = ChannelKey(app: connection.app, channel: subscription.channel)
             guard references.contains(where: { isJobs(place, reference: $0) }), !isPermitted(socket, place) else { continue }
-            end(socket, subscription.channel, "too many others were authorized on this connection since")
+            end(socket, subscription.channel, "too many other users were authorized on this connection since")
         }
     }
 
