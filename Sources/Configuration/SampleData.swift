@@ -1,26 +1,25 @@
-import FleetRules
-
-/// What an event's data might be, by the event's name or the notification's type, as existing apps know it.
+/// Sample values for the fields of an event or notification type, as the fleet sends them today.
 ///
-/// Checklist: a field that an event gains belongs here too, or its use in a text is called a mistake.
+/// Checklist: if an event gains a field, add it here; otherwise `check-config` warns about its use in a text.
 struct SampleData {
     private let values: [String: String]
-    /// True: whoever sends it decides what is in it.
-    private let isOpen: Bool
+    /// True: the sender chooses the fields.
+    private let hasAnyField: Bool
 
-    /// Only what reaches drivers and customers counts: phones get nothing of what dispatchers hear.
-    init(of name: String) {
+    /// - Parameter name: an event's name or a notification's type. Events for dispatchers have no values here: they are
+    ///   never pushed.
+    init(for name: String) {
         let data = Self.event(name)
-        isOpen = data == nil
-        var values = data ?? Self.announced(name)
+        hasAnyField = data == nil
+        var values = data ?? Self.announcement(name)
         values["notificationId"] = "01KAMF3Z8S5Q0W7R2T4Y6V8X9B"
         values["correlationId"] = "8c1d7e52"
         self.values = values
     }
 
-    /// Nil for a field that is never there. What a sender may choose has its name for a value.
+    /// A field's sample value: its name in brackets if only the sender knows it; nil if the event never has this field.
     func value(of field: String) -> String? {
-        values[field] ?? (isOpen ? "[\(field)]" : nil)
+        values[field] ?? (hasAnyField ? "[\(field)]" : nil)
     }
 
     // MARK: Events of the fleet
@@ -61,9 +60,9 @@ struct SampleData {
 
     // MARK: Types that admins send
 
-    /// What senders put in by habit; they may word a message themselves.
-    private static func announced(_ type: String) -> [String: String] {
-        let usual: [String: String] =
+    /// The fields that senders usually set. They may add others and write the message themselves.
+    private static func announcement(_ type: String) -> [String: String] {
+        let fields: [String: String] =
             switch type {
             case "NEW_BATCH_AVAILABLE", "BATCH_REASSIGNED":
                 ["batchId": "b-17", "batchNumber": "17", "zone": "Harbour", "orderCount": "6"]
@@ -73,10 +72,10 @@ struct SampleData {
             case "driver_arrival": arrival
             default: [:]
             }
-        return usual.merging(["message": "The sender's own words"]) { $1 }
+        return fields.merging(["message": "The sender's own words"]) { $1 }
     }
 
-    // MARK: What many have in common
+    // MARK: Shared values
 
     private static let reference = "BK-1042"
     private static let reason = "Customer request"

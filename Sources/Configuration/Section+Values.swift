@@ -1,3 +1,5 @@
+import FleetRules
+
 // What a key may hold: each kind of value checks what is written, and reports what it is not.
 
 extension Section {

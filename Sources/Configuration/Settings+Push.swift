@@ -1,8 +1,10 @@
+import FleetRules
+
 extension Settings {
     /// How notifications reach phones as well.
     package struct Push: Equatable, Sendable {
         /// What is pushed of an event whose entry in the catalogue does not say.
-        package var mode = Catalogue.Entry.Push.mirror
+        package var mode = NotificationCatalogue.PushMode.mirror
         /// Apple's service, for phones with its tokens.
         package var apns = APNs()
         /// Google's service, for all others.

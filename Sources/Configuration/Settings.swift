@@ -1,3 +1,4 @@
+import FleetRules
 import PusherProtocol
 
 /// Everything an operator decides, as one plain value: read and checked once at start, then passed around.
@@ -20,7 +21,7 @@ package struct Settings: Equatable, Sendable {
     /// How notifications reach phones as well.
     package var push = Push()
     /// What phones show for each event.
-    package var notifications = Catalogue.builtIn
+    package var notifications = NotificationCatalogue.builtIn
     /// What Prometheus reads.
     package var metrics = Metrics()
     /// What is logged, and how.

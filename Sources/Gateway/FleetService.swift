@@ -23,7 +23,7 @@ final class FleetService: Sendable {
     let pushService: PushService
 
     private let settings: Settings
-    private let catalogue: Lock<Settings.Catalogue>
+    private let catalogue: Lock<NotificationCatalogue>
     private let writer: StoreWriter
     private let reader: StoreReader
     private let fetcher: JWKSFetcher
@@ -89,7 +89,7 @@ final class FleetService: Sendable {
     func isCatalogued(_ type: String) -> Bool { catalogue.withLock { $0.entry(for: type) } != nil }
 
     /// Other texts and rules from now on.
-    func use(_ catalogue: Settings.Catalogue) {
+    func use(_ catalogue: NotificationCatalogue) {
         self.catalogue.withLock { $0 = catalogue }
         writer.use(NotificationRules(settings, catalogue))
         pushService.use(catalogue)

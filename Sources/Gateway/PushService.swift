@@ -18,7 +18,7 @@ final class PushService: Sendable {
 
     let counters = PushCounters()
     private let providers: [(lane: PushLane, settings: ProviderSettings)]
-    private let mode: Settings.Catalogue.Entry.Push
+    private let mode: NotificationCatalogue.PushMode
     private let log: Log
     private let observers: Observers
     private let workers = Lock<[PushWorker]>([])
@@ -40,7 +40,7 @@ final class PushService: Sendable {
     /// Begins to carry: the store is open.
     /// - Parameter report: takes a report to the store; false when it has no room.
     func start(
-        _ catalogue: Settings.Catalogue, report: @escaping @Sendable (PushReport) -> Bool,
+        _ catalogue: NotificationCatalogue, report: @escaping @Sendable (PushReport) -> Bool,
         isConnected: @escaping @Sendable (_ recipient: String) -> Bool
     ) {
         let texts = PushTemplates(catalogue, mode: mode)
@@ -113,7 +113,7 @@ final class PushService: Sendable {
     // MARK: What operators do
 
     /// Other texts from now on.
-    func use(_ catalogue: Settings.Catalogue) {
+    func use(_ catalogue: NotificationCatalogue) {
         let texts = PushTemplates(catalogue, mode: mode)
         for worker in workers.withLock({ $0 }) { worker.use(texts) }
     }

@@ -77,7 +77,7 @@ extension NotificationRules {
     init(_ settings: Settings) { self.init(settings, settings.notifications) }
 
     /// The same of another catalogue.
-    init(_ settings: Settings, _ catalogue: Settings.Catalogue) {
+    init(_ settings: Settings, _ catalogue: NotificationCatalogue) {
         let rules = catalogue.names.compactMap { name in
             catalogue.entry(for: name).map { (name, Rule($0, mode: settings.push.mode)) }
         }
@@ -88,7 +88,7 @@ extension NotificationRules {
 }
 
 extension NotificationRules.Rule {
-    fileprivate init(_ entry: Settings.Catalogue.Entry, mode: Settings.Catalogue.Entry.Push) {
+    fileprivate init(_ entry: NotificationCatalogue.Entry, mode: NotificationCatalogue.PushMode) {
         let push: Push =
             switch entry.push {
             case .off: .never

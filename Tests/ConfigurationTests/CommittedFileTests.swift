@@ -1,3 +1,4 @@
+import FleetRules
 import Testing
 import Yams
 
@@ -25,7 +26,7 @@ import Yams
         let text = try TextFile.content(of: Self.cataloguePath)
         let substitution = VariableExpansion(environment: [:], directory: "", content: UnreadableFile.always)
         let reader = SettingsReader(file: Self.cataloguePath, substitution: substitution, isPart: true)
-        var catalogue = Settings.Catalogue([])
+        var catalogue = NotificationCatalogue([])
         reader.read(text) { catalogue.read($0) }
         #expect(reader.problems == [])
         #expect(catalogue == .builtIn)

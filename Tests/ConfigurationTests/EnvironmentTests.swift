@@ -56,7 +56,7 @@ import Testing
         expected.store.path = "/s.db"
         expected.store.durability = .normal
         expected.store.retentionDays = 1
-        expected.notifications.change("job-assigned") { $0.title = "N" }
+        expected.notifications.update("job-assigned") { $0.title = "N" }
         expected.push.mode = .off
         expected.push.staleDays = 1
         expected.push.apns.enabled = true

@@ -1,3 +1,4 @@
+import FleetRules
 import Testing
 
 @testable import Configuration
@@ -100,8 +101,8 @@ import Testing
         #expect(push.apns.key == "" && push.fcm.serviceAccount == "")
     }
 
-    @Test("Every mode is accepted", arguments: Settings.Catalogue.Entry.Push.allCases)
-    func mode(mode: Settings.Catalogue.Entry.Push) throws {
+    @Test("Every mode is accepted", arguments: NotificationCatalogue.PushMode.allCases)
+    func mode(mode: NotificationCatalogue.PushMode) throws {
         #expect(try push("{mode: \(mode.rawValue)}").mode == mode)
     }
 

@@ -1,4 +1,3 @@
-import Configuration
 import FleetRules
 import JSON
 import Push
@@ -47,17 +46,18 @@ enum PushFixture {
 
     static func entry(
         _ name: String, title: Template = "", body: Template = "{message}",
-        _ change: (inout Settings.Catalogue.Entry) -> Void = { _ in }
-    ) -> Settings.Catalogue.Entry {
-        var entry = Settings.Catalogue.Entry(name)
+        _ change: (inout NotificationCatalogue.Entry) -> Void = { _ in }
+    ) -> NotificationCatalogue.Entry {
+        var entry = NotificationCatalogue.Entry(name)
         entry.title = title
         entry.body = body
         change(&entry)
         return entry
     }
 
-    static func texts(_ entries: Settings.Catalogue.Entry..., mode: Settings.Catalogue.Entry.Push = .mirror) -> PushTemplates {
-        PushTemplates(Settings.Catalogue(entries), mode: mode)
+    static func texts(_ entries: NotificationCatalogue.Entry..., mode: NotificationCatalogue.PushMode = .mirror) -> PushTemplates
+    {
+        PushTemplates(NotificationCatalogue(entries), mode: mode)
     }
 }
 

@@ -1,4 +1,3 @@
-import Configuration
 import FleetRules
 import Push
 import Testing

@@ -1,4 +1,4 @@
-import Configuration
+import FleetRules
 import Push
 import TestSupport
 import Testing

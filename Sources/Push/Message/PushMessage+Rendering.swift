@@ -1,10 +1,9 @@
-import Configuration
 import Crypto
 import FleetRules
 
 extension PushMessage {
     /// Words a job's notification as its entry has it.
-    package init(_ job: PushJob, in entry: Settings.Catalogue.Entry) {
+    package init(_ job: PushJob, in entry: NotificationCatalogue.Entry) {
         let notification = job.notification
         let scalars = EventScalars(of: notification.data)
         let (title, body) = Self.texts(of: notification.event, in: entry, scalars)
@@ -18,7 +17,7 @@ extension PushMessage {
     }
 
     private static func texts(
-        of event: String, in entry: Settings.Catalogue.Entry, _ scalars: EventScalars
+        of event: String, in entry: NotificationCatalogue.Entry, _ scalars: EventScalars
     ) -> (title: String, body: String) {
         let title = entry.title.render { scalars[$0] }
         let body = entry.body.render { scalars[$0] }

@@ -1,21 +1,20 @@
-import Configuration
 import FleetRules
 
 /// What phones show for each event: the catalogue, as pushes ask it.
 package struct PushTemplates: Sendable {
-    private let catalogue: Settings.Catalogue
+    private let catalogue: NotificationCatalogue
     private let names: CatalogueIndex
-    private let mode: Settings.Catalogue.Entry.Push
+    private let mode: NotificationCatalogue.PushMode
 
     /// - Parameter mode: for entries that say nothing themselves.
-    package init(_ catalogue: Settings.Catalogue, mode: Settings.Catalogue.Entry.Push) {
+    package init(_ catalogue: NotificationCatalogue, mode: NotificationCatalogue.PushMode) {
         self.catalogue = catalogue
         self.mode = mode
         names = CatalogueIndex(catalogue.names)
     }
 
     /// The entry that an event goes by (``CatalogueIndex/entry(ofEvent:)``); nil where there is none.
-    package func entry(ofEvent event: String) -> Settings.Catalogue.Entry? {
+    package func entry(ofEvent event: String) -> NotificationCatalogue.Entry? {
         names.entry(ofEvent: event).flatMap { catalogue.entry(for: $0) }
     }
 
@@ -23,5 +22,5 @@ package struct PushTemplates: Sendable {
     package func type(ofEvent event: String) -> String? { names.type(ofEvent: event) }
 
     /// Whether an entry is pushed: as it says itself, else as all are.
-    package func mode(of entry: Settings.Catalogue.Entry) -> Settings.Catalogue.Entry.Push { entry.push ?? mode }
+    package func mode(of entry: NotificationCatalogue.Entry) -> NotificationCatalogue.PushMode { entry.push ?? mode }
 }

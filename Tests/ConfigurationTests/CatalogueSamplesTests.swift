@@ -1,9 +1,10 @@
+import FleetRules
 import Testing
 
 @testable import Configuration
 
-@Suite struct CatalogueSampleTests {
-    typealias Sample = Settings.Catalogue.Sample
+@Suite struct CatalogueSamplesTests {
+    private typealias Sample = CatalogueSample
 
     /// The sample of an entry that a file changes or adds.
     private func sample(_ name: String, _ yaml: String, push mode: String = "mirror") throws -> Sample {
@@ -12,15 +13,15 @@ import Testing
         return try #require(settings.notifications.samples(mode: settings.push.mode).first { $0.name == name })
     }
 
-    @Test("What is built in has no fault")
+    @Test("The built-in catalogue causes no warnings")
     func builtIn() {
-        let samples = Settings.Catalogue.builtIn.samples(mode: .mirror)
-        #expect(samples.map(\.name) == Settings.Catalogue.builtIn.names)
+        let samples = NotificationCatalogue.builtIn.samples(mode: .mirror)
+        #expect(samples.map(\.name) == NotificationCatalogue.builtIn.names)
         for sample in samples { #expect(sample.warnings == [], "\(sample.name)") }
         for sample in samples { #expect(!"\(sample.full)".contains("["), "\(sample.full): a field without a value") }
     }
 
-    @Test("A sample shows an entry with all its fields and with none")
+    @Test("A sample shows an entry with all fields and with none")
     func lines() throws {
         #expect(
             try sample("job-assigned", "{}").lines == [
@@ -36,7 +37,7 @@ import Testing
             ])
     }
 
-    @Test("An entry that does not say whether it is pushed follows the general mode")
+    @Test("The general mode applies to an entry without push")
     func push() throws {
         #expect(try sample("job-assigned", "{}", push: "fallback").push == .fallback)
         #expect(try sample("job-assigned", "{push: mirror}", push: "off").push == .mirror)
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "Every field that the contract gives an event has a value, and no other",
+        "Exactly the fields that the contract defines for an event have values",
         arguments: [
             "job-assigned": "bookingId bookingReference customerName pickupAddress dropoffAddress scheduledAt totalGBP message",
             "job-removed": "bookingId bookingReference reason removedAt message",
@@ -78,13 +79,13 @@ import Testing
         }
     }
 
-    @Test("A field that an event never has is pointed out once, and shown as phones will")
-    func strayField() throws {
+    @Test("A field that an event never has causes one warning")
+    func unknownField() throws {
         let sample = try sample("job-assigned", "{title: '{driver|nobody} {driver}', body: '{fee|free}'}")
         #expect(
             sample.warnings == [
-                "{driver} is no field of job-assigned: what is shown without it is always shown",
-                "{fee} is no field of job-assigned: what is shown without it is always shown",
+                "job-assigned has no field {driver}: devices always show the text for a missing value",
+                "job-assigned has no field {fee}: devices always show the text for a missing value",
             ])
         #expect(sample.full == Sample.Text(title: "nobody ", body: "free"))
         #expect(sample.full == sample.bare)
@@ -92,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "What is sent by type may have any field",
+        "A notification sent by type may have any field",
         arguments: ["NEW_BATCH_AVAILABLE", "DRIVER_REJECTED", "driver_arrival", "lunch-break"])
     func announced(name: String) throws {
         let sample = try sample(name, "{title: '{until|soon}', body: '{message}'}")
@@ -101,7 +102,7 @@ import Testing
         #expect(sample.bare == Sample.Text(title: "soon", body: ""))
     }
 
-    @Test("Known types show what is usually sent with them")
+    @Test("Known types have values for the fields usually sent")
     func knownTypes() throws {
         func full(_ name: String, _ body: String) throws -> String { try sample(name, "{body: '\(body)'}").full.body }
         #expect(
@@ -111,17 +112,17 @@ import Testing
         #expect(try full("ORDER_CANCELLED", "{orderId} {batchId}") == "A-1042 b-17")
     }
 
-    @Test("An entry that shows nothing, at least sometimes, is pointed out")
-    func nothing() throws {
-        let nothing = "a phone shows nothing: title and body are empty"
-        let sometimes = ": {field|words} has words for that case"
-        #expect(try sample("lunch", "{body: ''}").warnings == [nothing])
-        #expect(try sample("job-assigned", "{title: '', body: '{fee}'}").warnings.last == nothing)
+    @Test("An entry that shows nothing, with or without values, causes a warning")
+    func emptyTexts() throws {
+        let always = "devices show nothing: title and body are empty"
+        let hint = ": write {field|text} to set a text for that case"
+        #expect(try sample("lunch", "{body: ''}").warnings == [always])
+        #expect(try sample("job-assigned", "{title: '', body: '{fee}'}").warnings.last == always)
         #expect(
-            try sample("lunch", "{}").warnings == ["a phone shows nothing when there is no {message}" + sometimes])
+            try sample("lunch", "{}").warnings == ["devices show nothing without {message}" + hint])
         #expect(
             try sample("lunch", "{title: '{a}', body: '{b}{a}'}").warnings
-                == ["a phone shows nothing when there is no {a}, {b}" + sometimes])
+                == ["devices show nothing without {a}, {b}" + hint])
         #expect(try sample("lunch", "{title: '{a|b}', body: '{b}'}").warnings == [])
     }
 }

@@ -1,105 +1,24 @@
+import FleetRules
 import Testing
 
 @testable import Configuration
 
-@Suite struct CatalogueTests {
-    typealias Entry = Settings.Catalogue.Entry
+@Suite struct CatalogueFileTests {
+    typealias Entry = NotificationCatalogue.Entry
 
-    private func catalogue(_ yaml: String, _ environment: [String: String] = [:]) throws -> Settings.Catalogue {
+    private func catalogue(_ yaml: String, _ environment: [String: String] = [:]) throws -> NotificationCatalogue {
         try read("notifications: {file: n.yaml}", environment, files: ["n.yaml": yaml]).get().notifications
     }
 
-    // MARK: What is built in
-
-    static let names = [
-        "job-assigned", "job-removed", "order-removed", "schedule-updated", "job-available-again", "job-cancelled",
-        "job-removed-from-list", "tracking-stopped", "driver-removed", "route-cancelled", "route-unassigned",
-        "route-assigned", "drop-removed", "driver-arrival", "NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED",
-        "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver_arrival",
-    ]
-
-    @Test("Every event that drivers and customers hear has an entry, and every type")
-    func builtIn() {
-        #expect(Settings.Catalogue.builtIn.names == Self.names.sorted())
-        #expect(Settings.Catalogue.builtIn.entry(for: "job-accepted") == nil)
-        #expect(Settings.Catalogue.builtIn.entry(for: "JOB-ASSIGNED") == nil)
-    }
-
-    @Test("Apps are told the types they know")
-    func dataTypes() {
-        func type(_ name: String) -> String? { Settings.Catalogue.builtIn.entry(for: name)?.dataType }
-        #expect(type("job-assigned") == "new_job")
-        #expect(type("route-assigned") == "new_route")
-        for name in ["route-cancelled", "route-unassigned", "drop-removed"] { #expect(type(name) == "route_update") }
-        for name in ["job-removed", "order-removed", "driver-removed", "tracking-stopped"] { #expect(type(name) == "job_update") }
-        for name in Self.names where name.contains("_") { #expect(type(name) == name) }
-        #expect(type("driver-arrival") == "driver_arrival")
-    }
-
-    @Test("What is late is worthless sooner or later")
-    func lifetimes() {
-        for name in Self.names {
-            let seconds = Settings.Catalogue.builtIn.entry(for: name)?.lifetimeSeconds
-            switch name {
-            case "job-assigned": #expect(seconds == 3_600)
-            case "driver-arrival", "driver_arrival": #expect(seconds == 600)
-            default: #expect(seconds == 86_400)
-            }
-        }
-    }
-
-    @Test("Revocations and arrivals are urgent, and some events are not pushed")
-    func urgency() {
-        let entries = Self.names.compactMap(Settings.Catalogue.builtIn.entry)
-        #expect(
-            Set(entries.filter(\.urgent).map(\.name)) == [
-                "job-removed", "order-removed", "job-cancelled", "route-cancelled", "route-unassigned", "drop-removed",
-                "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver-arrival", "driver_arrival",
-            ])
-        #expect(
-            Set(entries.filter { $0.push == .off }.map(\.name)) == [
-                "schedule-updated", "job-removed-from-list", "tracking-stopped", "job-available-again",
-            ])
-        #expect(entries.allSatisfy { $0.push == .off || $0.push == nil })
-    }
-
-    @Test("A phone shows whole sentences, whatever is missing", arguments: names)
-    func texts(name: String) throws {
-        let entry = try #require(Settings.Catalogue.builtIn.entry(for: name))
-        for value in [nil, "x"] {
-            for text in [entry.title, entry.body].map({ $0.render { _ in value } }) {
-                #expect((1...80).contains(text.count), "\(text)")
-                #expect(!text.contains("  ") && text.first != " " && text.last != " ", "\(text)")
-            }
-        }
-        #expect(entry.sound == "default")
-    }
-
-    @Test("A new job says from where to where, an arrival who has arrived")
-    func wording() throws {
-        let job = try #require(Settings.Catalogue.builtIn.entry(for: "job-assigned"))
-        let addresses = ["pickupAddress": "1 Quay St", "dropoffAddress": "9 Mill Ln"]
-        #expect(job.title.render { addresses[$0] } == "New job")
-        #expect(job.body.render { addresses[$0] } == "1 Quay St to 9 Mill Ln")
-        #expect(job.body.render { _ in nil } == "Pickup to destination")
-        for name in ["driver-arrival", "driver_arrival"] {
-            let arrival = try #require(Settings.Catalogue.builtIn.entry(for: name))
-            #expect(arrival.title.render { _ in nil } == "Your driver has arrived!")
-            #expect(arrival.body.render { _ in nil } == "Your driver is waiting for you")
-            #expect(arrival.body.render { $0 == "driverName" ? "Ada" : nil } == "Ada is waiting for you")
-            #expect(arrival.category == "DRIVER_ARRIVAL")
-        }
-    }
-
-    // MARK: What a file says
-
-    @Test("No file, or one that says nothing, leaves what is built in", arguments: ["", "# a comment", "{}", "job-assigned:"])
-    func nothing(yaml: String) throws {
+    @Test(
+        "Without a file, or with an empty one, the built-in catalogue applies",
+        arguments: ["", "# a comment", "{}", "job-assigned:"])
+    func emptyFile(yaml: String) throws {
         #expect(try catalogue(yaml) == .builtIn)
         #expect(try read("notifications: {file: ''}").get().notifications == .builtIn)
     }
 
-    @Test("Every key reaches its field")
+    @Test("Every key sets its field")
     func everyKey() throws {
         let yaml = """
             lunch-break:
@@ -122,36 +41,36 @@ import Testing
         #expect(try catalogue(yaml).entry(for: "lunch-break") == expected)
     }
 
-    @Test("A new entry starts from the defaults of its name, a known one from what is built in")
+    @Test("A new entry starts from the defaults of its name, a known entry from the built-in one")
     func defaults() throws {
         let changed = try catalogue("lunch-break: {}\nROAD_CLOSED: ~\nroute-late: {}\njob-assigned: {push: mirror}")
-        let fresh = try #require(changed.entry(for: "lunch-break"))
-        #expect(fresh == Entry("lunch-break"))
-        #expect(fresh.title == "")
-        #expect(fresh.body.render { $0 == "message" ? "Eat" : nil } == "Eat")
-        #expect(fresh.dataType == "job_update")
-        #expect(fresh.priority == .high)
-        #expect(fresh.collapse == .notification)
-        #expect(fresh.lifetimeSeconds == 86_400)
-        #expect(!fresh.urgent)
-        #expect(fresh.push == nil)
+        let new = try #require(changed.entry(for: "lunch-break"))
+        #expect(new == Entry("lunch-break"))
+        #expect(new.title == "")
+        #expect(new.body.render { $0 == "message" ? "Eat" : nil } == "Eat")
+        #expect(new.dataType == "job_update")
+        #expect(new.priority == .high)
+        #expect(new.collapse == .notification)
+        #expect(new.lifetimeSeconds == 86_400)
+        #expect(!new.urgent)
+        #expect(new.push == nil)
         #expect(changed.entry(for: "ROAD_CLOSED")?.dataType == "ROAD_CLOSED")
         #expect(changed.entry(for: "route-late")?.dataType == "route_update")
-        var job = try #require(Settings.Catalogue.builtIn.entry(for: "job-assigned"))
+        var job = try #require(NotificationCatalogue.builtIn.entry(for: "job-assigned"))
         job.push = .mirror
         #expect(changed.entry(for: "job-assigned") == job)
-        #expect(changed.names.count == Self.names.count + 3)
+        #expect(changed.names.count == NotificationCatalogue.builtIn.names.count + 3)
     }
 
-    @Test("A lifetime that nobody gives is that of the type that somebody does")
+    @Test("The default lifetime follows data_type")
     func lifetimeOfType() throws {
         #expect(try catalogue("a: {data_type: new_job}").entry(for: "a")?.lifetimeSeconds == 3_600)
         #expect(try catalogue("a: {data_type: new_job, lifetime: 2m}").entry(for: "a")?.lifetimeSeconds == 120)
     }
 
-    @Test("Every word is accepted")
+    @Test("Every choice is accepted")
     func choices() throws {
-        for push in Entry.Push.allCases {
+        for push in NotificationCatalogue.PushMode.allCases {
             #expect(try catalogue("a: {push: \(push.rawValue)}").entry(for: "a")?.push == push)
         }
         for priority in Entry.Priority.allCases {
@@ -162,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("The file stands beside the configuration, and what it names beside itself")
+    @Test("The file's path is relative to the configuration, and paths in it are relative to the file")
     func relative() throws {
         let settings = try read(
             "notifications: {file: texts/n.yaml}", ["SOUND": "bell"],
@@ -172,7 +91,7 @@ import Testing
         #expect(settings.notifications.entry(for: "a")?.sound == "bell")
     }
 
-    // MARK: Mistakes
+    // MARK: Errors
 
     typealias Case = ConfigurationErrorTests.Case
 
@@ -199,13 +118,13 @@ import Testing
         Case("a: {", "n.yaml:2: not valid YAML: while parsing a flow node (line 2), did not find expected node content"),
     ]
 
-    @Test("A mistake is reported with its place in the file it stands in", arguments: mistakes)
+    @Test("An error names its file and line", arguments: mistakes)
     func mistake(_ example: Case) {
         let lines = problems("log: {}\nnotifications: {file: n.yaml}", files: ["n.yaml": example.yaml])
         #expect(lines == example.lines)
     }
 
-    @Test("Mistakes in the configuration come first, and all of them at once")
+    @Test("All errors are reported at once, those of the configuration first")
     func order() {
         #expect(
             problems(
@@ -220,7 +139,7 @@ import Testing
             problems("log: 1\nnotifications: {file: n.yaml}", files: ["n.yaml": many]).count == SettingsReader.problemsMax)
     }
 
-    @Test("A file that is not there is reported where it is named")
+    @Test("A missing file is reported at the key that names it")
     func missing() {
         let problem = "cannot read \"none\": No such file or directory"
         #expect(problems("notifications: {file: none}") == ["c.yaml:1: notifications.file: \(problem)"])
@@ -231,7 +150,7 @@ import Testing
                 == ["c.yaml:1: notifications.fiel: unknown key; did you mean notifications.file?"])
     }
 
-    @Test("No variable reaches into the file")
+    @Test("No variable overrides the file")
     func variable() {
         let lines = problems("notifications: {file: n.yaml}", ["FLEETWIRE_A_TITLE": "x"], files: ["n.yaml": "a: {}"])
         #expect(lines.count == 1)

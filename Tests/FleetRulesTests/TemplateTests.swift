@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import FleetRules
 
 @Suite struct TemplateTests {
     static let values = ["name": "Ada", "a1_B": "x", "empty": "", "braces": "{name}", "accent": "\u{301}"]
@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(
-        "Fields are filled in, once, and words stand in for what is missing",
+        "Values replace fields once, defaults replace missing values",
         arguments: [
             ("", ""), ("plain", "plain"), ("{name}", "Ada"), ("Hi {name}, {name}!", "Hi Ada, Ada!"), ("{a1_B}", "x"),
             ("{gone}", ""), ("a{gone}b", "ab"), ("{gone|words}", "words"), ("{name|words}", "Ada"), ("{gone|}", ""),
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "What is no template is refused, with the character it goes wrong at",
+        "A syntax error names the character",
         arguments: [
             ("{", "expected a } after the { at character 1, or {{ for a plain {"),
             ("é: {name", "expected a } after the { at character 4, or {{ for a plain {"),
@@ -39,17 +39,17 @@ import Testing
             ("{é}", "expected a field's name after the { at character 1: a letter, then letters, digits or _"),
             ("{|words}", "expected a field's name after the { at character 1: a letter, then letters, digits or _"),
         ])
-    func refused(text: String, reason: String) {
-        #expect(throws: Template.Failure(reason: reason)) { try Template(parsing: text) }
+    func syntaxError(text: String, reason: String) {
+        #expect(throws: Template.SyntaxError(reason: reason)) { try Template(parsing: text) }
     }
 
-    @Test("An accent after a brace does not hide it")
+    @Test("A combining accent after a brace does not hide the brace")
     func accents() throws {
-        #expect(throws: Template.Failure.self) { try Template(parsing: "{\u{301}name}") }
+        #expect(throws: Template.SyntaxError.self) { try Template(parsing: "{\u{301}name}") }
         #expect(try render("{gone|\u{301}}").unicodeScalars.elementsEqual("\u{301}".unicodeScalars))
     }
 
-    @Test("A template knows its fields, in order")
+    @Test("Fields are listed in order, with repetitions")
     func fields() throws {
         #expect(try Template(parsing: "{b|x} {{c}} {a} {b}").fields == ["b", "a", "b"])
     }

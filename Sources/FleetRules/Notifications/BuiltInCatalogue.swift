@@ -1,11 +1,9 @@
-import FleetRules
+extension NotificationCatalogue {
+    /// The catalogue if no file is configured. config/notifications.yaml holds the same entries; a test compares them.
+    package static let builtIn = NotificationCatalogue(jobEvents + routeEvents + customerEvents + types)
 
-extension Settings.Catalogue {
-    /// The catalogue of who names no file; config/notifications.yaml says the same.
-    package static let builtIn = Settings.Catalogue(forJobs + forRoutes + forCustomers + types)
-
-    /// Events of drivers' jobs.
-    private static let forJobs = [
+    /// Events of jobs, for drivers.
+    private static let jobEvents = [
         entry("job-assigned", "New job", "{pickupAddress|Pickup} to {dropoffAddress|destination}") {
             $0.thread = "jobs"
             $0.collapse = .order
@@ -39,8 +37,8 @@ extension Settings.Catalogue {
         },
     ]
 
-    /// Events of drivers' routes.
-    private static let forRoutes = [
+    /// Events of routes, for drivers.
+    private static let routeEvents = [
         entry("route-assigned", "New route", "{routeNumber|A route} has been assigned to you") {
             $0.thread = "routes"
             $0.collapse = .order
@@ -61,8 +59,8 @@ extension Settings.Catalogue {
         },
     ]
 
-    /// Events that customers hear.
-    private static let forCustomers = [
+    /// Events for customers.
+    private static let customerEvents = [
         entry("driver-arrival", "Your driver has arrived!", "{driverName|Your driver} is waiting for you") {
             $0.category = "DRIVER_ARRIVAL"
             $0.collapse = .order
@@ -76,7 +74,7 @@ extension Settings.Catalogue {
         },
     ]
 
-    /// What admins send by type.
+    /// Types of notifications that admins send (`POST /api/admin/notifications`).
     private static let types = [
         entry("NEW_BATCH_AVAILABLE", "New batch available", "{message|A batch of jobs is waiting for a driver}") {
             $0.thread = "jobs"

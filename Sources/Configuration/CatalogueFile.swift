@@ -1,0 +1,31 @@
+import FleetRules
+
+// Reads config/notifications.yaml: each key is an event name or a type, its value a map of the entry's options.
+
+extension NotificationCatalogue {
+    /// Applies a file's entries. Entries and options that are not in the file keep their values.
+    mutating func read(_ root: Section) {
+        root.named(.catalogueName) { name, section in
+            update(name) { $0.read(section) }
+        }
+    }
+}
+
+extension NotificationCatalogue.Entry {
+    fileprivate mutating func read(_ entry: Section) {
+        let hasDefaultLifetime = lifetimeSeconds == Self.defaultLifetimeSeconds(ofType: dataType)
+        entry.text("data_type", into: &dataType, .identifier)
+        if hasDefaultLifetime { lifetimeSeconds = Self.defaultLifetimeSeconds(ofType: dataType) }
+        entry.template("title", into: &title)
+        entry.template("body", into: &body)
+        entry.text("sound", into: &sound, .label)
+        entry.text("category", into: &category, .label)
+        entry.text("thread", into: &thread, .label)
+        entry.text("channel_id", into: &channelID, .label)
+        entry.choice("priority", into: &priority)
+        entry.lifetime("lifetime", into: &lifetimeSeconds)
+        entry.choice("collapse", into: &collapse)
+        entry.flag("urgent", into: &urgent)
+        entry.choice("push", into: &push)
+    }
+}

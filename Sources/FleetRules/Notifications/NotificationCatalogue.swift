@@ -1,0 +1,104 @@
+/// Texts and push options of notifications: one entry per event name or notification type.
+package struct NotificationCatalogue: Equatable, Sendable {
+    private var entries: [String: Entry]
+
+    /// - Precondition: no two entries have the same name.
+    package init(_ entries: [Entry]) {
+        self.entries = Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0) })
+    }
+
+    /// The entry with exactly this name; nil if there is none. ``CatalogueIndex`` finds the entry of an event.
+    package func entry(for name: String) -> Entry? {
+        entries[name]
+    }
+
+    /// The names of all entries, sorted.
+    package var names: [String] { entries.keys.sorted() }
+
+    /// Changes an entry. An entry that does not exist is added with the defaults of its name first.
+    package mutating func update(_ name: String, by change: (inout Entry) -> Void) {
+        change(&entries[name, default: Entry(name)])
+    }
+
+    /// Whether a notification is also pushed to devices.
+    package enum PushMode: String, CaseIterable, Sendable {
+        /// Always.
+        case mirror
+        /// Only if the recipient is not connected.
+        case fallback
+        /// Never.
+        case off
+    }
+}
+
+extension NotificationCatalogue {
+    /// The text and the push options of one event or notification type.
+    package struct Entry: Equatable, Sendable {
+        /// The event's name, or the notification's type.
+        package let name: String
+        /// The value of `type` in the push data. Apps choose by it which screen to open.
+        package var dataType: String
+        /// May be empty.
+        package var title: Template = ""
+        package var body: Template = "{message}"
+        /// The sound's name; empty: silent.
+        package var sound = "default"
+        /// The iOS category, which selects the action buttons; empty: none.
+        package var category = ""
+        /// The thread by which iOS groups notifications; empty: iOS groups by app.
+        package var thread = ""
+        /// The Android notification channel; empty: the app's default channel.
+        package var channelID = ""
+        package var priority = Priority.high
+        /// Seconds until the notification expires (1–2,419,200). An expired notification is not delivered.
+        package var lifetimeSeconds: Int
+        package var collapse = Collapse.notification
+        /// True: pushed in quiet hours too.
+        package var urgent = false
+        /// Nil: the general mode applies (`push.mode`).
+        package var push: PushMode?
+
+        /// An entry with the defaults of its name.
+        package init(_ name: String) {
+            self.name = name
+            dataType = Self.defaultDataType(of: name)
+            lifetimeSeconds = Self.defaultLifetimeSeconds(ofType: dataType)
+        }
+
+        package enum Priority: String, CaseIterable, Sendable {
+            /// Wakes a sleeping device.
+            case high
+            case normal
+        }
+
+        /// Which earlier pushes a push replaces on the device.
+        package enum Collapse: String, CaseIterable, Sendable {
+            /// Only a copy of the same notification.
+            case notification
+            /// Every earlier push of the same order or route.
+            case order
+        }
+    }
+}
+
+extension NotificationCatalogue.Entry {
+    /// The type of an event, or the name itself if it is a type already. Event names are in kebab case, types are not.
+    private static func defaultDataType(of name: String) -> String {
+        let isEvent = name.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+            default: false
+            }
+        }
+        return isEvent ? EventNames.type(ofEvent: name) : name
+    }
+
+    /// The default lifetime of a type, in seconds.
+    package static func defaultLifetimeSeconds(ofType dataType: String) -> Int {
+        switch dataType {
+        case "new_job": 3_600  // After an hour another driver has the job.
+        case "driver_arrival": 600  // After ten minutes the driver has left or met the customer.
+        default: 86_400
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/// A text with fields: `{field}` is replaced by the field's value or by nothing, `{field|default}` by its value or by
+/// the default. `{{` and `}}` are literal braces.
+///
+/// All syntax errors are found by parsing; rendering cannot fail.
+package struct Template: Equatable, Sendable {
+    private var parts: [Part] = []
+
+    private enum Part: Equatable {
+        case text(String)
+        case field(String, default: String)
+    }
+
+    /// Why a text is not a template.
+    package struct SyntaxError: Error, Equatable {
+        /// What was expected, and at which character (from 1), as in a configuration error. Quotes nothing of the text.
+        package let reason: String
+    }
+
+    package init(parsing text: String) throws(SyntaxError) {
+        // Parses bytes: as a character, a brace and a following combining accent would be one, and not a brace.
+        let bytes = Array(text.utf8)
+        var literal: [UInt8] = []
+        var next = 0
+        while next < bytes.count {
+            let byte = bytes[next]
+            guard byte.isBrace else {
+                literal.append(byte)
+                next += 1
+                continue
+            }
+            if next + 1 < bytes.count, bytes[next + 1] == byte {
+                literal.append(byte)
+                next += 2
+                continue
+            }
+            let position = String(decoding: bytes[..<next], as: UTF8.self).count + 1
+            guard byte == UInt8(ascii: "{") else {
+                throw SyntaxError(reason: "expected a { before the } at character \(position), or }} for a plain }")
+            }
+            append(literal: literal)
+            literal = []
+            let field = bytes[(next + 1)...].prefix { !$0.isBrace }
+            guard field.endIndex < bytes.count, bytes[field.endIndex] == UInt8(ascii: "}") else {
+                throw SyntaxError(reason: "expected a } after the { at character \(position), or {{ for a plain {")
+            }
+            try append(field: field, at: position)
+            next = field.endIndex + 1
+        }
+        append(literal: literal)
+    }
+
+    /// The names of the fields in order, with repetitions.
+    package var fields: [String] {
+        parts.compactMap { if case .field(let name, _) = $0 { name } else { nil } }
+    }
+
+    /// The text with its fields filled in. An empty value counts as missing.
+    package func render(_ value: (_ field: String) -> String?) -> String {
+        parts.map { part in
+            switch part {
+            case .text(let text): return text
+            case .field(let name, let defaultText):
+                guard let value = value(name), !value.isEmpty else { return defaultText }
+                return value
+            }
+        }.joined()
+    }
+
+    private mutating func append(literal bytes: [UInt8]) {
+        if !bytes.isEmpty { parts.append(.text(String(decoding: bytes, as: UTF8.self))) }
+    }
+
+    private mutating func append(field bytes: ArraySlice<UInt8>, at position: Int) throws(SyntaxError) {
+        let name = bytes.prefix { $0 != UInt8(ascii: "|") }
+        guard let first = name.first, first.isLetter, name.allSatisfy({ $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") })
+        else {
+            throw SyntaxError(
+                reason: "expected a field's name after the { at character \(position): a letter, then letters, digits or _")
+        }
+        let text = bytes[name.endIndex...].dropFirst()
+        parts.append(.field(String(decoding: name, as: UTF8.self), default: String(decoding: text, as: UTF8.self)))
+    }
+}
+
+extension Template: ExpressibleByStringLiteral {
+    /// - Precondition: the literal is a valid template.
+    package init(stringLiteral text: String) {
+        do {
+            try self.init(parsing: text)
+        } catch {
+            preconditionFailure("invalid template literal \(text.debugDescription): \(error.reason)")
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBrace: Bool { self == UInt8(ascii: "{") || self == UInt8(ascii: "}") }
+    fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+    // Setting bit 0x20 makes an ASCII letter lower-case.
+    fileprivate var isLetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
+}

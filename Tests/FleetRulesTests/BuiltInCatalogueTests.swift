@@ -1,0 +1,84 @@
+import FleetRules
+import Testing
+
+@Suite struct BuiltInCatalogueTests {
+    static let allNames = [
+        "job-assigned", "job-removed", "order-removed", "schedule-updated", "job-available-again", "job-cancelled",
+        "job-removed-from-list", "tracking-stopped", "driver-removed", "route-cancelled", "route-unassigned",
+        "route-assigned", "drop-removed", "driver-arrival", "NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED",
+        "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver_arrival",
+    ]
+
+    @Test("Every event for drivers and customers has an entry, and every type")
+    func names() {
+        #expect(NotificationCatalogue.builtIn.names == Self.allNames.sorted())
+        #expect(NotificationCatalogue.builtIn.entry(for: "job-accepted") == nil)
+        #expect(NotificationCatalogue.builtIn.entry(for: "JOB-ASSIGNED") == nil)
+    }
+
+    @Test("Data types are those that existing apps know")
+    func dataTypes() {
+        func type(_ name: String) -> String? { NotificationCatalogue.builtIn.entry(for: name)?.dataType }
+        #expect(type("job-assigned") == "new_job")
+        #expect(type("route-assigned") == "new_route")
+        for name in ["route-cancelled", "route-unassigned", "drop-removed"] { #expect(type(name) == "route_update") }
+        for name in ["job-removed", "order-removed", "driver-removed", "tracking-stopped"] { #expect(type(name) == "job_update") }
+        for name in Self.allNames where name.contains("_") { #expect(type(name) == name) }
+        #expect(type("driver-arrival") == "driver_arrival")
+    }
+
+    @Test("Lifetimes are an hour for new jobs, ten minutes for arrivals, else a day")
+    func lifetimes() {
+        for name in Self.allNames {
+            let seconds = NotificationCatalogue.builtIn.entry(for: name)?.lifetimeSeconds
+            switch name {
+            case "job-assigned": #expect(seconds == 3_600)
+            case "driver-arrival", "driver_arrival": #expect(seconds == 600)
+            default: #expect(seconds == 86_400)
+            }
+        }
+    }
+
+    @Test("Revocations and arrivals are urgent, and some events are not pushed")
+    func urgency() {
+        let entries = Self.allNames.compactMap(NotificationCatalogue.builtIn.entry)
+        #expect(
+            Set(entries.filter(\.urgent).map(\.name)) == [
+                "job-removed", "order-removed", "job-cancelled", "route-cancelled", "route-unassigned", "drop-removed",
+                "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver-arrival", "driver_arrival",
+            ])
+        #expect(
+            Set(entries.filter { $0.push == .off }.map(\.name)) == [
+                "schedule-updated", "job-removed-from-list", "tracking-stopped", "job-available-again",
+            ])
+        #expect(entries.allSatisfy { $0.push == .off || $0.push == nil })
+    }
+
+    @Test("Texts are complete sentences with and without values", arguments: allNames)
+    func texts(name: String) throws {
+        let entry = try #require(NotificationCatalogue.builtIn.entry(for: name))
+        for value in [nil, "x"] {
+            for text in [entry.title, entry.body].map({ $0.render { _ in value } }) {
+                #expect((1...80).contains(text.count), "\(text)")
+                #expect(!text.contains("  ") && text.first != " " && text.last != " ", "\(text)")
+            }
+        }
+        #expect(entry.sound == "default")
+    }
+
+    @Test("A new job shows its addresses, an arrival the driver's name")
+    func values() throws {
+        let job = try #require(NotificationCatalogue.builtIn.entry(for: "job-assigned"))
+        let addresses = ["pickupAddress": "1 Quay St", "dropoffAddress": "9 Mill Ln"]
+        #expect(job.title.render { addresses[$0] } == "New job")
+        #expect(job.body.render { addresses[$0] } == "1 Quay St to 9 Mill Ln")
+        #expect(job.body.render { _ in nil } == "Pickup to destination")
+        for name in ["driver-arrival", "driver_arrival"] {
+            let arrival = try #require(NotificationCatalogue.builtIn.entry(for: name))
+            #expect(arrival.title.render { _ in nil } == "Your driver has arrived!")
+            #expect(arrival.body.render { _ in nil } == "Your driver is waiting for you")
+            #expect(arrival.body.render { $0 == "driverName" ? "Ada" : nil } == "Ada is waiting for you")
+            #expect(arrival.category == "DRIVER_ARRIVAL")
+        }
+    }
+}
