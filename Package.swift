@@ -31,7 +31,7 @@ let package = Package(
 
         // Values: no I/O, no threads, no C.
         module("Primitives"),
-        module("JSON"),
+        module("JSON", ["Primitives"]),
         module("HTTP", ["JSON"]),
         module("PusherProtocol", ["JSON", "Primitives"]),
         module("Access", ["PusherProtocol"]),

@@ -1,10 +1,13 @@
-/// Appends JSON to bytes. The caller writes the structure as literal text; this writes what needs escaping.
+/// Appends JSON to bytes.
+///
+/// Two ways to write structure: `object`, `array` and `member` (see JSONWriter+Builder.swift), or literal text with `raw`,
+/// for the frames of the wire protocol.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
 
     package init(capacity: Int = 128) { bytes.reserveCapacity(capacity) }
 
-    /// JSON that is right as it stands: punctuation, literals, a value another writer made.
+    /// Appends valid JSON unchanged: punctuation, literals, a value that another writer made.
     package mutating func raw(_ json: StaticString) { json.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
     package mutating func raw(_ json: [UInt8]) { bytes.append(contentsOf: json) }
@@ -13,27 +16,27 @@ package struct JSONWriter {
 
     package mutating func raw(_ json: String.UTF8View) { bytes.append(contentsOf: json) }
 
-    package mutating func integer(_ value: some BinaryInteger) { bytes.append(contentsOf: String(value).utf8) }
+    @inlinable package mutating func integer(_ value: some BinaryInteger) { raw(String(value).utf8) }
 
-    /// A string with its quotes, escaped as RFC 8259 section 7 demands and no further.
+    /// A string in quotes. Escapes only what RFC 8259 section 7 requires.
     package mutating func string(_ text: String) {
         var text = text
         text.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The same for text that is at hand as UTF-8.
+    /// The same for text in UTF-8.
     package mutating func string(utf8 text: [UInt8]) { text.withUnsafeBytes { string(utf8: $0) } }
 
-    /// A string, or null where there is none.
+    /// A string, or null.
     package mutating func optional(_ text: String?) {
         if let text { string(text) } else { raw("null") }
     }
 
-    // Not generic over sequences: callers are in other modules, where nothing would be specialised.
+    // Not generic over sequences: the compiler does not specialise for callers in other modules.
     package mutating func string(utf8 text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
         var start = 0
-        // What needs no escape is copied in one go, and nearly everything is that.
+        // Copies runs of bytes that need no escape in one go: nearly all text is one run.
         for index in text.indices where Self.needsEscape(text[index]) {
             bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[start..<index]))
             escape(text[index])

@@ -103,10 +103,6 @@ extension JSONWriter {
         return lengths
     }
 
-    mutating func optional(_ number: JSONNumber?) {
-        if let number { raw(number.text.utf8) } else { raw("null") }
-    }
-
     mutating func strings(_ texts: [String]) {
         raw("[")
         for (index, text) in texts.enumerated() {

@@ -1,5 +1,4 @@
 import JSON
-import Primitives
 
 extension LoggedNotification {
     /// As its recipient sees it.
@@ -77,12 +76,6 @@ extension NotificationStep {
 }
 
 extension JSONWriter {
-    /// A time in milliseconds since 1970 as a text in ISO 8601, or null.
-    package mutating func time(_ milliseconds: Int64?) {
-        guard let milliseconds else { return raw("null") }
-        string(Timestamp.iso8601(milliseconds: milliseconds))
-    }
-
     /// Values with commas between them.
     package mutating func list<Element>(_ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
         for (index, element) in elements.enumerated() {

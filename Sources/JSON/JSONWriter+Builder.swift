@@ -1,0 +1,198 @@
+import Primitives
+
+/// Objects and arrays: braces, brackets and commas are written here, so a caller cannot forget one.
+///
+/// ```swift
+/// json.object {
+///     $0.member("success", true)
+///     $0.member("data") { $0.member("ids", ids) }
+/// }
+/// ```
+///
+/// The writer holds no nesting state: a comma is needed unless the last byte opened the object or array. Overloads are
+/// concrete, and the few generic functions are inlinable, because the compiler does not specialise across modules.
+extension JSONWriter {
+    // MARK: Objects
+
+    /// Writes an object. `members` writes its members, by `member` or by ``key(_:)-StaticString`` and any value.
+    @inlinable package mutating func object<Failure: Error>(
+        _ members: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        raw("{")
+        try members(&self)
+        raw("}")
+    }
+
+    /// Begins a member: writes a comma if one is needed, the name and a colon. Its value must follow.
+    /// - Parameter name: written as it is, so it must not contain characters that JSON escapes.
+    package mutating func key(_ name: StaticString) {
+        separate()
+        raw("\"")
+        raw(name)
+        raw("\":")
+    }
+
+    /// The same for a name known only at run time, which is escaped.
+    package mutating func key(_ name: String) {
+        separate()
+        string(name)
+        raw(":")
+    }
+
+    /// A member whose value is an object.
+    @inlinable package mutating func member<Failure: Error>(
+        _ name: StaticString, _ members: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        key(name)
+        try object(members)
+    }
+
+    /// A member whose value is a string, or null.
+    package mutating func member(_ name: StaticString, _ value: String?) {
+        key(name)
+        optional(value)
+    }
+
+    /// A member whose value is an integer, or null.
+    @inlinable package mutating func member(_ name: StaticString, _ value: (some BinaryInteger)?) {
+        key(name)
+        if let value { integer(value) } else { raw("null") }
+    }
+
+    /// A member whose value is true, false or null.
+    package mutating func member(_ name: StaticString, _ value: Bool?) {
+        key(name)
+        optional(value)
+    }
+
+    /// A member whose value is a number as received, or null.
+    package mutating func member(_ name: StaticString, _ value: JSONNumber?) {
+        key(name)
+        optional(value)
+    }
+
+    /// A member whose value is an array of strings.
+    package mutating func member(_ name: StaticString, _ values: [String]) {
+        key(name)
+        array(values)
+    }
+
+    /// A member whose value is an array. `write` writes one element.
+    @inlinable package mutating func member<Element, Failure: Error>(
+        _ name: StaticString, _ elements: [Element], _ write: (inout JSONWriter, Element) throws(Failure) -> Void
+    ) throws(Failure) {
+        key(name)
+        try array(elements, write)
+    }
+
+    /// A member whose value is already JSON.
+    package mutating func member(_ name: StaticString, json: [UInt8]) {
+        key(name)
+        raw(json)
+    }
+
+    /// The same for borrowed bytes.
+    package mutating func member(_ name: StaticString, json: UnsafeRawBufferPointer) {
+        key(name)
+        raw(json)
+    }
+
+    /// A member whose value is a time as ``time(_:)`` writes it, or null.
+    /// - Parameter time: milliseconds since 1970.
+    package mutating func member(_ name: StaticString, time: Int64?) {
+        key(name)
+        self.time(time)
+    }
+
+    // MARK: Members that are left out
+
+    /// A string member; none if `value` is nil.
+    package mutating func member(_ name: StaticString, ifPresent value: String?) {
+        if let value { member(name, value) }
+    }
+
+    /// An integer member; none if `value` is nil.
+    @inlinable package mutating func member(_ name: StaticString, ifPresent value: (some BinaryInteger)?) {
+        if let value { member(name, value) }
+    }
+
+    /// A boolean member; none if `value` is nil.
+    package mutating func member(_ name: StaticString, ifPresent value: Bool?) {
+        if let value { member(name, value) }
+    }
+
+    /// A number member; none if `value` is nil.
+    package mutating func member(_ name: StaticString, ifPresent value: JSONNumber?) {
+        if let value { member(name, value) }
+    }
+
+    /// A member whose value is already JSON; none if `json` is nil.
+    package mutating func member(_ name: StaticString, jsonIfPresent json: [UInt8]?) {
+        if let json { member(name, json: json) }
+    }
+
+    // MARK: Arrays
+
+    /// Writes an array of strings.
+    package mutating func array(_ strings: [String]) {
+        raw("[")
+        for text in strings {
+            separate()
+            string(text)
+        }
+        raw("]")
+    }
+
+    /// Writes an array. `write` writes one element.
+    @inlinable package mutating func array<Element, Failure: Error>(
+        _ elements: [Element], _ write: (inout JSONWriter, Element) throws(Failure) -> Void
+    ) throws(Failure) {
+        raw("[")
+        for element in elements {
+            separate()
+            try write(&self, element)
+        }
+        raw("]")
+    }
+
+    /// Writes an array whose elements do not come from a Swift array. `elements` calls ``element()`` before each.
+    @inlinable package mutating func array<Failure: Error>(
+        _ elements: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        raw("[")
+        try elements(&self)
+        raw("]")
+    }
+
+    /// Begins an element: writes a comma if one is needed. Its value must follow.
+    package mutating func element() { separate() }
+
+    // MARK: Values
+
+    package mutating func boolean(_ value: Bool) { value ? raw("true") : raw("false") }
+
+    /// True, false or null.
+    package mutating func optional(_ value: Bool?) {
+        if let value { boolean(value) } else { raw("null") }
+    }
+
+    /// A number as received, or null.
+    package mutating func optional(_ number: JSONNumber?) {
+        if let number { raw(number.text.utf8) } else { raw("null") }
+    }
+
+    /// A time as a string in ISO 8601, `2026-11-21T09:30:00.123Z`, or null.
+    /// - Parameter milliseconds: since 1970.
+    package mutating func time(_ milliseconds: Int64?) {
+        optional(milliseconds.map { Timestamp.iso8601(milliseconds: $0) })
+    }
+
+    /// Writes a comma unless the last byte opened an object or an array, or nothing is written yet. No complete JSON
+    /// value ends with an opening brace or bracket.
+    package mutating func separate() {
+        switch bytes.last {
+        case nil, UInt8(ascii: "{"), UInt8(ascii: "["): return
+        default: raw(",")
+        }
+    }
+}
