@@ -47,7 +47,7 @@ import Testing
         #expect(policy.permission(for: admin, on: channel(form + "unlisted")) == .granted)
     }
 
-    @Test func presenceIsForAdminsAlone() {
+    @Test func presenceChannelsRequireAdmin() {
         for name in Self.names + ["unlisted", "cache-driver-42"] {
             for identity in [driver, customer, ops] {
                 #expect(policy.permission(for: identity, on: channel("presence-" + name)) == .denied, "\(identity.key) \(name)")
@@ -72,7 +72,7 @@ import Testing
     @Test(arguments: [
         "news", "driver", "driver-", "Driver-42", "DRIVER-42", "drivers-channel-2", "drivers-channe", "cache-driver-42",
     ])
-    func plainNamesThatNoPatternNamesAreForAll(name: String) {
+    func plainChannelsWithoutRuleAreOpen(name: String) {
         #expect(policy.isOpen(channel(name)))
         for identity in [driver, customer] { #expect(policy.permission(for: identity, on: channel(name)) == .granted) }
         #expect(policy.mirror(of: channel(name)) == nil)
@@ -84,7 +84,7 @@ import Testing
         "private-cache-driver-42", "private-encrypted-cache-driver-42", "private-Driver-42", "private-driver-",
         "private-drivers-channel-2",
     ])
-    func signedNamesThatNoPatternNamesAreForAdmins(name: String) {
+    func signedChannelsWithoutRuleRequireAdmin(name: String) {
         #expect(!policy.isOpen(channel(name)))
         for identity in [driver, customer, ops] { #expect(policy.permission(for: identity, on: channel(name)) == .denied) }
         #expect(policy.permission(for: admin, on: channel(name)) == .granted)
@@ -92,7 +92,7 @@ import Testing
         #expect(policy.reference(of: channel(name)) == nil)
     }
 
-    @Test func listedNamesAreOpenOnlyWhereTheirRuleSaysSo() {
+    @Test func matchedChannelsFollowTheirRule() {
         for name in ["driver-42", "drivers-channel", "admin-channel", "tracking-R1", "booking-R1", "customer-42"] {
             #expect(!policy.isOpen(channel(name)), "\(name)")
         }
@@ -103,20 +103,20 @@ import Testing
     // MARK: Look-alikes
 
     @Test(arguments: ["driver-4", "driver-420", "driver-42-", "driver-042", "driver-42.", "driver--42", "driver-@42"])
-    func anotherDriversNameIsNotOnes(name: String) {
+    func otherDriversChannelIsDenied(name: String) {
         for form in Self.forms { #expect(policy.permission(for: driver, on: channel(form + name)) == .denied, "\(form + name)") }
     }
 
-    @Test func idsAreComparedByTheirBytes() {
+    @Test func comparesIdsAsBytes() {
         let kelvin = Identity(role: .driver, id: "\u{212A}")
         #expect(policy.permission(for: kelvin, on: channel("driver-K")) == .denied)
         let questioner = Identity(role: .customer, id: "\u{37E}", bookings: ["R\u{37E}"])
         #expect(policy.permission(for: questioner, on: channel("customer-;")) == .denied)
         #expect(policy.permission(for: questioner, on: channel("tracking-R;")) == .denied)
-        #expect(policy.permission(of: Identity(role: .driver, id: "d"), to: channel("driver-D")) == .denied)
+        #expect(policy.permission(for: Identity(role: .driver, id: "d"), on: channel("driver-D")) == .denied)
     }
 
-    @Test func aDriversBookingsAreNoCustomers() {
+    @Test func ignoresBookingsOfDrivers() {
         #expect(policy.permission(for: driver, on: channel("tracking-R1")) == .ifAssigned(reference: "R1"))
         #expect(policy.permission(for: driver, on: channel("customer-42")) == .denied)
         #expect(policy.permission(for: customer, on: channel("driver-42")) == .denied)
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: Patterns
 
-    @Test func theFirstThatMatchesDecides() {
+    @Test func firstMatchDecides() {
         let policy = ChannelPolicy([
             .init("driver-7", .admin), .init("driver-*", .anyDriver), .init("driver-42", .ownDriver), .init("*", .ownCustomer),
         ])
@@ -135,7 +135,7 @@ import Testing
         #expect(policy.permission(for: driver, on: channel("42")) == .denied)
     }
 
-    @Test func aStarStandsForAtLeastOneCharacterAtTheEndOnly() {
+    @Test func starMatchesOneOrMoreTrailingCharacters() {
         let policy = ChannelPolicy([.init("a*", .admin), .init("b*c", .admin)])
         #expect(policy.isOpen(channel("a")))
         #expect(!policy.isOpen(channel("a-")))
@@ -144,14 +144,14 @@ import Testing
         #expect(policy.isOpen(channel("A1")))
     }
 
-    @Test func withoutRulesAllIsAsPusherHasIt() {
+    @Test func emptyPolicyFollowsPusher() {
         let policy = ChannelPolicy([])
         #expect(policy.isOpen(channel("driver-42")))
         #expect(policy.permission(for: driver, on: channel("private-driver-42")) == .denied)
         #expect(policy.mirror(of: channel("driver-42")) == nil)
     }
 
-    @Test func usersOwnChannelsAreNobodyElses() {
+    @Test func serverToUserChannelsAreDenied() {
         let own = channel("#server-to-user-driver-42")
         #expect(!policy.isOpen(own))
         #expect(policy.permission(for: driver, on: own) == .denied)
@@ -162,7 +162,7 @@ import Testing
 
     // MARK: References
 
-    @Test func aJobsChannelsEndWithItsReferenceInEveryForm() {
+    @Test func referenceIsParsedFromEveryForm() {
         for form in Self.forms + ["presence-"] {
             for name in ["tracking-R1", "booking-R1"] { #expect(policy.reference(of: channel(form + name)) == "R1") }
             for name in ["driver-42", "drivers-channel", "lobby-1", "tracking-", "news"] {
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: Twins
 
-    @Test func aListedNameAndItsSignedFormAreTwins() {
+    @Test func plainAndPrivateFormsAreMirrors() {
         for name in ["driver-42", "drivers-channel", "admin-channel", "tracking-R1", "booking-R1", "customer-42", "lobby-1"] {
             #expect(policy.mirror(of: channel(name)) == channel("private-" + name))
             #expect(policy.mirror(of: channel("private-" + name)) == channel(name))
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func namesAtTheLengthLimitHaveTheirTwins() throws {
+    @Test func namesAtTheLengthLimitHaveMirrors() throws {
         for length in [192, 193, 199, 200] {
             let plain = channel("driver-" + String(repeating: "x", count: length - 7))
             let signed = try #require(policy.mirror(of: plain))
@@ -196,7 +196,7 @@ import Testing
 
     /// Whatever the patterns: a twin's twin is the channel itself, and is as much listed.
     @Test(arguments: ["*", "private-*", "presence-*", "encrypted-*", "cache-*", "driver-*", "p*", "private-encrypted-x"])
-    func twinsMirrorEachOther(pattern: String) {
+    func mirroringIsSymmetric(pattern: String) {
         let policy = ChannelPolicy([.init(pattern, .ownDriver)])
         let prefixes = ["", "private-", "encrypted-", "private-encrypted-", "presence-", "cache-", "p"]
         for first in prefixes {

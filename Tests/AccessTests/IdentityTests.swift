@@ -3,7 +3,7 @@ import Testing
 @testable import Access
 
 @Suite struct IdentityTests {
-    @Test func aKeyNamesTheRole() {
+    @Test func keyIncludesTheRole() {
         #expect(Identity(role: .driver, id: "42").key == "driver:42")
         #expect(Identity(role: .admin, id: "42").key == "admin:42")
         #expect(Identity(role: .customer, id: "a@b.c", name: "Anna", bookings: ["B-1"]).key == "customer:a@b.c")
@@ -23,7 +23,7 @@ import Testing
         #expect(Role(anyCase: text) == nil)
     }
 
-    @Test(arguments: [Role.driver, .customer]) func idsThatNameChannelsAreOfTheirAlphabet(role: Role) {
+    @Test(arguments: [Role.driver, .customer]) func driverAndCustomerIdsUseTheChannelAlphabet(role: Role) {
         for id in ["1", "42", "a", "D-7", "_-=@,.;", String(repeating: "x", count: 150)] {
             #expect(role.accepts(id: id), "\(id)")
         }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Role.admin, .ops]) func otherIdsAreAnyTextWithoutControlCharacters(role: Role) {
+    @Test(arguments: [Role.admin, .ops]) func otherIdsRejectControlCharacters(role: Role) {
         for id in ["1", "a b/c:d", "Jürgen 😀", "\u{A0}", String(repeating: "é", count: 75)] {
             #expect(role.accepts(id: id), "\(id)")
         }
@@ -44,14 +44,14 @@ import Testing
         }
     }
 
-    @Test func bookingsAreReferencesLikeIds() {
+    @Test func bookingsAreReferences() {
         #expect(Identity.isReference("BK-2026.001"))
         #expect(!Identity.isReference(""))
         #expect(!Identity.isReference("BK 1"))
         #expect(!Identity.isReference(String(repeating: "1", count: 151)))
     }
 
-    @Test func identitiesAreEqualByBytes() {
+    @Test func equalityComparesBytes() {
         let one = Identity(role: .admin, id: "K", name: "é", bookings: ["a"])
         #expect(one == Identity(role: .admin, id: "K", name: "é", bookings: ["a"]))
         #expect(one != Identity(role: .ops, id: "K", name: "é", bookings: ["a"]))

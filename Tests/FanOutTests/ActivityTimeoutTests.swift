@@ -9,12 +9,12 @@ import Testing
     ]
 
     /// With 120 seconds a client pings by itself at 120, is asked at 150 and given up at 180.
-    @Test(arguments: actions) func p4AsksBeforeItGivesUp(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action) {
+    @Test(arguments: actions) func p4PingsBeforeClosing(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action) {
         #expect(ActivityTimeout(activitySeconds: 120).action(silence: silence, hasPinged: hasPinged) == action)
     }
 
     @Test(arguments: [1, 2, 3, 5, 7, 30, 120, 3_600])
-    func p4NobodyIsAskedWhoMayStillPingByHimself(seconds: Int) {
+    func p4PingsOnlyAfterTheClientsOwnTimeout(seconds: Int) {
         let patience = ActivityTimeout(activitySeconds: seconds)
         #expect(patience.activitySeconds == seconds)
         #expect(patience.action(silence: seconds, hasPinged: false) == .idle)
@@ -30,26 +30,26 @@ import Testing
         (0..<count).reduce(0) { sent, _ in sent + (allowance.consume(perSecond: perSecond, now: now) ? 1 : 0) }
     }
 
-    @Test func e9ASecondsWorthAtOnceAndNoMore() {
+    @Test func e9BurstIsOneSecondsWorth() {
         var allowance = EventRateLimit(perSecond: 10, now: 5_000)
         #expect(taken(20, of: &allowance, perSecond: 10, now: 5_000) == 10)
         #expect(taken(1, of: &allowance, perSecond: 10, now: 5_050) == 0, "half an event")
         #expect(taken(2, of: &allowance, perSecond: 10, now: 5_125) == 1)
     }
 
-    @Test func e9IsRefilledToASecondsWorth() {
+    @Test func e9RefillStopsAtOneSecondsWorth() {
         var allowance = EventRateLimit(perSecond: 3, now: 0)
         #expect(taken(5, of: &allowance, perSecond: 3, now: 0) == 3)
         #expect(taken(5, of: &allowance, perSecond: 3, now: 60_000) == 3)
     }
 
-    @Test func e9NeverMoreThanTheRateInTheLongRun() {
+    @Test func e9LongRunStaysAtTheRate() {
         var allowance = EventRateLimit(perSecond: 10, now: 0)
         let sent = (Int64(0)..<10_000).reduce(0) { $0 + taken(1, of: &allowance, perSecond: 10, now: $1) }
         #expect((108...110).contains(sent))
     }
 
-    @Test func e9AClockThatGoesBackGivesNothing() {
+    @Test func e9ClockSteppingBackRefillsNothing() {
         var allowance = EventRateLimit(perSecond: 1, now: 1_000)
         #expect(taken(1, of: &allowance, perSecond: 1, now: 1_000) == 1)
         #expect(taken(2, of: &allowance, perSecond: 1, now: 500) == 0)

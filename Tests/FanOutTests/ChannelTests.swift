@@ -4,7 +4,7 @@ import Testing
 
 /// The parts a channel and an application are made of.
 @Suite struct ChannelTests {
-    @Test func aChannelKnowsItsLoops() {
+    @Test func channelTracksItsLoops() {
         var channel = Channel(name: name("news"), app: 0, loopCount: 3)
         channel.add(loop: 2)
         channel.add(loop: 0)
@@ -17,14 +17,14 @@ import Testing
         #expect(channel.loops.isEmpty && channel.subscriberCount == 0)
     }
 
-    @Test func onlyPresenceChannelsKnowWhoIsThere() {
+    @Test func onlyPresenceChannelsHaveMembers() {
         #expect(Channel(name: name("news"), app: 0, loopCount: 1).presence == nil)
         #expect(Channel(name: name("presence-cache-news"), app: 0, loopCount: 1).presence?.count == 0)
     }
 
     // MARK: Presence
 
-    @Test func r4FirstConnectionComesAndLastOneGoes() {
+    @Test func r4FirstConnectionJoinsAndLastLeaves() {
         var presence = Presence()
         #expect(presence.join(member("anna", info: "1")) == true)
         #expect(presence.join(member("bert")) == true)
@@ -38,7 +38,7 @@ import Testing
         #expect(presence.members == [member("bert"), member("anna", info: "2")], "in the order of joining")
     }
 
-    @Test func leavingWithoutHavingJoinedTraps() async {
+    @Test func leaveWithoutJoinTraps() async {
         await #expect(processExitsWith: .failure) {
             var presence = Presence()
             _ = presence.leave("anna")
@@ -47,7 +47,7 @@ import Testing
 
     // MARK: Users
 
-    @Test func w2AUserIsOnlineWhileAConnectionIs() {
+    @Test func w2UserIsOnlineWhileAConnectionIsOpen() {
         var users = UserDirectory()
         let (x, y, z) = (socket("1.0"), socket("2.0"), socket("3.0"))
         #expect(users.signIn(user("anna", watching: ["bert", "anna"]), x) == [x], "who watches himself would hear")
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: Counts
 
-    @Test func n1FiveSecondsLieBetweenCounts() {
+    @Test func n1CountsAreFiveSecondsApart() {
         var counting = SubscriptionCountThrottle()
         let times: [(now: Int64, isDue: Bool, isTime: Bool)] = [
             (0, false, false), (4_999, true, false), (5_000, true, true), (9_999, true, false), (17_000, true, true),

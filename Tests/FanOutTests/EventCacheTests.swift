@@ -18,12 +18,12 @@ import Testing
         cache.store(frame(text), on: name(channel), at: now)
     }
 
-    @Test func k1HoldsNothingAtFirst() {
+    @Test func k1IsEmptyAtFirst() {
         #expect(kept("cache-a") == nil)
         #expect(cache.evictions == 0)
     }
 
-    @Test mutating func k2HoldsTheLastEventOfEachChannel() {
+    @Test mutating func k2StoresTheLastEventOfEachChannel() {
         keep("1", on: "cache-a")
         keep("2", on: "cache-b")
         keep("3", on: "cache-a")
@@ -32,7 +32,7 @@ import Testing
         #expect(kept("cache-c") == nil)
     }
 
-    @Test mutating func k3HoldsItForHalfAnHour() {
+    @Test mutating func k3EventExpiresAfterThirtyMinutes() {
         keep("1", on: "cache-a", at: 5)
         #expect(cache.event(on: name("cache-a"), at: 5)?.expiry == 5 + Self.halfAnHour)
         #expect(kept("cache-a", at: 4 + Self.halfAnHour) == frame("1"))
@@ -44,7 +44,7 @@ import Testing
         #expect(cache.evictions == 0, "its time had come")
     }
 
-    @Test mutating func k3AReplacedEventStartsAnew() {
+    @Test mutating func k3ReplacingRestartsTheLifetime() {
         keep("1", on: "cache-a", at: 0)
         keep("2", on: "cache-b", at: 10)
         keep("3", on: "cache-a", at: 20)
@@ -57,7 +57,7 @@ import Testing
 
     // MARK: Bytes
 
-    @Test mutating func theOldestGoesForWantOfRoom() {
+    @Test mutating func evictsTheOldestWhenFull() {
         cache = EventCache(bytesMax: 2 * cost("cache-a", "1"))
         keep("1", on: "cache-a")
         keep("2", on: "cache-b")
@@ -71,7 +71,7 @@ import Testing
         #expect(cache.evictions == 2)
     }
 
-    @Test mutating func aLongEventDrivesOutSeveral() {
+    @Test mutating func longEventEvictsSeveral() {
         cache = EventCache(bytesMax: 3 * cost("cache-a", "1"))
         for channel in ["cache-a", "cache-b", "cache-c"] { keep("1", on: channel) }
         keep(String(repeating: "x", count: 125), on: "cache-d")
@@ -79,7 +79,7 @@ import Testing
         #expect(cache.evictions == 2)
     }
 
-    @Test mutating func whatIsReplacedIsNotCounted() {
+    @Test mutating func replacingIsNotCountedAsEviction() {
         cache = EventCache(bytesMax: 3 * cost("cache-a", "1"))
         keep("1", on: "cache-b")
         for text in ["2", "3", "4"] { keep(text, on: "cache-a") }
@@ -90,7 +90,7 @@ import Testing
         #expect(cache.evictions == 2, "two channels lost their event, however often one had been replaced")
     }
 
-    @Test mutating func anEventLongerThanAllIsNotKept() {
+    @Test mutating func eventLargerThanTheCacheIsNotStored() {
         cache = EventCache(bytesMax: 200)
         keep("1", on: "cache-a")
         keep(String(repeating: "x", count: 200), on: "cache-b")
@@ -99,13 +99,13 @@ import Testing
         #expect(kept("cache-a") == frame("2"), "and leaves its room")
     }
 
-    @Test mutating func noBytesKeepNothing() {
+    @Test mutating func zeroBytesStoresNothing() {
         cache = EventCache(bytesMax: 0)
         keep("1", on: "cache-a")
         #expect(kept("cache-a") == nil)
     }
 
-    @Test mutating func bytesAreGivenBackHoweverAnEventGoes() {
+    @Test mutating func bytesAreReleasedOnEveryRemoval() {
         let room = cost("cache-a", "1")
         cache = EventCache(bytesMax: 2 * room)
         for round in Int64(0)..<200 {
@@ -119,7 +119,7 @@ import Testing
         #expect(stored("bytes") as? Int == 2 * room)
     }
 
-    @Test mutating func aBusyChannelDoesNotGrow() throws {
+    @Test mutating func busyChannelUsesBoundedMemory() throws {
         keep("1", on: "cache-quiet")
         for _ in 0..<10_000 { keep("2", on: "cache-busy") }
         let places = try #require(stored("ages") as? [(channel: ChannelName, serial: UInt64)])
@@ -127,7 +127,7 @@ import Testing
         #expect(kept("cache-quiet") == frame("1") && kept("cache-busy") == frame("2"))
     }
 
-    @Test mutating func manyChannelsComeAndGo() throws {
+    @Test mutating func manyChannelsAreAddedAndRemoved() throws {
         for index in 0..<5_000 { keep("1", on: "cache-\(index)", at: Int64(index) * 60_000) }
         let places = try #require(stored("ages") as? [(channel: ChannelName, serial: UInt64)])
         #expect(places.count <= 70)

@@ -21,7 +21,7 @@ import Testing
         "customer-42", "customer-7",
     ]
 
-    @Test(arguments: plainRights.indices) mutating func plainNamesAreForSignedInUsersWithTheRight(index: Int) {
+    @Test(arguments: plainRights.indices) mutating func plainChannelsRequireAPermittedSignedInUser(index: Int) {
         let (id, bookings, allowed) = Self.plainRights[index]
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .signin(x, user(id, bookings: bookings)))
@@ -34,7 +34,7 @@ import Testing
         #expect(hub.channelCount == allowed.count, "a channel that was refused does not exist")
     }
 
-    @Test(arguments: listed) mutating func strangersDoNotGetPlainNames(channel: String) {
+    @Test(arguments: listed) mutating func anonymousConnectionsAreDeniedPlainChannels(channel: String) {
         let text = "Subscribing to \(channel) needs a signed-in user: sign in, or subscribe to private-\(channel)"
         _ = hub.mail(.opened(x, app: 0), .identify(x, Identity(role: .admin, id: "1")))
         #expect(hub.mail(.subscribe(x, grant(channel))) == [.send(error(text, code: 4009), to: x)])
@@ -48,19 +48,19 @@ import Testing
         #expect(hub.mail(.subscribe(y, grant(channel))).contains(.send(succeeded(channel), to: y)))
     }
 
-    @Test mutating func aUsersOwnChannelIsHis() {
+    @Test mutating func serverToUserChannelIgnoresThePolicy() {
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("ops:1")))
         let own = grant("#server-to-user-ops:1", as: "ops:1")
         #expect(hub.mail(.subscribe(x, own)).contains(.send(succeeded("#server-to-user-ops:1"), to: x)))
     }
 
-    @Test mutating func otherAppsHaveNoPolicy() {
+    @Test mutating func otherAppsAreNotRestricted() {
         for channel in Self.listed { #expect(hub.join(x, channel, app: 1) == .joined) }
         #expect(!hub.mayJoin(Identity(role: .admin, id: "1"), name("driver-42"), app: 1))
     }
 
     /// Only our own endpoint's ids are believed: a user id that could not be a driver's is no driver's.
-    @Test mutating func aLookAlikeIsNobody() {
+    @Test mutating func canonicallyEquivalentIdIsAnotherUser() {
         var rules = AppRules()
         rules.policy = ChannelPolicy([.init("own", .ownDriver), .init("tracking-*", .booking)])
         hub = Hub(loopCount: 3, apps: [rules])
@@ -76,13 +76,13 @@ import Testing
 
     private static let jobForms = ["private-tracking-R1", "private-booking-R1", "private-encrypted-tracking-R1"]
 
-    @Test(arguments: jobForms) mutating func aVouchedDriverGetsInWhileTheJobIsHis(channel: String) {
+    @Test(arguments: jobForms) mutating func identifiedDriverMaySubscribeWhileAssigned(channel: String) {
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.join(x, channel) == .joined)
     }
 
-    @Test(arguments: jobForms) mutating func aSignatureIsWorthNothingOnceTheJobIsLost(channel: String) {
+    @Test(arguments: jobForms) mutating func signatureIsRejectedAfterReassignment(channel: String) {
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.assign("A", "R1", to: "7") == [])
@@ -93,13 +93,13 @@ import Testing
         #expect(hub.join(x, channel) == .joined, "and worth it again when the job comes back")
     }
 
-    @Test mutating func aSignatureIsWorthNothingOnceTheJobHasEnded() {
+    @Test mutating func signatureIsRejectedAfterTheJobEnded() {
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")), .end("A", "R1"))
         #expect(hub.join(x, "private-tracking-R1") == .refused)
     }
 
-    @Test mutating func oneRightAmongSeveralIsEnough() {
+    @Test mutating func onePermittedIdentityIsEnough() {
         _ = hub.mail(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.join(x, "private-tracking-R1") == .refused)
         _ = hub.mail(.identify(x, Identity(role: .customer, id: "9", bookings: ["R1"])))
@@ -109,7 +109,7 @@ import Testing
         #expect(hub.join(x, "private-tracking-R2") == .joined, "being signed in counts as well")
     }
 
-    @Test mutating func aBackendsSignatureIsItsOwnAffair() {
+    @Test mutating func backendSignatureIsNotChecked() {
         for channel in Self.jobForms + ["private-driver-42", "private-news", "private-admin-channel"] {
             #expect(hub.join(x, channel) == .joined)
         }
@@ -118,7 +118,7 @@ import Testing
         #expect(hub.join(y, "private-admin-channel") == .joined)
     }
 
-    @Test mutating func presenceOnAJobIsForAdmins() {
+    @Test mutating func presenceChannelsOfJobsRequireAdmin() {
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(
             .opened(x, app: 0), .identify(x, driver("42")), .opened(y, app: 0), .identify(y, Identity(role: .admin, id: "1")))
@@ -128,7 +128,7 @@ import Testing
         #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == ["admin:1"])
     }
 
-    @Test mutating func anObjectionComesBeforeAllElse() {
+    @Test mutating func denialPrecedesOtherErrors() {
         var rules = AppRules.fleet
         rules.limits.subscriptions = 1
         hub = Hub(loopCount: 3, apps: [rules, rules])
@@ -143,7 +143,7 @@ import Testing
 
     // MARK: Questions
 
-    @Test mutating func mayJoinIsWhatThePolicyAndTheJobsSay() {
+    @Test mutating func mayJoinFollowsPolicyAndAssignments() {
         hub.assign("A", "R1", to: "42")
         let customer = Identity(role: .customer, id: "9", bookings: ["R2"])
         for form in ["private-", "private-encrypted-", ""] {
@@ -159,7 +159,7 @@ import Testing
         #expect(!hub.mayJoin(driver("42"), name("tracking-R1"), app: 0))
     }
 
-    @Test mutating func theCensusCountsAnApplicationsOwn() {
+    @Test mutating func statisticsAreScopedToOneApp() {
         #expect(hub.statistics(app: 0) == hub.statistics(app: 1))
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:42")), .opened(y, app: 0), .signin(y, user("driver:42")))
         _ = hub.mail(.opened(z, app: 1))

@@ -34,7 +34,7 @@ import Testing
             ])
     }
 
-    @Test mutating func k2TheLastEventFollowsTheSuccessBeforeAnythingElse() {
+    @Test mutating func k2CachedEventFollowsSubscriptionSucceeded() {
         _ = hub.mail(publish("1", on: "presence-cache-a"), publish("2", on: "presence-cache-a"))
         let mail = hub.mail(.opened(x, app: 0), .subscribe(x, grant("presence-cache-a", as: "anna")))
         let channel = name("presence-cache-a")
@@ -50,7 +50,7 @@ import Testing
             ])
     }
 
-    @Test mutating func k3ItIsKeptForHalfAnHourWithoutSubscribers() throws {
+    @Test mutating func k3CachedEventOutlivesSubscribersForThirtyMinutes() throws {
         _ = hub.mail(.tick(1_000), publish("1", on: "cache-a"), .tick(1_800_999))
         #expect(try #require(hub.cachedEvent(on: name("cache-a"), app: 0)) == (frame("1"), 1))
         #expect(hub.cachedEvent(on: name("cache-a"), app: 1) == nil)
@@ -58,26 +58,26 @@ import Testing
         #expect(hub.cachedEvent(on: name("cache-a"), app: 0) == nil)
     }
 
-    @Test mutating func k4NeitherClientEventsNorMembersAreKept() {
+    @Test mutating func k4ClientAndMemberEventsAreNotCached() {
         let event = ClientEvent(name: "client-e", channel: "presence-cache-a", data: Array("null".utf8))
         _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("presence-cache-a", as: "anna")))
         _ = hub.mail(.clientEvent(x, event, on: name("presence-cache-a")))
         #expect(hub.cachedEvent(on: name("presence-cache-a"), app: 0) == nil)
     }
 
-    @Test mutating func k5AnExcludingEventIsKeptAllTheSame() {
+    @Test mutating func k5EventWithExclusionIsCached() {
         _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("cache-a")), publish("1", on: "cache-a", except: x))
         #expect(hub.mail(.unsubscribe(x, name("cache-a")), .subscribe(x, grant("cache-a"))).contains(.send(frame("1"), to: x)))
     }
 
-    @Test mutating func otherChannelsKeepNothing() {
+    @Test mutating func otherChannelsAreNotCached() {
         _ = hub.mail(publish("1", on: "news"), publish("1", on: "cachefoo"), publish("1", on: "my-cache-a"))
         for channel in ["news", "cachefoo", "my-cache-a"] { #expect(hub.cachedEvent(on: name(channel), app: 0) == nil) }
     }
 
     // MARK: Counts
 
-    @Test mutating func n1EveryChangeIsToldToAll() {
+    @Test mutating func n1EveryChangeIsSentToAllSubscribers() {
         _ = hub.mail(.opened(x, app: 0), .opened(y, app: 0))
         #expect(hub.mail(.subscribe(x, grant("news"))).last == Delivery(0, .fanOut(count(1, "news"), 0, except: nil)))
         #expect(
@@ -90,12 +90,12 @@ import Testing
         #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y))], "an empty channel has nobody to tell")
     }
 
-    @Test mutating func n1OnlyWhereTheApplicationWantsIt() {
+    @Test mutating func n1CountsRequireTheAppSetting() {
         _ = hub.mail(.opened(x, app: 1))
         #expect(hub.mail(.subscribe(x, grant("news"))) == [Delivery(0, .join(0, x)), .send(succeeded("news"), to: x)])
     }
 
-    @Test mutating func n1AboveAHundredEveryFiveSeconds() {
+    @Test mutating func n1LargeChannelsGetCountsEveryFiveSeconds() {
         let sockets = crowd(100)
         _ = hub.mail(.tick(1_000))
         let late = [socket("9.200"), socket("9.201")]
@@ -110,7 +110,7 @@ import Testing
         #expect(hub.mail(.tick(30_000)) == [], "what was told at once is not told again")
     }
 
-    @Test mutating func n1AVacatedChannelOwesNothing() {
+    @Test mutating func n1VacatedChannelGetsNoCount() {
         let sockets = crowd(101)
         for socket in sockets { _ = hub.mail(.closed(socket)) }
         _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("sport")))
@@ -119,7 +119,7 @@ import Testing
 
     // MARK: Quotas
 
-    @Test mutating func c10APlaceIsFreeAsSoonAsAConnectionEnds() {
+    @Test mutating func c10ClosingFreesQuotaAtOnce() {
         let sockets = crowd(150)
         #expect(!hub.hasRoomForConnection(app: 0) && hub.connectionCount(app: 0) == 150)
         #expect(hub.hasRoomForConnection(app: 1) && hub.connectionCount(app: 1) == 0)
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Answers
 
-    @Test mutating func g1OccupiedChannelsAreListedByName() {
+    @Test mutating func g1OccupiedChannelsAreSortedByName() {
         _ = hub.mail(.opened(x, app: 1))
         for channel in ["b", "presence-a", "a"] { _ = hub.mail(.subscribe(x, grant(channel, as: "anna"))) }
         #expect(hub.occupiedChannels(app: 1, prefix: "").map(\.name) == ["a", "b", "presence-a"])

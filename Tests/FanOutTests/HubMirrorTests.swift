@@ -23,7 +23,7 @@ import Testing
             ClientEvent(name: "client-e", channel: channel, data: [0x31]), channel: name(channel), userID: userID)
     }
 
-    @Test mutating func aClientEventReachesTheSubscribersOfBothButNotItsSender() {
+    @Test mutating func clientEventReachesBothMirrorsExceptItsSender() {
         join(x, "private-driver-42", "driver-42")
         join(y, "driver-42")
         join(z, "private-driver-42")
@@ -35,13 +35,13 @@ import Testing
             ])
     }
 
-    @Test mutating func aTwinWithoutSubscribersHearsNothing() {
+    @Test mutating func mirrorWithoutSubscribersGetsNothing() {
         join(x, "private-driver-42")
         join(y, "driver-7")
         #expect(hub.mail(speaking(x, "private-driver-42")) == [Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x))])
     }
 
-    @Test mutating func beingOnTheTwinIsNotBeingSubscribed() {
+    @Test mutating func mirrorSubscriptionDoesNotPermitClientEvents() {
         join(x, "driver-42")
         join(y, "private-driver-42")
         let text = "Cannot broadcast client event (connection not subscribed to channel private-driver-42)"
@@ -56,13 +56,13 @@ import Testing
         #expect(hub.mail(speaking(x, channel)) == [Delivery(0, .fanOut(heard(channel, from: userID), 0, except: x))])
     }
 
-    @Test mutating func encryptedFormsHearNothing() {
+    @Test mutating func encryptedChannelsAreNotMirrored() {
         join(x, "private-driver-42")
         join(y, "private-encrypted-driver-42", "presence-driver-42", "cache-driver-42")
         #expect(hub.mail(speaking(x, "private-driver-42")).count == 1)
     }
 
-    @Test mutating func otherAppsHaveNoTwins() {
+    @Test mutating func otherAppsHaveNoMirrors() {
         join(x, "private-driver-42", app: 1)
         join(y, "driver-42", app: 1)
         join(z, "driver-42")
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A backend's events are mirrored by who publishes them, who needs room for both.
-    @Test mutating func aPublishGoesWhereItIsSent() {
+    @Test mutating func publishIsNotMirroredByTheHub() {
         join(x, "private-driver-42", "driver-42")
         let publication = Hub.Publication(channel: name("driver-42"), frame: heard("driver-42"))
         #expect(hub.mail(.publish([publication], app: 0, except: nil)).count == 1)

@@ -22,7 +22,7 @@ import Testing
 
     private func removed(_ id: String) -> Frame { ServerMessage.memberRemoved(room, userID: id) }
 
-    @Test mutating func r1TheNewcomerIsAmongThosePresent() {
+    @Test mutating func r1MemberListIncludesTheSubscriber() {
         #expect(
             join(x, as: "anna", info: "{}") == [
                 Delivery(0, .join(0, x)), Delivery(0, .sendPresence(room, [member("anna", info: "{}")], to: x)),
@@ -30,7 +30,7 @@ import Testing
             ], "and hears of no count (N1)")
     }
 
-    @Test mutating func r2OthersHearOfTheNewcomerAndNotHeOfHimself() {
+    @Test mutating func r2MemberAddedGoesToOthersOnly() {
         _ = join(x, as: "anna")
         #expect(
             join(y, as: "10") == [
@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test mutating func r3AMemberIsRemovedWithUnsubscriptionAndClose() {
+    @Test mutating func r3UnsubscribeAndCloseRemoveTheMember() {
         _ = join(x, as: "anna")
         _ = join(y, as: "bert")
         #expect(
@@ -49,7 +49,7 @@ import Testing
         #expect(hub.mail(.closed(x)) == [Delivery(0, .leave(0, x))], "nobody is left to hear of the last one")
     }
 
-    @Test mutating func r4AUserIsOneMemberOverSeveralConnections() {
+    @Test mutating func r4UserWithSeveralConnectionsIsOneMember() {
         _ = join(x, as: "anna")
         _ = join(y, as: "bert", info: "1")
         #expect(
@@ -65,7 +65,7 @@ import Testing
         #expect(hub.userIDs(on: room, app: 0) == ["anna"])
     }
 
-    @Test mutating func r9FullIsFullForNewMembersOnly() {
+    @Test mutating func r9FullChannelRejectsOnlyNewMembers() {
         _ = join(x, as: "anna")
         _ = join(y, as: "bert")
         let full = error("Channel presence-room is full: it has 2 members", code: 4009)
@@ -79,7 +79,7 @@ import Testing
         #expect(hub.mail(.subscribe(w, grant("presence-room", as: "dora"))).first == Delivery(0, .join(1, w)), "another's room")
     }
 
-    @Test mutating func r10ARepeatedSubscriptionJoinsNobodyTwice() {
+    @Test mutating func r10RepeatedSubscriptionAddsNoMember() {
         _ = join(x, as: "anna")
         let again = error("Existing subscription to channel presence-room")
         #expect(hub.mail(.subscribe(x, grant("presence-room", as: "bert"))) == [.send(again, to: x)])
@@ -93,7 +93,7 @@ import Testing
 
     private let wave = ClientEvent(name: "client-wave", channel: "presence-room", data: Array("null".utf8))
 
-    @Test mutating func e2AClientEventNamesItsSender() {
+    @Test mutating func e2PresenceClientEventNamesItsSender() {
         _ = join(x, as: "10")
         _ = join(y, as: "bert")
         let frame = ServerMessage.clientEvent(wave, channel: room, userID: "10")
@@ -103,14 +103,14 @@ import Testing
             ])
     }
 
-    @Test mutating func e2OnAPrivateChannelItDoesNot() {
+    @Test mutating func e2PrivateClientEventOmitsItsSender() {
         let event = ClientEvent(name: "client-wave", channel: "private-a", data: Array("null".utf8))
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("anna")), .subscribe(x, grant("private-a")))
         let frame = ServerMessage.clientEvent(event, channel: name("private-a"), userID: nil)
         #expect(hub.mail(.clientEvent(x, event, on: name("private-a"))) == [Delivery(0, .fanOut(frame, 0, except: x))])
     }
 
-    @Test mutating func e6OnlySubscribersSendThem() {
+    @Test mutating func e6ClientEventRequiresSubscription() {
         let refused = error("Cannot broadcast client event (connection not subscribed to channel presence-room)")
         _ = hub.mail(.opened(y, app: 0))
         #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "nobody is there")

@@ -17,20 +17,20 @@ import Testing
         for proof in proofs { _ = hub.mail(proof(socket(text))) }
     }
 
-    @Test mutating func nobodyIsThere() {
+    @Test mutating func channelWithoutSubscribersIsNotListening() {
         #expect(!isListening)
         subscribe("1.1", "private-driver-2")
         #expect(!isListening)
     }
 
-    @Test mutating func whomHisBackendSignedForIsHe() {
+    @Test mutating func anonymousPrivateSubscriberCountsAsListening() {
         subscribe("1.1", "private-driver-1")
         #expect(isListening)
         _ = hub.mail(.unsubscribe(socket("1.1"), name("private-driver-1")))
         #expect(!isListening)
     }
 
-    @Test mutating func whoProvesToBeAnotherIsNot() {
+    @Test mutating func otherIdentifiedUserDoesNotCount() {
         subscribe("1.1", "private-driver-1", proving: { .signin($0, user("admin:anna")) })
         subscribe("1.2", "private-driver-1", proving: { .identify($0, driver("2")) }, { .signin($0, user("driver:2")) })
         #expect(!isListening)
@@ -40,7 +40,7 @@ import Testing
         #expect(!isListening)
     }
 
-    @Test mutating func heMayBeSignedInOrRecognised() {
+    @Test mutating func signedInOrIdentifiedRecipientCounts() {
         subscribe("1.1", "private-driver-1", proving: { .signin($0, user("driver:1")) })
         #expect(isListening)
         _ = hub.mail(.closed(socket("1.1")))
@@ -51,7 +51,7 @@ import Testing
     // MARK: Against looking through all connections
 
     @Test(arguments: UInt64(1)...40)
-    func isWhatLookingThroughAllConnectionsFinds(_ seed: UInt64) throws {
+    func matchesASearchOfAllConnections(_ seed: UInt64) throws {
         var history = History(seed: seed)
         var found = Set<Bool>()
         for step in 0..<600 {

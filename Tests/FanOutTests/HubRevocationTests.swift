@@ -16,7 +16,7 @@ import Testing
 
     // MARK: Sent away
 
-    @Test mutating func aSignedInDriverLeavesPlainAndSignedChannels() {
+    @Test mutating func losingAJobEndsPlainAndPrivateSubscriptions() {
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:42")))
         for channel in ["tracking-R1", "news", "private-booking-R1", "driver-42"] { #expect(hub.join(x, channel) == .joined) }
@@ -41,7 +41,7 @@ import Testing
         #expect(hub.mail(.unsubscribe(x, name(channel))) == [.send(none, to: x)])
     }
 
-    @Test mutating func allConnectionsOfTheLoserLeaveSignedInOnesFirst() {
+    @Test mutating func allConnectionsOfTheFormerDriverAreUnsubscribed() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
         _ = hub.mail(.opened(y, app: 0), .signin(y, user("driver:42")), .identify(y, driver("42")))
@@ -53,7 +53,7 @@ import Testing
             ])
     }
 
-    @Test mutating func aChangedReferenceTakesTheOldChannels() {
+    @Test mutating func changedReferenceEndsOldSubscriptions() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R2", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
@@ -61,7 +61,7 @@ import Testing
         #expect(hub.join(x, "private-tracking-R2") == .joined)
     }
 
-    @Test mutating func referenceAndDriverMayChangeTogether() {
+    @Test mutating func referenceAndDriverChangeTogether() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
         vouched(y, driver("7"), on: [])
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Whose signature opened it is not known: he is a driver who has lost the job.
-    @Test mutating func aMemberWhoIsSentAwayIsRemoved() {
+    @Test mutating func revocationSendsMemberRemoved() {
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:42")), .opened(y, app: 0))
         _ = hub.mail(.subscribe(y, grant("presence-tracking-R1", as: "admin:1")))
@@ -86,7 +86,7 @@ import Testing
         #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == ["admin:1"])
     }
 
-    @Test mutating func thoseWhoStayHearHowManyTheyAre() {
+    @Test mutating func revocationSendsSubscriptionCount() {
         var rules = AppRules.fleet
         rules.subscriptionCounts = true
         hub = Hub(loopCount: 3, apps: [rules])
@@ -104,14 +104,14 @@ import Testing
 
     // MARK: Staying
 
-    @Test mutating func reassigningToOneselfTakesNothing() {
+    @Test mutating func reassigningTheSameDriverRevokesNothing() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R1", to: "42") == [])
         #expect(hub.assign("A", "R1", to: "7").count == 2, "and is no second holding")
     }
 
-    @Test mutating func whatHasEndedIsNobodys() {
+    @Test mutating func endedJobRevokesItsChannels() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
         let gone = [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
@@ -121,7 +121,7 @@ import Testing
         #expect(hub.assign("A", "R1", to: nil) == [])
     }
 
-    @Test mutating func twoOrdersMayHaveOneReference() {
+    @Test mutating func twoOrdersCanShareAReference() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R1", to: "42")
         hub.assign("C", "R1", to: "7")
@@ -134,7 +134,7 @@ import Testing
     }
 
     /// Not even what the policy would refuse him today: a backend has let him in, and he has lost nothing.
-    @Test mutating func whoKeepsOneOfTwoOrdersHasLostNothing() {
+    @Test mutating func keepingOneOfTwoOrdersKeepsAccess() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:42")))
@@ -143,7 +143,7 @@ import Testing
         #expect(hub.assign("B", "R1", to: "7") == [Delivery(0, .leave(0, x)), .send(ended("presence-tracking-R1"), to: x)])
     }
 
-    @Test mutating func anotherIdentityMayStillHaveTheRight() {
+    @Test mutating func anotherPermittedIdentityKeepsAccess() {
         hub.assign("A", "R1", to: "42")
         let customer = Identity(role: .customer, id: "9", bookings: ["R1"])
         vouched(x, driver("42"), customer, on: ["private-tracking-R1"])
@@ -153,7 +153,7 @@ import Testing
         #expect(hub.assign("A", "R1", to: nil) == [Delivery(2, .leave(0, z)), .send(ended("private-tracking-R1"), to: z)])
     }
 
-    @Test mutating func beingSignedInMayStillGiveTheRight() {
+    @Test mutating func permittedSignedInUserKeepsAccess() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
         _ = hub.mail(.signin(x, user("customer:9", bookings: ["R1"])))
@@ -162,7 +162,7 @@ import Testing
         #expect(hub.assign("A", "R1", to: nil) == [Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
     }
 
-    @Test mutating func othersAreLeftAlone() {
+    @Test mutating func otherSubscribersAreUnaffected() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R2", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R2", "private-driver-42", "private-drivers-channel"])
@@ -176,7 +176,7 @@ import Testing
         #expect(hub.assign("A", "R1", to: nil, app: 1).count == 2, "another application's orders are its own")
     }
 
-    @Test mutating func anAppWithoutAPolicyTakesNothing() {
+    @Test mutating func appWithoutPolicyRevokesNothing() {
         hub = Hub(loopCount: 3, apps: [AppRules()])
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1", "tracking-R1"])
@@ -186,13 +186,13 @@ import Testing
 
     // MARK: Vouching
 
-    @Test mutating func vouchingCausesNothing() {
+    @Test mutating func identifyingHasNoEffects() {
         #expect(hub.mail(.identify(x, driver("42"))) == [], "not open")
         #expect(hub.mail(.opened(x, app: 0), .identify(x, driver("42")), .identify(x, driver("42"))) == [])
         #expect(hub.mail(.identify(socket("5.4294967295"), driver("42"))) == [])
     }
 
-    @Test mutating func aCloseForgetsWhoWasThere() {
+    @Test mutating func closingForgetsTheIdentity() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), on: ["private-tracking-R1"])
         _ = hub.mail(.closed(x))
@@ -204,7 +204,7 @@ import Testing
         #expect(hub.join(tenant, "private-tracking-R2") == .joined)
     }
 
-    @Test mutating func aCloseForgetsAllOfMany() {
+    @Test mutating func closingForgetsAllIdentities() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), driver("42", name: "Anna"), driver("7"), on: ["private-tracking-R1"])
         _ = hub.mail(.closed(x), .opened(socket("77.0"), app: 0))
@@ -213,7 +213,7 @@ import Testing
     }
 
     /// One driver with two tokens that differ in his name.
-    @Test mutating func oneDriverMayBeVouchedForTwice() {
+    @Test mutating func driverCanBeIdentifiedTwice() {
         hub.assign("A", "R1", to: "42")
         vouched(x, driver("42"), driver("42", name: "Anna"), driver("1"), driver("2"), on: ["private-tracking-R1"])
         #expect(hub.mail(.identify(x, driver("3"))) == [], "the first goes, the second is the same driver")
@@ -221,7 +221,7 @@ import Testing
     }
 
     /// Who is no longer remembered could not be sent away any more.
-    @Test mutating func theOldestOfTooManyGoesAndLeavesWhatOnlyHeHadARightTo() {
+    @Test mutating func excessIdentityLosesItsSubscriptions() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R2", to: "1")
         let channels = ["private-tracking-R1", "private-tracking-R2", "private-driver-42", "private-booking-R1"]
@@ -239,7 +239,7 @@ import Testing
         #expect(hub.assign("B", "R2", to: "7").count == 2)
     }
 
-    @Test mutating func theOldestOfTooManyTakesNothingThatOthersHaveARightTo() {
+    @Test mutating func excessIdentityKeepsSubscriptionsOthersPermit() {
         hub.assign("A", "R1", to: "42")
         let others = (1...3).map { Identity(role: .customer, id: "\($0)", bookings: ["R\($0)"]) }
         vouched(x, driver("42"), others[0], others[1], others[2], on: ["private-tracking-R1", "private-tracking-R2"])

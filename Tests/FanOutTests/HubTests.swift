@@ -8,7 +8,7 @@ import Testing
 
     // MARK: Subscribing
 
-    @Test mutating func aSubscriberIsListedBeforeItIsTold() {
+    @Test mutating func joinPrecedesSubscriptionSucceeded() {
         _ = hub.mail(.opened(x, app: 0))
         #expect(
             hub.mail(.subscribe(x, grant("news"))) == [Delivery(0, .join(0, x)), Delivery(0, .send(succeeded("news"), to: x))])
@@ -16,19 +16,19 @@ import Testing
         #expect(hub.channelCount == 1)
     }
 
-    @Test mutating func openingCausesNothing() {
+    @Test mutating func openHasNoEffects() {
         #expect(hub.mail(.opened(x, app: 0)) == [])
         #expect(hub.subscriptionCount == 0)
     }
 
-    @Test mutating func subscribingTwiceIsAnErrorAndChangesNothing() {
+    @Test mutating func secondSubscriptionIsAnError() {
         join(x, "news")
         #expect(
             hub.mail(.subscribe(x, grant("news"))) == [Delivery(0, .send(error("Existing subscription to channel news"), to: x))])
         #expect(hub.subscriptionCount == 1)
     }
 
-    @Test mutating func aConnectionHasItsFillOfChannels() {
+    @Test mutating func subscriptionLimitIsEnforced() {
         var rules = AppRules()
         rules.limits.subscriptions = 2
         hub = Hub(loopCount: LoopSet.loopsMax, apps: [rules, AppRules()])
@@ -41,7 +41,7 @@ import Testing
         #expect(hub.mail(.subscribe(x, grant("c"))).count == 2)
     }
 
-    @Test mutating func aChannelHasOneSlotOnAllLoops() {
+    @Test mutating func channelHasOneSlotOnAllLoops() {
         join(x, "news")
         join(y, "sport")
         #expect(hub.mail(.opened(z, app: 0), .subscribe(z, grant("news"))).first == Delivery(63, .join(0, z)))
@@ -49,7 +49,7 @@ import Testing
         #expect(hub.subscriptionCount == 3)
     }
 
-    @Test mutating func unsubscribingLeaves() {
+    @Test mutating func unsubscribeLeavesTheChannel() {
         join(x, "news")
         join(y, "news")
         #expect(hub.mail(.unsubscribe(x, name("news"))) == [Delivery(0, .leave(0, x))])
@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Publishing
 
-    @Test mutating func anEventGoesOnceToEachLoopWithSubscribersLowestFirst() {
+    @Test mutating func eventGoesOnceToEachLoopInAscendingOrder() {
         join(z, "news")
         join(y, "news")
         join(x, "news")
@@ -77,18 +77,18 @@ import Testing
         #expect(mail == [0, 1, 63].map { Delivery($0, .fanOut(event, 0, except: y)) })
     }
 
-    @Test mutating func anEventReachesTheLastLoopANodeMayHave() {
+    @Test mutating func eventReachesTheLastPossibleLoop() {
         #expect(z.loop == LoopSet.loopsMax - 1)
         join(z, "news")
         #expect(hub.mail(publish("news")) == [Delivery(z.loop, .fanOut(event, 0, except: nil))])
     }
 
-    @Test mutating func anEventForNobodyCausesNothing() {
+    @Test mutating func eventWithoutSubscribersHasNoEffects() {
         join(x, "news")
         #expect(hub.mail(publish("sport")) == [])
     }
 
-    @Test mutating func aPublishToSeveralChannelsKeepsTheirOrder() {
+    @Test mutating func publishKeepsTheOrderOfItsChannels() {
         join(x, "news")
         join(x, "sport")
         let other = Frame(text: Array("other".utf8))
@@ -102,7 +102,7 @@ import Testing
             ])
     }
 
-    @Test mutating func applicationsDoNotMeet() {
+    @Test mutating func appsAreIsolated() {
         join(x, "news")
         _ = hub.mail(.opened(y, app: 1))
         #expect(hub.mail(publish("news", app: 1)) == [])
@@ -112,7 +112,7 @@ import Testing
         #expect(hub.channelCount == 2)
     }
 
-    @Test mutating func loopsAreThoseWithSubscribers() {
+    @Test mutating func loopsOfAChannelAreThoseWithSubscribers() {
         #expect(hub.loops(of: name("news"), app: 0) == [])
         join(x, "news")
         join(w, "news")
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Slots
 
-    @Test mutating func aVacatedSlotGoesToTheNextChannelAfterTheLeave() {
+    @Test mutating func vacatedChannelSlotIsReusedAfterTheLeave() {
         join(x, "news")
         join(x, "sport")
         var mail = hub.mail(.unsubscribe(x, name("news")))
@@ -141,7 +141,7 @@ import Testing
         #expect(hub.channelCount == 3)
     }
 
-    @Test mutating func aConnectionsSlotGoesToTheNextOne() {
+    @Test mutating func connectionSlotIsReused() {
         join(x, "news")
         _ = hub.mail(.closed(x))
         let tenant = socket("77.0")
@@ -151,7 +151,7 @@ import Testing
 
     // MARK: Closing
 
-    @Test mutating func closingLeavesAllChannelsInTheOrderOfSubscribing() {
+    @Test mutating func closeLeavesChannelsInSubscriptionOrder() {
         for channel in ["c", "a", "d", "b"] { join(x, channel) }
         _ = hub.mail(.unsubscribe(x, name("a")))
         #expect(hub.mail(.closed(x)) == [0, 2, 3].map { Delivery(0, .leave($0, x)) })
@@ -174,13 +174,13 @@ import Testing
         #expect(hub.subscriptionCount == 1)
     }
 
-    @Test mutating func aConnectionOfNoLoopCausesNothing() {
+    @Test mutating func unknownConnectionHasNoEffects() {
         #expect(hub.mail(.subscribe(socket("5.4294967295"), grant("news"))) == [])
     }
 
     // MARK: Programmer's errors
 
-    @Test func openingInATakenSlotTraps() async {
+    @Test func openInOccupiedSlotTraps() async {
         await #expect(processExitsWith: .failure) {
             var hub = Hub(loopCount: 1, apps: [AppRules()])
             _ = hub.mail(.opened(x, app: 0), .opened(socket("77.0"), app: 0))
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// A loop that a set of loops cannot hold would never hear an event.
-    @Test func moreLoopsThanASetHoldsTrap() async {
+    @Test func tooManyLoopsTrap() async {
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: LoopSet.loopsMax + 1, apps: [AppRules()]) }
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: 0, apps: [AppRules()]) }
     }

@@ -16,12 +16,12 @@ import Testing
         hub.mail(.opened(socket, app: app), .signin(socket, user))
     }
 
-    @Test mutating func u1ASigninIsConfirmed() {
+    @Test mutating func u1SigninIsConfirmed() {
         let anna = user("anna")
         #expect(signIn(x, anna) == [.send(success(anna), to: x)])
     }
 
-    @Test mutating func u3AConnectionCannotChangeItsUser() {
+    @Test mutating func u3SecondSigninIsRejected() {
         _ = signIn(x, user("anna"))
         let refused = error("Already signed in: a connection cannot change its user", code: 4009)
         #expect(hub.mail(.signin(x, user("bert"))) == [.send(refused, to: x)])
@@ -31,14 +31,14 @@ import Testing
 
     // MARK: Watchlists
 
-    @Test mutating func w1ThePresentStateComesFirst() {
+    @Test mutating func w1SigninSendsTheWatchlistState() {
         _ = signIn(x, user("bert"))
         let anna = user("anna", watching: ["carl", "bert", "dora"])
         let state = ServerMessage.watchlistEvents(online: ["bert"], offline: ["carl", "dora"])
         #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(state, to: y)])
     }
 
-    @Test mutating func w2WatchersHearOfFirstAndLastConnection() {
+    @Test mutating func w2WatchersGetFirstAndLastConnection() {
         let anna = user("anna", watching: ["bert"])
         let bert = user("bert")
         _ = signIn(x, anna)
@@ -50,14 +50,14 @@ import Testing
         #expect(signIn(y, bert) == [.send(success(bert), to: y)], "who has gone watches nobody")
     }
 
-    @Test mutating func w2EachConnectionOfAWatcherHears() {
+    @Test mutating func w2EveryConnectionOfAWatcherGetsEvents() {
         _ = signIn(x, user("anna", watching: ["bert"]))
         _ = signIn(y, user("anna", watching: ["bert"]))
         #expect(signIn(z, user("bert")).dropFirst() == [.send(online("bert"), to: x), .send(online("bert"), to: y)])
         #expect(hub.mail(.closed(z)) == [.send(offline("bert"), to: x), .send(offline("bert"), to: y)])
     }
 
-    @Test mutating func w2NobodyHearsOfHimselfTwice() {
+    @Test mutating func w2OwnSigninIsNotSentTwice() {
         let anna = user("anna", watching: ["anna"])
         #expect(signIn(x, anna) == [.send(success(anna), to: x), .send(online("anna"), to: x)], "the present state")
         #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(online("anna"), to: y)])
@@ -65,14 +65,14 @@ import Testing
         #expect(hub.mail(.closed(x)) == [])
     }
 
-    @Test mutating func w2ApplicationsDoNotMeet() {
+    @Test mutating func w2WatchlistsAreScopedToOneApp() {
         _ = signIn(x, user("anna", watching: ["bert"]))
         #expect(signIn(y, user("bert"), app: 1).count == 1)
         #expect(hub.mail(.terminate(userID: "bert", app: 0)) == [])
         #expect(hub.mail(.closed(y)) == [])
     }
 
-    @Test mutating func w3TooLongAWatchlistIsCutAndSaidToBe() {
+    @Test mutating func w3LongWatchlistIsTruncatedWithAnError() {
         let ids = (1...101).map { "u\($0)" }
         let anna = user("anna", watching: ids)
         let text = "The watchlist exceeds the allowed maximum: its first 100 users are watched"
@@ -87,7 +87,7 @@ import Testing
 
     // MARK: Channels of users
 
-    @Test mutating func u4EventsForAUserReachHisConnections() {
+    @Test mutating func u4UserEventsReachAllConnections() {
         for socket in [x, y] {
             _ = signIn(socket, user("anna"))
             _ = hub.mail(.subscribe(socket, grant("#server-to-user-anna", as: "anna")))
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// Swift's `==` holds the Kelvin sign for a K. Users are bytes.
-    @Test mutating func u5UsersWhoseNamesLookAlikeHaveTheirOwnChannels() {
+    @Test mutating func u5CanonicallyEquivalentUserIdsHaveSeparateChannels() {
         _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("#server-to-user-K", as: "K")))
         _ = hub.mail(.opened(y, app: 0), .subscribe(y, grant("#server-to-user-\u{212A}", as: "\u{212A}")))
         #expect(hub.channelCount == 2)
@@ -110,7 +110,7 @@ import Testing
 
     // MARK: Termination
 
-    @Test mutating func u6SignedInConnectionsAreClosedAndNoOthers() {
+    @Test mutating func u6TerminateClosesSignedInConnectionsOnly() {
         _ = signIn(x, user("anna"))
         _ = signIn(y, user("anna"))
         _ = signIn(z, user("bert"))
@@ -124,7 +124,7 @@ import Testing
         #expect(hub.mail(.terminate(userID: "anna", app: 0)) == [])
     }
 
-    @Test mutating func u6WatchersHearOfItOnce() {
+    @Test mutating func u6WatchersAreNotifiedOnce() {
         _ = signIn(x, user("anna"))
         _ = signIn(y, user("anna"))
         _ = signIn(z, user("bert", watching: ["anna"]))

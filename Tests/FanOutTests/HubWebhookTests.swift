@@ -38,7 +38,7 @@ import Testing
     private let y = socket("2.\(1 << 24)")
     private let room = name("presence-room")
 
-    @Test mutating func v1v4FirstAndLastSubscriber() {
+    @Test mutating func v1v4FirstAndLastSubscriberAreRecorded() {
         #expect(events(.opened(x, app: 0), .subscribe(x, grant("lobby-1"))) == [.channelOccupied(name("lobby-1")), count(1)])
         #expect(events(.opened(y, app: 0), .subscribe(y, grant("lobby-1"))) == [count(2)])
         #expect(events(.unsubscribe(x, name("lobby-1"))) == [count(1)])
@@ -47,7 +47,7 @@ import Testing
         #expect(events(.closed(y)) == [.channelVacated(name("lobby-1"))], "a connection that is lost is gone, too")
     }
 
-    @Test mutating func v6MembersAreUsersNotConnections() {
+    @Test mutating func v6MembersAreCountedByUser() {
         let anna: (SocketID) -> Hub.Input = { .subscribe($0, grant("presence-room", as: "anna")) }
         #expect(events(.opened(x, app: 0), anna(x)) == [.channelOccupied(room), .memberAdded(room, userID: "anna")])
         #expect(events(.opened(y, app: 0), anna(y)) == [])
@@ -55,7 +55,7 @@ import Testing
         #expect(events(.closed(y)) == [.memberRemoved(room, userID: "anna"), .channelVacated(room)])
     }
 
-    @Test mutating func v7AClientEventIsToldAsItIsPassedOn() {
+    @Test mutating func v7ClientEventIsRecordedAsRelayed() {
         let event = ClientEvent(name: "client-e", channel: "presence-room", data: Array(#""d""#.utf8))
         _ = events(.opened(x, app: 0), .opened(y, app: 0), .subscribe(x, grant("presence-room", as: "anna")))
         #expect(events(.clientEvent(x, event, on: room)) == [.clientEvent(event, on: room, from: x, userID: "anna")])
@@ -63,7 +63,7 @@ import Testing
         #expect(events(.clientEvent(socket("9.\(2 << 24)"), event, on: room)) == [], "from one who is gone")
     }
 
-    @Test mutating func v7AMirroredClientEventIsToldOnceUnderItsOwnName() {
+    @Test mutating func v7MirroredClientEventIsRecordedOnce() {
         let own = name("private-driver-42")
         let event = ClientEvent(name: "client-e", channel: own.text, data: Array(#""d""#.utf8))
         _ = events(.opened(x, app: 0), .opened(y, app: 0), .subscribe(x, grant(own.text)))
@@ -74,7 +74,7 @@ import Testing
         #expect(events(.clientEvent(x, event, on: own)) == [.clientEvent(event, on: own, from: x, userID: nil)])
     }
 
-    @Test mutating func v8ACacheChannelThatHoldsNothing() {
+    @Test mutating func v8EmptyCacheChannelRecordsCacheMiss() {
         let cache = name("cache-lobby")
         let frame = Frame(text: Array(#"{"event":"e","channel":"cache-lobby","data":"d"}"#.utf8))
         _ = events(.opened(x, app: 0), .opened(y, app: 0))
@@ -85,33 +85,33 @@ import Testing
         #expect(events(.subscribe(y, grant("cache-lobby"))) == [.subscriptionCount(cache, 2)])
     }
 
-    @Test mutating func v9CountsGoWhereClientsAreToldThem() {
+    @Test mutating func v9CountsAreRecordedWhenSentToClients() {
         var rules = Self.rules(.all)
         rules.subscriptionCounts = false
         hub = Hub(loopCount: 3, apps: [rules])
         #expect(events(.opened(x, app: 0), .subscribe(x, grant("lobby-1"))) == [.channelOccupied(name("lobby-1"))])
     }
 
-    @Test mutating func aRevocationVacates() {
+    @Test mutating func revocationRecordsChannelVacated() {
         let tracking = name("private-tracking-R1")
         _ = events(.opened(x, app: 0), .assignment(holding("42"), app: 0), .identify(x, Identity(role: .driver, id: "42")))
         #expect(events(.subscribe(x, grant(tracking.text))).first == .channelOccupied(tracking))
         #expect(events(.assignment(holding("43"), app: 0)) == [.channelVacated(tracking)])
     }
 
-    @Test mutating func onlyWhatIsWantedIsTold() {
+    @Test mutating func unwantedKindsAreNotRecorded() {
         #expect(told(.opened(x, app: 1), .subscribe(x, grant("presence-room", as: "anna")), .closed(x)) == [])
         #expect(
             told(.opened(x, app: 2), .subscribe(x, grant("presence-room", as: "anna")), .closed(x))
                 == [AppWebhookEvent(app: 2, .channelOccupied(room)), AppWebhookEvent(app: 2, .channelVacated(room))])
     }
 
-    @Test mutating func nobodyIsToldOfAUsersOwnChannel() {
+    @Test mutating func serverToUserChannelsAreNotRecorded() {
         _ = events(.opened(x, app: 0), .signin(x, user("anna")))
         #expect(events(.subscribe(x, grant("#server-to-user-anna", as: "anna")), .closed(x)) == [])
     }
 
-    @Test mutating func aRefusedSubscriptionIsNoNews() {
+    @Test mutating func rejectedSubscriptionIsNotRecorded() {
         _ = events(.opened(x, app: 0), .subscribe(x, grant("lobby-1")))
         #expect(
             events(.subscribe(x, grant("lobby-1")), .unsubscribe(x, name("lobby-2")), .subscribe(x, grant("driver-42"))) == [])

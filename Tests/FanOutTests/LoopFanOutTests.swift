@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Sharing
 
-    @Test func thoseWithOneSubscriptionShareTheSameBytes() {
+    @Test func connectionsWithOneSubscriptionShareBytes() {
         var loop = LoopFanOut(x, y)
         let writes =
             loop.apply([.join(a, x), .join(a, y), .fanOut(a1, a, except: nil), .fanOut(a2, a, except: nil)]) + loop.flush()
@@ -140,7 +140,7 @@ import Testing
         #expect(writes[0].address == writes[1].address)
     }
 
-    @Test func neighboursWithTheSameGatheredFramesShareTheSameBytes() {
+    @Test func connectionsWithEqualGatheredFramesShareBytes() {
         var loop = LoopFanOut(x, y)
         let joins: [Instruction] = [.join(a, x), .join(b, x), .join(a, y), .join(b, y)]
         let writes = loop.apply(joins + [.fanOut(a1, a, except: nil), .fanOut(b1, b, except: nil)]) + loop.flush()
@@ -148,7 +148,7 @@ import Testing
         #expect(writes[0].address == writes[1].address)
     }
 
-    @Test func aSingleFrameIsNotCopied() {
+    @Test func singleFrameIsNotCopied() {
         var loop = LoopFanOut(x, y)
         let writes = loop.apply([.join(a, x), .fanOut(a1, a, except: nil), .send(s1, to: y)]) + loop.flush()
         #expect(writes.map(\.address) == [Write(x, a1).address, Write(y, s1).address])
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: Turns and slots
 
-    @Test func pendingLastsFromTheFirstFrameToTheFlush() {
+    @Test func isPendingFromFirstFrameToFlush() {
         var loop = LoopFanOut(x)
         #expect(!loop.isPending)
         _ = loop.apply([.join(a, x)])
@@ -167,7 +167,7 @@ import Testing
         #expect(!loop.isPending)
     }
 
-    @Test func aSlotsNextTenantFindsNothingOfTheLast() {
+    @Test func reusedSlotStartsEmpty() {
         var loop = LoopFanOut(x, y)
         let tenant = socket(salt: 4, slot: x.slot)
         _ = loop.apply([.join(a, x), .join(b, x), .join(a, y), .fanOut(a1, a, except: nil), .leave(a, x), .leave(b, x)])
@@ -178,7 +178,7 @@ import Testing
         #expect(loop.flush() == [Write(y, a2), Write(tenant, s1, b1)])
     }
 
-    @Test func slotsMayOpenInAnyOrder() {
+    @Test func slotsOpenInAnyOrder() {
         var loop = LoopFanOut(z, x)
         #expect(loop.apply([.join(7, z), .join(7, x), .fanOut(a1, 7, except: nil)]) == [])
         #expect(loop.flush() == [Write(z, a1), Write(x, a1)])
@@ -186,7 +186,7 @@ import Testing
 
     // MARK: Programmer's errors
 
-    @Test func closingASubscriberTraps() async {
+    @Test func closingWithSubscriptionsTraps() async {
         await #expect(processExitsWith: .failure) {
             var loop = LoopFanOut(x)
             _ = loop.apply([.join(a, x)])
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func leavingWithoutHavingJoinedTraps() async {
+    @Test func leaveWithoutJoinTraps() async {
         await #expect(processExitsWith: .failure) {
             var loop = LoopFanOut(x, y)
             _ = loop.apply([.join(a, x), .leave(a, y)])

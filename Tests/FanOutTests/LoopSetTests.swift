@@ -3,14 +3,14 @@ import Testing
 
 /// A set of loops: up to 64, lowest first.
 @Suite struct LoopSetTests {
-    @Test func aUnionHasBoth() {
+    @Test func unionContainsBoth() {
         var loops: LoopSet = [0, 5]
         loops.formUnion([5, 63])
         loops.formUnion([])
         #expect(loops == [0, 5, 63])
     }
 
-    @Test func nothingIsInAnEmptySet() {
+    @Test func emptySetContainsNothing() {
         #expect(LoopSet().isEmpty)
         #expect(Array(LoopSet()) == [])
         #expect(LoopSet() == [])
@@ -23,7 +23,7 @@ import Testing
         ([5, 1, 31, 32, 5], [1, 5, 31, 32]),
         (Array((0..<64).reversed()), Array(0..<64)),
     ])
-    func iterationAscendsOnceEach(inserted: [Int], iterated: [Int]) {
+    func iteratesInAscendingOrder(inserted: [Int], iterated: [Int]) {
         var loops = LoopSet()
         for loop in inserted { loops.insert(loop) }
         #expect(Array(loops) == iterated)
@@ -36,13 +36,13 @@ import Testing
         (63, [0, 1]),
         (2, [0, 1, 63]),
     ])
-    func removingTakesThatLoopAlone(removed: Int, left: [Int]) {
+    func removesOnlyThatLoop(removed: Int, left: [Int]) {
         var loops: LoopSet = [0, 1, 63]
         loops.remove(removed)
         #expect(Array(loops) == left)
     }
 
-    @Test func everyLoopANodeMayHaveComesAndGoes() {
+    @Test func insertsAndRemovesEveryLoop() {
         var loops = LoopSet()
         for loop in (0..<LoopSet.loopsMax).reversed() {
             loops.insert(loop)
@@ -56,13 +56,13 @@ import Testing
         #expect(loops.isEmpty && loops == [])
     }
 
-    @Test func theLastOneLeavesAnEmptySet() {
+    @Test func removingTheLastLoopEmptiesTheSet() {
         var loops: LoopSet = [LoopSet.loopsMax - 1]
         loops.remove(LoopSet.loopsMax - 1)
         #expect(loops.isEmpty)
     }
 
-    @Test func equalityIsOfMembers() {
+    @Test func equalityComparesMembers() {
         #expect(([0, 63] as LoopSet) == [63, 0, 0])
         #expect(([0, 63] as LoopSet) != [0])
     }

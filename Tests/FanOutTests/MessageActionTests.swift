@@ -22,16 +22,16 @@ import Testing
         #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)","auth":"key1:sig"\#(rest)}}"#
     }
 
-    @Test func p1APingIsAnsweredAndAPongIsNot() {
+    @Test func p1RepliesToPingAndIgnoresPong() {
         #expect(answer(#"{"event":"pusher:ping"}"#) == ServerMessage.pong)
         if case .ignore = react(#"{"event":"pusher:pong"}"#) {} else { Issue.record("a pong is taken in silence") }
     }
 
-    @Test func m1WhatIsNoMessageIsAnswered() {
+    @Test func m1InvalidMessageGetsAnError() {
         #expect(answer("no") == error("Invalid JSON at byte 0: expected an object"))
     }
 
-    @Test func s1ASubscriptionIsForTheHub() {
+    @Test func s1AppliesASubscription() {
         guard case .apply(.subscribe(let socket, let grant)) = react(subscribe("private-a")) else {
             Issue.record("not granted")
             return
@@ -39,7 +39,7 @@ import Testing
         #expect(socket == anna && grant.channel == name("private-a") && grant.member == nil)
     }
 
-    @Test func r1APresenceSubscriptionSaysWhoItIsFor() {
+    @Test func r1PresenceSubscriptionCarriesItsMember() {
         guard
             case .apply(.subscribe(_, let grant)) = react(subscribe("presence-a", #","channel_data":"{\"user_id\":10}""#))
         else {
@@ -52,7 +52,7 @@ import Testing
                 == error("Subscribing to presence-a needs channel_data, or a signed-in user", code: 4009))
     }
 
-    @Test func u7ASignedInUserNeedNotSayWhoHeIs() {
+    @Test func u7SignedInUserNeedsNoChannelData() {
         guard case .apply(.subscribe(_, let grant)) = react(subscribe("presence-a"), user: user("anna")) else {
             Issue.record("not granted")
             return
@@ -60,7 +60,7 @@ import Testing
         #expect(grant.member == member("anna"))
     }
 
-    @Test func s4AnUnsubscriptionIsForTheHub() {
+    @Test func s4AppliesAnUnsubscription() {
         guard case .apply(.unsubscribe(anna, name("a"))) = react(#"{"event":"pusher:unsubscribe","data":{"channel":"a"}}"#)
         else {
             Issue.record("not passed on")
@@ -75,7 +75,7 @@ import Testing
 
     private let signin = #"{"event":"pusher:signin","data":{"auth":"key1:sig","user_data":"{\"id\":\"anna\"}"}}"#
 
-    @Test func u1ASigninMakesAUser() {
+    @Test func u1SigninYieldsTheUser() {
         guard case .signIn(let user) = react(signin) else {
             Issue.record("not signed in")
             return
@@ -83,13 +83,13 @@ import Testing
         #expect(user.id == "anna" && user.watchlist.isEmpty && !user.isWatchlistCut)
     }
 
-    @Test func u3OnlyOnce() {
+    @Test func u3RejectsASecondSignin() {
         let refused = error("Already signed in: a connection cannot change its user", code: 4009)
         #expect(answer(signin, user: user("anna")) == refused)
         #expect(answer(signin, user: user("bert")) == refused)
     }
 
-    @Test func u2AWrongSignatureMakesNone() {
+    @Test func u2WrongSignatureIsRejected() {
         let text = signin.replacing("key1:sig", with: "key1:wrong")
         #expect(
             answer(text)
@@ -98,7 +98,7 @@ import Testing
 
     // MARK: Client events
 
-    @Test func e1AClientEventHasItsRateToPass() {
+    @Test func e1ClientEventIsRateLimited() {
         guard
             case .applyRateLimited(.clientEvent(let socket, let event, let channel)) =
                 react(#"{"event":"client-e","channel":"private-a","data":{"x":1}}"#)
@@ -110,13 +110,13 @@ import Testing
         #expect(event == ClientEvent(name: "client-e", channel: "private-a", data: Array(#""{\"x\":1}""#.utf8)))
     }
 
-    @Test func e10NotWhereTheyAreDisabled() {
+    @Test func e10RejectsClientEventsIfDisabled() {
         #expect(
             answer(#"{"event":"client-e","channel":"private-a"}"#, clientEvents: false)
                 == error("To send client events, you must enable this feature in the application's configuration"))
     }
 
-    @Test func e5NotOnAPublicChannel() {
+    @Test func e5RejectsClientEventsOnPublicChannels() {
         #expect(
             answer(#"{"event":"client-e","channel":"a"}"#)
                 == error("Client events are only supported on private and presence channels"))

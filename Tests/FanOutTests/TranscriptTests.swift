@@ -2,20 +2,20 @@ import Testing
 
 @Suite struct TranscriptTests {
     @Test(arguments: try Transcript.committed(), TranscriptReplay.Turn.allCases)
-    func goesAsWrittenOnOneLoop(transcript: Transcript, turn: TranscriptReplay.Turn) {
+    func replaysOnOneLoop(transcript: Transcript, turn: TranscriptReplay.Turn) {
         var replay = TranscriptReplay(transcript.rules, loopCount: 1, turn: turn)
         let differences = replay.differences(from: transcript)
         #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
     }
 
     @Test(arguments: try Transcript.committed(), TranscriptReplay.Turn.allCases)
-    func goesAsWrittenOnTwoLoops(transcript: Transcript, turn: TranscriptReplay.Turn) {
+    func replaysOnTwoLoops(transcript: Transcript, turn: TranscriptReplay.Turn) {
         var replay = TranscriptReplay(transcript.rules, loopCount: 2, turn: turn)
         let differences = replay.differences(from: transcript)
         #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
     }
 
-    @Test func isNotEmpty() throws {
+    @Test func transcriptsExist() throws {
         let transcripts = try Transcript.committed()
         #expect(transcripts.count >= 16 && transcripts.allSatisfy { !$0.steps.isEmpty })
     }
@@ -31,11 +31,11 @@ import Testing
         return replay.differences(from: transcript)
     }
 
-    @Test func takesWhatIsListed() throws {
+    @Test func acceptsExpectedFrames() throws {
         #expect(try differences("+ anna", "", "# A ping.", Self.ping, Self.pong).isEmpty)
     }
 
-    @Test func missesNoFrame() throws {
+    @Test func reportsAMissingFrame() throws {
         #expect(try differences("+ anna", Self.ping).count == 1, "unlisted")
         #expect(try differences("+ anna", Self.ping, Self.pong, Self.pong).count == 1, "listed, does not come")
         #expect(try differences("+ anna", Self.ping, Self.ping, Self.pong).count == 1, "listed once, comes twice")
@@ -44,13 +44,13 @@ import Testing
         #expect(try differences("+ anna", "+ bert", Self.ping, Self.pong.replacing("anna", with: "bert")).count == 2, "another's")
     }
 
-    @Test func mindsTheOrder() throws {
+    @Test func reportsAWrongOrder() throws {
         let refused = #"< anna: {"event":"pusher:error","data":{"message":"Expected an event","code":null}}"#
         #expect(try differences("+ anna", "> anna: {}", Self.ping, refused, Self.pong).isEmpty)
         #expect(try differences("+ anna", "> anna: {}", Self.ping, Self.pong, refused).count == 1)
     }
 
-    @Test func knowsWhoIsConnected() throws {
+    @Test func reportsAnUnknownClient() throws {
         #expect(try differences(Self.ping, Self.pong).count == 2)
         #expect(try differences("+ anna", "- anna", Self.ping).count == 1)
         #expect(try differences("- anna").count == 1)
@@ -63,7 +63,7 @@ import Testing
         "anna", "+anna", "+ Anna", "> anna", "? anna", "! news", "! news e data", "% more", "% cache bytes", "~ soon", "x",
         "+ 3 on news", "- 3", #"! news e "1" to anna"#, Self.pong,
     ])
-    func refusesALineItCannotRead(line: String) {
+    func rejectsAMalformedLine(line: String) {
         #expect(throws: Transcript.Malformed(line: 2)) { try Transcript(name: "here", "#\n" + line) }
     }
 }

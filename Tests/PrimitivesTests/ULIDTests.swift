@@ -3,7 +3,7 @@ import Testing
 @testable import Primitives
 
 @Suite struct ULIDTests {
-    @Test func idsAreWellFormedULIDs() {
+    @Test func idsAreWellFormed() {
         var ids = ULIDSource()
         for time in [0, 1, 1_795_253_400_123, -1, .min, .max] as [Int64] {
             let id = ids.next(at: time)
@@ -12,7 +12,7 @@ import Testing
     }
 
     /// The specification's own example of a time, 1469918176385, and the bits of chance laid out most significant first.
-    @Test func idsHoldTimeThenChance() {
+    @Test func idsAreTimeThenRandomness() {
         var ids = ULIDSource(random: { 0 })
         #expect(ids.next(at: 1_469_918_176_385) == "01ARYZ6S410000000000000000")
         var highest = ULIDSource(random: { .max })

@@ -7,7 +7,7 @@ import Testing
     /// PROTOCOL S8.
     private static let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=@,.;".unicodeScalars)
 
-    @Test func holdsEveryAllowedCharacterAndNoOther() {
+    @Test func acceptsOnlyTheAlphabet() {
         for value in UInt8.min...UInt8.max {
             let scalar = Unicode.Scalar(value)
             for text in ["\(scalar)", "a\(scalar)", "\(scalar)a", "a\(scalar)a"] {
@@ -23,12 +23,12 @@ import Testing
     ]
 
     @Test(arguments: lookalikes)
-    func refusesWhatOnlyLooksAllowed(text: String) {
+    func rejectsLookalikeCharacters(text: String) {
         #expect(ChannelName(text, lengthMax: Self.lengthMax) == nil)
         #expect(ChannelName("private-" + text, lengthMax: Self.lengthMax) == nil)
     }
 
-    @Test func isBetweenOneAndTheLimit() {
+    @Test func enforcesTheLength() {
         #expect(ChannelName("", lengthMax: 200) == nil)
         #expect(ChannelName("a", lengthMax: 200) != nil)
         #expect(ChannelName(String(repeating: "a", count: 200), lengthMax: 200) != nil)
@@ -37,12 +37,12 @@ import Testing
         #expect(ChannelName("aa", lengthMax: 1) == nil)
     }
 
-    @Test func countsThePrefix() {
+    @Test func countsThePrefixTowardsTheLength() {
         #expect(ChannelName("private-" + String(repeating: "a", count: 192), lengthMax: 200) != nil)
         #expect(ChannelName("private-" + String(repeating: "a", count: 193), lengthMax: 200) == nil)
     }
 
-    @Test func tellsCasesApart() {
+    @Test func isCaseSensitive() {
         let lower = ChannelName("abc", lengthMax: 200)
         #expect(lower != nil && lower == ChannelName("abc", lengthMax: 3))
         #expect(lower != ChannelName("Abc", lengthMax: 200))
@@ -58,7 +58,7 @@ import Testing
         ("presence-private-news", .presence),
     ]
 
-    @Test(arguments: accesses) func asksOfASubscriberWhatItsPrefixSays(name: String, access: ChannelName.Access) {
+    @Test(arguments: accesses) func prefixDeterminesAccess(name: String, access: ChannelName.Access) {
         #expect(ChannelName(name, lengthMax: Self.lengthMax)?.access == access)
         #expect(ChannelName(name, lengthMax: Self.lengthMax)?.isPresence == (access == .presence))
     }
@@ -75,14 +75,14 @@ import Testing
         ("presence-private-cache-a", false), ("presence-encrypted-cache-a", false), ("#server-to-user-cache-a", false),
     ]
 
-    @Test(arguments: caches) func k1KeepsEventsUnderFourPrefixes(name: String, isCache: Bool) {
+    @Test(arguments: caches) func k1FourPrefixesAreCacheChannels(name: String, isCache: Bool) {
         #expect(ChannelName(name, lengthMax: Self.lengthMax)?.isCache == isCache)
     }
 
     // MARK: Channels of users
 
     @Test(arguments: ["1", "anna", "a b", "é", "a:b/c#", "private-", "#server-to-user-1", "😀", "\u{7F}", "'<>&"])
-    func u4BelongsToAUserOfAnyName(id: String) {
+    func u4ServerToUserAcceptsAnyUserId(id: String) {
         let name = ChannelName("#server-to-user-" + id, lengthMax: Self.lengthMax)
         #expect(name?.text == "#server-to-user-" + id)
         #expect(name?.access == .user(id))
@@ -90,18 +90,18 @@ import Testing
     }
 
     /// The name is written into frames as it is.
-    @Test(arguments: ["", "\"", "a\\b", "\n", "a\u{0}", "\u{1F}"]) func u4HoldsNothingThatJSONEscapes(id: String) {
+    @Test(arguments: ["", "\"", "a\\b", "\n", "a\u{0}", "\u{1F}"]) func u4RejectsCharactersThatJSONEscapes(id: String) {
         #expect(ChannelName("#server-to-user-" + id, lengthMax: Self.lengthMax) == nil)
     }
 
     @Test(arguments: [
         "#", "#a", "#server-to-user", "#Server-to-user-1", "#server-to-users-1", "a#server-to-user-1", "##server-to-user-1",
     ])
-    func s8NothingElseBeginsWithAHash(text: String) {
+    func s8OnlyServerToUserBeginsWithHash(text: String) {
         #expect(ChannelName(text, lengthMax: Self.lengthMax) == nil)
     }
 
-    @Test func u4EveryUserWhoMaySignInHasAChannel() {
+    @Test func u4EveryValidUserIdHasAChannel() {
         for letter in ["a", "é", "日", "🚚"] {
             let longest = String(repeating: letter, count: Limits.userIDLength)
             #expect(ChannelName("#server-to-user-" + longest, lengthMax: 20) != nil)
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// Swift's `==` holds the Kelvin sign for a K, and both forms of é for one. Users are bytes.
-    @Test func u5TellsUsersApartThatLookAlike() {
+    @Test func u5CanonicallyEquivalentUserIdsDiffer() {
         for (one, other) in [("K", "\u{212A}"), ("é", "e\u{301}")] {
             let names = [one, other].compactMap { ChannelName("#server-to-user-" + $0, lengthMax: 200) }
             #expect(names.count == 2 && Set(names).count == 2)

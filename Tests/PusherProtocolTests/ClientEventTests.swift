@@ -14,28 +14,28 @@ import Testing
     }
 
     @Test(arguments: ["private-a", "presence-a", "private-cache-a", "presence-cache-a", "private-"])
-    func e1GoesToPrivateAndPresenceChannels(channel: String) throws {
+    func e1AcceptsPrivateAndPresenceChannels(channel: String) throws {
         #expect(try target(on: channel) == channel)
     }
 
     @Test(arguments: ["a", "cache-a", "my-private-a", "Private-a", "#server-to-user-1"])
-    func e5DoesNotGoToOthers(channel: String) {
+    func e5RejectsOtherChannels(channel: String) {
         #expect(throws: ProtocolError("Client events are only supported on private and presence channels")) {
             try target(on: channel)
         }
     }
 
     @Test(arguments: ["private-encrypted-a", "private-encrypted-cache-a"])
-    func e5DoesNotGoWhereTheServerCannotRead(channel: String) {
+    func e5RejectsEncryptedChannels(channel: String) {
         #expect(throws: ProtocolError("Client events are not supported on encrypted channels")) { try target(on: channel) }
     }
 
     @Test(arguments: ["", "private a", "#private-a", "private-é", "private-aaaaaaaaaaaaaaaaaaaaaaa"])
-    func e1DoesNotGoNowhere(channel: String) {
+    func e1RejectsInvalidChannelNames(channel: String) {
         #expect(throws: ProtocolError("Invalid channel name \(channel)")) { try target(on: channel) }
     }
 
-    @Test func e8BoundsTheName() throws {
+    @Test func e8LimitsTheName() throws {
         let name = "client-" + String(repeating: "é", count: 23)
         #expect(try target(name) == "private-a")
         #expect(throws: ProtocolError("The name of this event exceeds the allowed maximum (30 characters)")) {
@@ -51,7 +51,7 @@ import Testing
     ]
 
     /// As text, not in its escaped form.
-    @Test(arguments: sizes) func e8BoundsTheData(data: String, fits: Bool) {
+    @Test(arguments: sizes) func e8LimitsTheData(data: String, fits: Bool) {
         let error = ProtocolError("The data content of this event exceeds the allowed maximum (10 bytes)")
         if fits {
             #expect(throws: Never.self) { try target(data: data) }
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func e8BoundsObjectsByTheirJSON() throws {
+    @Test func e8LimitsObjectsByTheirJSON() throws {
         for (json, fits) in [(#"{"a":1234}"#, true), (#"{"a":12345}"#, false)] {
             let text = Array(#"{"event":"client-e","channel":"private-a","data":\#(json)}"#.utf8)
             guard case .clientEvent(let event) = try text.withUnsafeBytes({ try ClientMessage($0) }) else { return }
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func e10ComesFirst() {
+    @Test func e10DisabledPrecedesOtherErrors() {
         let error = ProtocolError("To send client events, you must enable this feature in the application's configuration")
         for channel in ["private-a", "a", ""] { #expect(throws: error) { try target(on: channel, isEnabled: false) } }
     }

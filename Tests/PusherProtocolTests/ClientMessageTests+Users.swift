@@ -4,7 +4,7 @@ import Testing
 
 /// Signing in and client events, as clients send them.
 extension ClientMessageTests {
-    @Test func u1TakesASignin() throws {
+    @Test func u1DecodesASignin() throws {
         let text = #"{"event":"pusher:signin","data":{"auth":"k:s","user_data":"{\"id\":\"1\"}"}}"#
         #expect(try decode(text) == .signin(SigninRequest(auth: "k:s", userData: #"{"id":"1"}"#)))
     }
@@ -18,7 +18,7 @@ extension ClientMessageTests {
         (#","data":{"auth":"k:s","user_data":{"id":"1"}}"#, "pusher:signin: expected data.user_data to be a string"),
     ]
 
-    @Test(arguments: signins) func u2RefusesASigninWithoutWhatItNeeds(data: String, message: String) {
+    @Test(arguments: signins) func u2RejectsAnIncompleteSignin(data: String, message: String) {
         #expect(throws: ProtocolError(message, code: 4009)) { try decode(#"{"event":"pusher:signin"\#(data)}"#) }
     }
 
@@ -34,7 +34,7 @@ extension ClientMessageTests {
         ("{\n\t}", #""{\n\t}""#), ("\"\u{7F}\"", "\"\u{7F}\""),
     ]
 
-    @Test(arguments: data) func e4MakesATextOfWhateverIsSent(sent: String, passed: String) throws {
+    @Test(arguments: data) func e4EncodesDataAsAString(sent: String, passed: String) throws {
         let message = try decode(#"{"event":"client-e","channel":"private-a","data":\#(sent)}"#)
         guard case .clientEvent(let event) = message else {
             Issue.record("\(message)")
@@ -47,12 +47,12 @@ extension ClientMessageTests {
         if !sent.hasPrefix("\"") { #expect(value.text == sent) }
     }
 
-    @Test func e1TakesAnEventWithoutData() throws {
+    @Test func e1AcceptsAnEventWithoutData() throws {
         let event = ClientEvent(name: "client-", channel: "", data: Array("null".utf8))
         #expect(try decode(#"{"event":"client-","channel":""}"#) == .clientEvent(event))
     }
 
-    @Test func e3TakesNothingElseFromIt() throws {
+    @Test func e3IgnoresOtherMembers() throws {
         let text = #"{"user_id":"2","event":"client-e","socket_id":"1.1","channel":"private-a","data":"1","x":{}}"#
         let event = ClientEvent(name: "client-e", channel: "private-a", data: Array(#""1""#.utf8))
         #expect(try decode(text) == .clientEvent(event))
@@ -61,7 +61,7 @@ extension ClientMessageTests {
     @Test(arguments: [
         "", #","channel":null"#, #","channel":7"#, #","channel":["private-a"]"#, #","data":{"channel":"private-a"}"#,
     ])
-    func e1RefusesAnEventForNoChannel(rest: String) {
+    func e1RejectsAnEventWithoutChannel(rest: String) {
         #expect(throws: ProtocolError("client-e: expected channel to be a string")) {
             try decode(#"{"event":"client-e"\#(rest)}"#)
         }

@@ -17,7 +17,7 @@ import Testing
 
     /// PROTOCOL P1: libraries differ in a ping's data.
     @Test(arguments: [#","data":{}"#, #","data":"{}""#, #","data":"""#, #","data":null"#, "", #","data":7"#, #","data":[]"#])
-    func takesAPingWithAnyData(data: String) throws {
+    func decodesAPingWithAnyData(data: String) throws {
         #expect(try decode(#"{"event":"pusher:ping"\#(data)}"#) == .ping)
         #expect(try decode(#"{"event":"pusher:pong"\#(data)}"#) == .pong)
     }
@@ -48,11 +48,11 @@ import Testing
         ),
     ]
 
-    @Test(arguments: subscriptions) func takesASubscription(text: String, request: SubscriptionRequest) throws {
+    @Test(arguments: subscriptions) func decodesASubscription(text: String, request: SubscriptionRequest) throws {
         #expect(try decode(text) == .subscribe(request))
     }
 
-    @Test func takesAnUnsubscription() throws {
+    @Test func decodesAnUnsubscription() throws {
         #expect(try decode(#"{"event":"pusher:unsubscribe","data":{"channel":"news"}}"#) == .unsubscribe(channel: "news"))
         #expect(try decode(#"{"event":"pusher:unsubscribe","data":{"channel":"a","auth":5}}"#) == .unsubscribe(channel: "a"))
     }
@@ -135,17 +135,17 @@ import Testing
         ),
     ]
 
-    @Test(arguments: misuses) func tellsAMistakeAndItsRemedy(misuse: Misuse) {
+    @Test(arguments: misuses) func errorsNameTheMistakeAndTheRemedy(misuse: Misuse) {
         #expect(throws: ProtocolError(misuse.message)) { try decode(misuse.text) }
     }
 
-    @Test func refusesBytesThatAreNoText() {
+    @Test func rejectsInvalidUTF8() {
         #expect(throws: ProtocolError("Invalid JSON at byte 10: invalid UTF-8")) {
             try decode(Array(#"{"event":""#.utf8) + [0xFF] + Array(#""}"#.utf8))
         }
     }
 
-    @Test func refusesHostileDepth() {
+    @Test func rejectsExcessiveNesting() {
         let text = #"{"event":"pusher:ping","data":"# + String(repeating: "[", count: 30_000)
         #expect(throws: ProtocolError("Invalid JSON at byte 93: nested deeper than 64")) { try decode(text) }
     }
@@ -153,7 +153,7 @@ import Testing
     /// What is quoted back must not be what costs: an unknown event may be a whole message long, and a single
     /// character may be as long as that.
     @Test(arguments: ["x", "é", "😀", "\u{301}", "e\u{301}", "\u{0}"])
-    func quotesBackOnlyTheBeginningOfALongText(piece: String) throws {
+    func truncatesLongTextInErrors(piece: String) throws {
         var name = ""
         while name.utf8.count < 60_000 { name += piece }
         var json = JSONWriter()
@@ -166,7 +166,7 @@ import Testing
         #expect(error.message.contains("…"))
     }
 
-    @Test func quotesAShortTextInFull() {
+    @Test func quotesShortTextInFull() {
         let short = String(repeating: "x", count: 200)
         #expect(short.clipped == short)
         #expect((short + "x").clipped == String(repeating: "x", count: 100) + "…")

@@ -9,12 +9,12 @@ import Testing
         (70_000, [0x81, 127, 0, 0, 0, 0, 0, 1, 0x11, 0x70]),
     ]
 
-    @Test(arguments: headers) func beginsWithTheShortestHeader(length: Int, header: [UInt8]) {
+    @Test(arguments: headers) func usesTheShortestHeader(length: Int, header: [UInt8]) {
         let text = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         #expect(Frame(text: text).bytes == header + text)
     }
 
-    @Test func putsPiecesBehindEachOther() {
+    @Test func concatenatesPieces() {
         let pieces = ["", "{\"a\":", "", String(repeating: "é", count: 100), "}", ""].map { Array($0.utf8) }
         let whole = Frame(text: Array(pieces.joined()))
         pieces[1].withUnsafeBytes { first in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func framesNothingAsAnEmptyMessage() {
+    @Test func framesAnEmptyMessage() {
         #expect(Frame(pieces: []).bytes == [0x81, 0])
         #expect(Frame(text: []).bytes == [0x81, 0])
     }

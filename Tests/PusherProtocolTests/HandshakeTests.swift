@@ -12,7 +12,7 @@ import Testing
         ("/app/app", "7", .app(key: "app", version: 7)),
     ]
 
-    @Test(arguments: accepted) func takesAKeyAndAVersion(path: String, version: String, expected: Handshake) {
+    @Test(arguments: accepted) func acceptsKeyAndVersion(path: String, version: String, expected: Handshake) {
         #expect(handshake(path, ["protocol": version]) == expected)
     }
 
@@ -41,7 +41,7 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    func refusesWithTheCodeOfTheMistake(path: String, version: String?, code: CloseCode, known: Int?) throws {
+    func rejectsWithTheMatchingCode(path: String, version: String?, code: CloseCode, known: Int?) throws {
         guard case .refused(let refusedWith, let reason, let version) = handshake(path, version.map { ["protocol": $0] } ?? [:])
         else {
             Issue.record("accepted")
@@ -52,7 +52,7 @@ import Testing
         #expect(!reason.isEmpty && reason.utf8.count <= 123)
     }
 
-    @Test func saysWhatWouldHaveBeenRight() {
+    @Test func reasonNamesTheExpectedValue() {
         #expect(
             handshake("/", [:])
                 == .refused(.pathNotFound, reason: "Path not found: connect to /app/KEY", version: nil))

@@ -25,14 +25,14 @@ import Testing
         (#"{"user_id":null,"user_id":"b"}"#, "b", nil), (#"{"user_id":"a","user_id":7}"#, "7", nil),
     ]
 
-    @Test(arguments: members) func r5ReadsWhoItIs(data: String, id: String, info: String?) throws {
+    @Test(arguments: members) func r5DecodesTheMember(data: String, id: String, info: String?) throws {
         #expect(try read(data) == PresenceMember(id: id, info: info.map { Array($0.utf8) }))
     }
 
     @Test(arguments: [
         "10", "0", "-7", "12345678901234567890", "99999999999999999999999999999999999999", "1.0", "1e3", "-0", "9007199254740993",
     ])
-    func r6TakesANumberForItsText(number: String) throws {
+    func r6NumericUserIdBecomesText(number: String) throws {
         #expect(try read(#"{"user_id":\#(number)}"#) == read(#"{"user_id":"\#(number)"}"#))
         #expect(try read(#"{"user_id":\#(number)}"#).id == number)
     }
@@ -42,7 +42,7 @@ import Testing
         #"{"user_id":"a",}"#,
     ]
 
-    @Test(arguments: useless) func r8RefusesWhatIsNoObject(data: String) {
+    @Test(arguments: useless) func r8RejectsNonObjects(data: String) {
         #expect(throws: ProtocolError("Invalid channel_data: expected a JSON object", code: 4009)) { try read(data) }
     }
 
@@ -50,12 +50,12 @@ import Testing
         "{}", #"{"user_id":""}"#, #"{"user_id":null}"#, #"{"user_id":true}"#, #"{"user_id":{}}"#, #"{"user_id":["a"]}"#,
         #"{"id":"a"}"#, #"{"User_id":"a"}"#, #"{"user_info":{"user_id":"a"}}"#, #"{"user_id":"a","user_id":null}"#,
     ])
-    func r8RefusesWhoHasNoName(data: String) {
+    func r8RejectsAMissingUserId(data: String) {
         let message = "Invalid channel_data: expected user_id to be a string or a number"
         #expect(throws: ProtocolError(message, code: 4009)) { try read(data) }
     }
 
-    @Test(arguments: ["a", "é", "😀", "e\u{301}"]) func r9BoundsTheName(piece: String) throws {
+    @Test(arguments: ["a", "é", "😀", "e\u{301}"]) func r9LimitsTheUserId(piece: String) throws {
         let scalars = piece.unicodeScalars.count
         let longest = String(repeating: piece, count: 128 / scalars)
         #expect(try read(#"{"user_id":"\#(longest)"}"#).id == longest)
@@ -63,12 +63,12 @@ import Testing
         #expect(throws: error) { try read(#"{"user_id":"\#(longest)a"}"#) }
     }
 
-    @Test func r9BoundsANumberAsWell() throws {
+    @Test func r9LimitsANumericUserId() throws {
         #expect(try read(#"{"user_id":\#(String(repeating: "1", count: 128))}"#).id.count == 128)
         #expect(throws: ProtocolError.self) { try read(#"{"user_id":\#(String(repeating: "1", count: 129))}"#) }
     }
 
-    @Test func r9BoundsWhatIsSaidOfAUser() throws {
+    @Test func r9LimitsUserInfo() throws {
         let info = #"{"name":"é"}"#
         #expect(try read(#"{"user_id":"a","user_info":\#(info)}"#, infoBytes: info.utf8.count).info?.count == info.utf8.count)
         let error = ProtocolError("user_info exceeds the allowed maximum (12 bytes)", code: 4009)

@@ -31,7 +31,7 @@ extension ServerMessageTests {
                         + #"{\"anna\":{\"name\":\"Anna\"},\"10\":null,\"b\":null},\"count\":3}}"}"#))
     }
 
-    @Test func r1ListsNobody() throws {
+    @Test func r1ListsNoMembers() throws {
         #expect(
             ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: [])
                 == frame(
@@ -40,7 +40,7 @@ extension ServerMessageTests {
     }
 
     /// However much has to be escaped, twice over.
-    @Test func r1IsReadBackAsItWasSaid() throws {
+    @Test func r1MemberListRoundTrips() throws {
         let ids = ["\"", "\\", "\n\0\u{1F}", "é😀", "</script>", "12345678901234567890", "a\\\"b", ""]
         let info = #"{"\"\\\/\b\f\n\r\t\u0000\ud83d":["é😀",{"a":{}},-1.5e+3,null]}"#
         let message = ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: ids.map { member($0, info) })
@@ -52,7 +52,7 @@ extension ServerMessageTests {
         #expect(presence[2].raw == Array("8".utf8))
     }
 
-    @Test func r1IsLongForAHundredMembers() throws {
+    @Test func r1EncodesAHundredMembers() throws {
         let members = (0..<1_000).map { member("user \($0)", #"{"n":\#($0)}"#) }
         let message = ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: members)
         #expect(message.bytes.count > 65_536 / 2)
@@ -60,7 +60,7 @@ extension ServerMessageTests {
         #expect(try texts(presence[0].raw) == members.map(\.id))
     }
 
-    @Test func r2SaysWhoCame() throws {
+    @Test func r2EncodesMemberAdded() throws {
         #expect(
             ServerMessage.memberAdded(try channel("presence-a"), member("10", #"{"a":"\"é"}"#))
                 == frame(
@@ -68,13 +68,13 @@ extension ServerMessageTests {
                         + #""data":"{\"user_id\":\"10\",\"user_info\":{\"a\":\"\\\"é\"}}"}"#))
     }
 
-    @Test func r5SaysNoInfoWhereThereIsNone() throws {
+    @Test func r5OmitsAbsentInfo() throws {
         #expect(
             ServerMessage.memberAdded(try channel("presence-a"), member("a"))
                 == frame(#"{"event":"pusher_internal:member_added","channel":"presence-a","data":"{\"user_id\":\"a\"}"}"#))
     }
 
-    @Test func r3SaysWhoWent() throws {
+    @Test func r3EncodesMemberRemoved() throws {
         #expect(
             ServerMessage.memberRemoved(try channel("presence-a"), userID: "a\"b")
                 == frame(
@@ -85,13 +85,13 @@ extension ServerMessageTests {
 
     // MARK: Caches and counts
 
-    @Test func k1SaysThatACacheIsEmpty() throws {
+    @Test func k1EncodesCacheMiss() throws {
         #expect(
             ServerMessage.cacheMiss(try channel("private-cache-a"))
                 == frame(#"{"event":"pusher:cache_miss","channel":"private-cache-a"}"#))
     }
 
-    @Test func n1SaysHowManyThereAre() throws {
+    @Test func n1EncodesSubscriptionCount() throws {
         let message = ServerMessage.subscriptionCount(try channel("news"), 12_345)
         #expect(
             message
@@ -107,13 +107,13 @@ extension ServerMessageTests {
         return try SigninRequest(auth: "k:", userData: userData).user(on: socket, key: "k", limits: Limits()) { _, _ in true }
     }
 
-    @Test func u1ConfirmsASignin() throws {
+    @Test func u1EncodesSigninSuccess() throws {
         #expect(
             ServerMessage.signinSuccess(try user(#"{"id":"a"}"#))
                 == frame(#"{"event":"pusher:signin_success","data":"{\"user_data\":\"{\\\"id\\\":\\\"a\\\"}\"}"}"#))
     }
 
-    @Test func w1SaysWhoIsThereAndWhoIsNot() {
+    @Test func w1EncodesWatchlistEvents() {
         let begin = #"{"event":"pusher_internal:watchlist_events","data":"{\"events\":["#
         let online = #"{\"name\":\"online\",\"user_ids\":[\"a\",\"10\"]}"#
         let offline = #"{\"name\":\"offline\",\"user_ids\":[\"b\\\"\"]}"#
@@ -126,7 +126,7 @@ extension ServerMessageTests {
 
     // MARK: Client events
 
-    @Test func e2NamesTheSenderOnPresenceChannels() throws {
+    @Test func e2EncodesTheSenderOnPresenceChannels() throws {
         let event = ClientEvent(name: "client-\"é", channel: "presence-a", data: Array(#""{\"x\":1}""#.utf8))
         #expect(
             ServerMessage.clientEvent(event, channel: try channel("presence-a"), userID: "1\"0")
@@ -138,7 +138,7 @@ extension ServerMessageTests {
 
     // MARK: Life
 
-    @Test func p4AsksForLifeInBothWays() {
+    @Test func p4PingIsFrameAndEvent() {
         let event = frame(#"{"event":"pusher:ping","data":{}}"#)
         #expect(ServerMessage.ping.bytes == [0x89, 0x04] + Array("life".utf8) + event.bytes)
         #expect(ServerMessage.ping.messageCount == 1)
@@ -146,7 +146,7 @@ extension ServerMessageTests {
 
     // MARK: Reading back
 
-    @Test(arguments: [0, 1, 80, 200, 70_000]) func h5DataIsReadBackAsPublished(length: Int) throws {
+    @Test(arguments: [0, 1, 80, 200, 70_000]) func h5DataRoundTrips(length: Int) throws {
         let data = "\"" + String(repeating: #"\u00e9x"#, count: length) + "\""
         #expect(ServerMessage.data(of: try event(name: #""e""#, channel: "cache-a", data: data)) == Array(data.utf8))
         #expect(ServerMessage.data(of: ServerMessage.cacheMiss(try channel("cache-a"))) == nil)

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func greetsWithDataInAString() throws {
+    @Test func connectionEstablishedHasStringData() throws {
         let socket = try #require(SocketID("123.456"))
         #expect(
             ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: 120)
@@ -23,25 +23,25 @@ import Testing
                     #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"123.456\",\"activity_timeout\":120}"}"#))
     }
 
-    @Test func greetsWithJSONInsideJSON() throws {
+    @Test func connectionEstablishedDataIsJSON() throws {
         let socket = try #require(SocketID("4294967295.4294967295"))
         let greeting = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: 30).bytes.dropFirst(2)
         let data = try #require(try JSONValue.members(of: Array(greeting)).last?.text)
         #expect(try JSONValue.members(of: data).map(\.text) == [socket.description, nil])
     }
 
-    @Test func saysThatASubscriptionSucceeded() throws {
+    @Test func encodesSubscriptionSucceeded() throws {
         #expect(
             ServerMessage.subscriptionSucceeded(try channel("private-a=@,.;_-Z9"))
                 == frame(
                     #"{"event":"pusher_internal:subscription_succeeded","channel":"private-a=@,.;_-Z9","data":"{}"}"#))
     }
 
-    @Test func answersAPing() {
+    @Test func encodesPong() {
         #expect(ServerMessage.pong == frame(#"{"event":"pusher:pong","data":{}}"#))
     }
 
-    @Test func tellsAnErrorInAnObject() {
+    @Test func errorDataIsAnObject() {
         #expect(
             ServerMessage.error(ProtocolError("No such thing"))
                 == frame(#"{"event":"pusher:error","data":{"message":"No such thing","code":null}}"#))
@@ -50,7 +50,7 @@ import Testing
                 == frame(#"{"event":"pusher:error","data":{"message":"Bad \"x\"\n\u0000é","code":4009}}"#))
     }
 
-    @Test func passesNameAndDataThroughUntouched() throws {
+    @Test func copiesNameAndDataUnchanged() throws {
         let strings = [#""""#, #""{\"a\":1}""#, #""\u00e9\/\ud83d""#, #""plain é 😀""#, "\"\u{7F}\""]
         for name in strings {
             for data in strings {

@@ -8,12 +8,12 @@ import Testing
         try SignedAuth(auth, purpose: "signin").check("text", key: key) { $0 == "text" && $1 == "sig" }
     }
 
-    @Test func takesTheKeyAndTheSignature() throws {
+    @Test func acceptsKeyAndSignature() throws {
         try check("key1:sig")
         try check("a:b:sig", key: "a:b")
     }
 
-    @Test func saysWhatItIsFor() {
+    @Test func errorsNameThePurpose() {
         #expect(throws: ProtocolError("signin needs auth: ask your authorization endpoint", code: 4009)) { try check(nil) }
         #expect(throws: ProtocolError("Invalid auth for signin: expected KEY:SIGNATURE with this application's key", code: 4009))
         {
@@ -25,11 +25,11 @@ import Testing
     }
 
     @Test(arguments: ["", ":", "key1", "sig", "key1:", ":sig", "key1:sig:", "key1::sig", "key1:sig\u{301}", "key1\u{301}:sig"])
-    func refusesWhatIsNearlyRight(auth: String) {
+    func rejectsNearMisses(auth: String) {
         #expect(throws: ProtocolError.self) { try check(auth) }
     }
 
-    @Test func quotesOnlyTheBeginningOfALongText() throws {
+    @Test func truncatesLongTextInErrors() throws {
         let long = String(repeating: "x", count: 60_000)
         let error = try #require(throws: ProtocolError.self) {
             try SignedAuth("key1:sig", purpose: "signin").check(long, key: "key1") { _, _ in false }

@@ -14,7 +14,7 @@ import Testing
         return try SigninRequest(auth: auth, userData: userData).user(on: socket, key: "key1", limits: limits, verify: verify)
     }
 
-    @Test func u1VerifiesExactlySocketUserData() throws {
+    @Test func u1VerifiesSocketAndUserData() throws {
         var asked: [String] = []
         let data = #" { "id" : "\u0061" } "#
         let user = try user(data, auth: "key1:0123") { text, signature in
@@ -25,7 +25,7 @@ import Testing
         #expect(user.id == "a" && user.member == PresenceMember(id: "a") && user.watchlist.isEmpty && !user.isWatchlistCut)
     }
 
-    @Test func u1SaysTheSameDataBack() throws {
+    @Test func u1RepeatsTheSignedData() throws {
         let data = #"{"id":"a","x":"\u00e9\/\"é"}"#
         let frame = ServerMessage.signinSuccess(try user(data))
         let members = try JSONValue.members(of: Array(frame.bytes.dropFirst(frame.bytes[1] < 126 ? 2 : 4)))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["", "sig", "key2:sig", "key1:wrong", "key1:", "KEY1:sig"])
-    func u2RefusesAWrongSignatureBeforeItReads(auth: String) throws {
+    func u2ChecksTheSignatureBeforeDecoding(auth: String) throws {
         let error = try #require(throws: ProtocolError.self) { try user("nonsense", auth: auth) }
         #expect(error.code == 4009 && !error.message.contains("user_data:"))
     }
@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [
         "{}", #"{"id":""}"#, #"{"id":null}"#, #"{"id":7}"#, #"{"id":{}}"#, #"{"user_id":"a"}"#, #"{"id":"a","id":1}"#,
     ])
-    func u2RefusesWhoHasNoName(data: String) {
+    func u2RejectsAMissingId(data: String) {
         let message = "Invalid user_data: expected id to be a string that is not empty"
         #expect(throws: ProtocolError(message, code: 4009)) { try user(data) }
     }
@@ -52,26 +52,26 @@ import Testing
         "", "[]", "null", #""a""#, "{", #"{"id":"a"}x"#, #"{"id":"a","watchlist":"b"}"#, #"{"id":"a","watchlist":{}}"#,
         #"{"id":"a","watchlist":[1]}"#, #"{"id":"a","watchlist":["b",null]}"#, #"{"id":"a","watchlist":7}"#,
     ])
-    func u2RefusesWhatItCannotRead(data: String) {
+    func u2RejectsInvalidUserData(data: String) {
         let message = "Invalid user_data: expected a JSON object, its watchlist an array of strings"
         #expect(throws: ProtocolError(message, code: 4009)) { try user(data) }
     }
 
-    @Test func u2BoundsTheName() throws {
+    @Test func u2LimitsTheId() throws {
         let longest = String(repeating: "é", count: 128)
         #expect(try user(#"{"id":"\#(longest)"}"#).id == longest)
         let error = ProtocolError("The user's id exceeds the allowed maximum (128 characters)", code: 4009)
         #expect(throws: error) { try user(#"{"id":"\#(longest)e"}"#) }
     }
 
-    @Test func u7IsAMemberWithItsInfo() throws {
+    @Test func u7UserIsAMemberWithInfo() throws {
         let data = #"{"id":"a","user_info":{"n": 1},"name":"x"}"#
         #expect(try user(data, infoBytes: 8).member == PresenceMember(id: "a", info: Array(#"{"n": 1}"#.utf8)))
         let error = ProtocolError("user_info exceeds the allowed maximum (7 bytes)", code: 4009)
         #expect(throws: error) { try user(data, infoBytes: 7) }
     }
 
-    @Test func equalsWhoeverWasSignedTheSame() throws {
+    @Test func equalityComparesSignedData() throws {
         #expect(try user(#"{"id":"a"}"#) == user(#"{"id":"a"}"#))
         #expect(try user(#"{"id":"a"}"#) != user(#"{"id":"a" }"#))
     }
@@ -80,7 +80,7 @@ import Testing
 
     private func list(_ ids: [String]) -> String { ids.map { "\"\($0)\"" }.joined(separator: ",") }
 
-    @Test func w1WatchesEachOnceInTheOrderGiven() throws {
+    @Test func w1RemovesDuplicatesKeepingOrder() throws {
         let user = try user(#"{"id":"a","watchlist":["c","b","c","a","\u0062",""]}"#)
         #expect(user.watchlist == ["c", "b", "a", ""] && !user.isWatchlistCut)
         #expect(try self.user(#"{"id":"a","watchlist":null}"#).watchlist.isEmpty)
@@ -88,7 +88,7 @@ import Testing
         #expect(try self.user(#"{"id":"a","watchlist":["b"],"watchlist":["c"]}"#).watchlist == ["c"])
     }
 
-    @Test func w3WatchesTheFirstHundred() throws {
+    @Test func w3KeepsTheFirstHundred() throws {
         let ids = (1...101).map { "u\($0)" }
         let hundred = try user(#"{"id":"a","watchlist":[\#(list(Array(ids.prefix(100))))]}"#)
         #expect(hundred.watchlist == Array(ids.prefix(100)) && !hundred.isWatchlistCut)

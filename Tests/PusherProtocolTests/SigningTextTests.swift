@@ -6,7 +6,7 @@ import Testing
         SigningText.request(method: "POST", path: "/apps/1001/events", query: query)
     }
 
-    @Test func isThreeLines() {
+    @Test func requestTextHasThreeLines() {
         #expect(request([]) == "POST\n/apps/1001/events\n")
         #expect(
             SigningText.request(method: "GET", path: "/apps/1001/channels", query: [("a", "b")])
@@ -20,24 +20,24 @@ import Testing
                 == "POST\n/apps/1001/events\nauth_key=key1&auth_timestamp=3&auth_version=1.0&body_md5=5&info=x")
     }
 
-    @Test func leavesOutTheSignatureItself() {
+    @Test func leavesOutAuthSignature() {
         #expect(request([("auth_signature", "0"), ("a", "1"), ("Auth_Signature", "2")]) == "POST\n/apps/1001/events\na=1")
         #expect(request([("auth_signature2", "0")]) == "POST\n/apps/1001/events\nauth_signature2=0")
     }
 
     /// PROTOCOL A1, A10.
-    @Test func lowersKeysAndLeavesValuesAsTheyAre() {
+    @Test func lowercasesKeysOnly() {
         #expect(request([("Zeta", "A,b%2C é&="), ("ALPHA", "Z")]) == "POST\n/apps/1001/events\nalpha=Z&zeta=A,b%2C é&=")
     }
 
-    @Test func isSocketColonChannel() throws {
+    @Test func subscriptionTextIsSocketAndChannel() throws {
         let socket = try #require(SocketID("12.34"))
         let channel = try #require(ChannelName("private-a", lengthMax: 200))
         #expect(SigningText.subscription(socket, channel) == "12.34:private-a")
     }
 
     /// PROTOCOL R7, U1.
-    @Test func endsInWhatOneSaysOfOneself() throws {
+    @Test func subscriptionTextEndsWithChannelData() throws {
         let socket = try #require(SocketID("12.34"))
         let channel = try #require(ChannelName("presence-a", lengthMax: 200))
         #expect(SigningText.subscription(socket, channel, channelData: "{ \"x\"}") == "12.34:presence-a:{ \"x\"}")

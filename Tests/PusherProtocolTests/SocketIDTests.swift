@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SocketIDTests {
-    @Test func keepsLoopAndSlotApart() {
+    @Test func encodesLoopAndSlot() {
         var dice = SplitMix(seed: 1)
         for (loop, slot) in [(0, 0), (0, 1), (1, 0), (255, 0), (0, 0xFF_FFFF), (255, 0xFF_FFFF), (7, 123_456)] {
             let socket = SocketID(loop: loop, slot: slot, using: &dice)
@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func isReadAsItWasWritten() {
+    @Test func roundTrips() {
         var dice = SplitMix(seed: 2)
         for _ in 0..<1_000 {
             let loop = Int.random(in: 0..<256, using: &dice)
@@ -22,12 +22,12 @@ import Testing
         }
     }
 
-    @Test func isDigitsDotDigits() {
+    @Test func hasTheFormDigitsDotDigits() {
         #expect(SocketID("4294967295.16777218")?.description == "4294967295.16777218")
         #expect(SocketID("1.0")?.description == "1.0")
     }
 
-    @Test func givesTheNextTenantOfASlotAnotherName() {
+    @Test func reusedSlotGetsAnotherId() {
         var dice = SplitMix(seed: 3)
         let names = Set((0..<1_000).map { _ in SocketID(loop: 1, slot: 2, using: &dice).description })
         #expect(names.count == 1_000)
@@ -39,13 +39,13 @@ import Testing
         " 1.2", "1.2 ", "1 .2", "1.2\n", "\n1.2", "1.2\0", "1e3.2", "\u{661}.\u{662}", "1.\u{301}2", "1.2\u{301}", "１.２", "null",
     ]
 
-    @Test(arguments: illFormed) func refusesWhatIsNotWellFormed(text: String) {
+    @Test(arguments: illFormed) func rejectsMalformedIds(text: String) {
         #expect(!SocketID.isWellFormed(text))
         #expect(SocketID(text) == nil)
     }
 
     @Test(arguments: ["4294967296.1", "1.4294967296", "99999999999999999999.1", "0.1", "007.1", "1.00", "1.01"])
-    func knowsWhatItCannotHaveGivenOut(text: String) {
+    func rejectsIdsItCannotHaveIssued(text: String) {
         #expect(SocketID.isWellFormed(text))
         #expect(SocketID(text) == nil)
     }

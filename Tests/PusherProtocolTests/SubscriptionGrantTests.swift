@@ -26,33 +26,33 @@ import Testing
 
     // MARK: Open channels
 
-    @Test func opensAPublicChannelToAnybody() throws {
+    @Test func publicChannelNeedsNoAuth() throws {
         for auth in [nil, "", "key1:wrong", "nonsense"] {
             #expect(try grant("news", auth: auth, channelData: "x", verify: never).channel.text == "news")
         }
     }
 
     @Test(arguments: ["", "a b", "a:b", "#server-to-users", "é", "private-\n", "presence- x", "a/b"])
-    func refusesAnInvalidNameBeforeItsSignature(channel: String) {
+    func checksTheNameBeforeTheSignature(channel: String) {
         let message = "Invalid channel name \(channel): expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
         #expect(throws: ProtocolError(message)) { try grant(channel, auth: "key1:sig", verify: never) }
     }
 
-    @Test func honoursTheApplicationsLimit() throws {
+    @Test func appliesTheAppsNameLimit() throws {
         #expect(try grant("12345", nameLength: 5).channel.text == "12345")
         #expect(throws: ProtocolError("Invalid channel name 123456: expected 1 to 5 of A-Z a-z 0-9 _ - = @ , . ;")) {
             try grant("123456", nameLength: 5)
         }
     }
 
-    @Test func quotesBackOnlyTheBeginningOfALongName() throws {
+    @Test func truncatesLongNamesInErrors() throws {
         let error = try #require(throws: ProtocolError.self) { try grant(String(repeating: "a", count: 60_000)) }
         #expect(error.message.utf8.count < 600)
     }
 
     // MARK: Private channels
 
-    @Test func verifiesExactlySocketColonChannel() throws {
+    @Test func verifiesSocketAndChannel() throws {
         var asked: [String] = []
         let grant = try grant("private-a;b=c", auth: "key1:0123abcdef") { text, signature in
             asked.append(text)
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// Without presence `channel_data` means nothing, and must not slip into what is verified.
-    @Test func leavesChannelDataOutOfTheText() throws {
+    @Test func ignoresChannelDataOnPrivateChannels() throws {
         var asked: [String] = []
         _ = try grant("private-a", auth: "key1:s", channelData: "{}") { text, _ in
             asked.append(text)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: ["private-", "private-a", "private-encrypted-a", "private-cache-a"])
-    func asksForAuth(channel: String) {
+    func requiresAuth(channel: String) {
         let message = "Subscribing to \(channel) needs auth: ask your authorization endpoint"
         #expect(throws: ProtocolError(message, code: 4009)) { try grant(channel, verify: never) }
     }
@@ -89,17 +89,17 @@ import Testing
     }
 
     /// Swift's `==` holds the Kelvin sign for a K. Keys are bytes.
-    @Test func comparesTheKeyByteForByte() {
+    @Test func comparesTheKeyAsBytes() {
         #expect(throws: ProtocolError.self) { try grant("private-a", auth: "\u{212A}1:sig", key: "K1", verify: never) }
     }
 
     @Test(arguments: ["key1:", "key1:wrong", "key1:sig ", "key1: sig", "key1:SIG", "key1:sig\u{301}"])
-    func asksForTheRightSignature(auth: String) {
+    func rejectsAWrongSignature(auth: String) {
         let message = "Invalid signature: expected HMAC SHA256 hex digest of \(Self.socket):private-a"
         #expect(throws: ProtocolError(message, code: 4009)) { try grant("private-a", auth: auth) }
     }
 
-    @Test func takesAKeyWithColons() throws {
+    @Test func acceptsAKeyWithColons() throws {
         #expect(try grant("private-a", auth: "a:b:sig", key: "a:b").channel.text == "private-a")
         #expect(try grant("private-a", auth: "::sig", key: ":").channel.text == "private-a")
         #expect(throws: ProtocolError.self) { try grant("private-a", auth: "a:b:sig", key: "a", verify: never) }
@@ -124,27 +124,27 @@ import Testing
         #expect(grant.member == PresenceMember(id: "10"))
     }
 
-    @Test func r7RefusesTheSignatureOfAPrivateChannel() {
+    @Test func r7RejectsAPrivateChannelsSignature() {
         let verify: (String, Substring) -> Bool = { text, _ in text == "\(Self.socket):presence-a" }
         #expect(throws: ProtocolError.self) {
             try grant("presence-a", auth: "key1:s", channelData: #"{"user_id":"1"}"#, verify: verify)
         }
     }
 
-    @Test func r7AsksForAuthBeforeItReadsWhoItIs() {
+    @Test func r7ChecksAuthBeforeDecoding() {
         #expect(throws: ProtocolError("Subscribing to presence-a needs auth: ask your authorization endpoint", code: 4009)) {
             try grant("presence-a", channelData: "nonsense", verify: never)
         }
         #expect(throws: ProtocolError.self) { try grant("presence-a", auth: "key1:x", channelData: #"{"user_id":"1"}"#) }
     }
 
-    @Test func r8RefusesWhoSaysNothingOfHimself() {
+    @Test func r8RequiresChannelDataOrSignin() {
         let message = "Subscribing to presence-a needs channel_data, or a signed-in user"
         #expect(throws: ProtocolError(message, code: 4009)) { try grant("presence-a", auth: "key1:sig") }
         #expect(throws: ProtocolError.self) { try grant("presence-a", auth: "key1:sig", channelData: "") }
     }
 
-    @Test func u7TakesTheSignedInUserOrWhatOverridesHim() throws {
+    @Test func u7ChannelDataOverridesTheSignedInUser() throws {
         let anna = try user(#"{"id":"anna","user_info":{"n":1}}"#)
         let own = try grant("presence-a", auth: "key1:sig", user: anna)
         #expect(own.member == PresenceMember(id: "anna", info: Array(#"{"n":1}"#.utf8)))
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: Channels of users
 
-    @Test func u5OpensToThatUserAndToNoSignature() throws {
+    @Test func u5RequiresTheSignedInUser() throws {
         let anna = try user(#"{"id":"anna"}"#)
         #expect(try grant("#server-to-user-anna", auth: "", user: anna, verify: never).member == nil)
         let message = "Only the signed-in user may subscribe to #server-to-user-bert"
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: [("K", "\u{212A}"), ("\u{212A}", "K"), ("é", "e\u{301}"), ("anna", "Anna"), ("1", "1 ")])
-    func u5DoesNotOpenToWhoeverLooksAlike(id: String, other: String) throws {
+    func u5RejectsCanonicallyEquivalentUsers(id: String, other: String) throws {
         let impostor = try user(#"{"id":"\#(id)"}"#)
         #expect(throws: ProtocolError.self) { try grant("#server-to-user-\(other)", user: impostor, verify: never) }
     }

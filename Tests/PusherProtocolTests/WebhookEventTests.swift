@@ -3,11 +3,11 @@ import Testing
 
 /// What a webhook says (PROTOCOL V1–V9), and which kinds an endpoint may ask for.
 @Suite struct WebhookEventTests {
-    @Test(arguments: table) func saysWhatHappened(_ row: Row) {
+    @Test(arguments: table) func encodesEachEvent(_ row: Row) {
         #expect(String(decoding: row.event.json, as: UTF8.self) == row.json)
     }
 
-    @Test func everyKindHasOneName() {
+    @Test func kindNamesAreUnique() {
         #expect(WebhookKinds.names.count == 9)
         #expect(WebhookKinds.names.reduce(into: WebhookKinds()) { $0.formUnion($1.kind) } == .all)
         // The name in the configuration is the name in the webhook.
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyListMeansAll() {
+    @Test func emptyListMeansAllKinds() {
         #expect(WebhookKinds(named: []) == .all)
         #expect(WebhookKinds(named: ["channel_vacated", "cache_miss"]) == [.channelVacated, .cacheMiss])
         #expect(WebhookKinds(named: ["channel_emptied"]) == [], "what there is not is not everything")
@@ -25,7 +25,7 @@ import Testing
         #expect(WebhookKinds.membership == WebhookKinds(named: ["member_added", "member_removed"]))
     }
 
-    @Test func whatMayTakeAKindBackHasToBeKnownToo() {
+    @Test func counterpartsAreIncluded() {
         let rows: [(WebhookKinds, WebhookKinds)] = [
             ([], []), (.channelOccupied, .occupancy), (.channelVacated, .occupancy), (.memberRemoved, .membership),
             ([.cacheMiss, .clientEvent], [.cacheMiss, .clientEvent]), ([.memberAdded, .cacheMiss], [.membership, .cacheMiss]),

@@ -5,7 +5,7 @@ import Testing
 
 /// The checkers can fail: each kind of breakage is found, and called what it is.
 @Suite struct FaultTests {
-    @Test(arguments: Breakage.all) func aBreakageIsFound(_ breakage: Breakage) throws {
+    @Test(arguments: Breakage.all) func plantedFaultIsFound(_ breakage: Breakage) throws {
         var others: [String] = []
         for seed in UInt64(1)...60 {
             guard let found = violation(seed: seed, breakage.fault()) else { continue }
@@ -15,13 +15,13 @@ import Testing
         Issue.record("found \(others.prefix(5))")
     }
 
-    @Test func aViolationIsSeenAgain() throws {
+    @Test func violationIsReproducible() throws {
         for breakage in Breakage.all {
             #expect(violation(seed: 3, breakage.fault()) == violation(seed: 3, breakage.fault()))
         }
     }
 
-    @Test func aViolationSaysWhereAndWhat() throws {
+    @Test func violationNamesSeedStepAndProblem() throws {
         var fault = Fault()
         fault.mailbox = { _, mailbox in mailbox.removeAll { if case .send = $0 { true } else { false } } }
         let violation = try #require(self.violation(seed: 1, fault))

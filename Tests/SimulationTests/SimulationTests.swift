@@ -3,7 +3,7 @@ import Testing
 
 /// The promises of the fan-out in many worlds, and that a world is the same each time.
 @Suite struct SimulationTests {
-    @Test func twoHundredSeedsKeepAllPromises() throws {
+    @Test func twoHundredSeedsPass() throws {
         let summaries = try (UInt64(1)...200).map { try simulate(seed: $0, steps: 300) }
         // A world in which little happens would keep its promises too.
         #expect(summaries.reduce(0) { $0 + $1.frames } > 50_000)
@@ -15,13 +15,13 @@ import Testing
     }
 
     /// Two sets with the same elements iterate differently even within a process, so a leak of their order shows here.
-    @Test(arguments: UInt64(1)...30) func theSameSeedIsTheSameRun(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...30) func sameSeedReproducesTheRun(seed: UInt64) throws {
         let first = try simulate(seed: seed, steps: 300)
         #expect(try simulate(seed: seed, steps: 300) == first)
         #expect(try simulate(seed: seed + 1000, steps: 300).digest != first.digest)
     }
 
-    @Test func aShorterRunIsTheBeginningOfALongerOne() throws {
+    @Test func shorterRunIsAPrefix() throws {
         var seen = 0
         for steps in stride(from: 0, through: 200, by: 20) {
             let summary = try simulate(seed: 1, steps: steps)

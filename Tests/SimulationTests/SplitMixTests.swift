@@ -4,7 +4,7 @@ import Testing
 
 /// The dice fall as published, so that a seed means the same run on every machine.
 @Suite struct SplitMixTests {
-    @Test func throwsAreThoseOfSplitMix64() {
+    @Test func matchesTheReferenceSequence() {
         var dice = SplitMix(seed: 1_234_567)
         let bits = (0..<5).map { _ in dice.next() }
         #expect(
@@ -14,20 +14,20 @@ import Testing
             ])
     }
 
-    @Test func everySideComesUpAndNoOther() {
+    @Test func belowCoversItsRange() {
         var dice = SplitMix(seed: 1)
         #expect(Set((0..<500).map { _ in dice.below(6) }) == Set(0..<6))
         #expect(Set((0..<500).map { _ in dice.within(3...5) }) == [3, 4, 5])
         #expect((0..<100).allSatisfy { _ in dice.below(1) == 0 })
     }
 
-    @Test func certaintyIsCertain() {
+    @Test func chanceOfZeroAndHundredPercent() {
         var dice = SplitMix(seed: 1)
         #expect((0..<200).allSatisfy { _ in dice.chance(percent: 100) })
         #expect(!(0..<200).contains { _ in dice.chance(percent: 0) })
     }
 
-    @Test func nothingToPickIsNil() {
+    @Test func pickFromEmptyIsNil() {
         var dice = SplitMix(seed: 1)
         #expect(dice.pick([Int]()) == nil)
         #expect(dice.pick([7]) == 7)
