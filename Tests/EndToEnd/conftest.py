@@ -1,4 +1,4 @@
-"""Fixtures. A test asks for `gateway` and for who talks to it; everything is closed again behind it."""
+"""Fixtures. Whatever a fixture opens is closed after the test."""
 
 import contextlib
 import itertools
@@ -15,8 +15,8 @@ from harness.client import Client  # noqa: E402
 from harness.fleet import Fleet  # noqa: E402
 from harness.gateway import BINARY, Gateway  # noqa: E402
 from harness.push.providers import Providers  # noqa: E402
-from harness.push.scene import PushFleet  # noqa: E402
-from harness.receiver import Receiver  # noqa: E402
+from harness.push.push_fleet import PushFleet  # noqa: E402
+from harness.webhook_receiver import WebhookReceiver  # noqa: E402
 from harness.wire import Wire  # noqa: E402
 
 
@@ -27,7 +27,7 @@ def pytest_sessionstart(session):
 
 @pytest.fixture(autouse=True)
 def no_proxies(monkeypatch):
-    """The SDKs must reach the loopback directly, whatever the machine's environment says."""
+    """The SDKs must connect to the loopback directly, whatever proxies the environment sets."""
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -35,18 +35,21 @@ def no_proxies(monkeypatch):
 
 @pytest.fixture(scope="module")
 def module_settings(request) -> dict:
-    """What a module needs configured: it says so in `SETTINGS`, as arguments of `Gateway`, or overrides this fixture."""
+    """The arguments of `Gateway` for a module: its `SETTINGS`, unless it overrides this fixture."""
     return getattr(request.module, "SETTINGS", {})
 
 
 @pytest.fixture(scope="module")
 def gateways(module_settings, tmp_path_factory):
-    """The gateways of a module by their number of loops. One that died is replaced, so that it fails one test only."""
+    """The gateways of a module by number of loops. One that died is replaced, so that only one test
+    fails.
+    """
     running: dict[int, Gateway] = {}
 
     def with_loops(loops: int) -> Gateway:
         if loops not in running or running[loops].process.poll() is not None:
-            running[loops] = Gateway(tmp_path_factory.mktemp("gateway"), loops=loops, **module_settings)
+            running[loops] = Gateway(tmp_path_factory.mktemp("gateway"), loops=loops,
+                                     **module_settings)
         return running[loops]
 
     yield with_loops
@@ -58,7 +61,7 @@ def gateways(module_settings, tmp_path_factory):
 
 @pytest.fixture
 def gateway(request, gateways):
-    """A gateway shared by the module; its number of loops is 2 unless a test is parametrised over it."""
+    """A gateway shared by the module, with 2 loops unless the test is parametrized over it."""
     gateway = gateways(getattr(request, "param", 2))
     yield gateway
     gateway.assert_alive()
@@ -66,12 +69,14 @@ def gateway(request, gateways):
 
 @pytest.fixture
 def start_gateway(tmp_path):
-    """Starts gateways that belong to one test."""
+    """Starts gateways for one test."""
     with contextlib.ExitStack() as stack:
         numbers = itertools.count()
 
         def start(folder: str | None = None, **settings) -> Gateway:
-            """In a `folder` of its own, unless one is named: a restart is to find what was there before."""
+            """Starts a gateway in a new folder, or in `folder`: for restarts that must find earlier
+            data.
+            """
             gateway = Gateway(tmp_path / (folder or f"gateway{next(numbers)}"), **settings)
             stack.callback(gateway.stop)
             return gateway
@@ -81,13 +86,14 @@ def start_gateway(tmp_path):
 
 @pytest.fixture(scope="session")
 def tls(tmp_path_factory) -> dict[str, str]:
-    """A certificate of the loopback, signed by itself, and its key: what `server.tls` names."""
+    """A self-signed certificate for the loopback address, and its key: the value of `server.tls`.
+    """
     return certificates.make(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
 def closing():
-    """Closes what it is given at the end of the test: `closing(thing)` answers the thing."""
+    """Closes objects at the end of the test: `closing(thing)` returns the thing."""
     with contextlib.ExitStack() as stack:
         def keep(thing):
             stack.callback(thing.close)
@@ -98,94 +104,100 @@ def closing():
 
 @pytest.fixture
 def connect(gateway, closing):
-    """Opens greeted connections: `connect()`, `connect(SECOND)`, `connect(protocol=5)`."""
+    """Opens connections and receives `pusher:connection_established`: `connect()`,
+    `connect(SECOND)`, `connect(protocol=5)`.
+    """
     return lambda app=FIRST, **query: closing(Client.connect(gateway, app, **query))
 
 
 @pytest.fixture
 def dial(gateway, closing):
-    """Opens a WebSocket without reading anything: for keys and versions that are refused."""
+    """Opens a WebSocket without reading anything: for rejected keys and versions."""
     return lambda key=FIRST.key, **query: closing(Client.dial(gateway, key, **query))
 
 
 @pytest.fixture
 def wire(gateway, closing):
-    """Opens bare sockets."""
+    """Opens plain sockets."""
     return lambda **settings: closing(Wire(gateway, **settings))
 
 
 @pytest.fixture
-def api_of(gateway, closing):
-    """Opens kept-alive API connections: `api_of(SECOND)`."""
+def open_api(gateway, closing):
+    """Opens kept-alive API connections: `open_api(SECOND)`."""
     return lambda app=FIRST: closing(Api(gateway, app))
 
 
 @pytest.fixture
-def api(api_of):
-    return api_of()
+def api(open_api):
+    return open_api()
 
 
 @pytest.fixture
 def channel():
-    """A channel name nobody else uses: gateways are shared within a module."""
+    """A channel name that no other test uses, because gateways are shared within a module."""
     return f"channel-{uuid.uuid4().hex[:12]}"
 
 
 @pytest.fixture
 def fleet(gateway, closing):
-    """The people of a fleet, with ids nobody else uses, and what they do: see `harness.fleet`."""
+    """The users of a fleet with unique ids, and their actions: see `harness.fleet`."""
     return Fleet(gateway, closing)
 
 
 @pytest.fixture
-def own_receiver():
-    """A backend of one test, for webhooks: see `harness.receiver`."""
-    with contextlib.closing(Receiver()) as receiver:
+def webhook_receiver():
+    """A webhook endpoint for one test: see `harness.webhook_receiver`."""
+    with contextlib.closing(WebhookReceiver()) as receiver:
         yield receiver
 
 
 @pytest.fixture
 def providers(tmp_path, tls):
-    """APNs with its sandbox, and FCM: fakes that find fault with everything, at the latest in the end."""
+    """Fakes of APNs, its sandbox and FCM; any violation fails the test at its end."""
     with contextlib.closing(Providers(tmp_path / "providers", tls)) as providers:
         yield providers
-        providers.assert_content()
+        providers.assert_no_violations()
 
 
 @pytest.fixture
-def pushing(providers, start_gateway, closing):
-    """Starts gateways that push to the fakes: `pushing()`, `pushing("kept", mode="fallback", texts={…}, apns={…}, fcm={…})`."""
-    def start(folder: str | None = None, server: dict | None = None, first: dict | None = None, under: list | None = None, **sections) -> PushFleet:
-        gateway = start_gateway(folder, server=server, first=first, under=under, sections=providers.sections(**sections))
+def start_push_fleet(providers, start_gateway, closing):
+    """Starts gateways that push to the fakes: `start_push_fleet()`, `start_push_fleet("kept",
+    mode="fallback", texts={…}, apns={…}, fcm={…})`.
+    """
+    def start(folder: str | None = None, server: dict | None = None, first: dict | None = None,
+              wrapper: list | None = None, **sections) -> PushFleet:
+        gateway = start_gateway(folder, server=server, first=first, wrapper=wrapper,
+                                sections=providers.sections(**sections))
         return PushFleet(gateway, closing, providers)
 
     return start
 
 
-class Bystander:
-    """Somebody who was there before and wants nothing but his event."""
+class ControlClient:
+    """A client that connects before the test and must be served during and after it."""
 
     def __init__(self, gateway: Gateway, client: Client, api: Api):
         self.gateway, self.client, self.api = gateway, client, api
         self.channel = f"bystander-{uuid.uuid4().hex[:12]}"
         client.subscribe(self.channel)
-        # An API connection that has not spoken yet would not be kept for long.
+        # An API connection without a request would be closed soon.
         api.publish(self.channel, "here")
         client.expect("here", channel=self.channel)
 
     def assert_served(self) -> None:
-        """He gets his event, and it is the first thing he hears; newcomers are served; nothing spins."""
+        """Its event arrives, with none before it; new clients are served; no loop spins."""
         self.gateway.assert_alive()
         self.api.publish(self.channel, "still-here", "yes")
         self.client.expect("still-here", channel=self.channel, data="yes")
-        with contextlib.closing(Api(self.gateway)) as newcomer:
-            assert newcomer.get("/healthz").status == 200
-        self.gateway.assert_calm()
+        with contextlib.closing(Api(self.gateway)) as new_client:
+            assert new_client.get("/healthz").status == 200
+        self.gateway.assert_idle()
 
 
 @pytest.fixture
-def bystander(gateway, connect, api_of):
-    """For hostile tests: asserts afterwards that the others did not notice."""
-    bystander = Bystander(gateway, connect(), api_of())
-    yield bystander
-    bystander.assert_served()
+def control_client(gateway, connect, open_api):
+    """For hostile tests: asserts at the end that other clients were not affected."""
+    control_client = ControlClient(gateway, connect(), open_api())
+    yield control_client
+    control_client.assert_served()

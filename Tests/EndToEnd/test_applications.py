@@ -1,4 +1,4 @@
-"""Applications side by side: their features, limits, origins, and two secrets while one is exchanged for another."""
+"""Several applications: features, limits, origins, and rotation of secrets."""
 
 import json
 
@@ -8,14 +8,17 @@ from harness.api import Api, event_body
 from harness.apps import DISABLED, FIRST, SECOND, App
 from harness.client import Client
 
-NEW, OLD, OLDER = App("1004", "key4", "new-secret"), App("1004", "key4", "old-secret"), App("1004", "key4", "older-secret")
+NEW, OLD, OLDER = (App("1004", "key4", "new-secret"), App("1004", "key4", "old-secret"),
+                   App("1004", "key4", "older-secret"))
 STRICT, OPEN = App("1005", "key5", "secret5"), App("1006", "key6", "secret6")
 
 A, B = "https://a.example", "https://b.example:8443"
 
 SETTINGS = {"apps": [
     {"id": NEW.id, "key": NEW.key, "secrets": [NEW.secret, OLD.secret], "client_events": True},
-    STRICT.entry(allowed_origins=[A, B], limits={"event_bytes": 100, "channels_per_event": 2, "name_length": 20, "presence_members": 1}),
+    STRICT.entry(allowed_origins=[A, B],
+                 limits={"event_bytes": 100, "channels_per_event": 2, "name_length": 20,
+                         "presence_members": 1}),
     OPEN.entry(client_events=True, subscription_counts=True),
 ]}
 
@@ -23,37 +26,38 @@ both = pytest.mark.parametrize("app", [NEW, OLD], ids=["new", "old"])
 
 
 @both
-def test_S10_secrets_both_sign_subscriptions(connect, api_of, channel, app):
+def test_S10_both_secrets_sign_subscriptions(connect, open_api, channel, app):
     client = connect(NEW)
     client.subscribe_private("private-" + channel, app)
     assert client.join("presence-" + channel, "1", app=app)["ids"] == ["1"]
     client.sign_in("1", app)
-    api_of(app).publish("private-" + channel)
+    open_api(app).publish("private-" + channel)
     client.expect("event")
 
 
 @both
-def test_A3_secrets_both_sign_calls(api_of, app):
-    api = api_of(app)
-    assert api.ask("channels").status == 200
-    assert api.tell("users/1/terminate_connections").status == 200
+def test_A3_both_secrets_sign_requests(open_api, app):
+    api = open_api(app)
+    assert api.get_signed("channels").status == 200
+    assert api.post_signed("users/1/terminate_connections").status == 200
     api.publish("channel")
 
 
-def test_A3_S11_secrets_no_longer_named_are_refused(connect, api_of, channel):
+def test_A3_S11_removed_secrets_are_rejected(connect, open_api, channel):
     client = connect(NEW)
-    client.ask_for("private-" + channel, auth=OLDER.auth(client.socket_id, "private-" + channel))
-    client.expect_code(4009)
-    client.ask_to_join("presence-" + channel, '{"user_id":"1"}', OLDER)
-    client.expect_code(4009)
-    client.ask_to_sign_in('{"id":"1"}', OLDER)
-    client.expect_code(4009)
-    assert api_of(OLDER).ask("channels").status == 401
-    assert api_of(OLDER).post(event_body("channel")).status == 401
+    client.send_subscribe("private-" + channel,
+                          auth=OLDER.auth(client.socket_id, "private-" + channel))
+    client.expect_error_code(4009)
+    client.send_presence_subscribe("presence-" + channel, '{"user_id":"1"}', OLDER)
+    client.expect_error_code(4009)
+    client.send_sign_in('{"id":"1"}', OLDER)
+    client.expect_error_code(4009)
+    assert open_api(OLDER).get_signed("channels").status == 401
+    assert open_api(OLDER).post(event_body("channel")).status == 401
 
 
-def test_secrets_exchanged_while_clients_are_there(connect, channel):
-    """Some sign with the one and some with the other, and they meet."""
+def test_clients_with_different_secrets_share_channels(connect, channel):
+    """During a rotation some clients use the old secret and some the new one."""
     one, other, name = connect(NEW), connect(NEW), "presence-" + channel
     one.join(name, "1", app=NEW)
     other.join(name, "1", app=OLD)
@@ -62,8 +66,10 @@ def test_secrets_exchanged_while_clients_are_there(connect, channel):
     one.expect_nothing()
 
 
-@pytest.mark.parametrize("app, client_events, counts", [(FIRST, False, False), (NEW, True, False), (OPEN, True, True)], ids=["first", "new", "open"])
-def test_features_are_the_applications(connect, channel, app, client_events, counts):
+@pytest.mark.parametrize("app, client_events, counts",
+                         [(FIRST, False, False), (NEW, True, False), (OPEN, True, True)],
+                         ids=["first", "new", "open"])
+def test_features_are_per_application(connect, channel, app, client_events, counts):
     name, clients = "private-" + channel, [connect(app), connect(app)]
     for number, client in enumerate(clients):
         client.subscribe_private(name, app)
@@ -80,26 +86,27 @@ def test_features_are_the_applications(connect, channel, app, client_events, cou
         clients[1].expect_nothing()
 
 
-def test_limits_are_the_applications(api_of, connect):
+def test_limits_are_per_application(open_api, connect):
     headers = {"Origin": A}
-    strict, open = api_of(STRICT), api_of(OPEN)
-    for body, status in [(event_body("x", data="x" * 101), 413), (event_body(["x", "y", "z"]), 400), (event_body("x", "n" * 21), 400)]:
+    strict, open = open_api(STRICT), open_api(OPEN)
+    for body, status in [(event_body("x", data="x" * 101), 413), (event_body(["x", "y", "z"]), 400),
+                         (event_body("x", "n" * 21), 400)]:
         assert strict.post(body).status == status
         assert open.post(body).status == 200
     assert strict.post(event_body(["x", "y"], "n" * 20, "x" * 100)).status == 200
     client, other = connect(STRICT, headers=headers), connect(STRICT, headers=headers)
     client.join("presence-x", "1", app=STRICT)
-    other.ask_to_join("presence-x", '{"user_id":"2"}', STRICT)
+    other.send_presence_subscribe("presence-x", '{"user_id":"2"}', STRICT)
     other.expect_error()
 
 
-def test_S9_names_of_all_applications_are_apart(connect, api_of, channel):
+def test_S9_channels_are_scoped_to_the_application(connect, open_api, channel):
     apps = [FIRST, SECOND, NEW, STRICT]
     clients = [connect(app) for app in apps]
     for client in clients:
         client.subscribe(channel)
     for app in apps:
-        api_of(app).publish(channel, data=app.id)
+        open_api(app).publish(channel, data=app.id)
     for client, app in zip(clients, apps):
         client.expect("event", data=app.id)
         client.expect_nothing()
@@ -111,89 +118,108 @@ def test_S9_names_of_all_applications_are_apart(connect, api_of, channel):
 def close_code(gateway, key: str, **headers) -> int:
     client = Client.dial(gateway, key, headers=headers)
     try:
-        return client.closed()[0]
+        return client.expect_close()[0]
     finally:
         client.close()
 
 
 @pytest.mark.parametrize("origin", [A, B, None])
-def test_origins_that_are_allowed_and_those_who_have_none(gateway, closing, origin):
-    client = closing(Client.dial(gateway, STRICT.key, headers={"Origin": origin} if origin else None))
-    client.greet()
+def test_allowed_and_missing_origins_are_accepted(gateway, closing, origin):
+    client = closing(
+        Client.dial(gateway, STRICT.key, headers={"Origin": origin} if origin else None))
+    client.expect_established()
     client.expect_nothing()
 
 
-@pytest.mark.parametrize("origin", ["https://c.example", "http://a.example", "https://a.example:8443", "https://b.example", "https://a.example.evil.example",
-                                    "https://sub.a.example", "https://evil-a.example", "null", "*", "a.example", "https://a.example/", "x"])
-def test_origins_that_are_not_are_closed_4009(gateway, origin):
+@pytest.mark.parametrize("origin",
+                         ["https://c.example", "http://a.example", "https://a.example:8443",
+                          "https://b.example", "https://a.example.evil.example",
+                          "https://sub.a.example", "https://evil-a.example", "null", "*",
+                          "a.example", "https://a.example/", "x"])
+def test_other_origins_are_closed_4009(gateway, origin):
     assert close_code(gateway, STRICT.key, Origin=origin) == 4009
 
 
 @pytest.mark.parametrize("origin", ["https://c.example", "null", "x"])
-def test_origins_any_by_default(gateway, closing, origin):
-    closing(Client.dial(gateway, FIRST.key, headers={"Origin": origin})).greet()
+def test_all_origins_are_allowed_by_default(gateway, closing, origin):
+    closing(Client.dial(gateway, FIRST.key, headers={"Origin": origin})).expect_established()
 
 
 def preflight(api, app: App, origin: str | None, path: str = "events", method: str = "POST"):
-    headers = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": "content-type"}
-    return api.call("OPTIONS", f"/apps/{app.id}/{path}", headers=headers | ({"Origin": origin} if origin else {}))
+    headers = {"Access-Control-Request-Method": method,
+               "Access-Control-Request-Headers": "content-type"}
+    return api.call("OPTIONS", f"/apps/{app.id}/{path}",
+                    headers=headers | ({"Origin": origin} if origin else {}))
 
 
-def assert_allows(answer, origin: str) -> None:
-    assert answer.headers.get("access-control-allow-origin") in ("*", origin), answer
-    if answer.headers["access-control-allow-origin"] != "*":
-        assert "origin" in answer.headers.get("vary", "").lower(), "a cache must not show it to another origin"
+def assert_allows(response, origin: str) -> None:
+    assert response.headers.get("access-control-allow-origin") in ("*", origin), response
+    if response.headers["access-control-allow-origin"] != "*":
+        assert "origin" in response.headers.get("vary",
+                                                "").lower(), (
+            "a cache must not serve it to another origin")
 
 
-@pytest.mark.parametrize("app, origin", [(FIRST, A), (FIRST, "http://127.0.0.1:3000"), (STRICT, A), (STRICT, B)])
-@pytest.mark.parametrize("method, path", [("POST", "events"), ("POST", "batch_events"), ("GET", "channels"), ("GET", "channels/x"),
-                                          ("GET", "channels/presence-x/users"), ("POST", "users/1/terminate_connections")])
-def test_CORS_a_preflight_is_204(api, app, origin, method, path):
-    answer = preflight(api, app, origin, path, method)
-    assert (answer.status, answer.body) == (204, b""), answer
-    assert_allows(answer, origin)
-    assert method in answer.headers["access-control-allow-methods"]
-    assert "content-type" in answer.headers["access-control-allow-headers"].lower() or answer.headers["access-control-allow-headers"] == "*"
+@pytest.mark.parametrize("app, origin",
+                         [(FIRST, A), (FIRST, "http://127.0.0.1:3000"), (STRICT, A), (STRICT, B)])
+@pytest.mark.parametrize("method, path",
+                         [("POST", "events"), ("POST", "batch_events"), ("GET", "channels"),
+                          ("GET", "channels/x"), ("GET", "channels/presence-x/users"),
+                          ("POST", "users/1/terminate_connections")])
+def test_cors_preflight_is_204(api, app, origin, method, path):
+    response = preflight(api, app, origin, path, method)
+    assert (response.status, response.body) == (204, b""), response
+    assert_allows(response, origin)
+    assert method in response.headers["access-control-allow-methods"]
+    assert ("content-type" in response.headers["access-control-allow-headers"].lower()
+            or response.headers["access-control-allow-headers"] == "*")
     assert api.get("/healthz").status == 200
 
 
 @pytest.mark.parametrize("origin", ["https://c.example", "http://a.example", "null"])
-def test_CORS_other_origins_are_not_allowed(api, api_of, origin):
+def test_cors_other_origins_are_not_allowed(api, open_api, origin):
     assert "access-control-allow-origin" not in preflight(api, STRICT, origin).headers
-    strict = api_of(STRICT)
-    assert "access-control-allow-origin" not in strict.ask("channels", headers={"Origin": origin}).headers
+    strict = open_api(STRICT)
+    assert "access-control-allow-origin" not in strict.get_signed(
+        "channels", headers={"Origin": origin}).headers
 
 
 @pytest.mark.parametrize("app", [FIRST, STRICT])
-def test_CORS_actual_answers_say_it_too(api_of, app):
-    api, headers = api_of(app), {"Origin": A}
-    for answer in (api.ask("channels", headers=headers), api.ask("channels/x", headers=headers), api.post(event_body("x"), headers=headers),
-                   api.tell("batch_events", json.dumps({"batch": []}).encode(), headers)):
-        assert_allows(answer, A)
+def test_cors_headers_in_responses(open_api, app):
+    api, headers = open_api(app), {"Origin": A}
+    for response in (api.get_signed("channels", headers=headers),
+                     api.get_signed("channels/x", headers=headers),
+                     api.post(event_body("x"), headers=headers),
+                     api.post_signed("batch_events", json.dumps({"batch": []}).encode(), headers)):
+        assert_allows(response, A)
 
 
 @pytest.mark.parametrize("app", [FIRST, STRICT])
-def test_CORS_errors_can_be_read_as_well(api_of, app):
-    api, headers = api_of(app), {"Origin": A}
+def test_cors_headers_in_error_responses(open_api, app):
+    api, headers = open_api(app), {"Origin": A}
     assert api.post(b"{", headers=headers).status == 400
-    for answer, status in ((api.post(b"{", headers=headers), 400), (api.post(event_body("x"), headers=headers, auth_key="nobody"), None),
-                           (api.ask("channels", headers=headers, auth_timestamp="1"), 401), (api.ask("channels/a!", headers=headers), 400)):
-        assert status is None or answer.status == status
-        assert_allows(answer, A)
+    for response, status in ((api.post(b"{", headers=headers), 400),
+                             (api.post(event_body("x"), headers=headers, auth_key="nobody"), None),
+                             (api.get_signed("channels", headers=headers, auth_timestamp="1"), 401),
+                             (api.get_signed("channels/a!", headers=headers), 400)):
+        assert status is None or response.status == status
+        assert_allows(response, A)
 
 
-def test_CORS_without_an_origin_nothing_changes(api_of):
-    answer = api_of(STRICT).ask("channels")
-    assert answer.status == 200 and answer.headers.get("access-control-allow-origin") in (None, "*")
+def test_cors_without_origin(open_api):
+    response = open_api(STRICT).get_signed("channels")
+    assert (response.status == 200
+            and response.headers.get("access-control-allow-origin") in (None, "*"))
 
 
-def test_two_gateways_do_not_share_anything(start_gateway, closing):
+def test_two_gateways_share_nothing(start_gateway, closing):
     one, other = start_gateway(), start_gateway()
     client = closing(Client.connect(one))
     client.join("presence-x", "1")
     assert closing(Client.connect(other)).join("presence-x", "2")["count"] == 1
-    assert closing(Api(one)).ask("channels/presence-x", info="user_count").json()["user_count"] == 1
+    assert closing(Api(one)).get_signed("channels/presence-x",
+                                        info="user_count").json()["user_count"] == 1
 
 
-def test_C9_a_disabled_application_has_no_origins(gateway):
+def test_C9_disabled_application_closes_4003_for_any_origin(gateway):
     assert close_code(gateway, DISABLED.key, Origin=A) == 4003

@@ -1,4 +1,4 @@
-"""K1 to K5: channels that remember their last event."""
+"""K1–K5: cache channels."""
 
 import json
 
@@ -19,7 +19,7 @@ def cached(request, channel):
 
 
 def enter(client, name, user="1") -> None:
-    """Subscribes in the way of the prefix and takes the reply."""
+    """Subscribes as the prefix requires, and receives the response."""
     if name.startswith("presence-"):
         client.join(name, user)
     elif name.startswith("private-"):
@@ -34,50 +34,53 @@ def expect_miss(client, name) -> None:
     assert message.get("data") in (None, "", "{}", {}), message
 
 
-def test_K1_an_empty_one_is_a_miss(connect, cached):
+def test_K1_empty_cache_is_a_miss(connect, cached):
     client = connect()
     enter(client, cached)
     expect_miss(client, cached)
     client.expect_nothing()
-    # Again and again, and for everybody, but only for the one who asked.
+    # Each subscriber gets a miss, but only for its own subscription.
     other = connect()
     enter(other, cached)
     expect_miss(other, cached)
     client.expect_nothing()
 
 
-@pytest.mark.parametrize("name", ["cachefoo", "my-cache-{}", "Cache-{}", "private-cachefoo", "private-x-cache-{}", "presence-cachefoo",
-                                  "private-encrypted-cachefoo", "presence-x-cache-{}", "cache_{}"])
-def test_K1_only_the_prefix_makes_a_cache(connect, api, channel, name):
+@pytest.mark.parametrize("name",
+                         ["cachefoo", "my-cache-{}", "Cache-{}", "private-cachefoo",
+                          "private-x-cache-{}", "presence-cachefoo", "private-encrypted-cachefoo",
+                          "presence-x-cache-{}", "cache_{}"])
+def test_K1_only_the_prefix_makes_a_cache_channel(connect, api, channel, name):
     name, client = name.format(channel), connect()
     api.publish(name)
     enter(client, name)
     client.expect_nothing()
 
 
-def test_K2_the_last_event_follows_the_success(connect, api, cached):
+def test_K2_cached_event_follows_the_subscription(connect, api, cached):
     api.publish(cached, "first", "1")
     api.publish(cached, "second", '{"a": "ü \\u0000 🚚"}')
     client = connect()
     enter(client, cached)
-    assert client.receive() == {"event": "second", "channel": cached, "data": '{"a": "ü \\u0000 🚚"}'}
+    assert client.receive() == {"event": "second", "channel": cached,
+                                "data": '{"a": "ü \\u0000 🚚"}'}
     client.expect_nothing()
 
 
-def test_K2_live_events_are_heard_once_and_remembered(connect, api, cached):
+def test_K2_live_events_arrive_once_and_are_cached(connect, api, cached):
     client = connect()
     enter(client, cached)
     expect_miss(client, cached)
     for data in ("1", "2", "3"):
         api.publish(cached, "live", data)
         client.expect("live", data=data)
-    newcomer = connect()
-    enter(newcomer, cached, "2")
-    newcomer.expect("live", data="3")
+    subscriber = connect()
+    enter(subscriber, cached, "2")
+    subscriber.expect("live", data="3")
     if cached.startswith("presence-"):
-        client.expect_added(cached, "2")
+        client.expect_member_added(cached, "2")
     client.expect_nothing()
-    newcomer.expect_nothing()
+    subscriber.expect_nothing()
 
 
 @pytest.mark.parametrize("data", ["", "plain", "x" * 10240], ids=["empty", "plain", "10240 bytes"])
@@ -88,25 +91,25 @@ def test_K2_any_data(connect, api, cached, data):
     client.expect("event", data=data, channel=cached)
 
 
-def test_K2_a_newcomer_in_mid_stream_hears_the_last_event_and_what_follows(connect, api_of, channel):
-    """The remembered event and the live ones make one row without a gap or a repetition."""
-    name, api = "cache-" + channel, api_of()
+def test_K2_subscribing_during_publications_has_no_gap(connect, open_api, channel):
+    """The cached event and the live events form one sequence without gaps or repetitions."""
+    name, api = "cache-" + channel, open_api()
     clients = [connect() for _ in range(20)]
     for number, client in enumerate(clients):
-        client.ask_for(name)
+        client.send_subscribe(name)
         api.publish(name, "count", str(number))
     api.publish(name, "fence")
     for client in clients:
         client.expect("pusher_internal:subscription_succeeded")
         first = client.receive()
-        heard = [] if first["event"] == "pusher:cache_miss" else [first]
-        while not heard or heard[-1]["event"] != "fence":
-            heard.append(client.receive())
-        numbers = [int(message["data"]) for message in heard[:-1]]
+        received = [] if first["event"] == "pusher:cache_miss" else [first]
+        while not received or received[-1]["event"] != "fence":
+            received.append(client.receive())
+        numbers = [int(message["data"]) for message in received[:-1]]
         assert numbers == list(range(len(clients) - len(numbers), len(clients)))
 
 
-def test_K3_it_is_kept_when_everybody_left(connect, api, cached):
+def test_K3_kept_while_nobody_is_subscribed(connect, api, cached):
     first = connect()
     enter(first, cached)
     expect_miss(first, cached)
@@ -121,15 +124,15 @@ def test_K3_it_is_kept_when_everybody_left(connect, api, cached):
     second.expect("kept", data="x")
 
 
-def test_K3_it_is_kept_for_30_minutes(api, cached):
+def test_K3_kept_for_30_minutes(api, cached):
     api.publish(cached, "kept", "x")
-    answer = api.ask(f"channels/{cached}", info="cache")
-    assert answer.status == 200, answer
-    cache = answer.json()["cache"]
+    response = api.get_signed(f"channels/{cached}", info="cache")
+    assert response.status == 200, response
+    cache = response.json()["cache"]
     assert cache["data"] == "x" and 1790 <= cache["ttl"] <= 1800
 
 
-def test_K3_channels_and_applications_have_their_own(connect, api, api_of, channel):
+def test_K3_caches_are_per_channel_and_application(connect, api, open_api, channel):
     name = "cache-" + channel
     api.publish(name, "ours")
     theirs, other = connect(SECOND), connect()
@@ -137,14 +140,14 @@ def test_K3_channels_and_applications_have_their_own(connect, api, api_of, chann
     expect_miss(theirs, name)
     other.subscribe(name + "-other")
     expect_miss(other, name + "-other")
-    api_of(SECOND).publish(name, "theirs")
+    open_api(SECOND).publish(name, "theirs")
     theirs.expect("theirs")
     client = connect()
     client.subscribe(name)
     client.expect("ours")
 
 
-def test_K3_one_publish_to_several_channels(connect, api, channel):
+def test_K3_publishing_to_several_channels(connect, api, channel):
     names = [prefix + channel for prefix in PREFIXES]
     api.publish(names + [channel], "all", "x")
     for name in names:
@@ -153,7 +156,7 @@ def test_K3_one_publish_to_several_channels(connect, api, channel):
         client.expect("all", channel=name, data="x")
 
 
-def test_K3_a_refused_publish_is_not_remembered(connect, api, channel):
+def test_K3_rejected_events_are_not_cached(connect, api, channel):
     name = "cache-" + channel
     assert api.post(event_body([name, "not a channel"])).status == 400
     assert api.post(event_body(name, data="x" * 10241)).status == 413
@@ -171,9 +174,9 @@ def test_K4_client_events_are_not_cached(connect, api, channel, prefix):
     expect_miss(other, name)
     client.send("client-said", "x", channel=name)
     other.expect("client-said")
-    newcomer = connect()
-    enter(newcomer, name)
-    expect_miss(newcomer, name)
+    subscriber = connect()
+    enter(subscriber, name)
+    expect_miss(subscriber, name)
     api.publish(name, "published")
     client.expect("published")
     client.send("client-said", "x", channel=name)
@@ -189,18 +192,18 @@ def test_K4_member_events_are_not_cached(connect, api, channel):
     name, client = "presence-cache-" + channel, connect()
     client.join(name, "1")
     expect_miss(client, name)
-    guest = connect()
-    guest.join(name, "2")
-    expect_miss(guest, name)
-    client.expect_added(name, "2")
-    guest.unsubscribe(name)
-    client.expect_removed(name, "2")
-    guest.join(name, "3")
-    expect_miss(guest, name)
-    assert api.ask(f"channels/{name}", info="cache").json()["cache"] is None
+    second = connect()
+    second.join(name, "2")
+    expect_miss(second, name)
+    client.expect_member_added(name, "2")
+    second.unsubscribe(name)
+    client.expect_member_removed(name, "2")
+    second.join(name, "3")
+    expect_miss(second, name)
+    assert api.get_signed(f"channels/{name}", info="cache").json()["cache"] is None
 
 
-def test_K5_an_event_that_excludes_somebody_is_cached_all_the_same(connect, api, cached):
+def test_K5_events_with_excluded_connection_are_cached(connect, api, cached):
     sender, other = connect(), connect()
     for client in (sender, other):
         enter(client, cached)
@@ -208,28 +211,29 @@ def test_K5_an_event_that_excludes_somebody_is_cached_all_the_same(connect, api,
     api.publish(cached, "from-sender", "x", socket_id=sender.socket_id)
     other.expect("from-sender")
     sender.expect_nothing()
-    newcomer = connect()
-    enter(newcomer, cached)
-    newcomer.expect("from-sender", data="x")
-    # Even for the one who was excluded: by then he asks for the state of the channel.
+    subscriber = connect()
+    enter(subscriber, cached)
+    subscriber.expect("from-sender", data="x")
+    # Also for the excluded connection: a new subscription requests the state of the channel.
     sender.unsubscribe(cached)
     enter(sender, cached)
     sender.expect("from-sender", data="x")
 
 
-def test_K5_D1_a_batch_is_cached(connect, api, channel):
+def test_K5_D1_batched_events_are_cached(connect, api, channel):
     names = [prefix + channel for prefix in PREFIXES]
-    batch = [{"name": "batched", "channel": name, "data": data} for data in ("1", "2") for name in names]
-    answer = api.tell("batch_events", json.dumps({"batch": batch}).encode())
-    assert (answer.status, answer.body) == (200, b"{}")
+    batch = [{"name": "batched", "channel": name, "data": data} for data in ("1", "2")
+             for name in names]
+    response = api.post_signed("batch_events", json.dumps({"batch": batch}).encode())
+    assert (response.status, response.body) == (200, b"{}")
     for name in names:
         client = connect()
         enter(client, name)
         client.expect("batched", channel=name, data="2")
 
 
-def test_the_oldest_go_when_the_bytes_run_out(start_gateway, closing):
-    """10 events of 10 KB where 50,000 bytes are allowed: the last ones are there, the first are not, none in between is missing."""
+def test_oldest_events_are_evicted_at_the_byte_limit(start_gateway, closing):
+    """10 events of 10 KB with a limit of 50,000 bytes: the newest are kept, without gaps."""
     gateway = start_gateway(limits={"cache_bytes": 50_000})
     api = closing(Api(gateway))
     for number in range(10):
@@ -240,7 +244,7 @@ def test_the_oldest_go_when_the_bytes_run_out(start_gateway, closing):
         client.subscribe(f"cache-{number}")
         kept.append(client.receive()["event"] == "event")
     assert kept == sorted(kept) and 3 <= sum(kept) <= 5
-    # An event that takes another's place in the same channel frees what that one had.
+    # An event that replaces another in the same channel frees the old one's bytes.
     for _ in range(20):
         api.publish("cache-9", "event", "y" * 10_000)
     client = closing(Client.connect(gateway))

@@ -1,4 +1,4 @@
-"""E1 to E10: what clients say to each other."""
+"""E1–E10: client events."""
 
 import json
 import time
@@ -6,7 +6,7 @@ import time
 import pytest
 
 from harness.api import Api
-from harness.apps import FIRST, PATIENCE, SECOND
+from harness.apps import FIRST, TIMEOUT, SECOND
 from harness.client import Client
 
 SETTINGS = {"first": {"client_events": True}}
@@ -19,31 +19,32 @@ def room(request, channel):
 
 @pytest.fixture
 def members(connect, room):
-    """Three in a room; on a presence channel they are users 0, 1 and 2."""
+    """Three subscribers; in a presence channel they are users 0, 1 and 2."""
     clients = [connect() for _ in range(3)]
     for number, client in enumerate(clients):
         enter(client, room, str(number))
     for client in clients:
-        client.until_pong()
+        client.receive_until_pong()
     return clients
 
 
 def enter(client, name, user) -> None:
-    """Subscribes in the way of the prefix and takes what comes with it."""
+    """Subscribes as the prefix requires, and receives all messages that follow."""
     if name.startswith("presence-"):
         client.join(name, user)
     elif name.startswith("private-"):
         client.subscribe_private(name)
     else:
         client.subscribe(name)
-    client.until_pong()
+    client.receive_until_pong()
 
 
 def event_of(room: str, user: str, name: str, data: str) -> dict:
-    return {"event": name, "channel": room, "data": data} | ({"user_id": user} if room.startswith("presence-") else {})
+    return {"event": name, "channel": room,
+            "data": data} | ({"user_id": user} if room.startswith("presence-") else {})
 
 
-def test_E1_delivered_to_all_others(members, room):
+def test_E1_delivered_to_all_other_subscribers(members, room):
     members[1].send("client-said", "hello", channel=room)
     for client in (members[0], members[2]):
         assert client.receive() == event_of(room, "1", "client-said", "hello")
@@ -51,15 +52,16 @@ def test_E1_delivered_to_all_others(members, room):
         client.expect_nothing()
 
 
-def test_E1_in_order_and_among_published_events(members, api, room):
-    """One connection's events keep their order, and all others see the same one."""
+def test_E1_order_among_client_and_published_events(members, api, room):
+    """The events of one connection keep their order, and all subscribers receive the same order."""
     for number in range(5):
         members[0].send("client-said", str(number), channel=room)
         api.publish(room, "published", str(number))
-    members[0].until_pong()
-    heard = [[message["data"] for message in client.until_pong()] for client in members[1:]]
-    assert heard[0] == heard[1] and len(heard[0]) == 10
-    assert sorted(heard[0]) == sorted(2 * [str(number) for number in range(5)])
+    members[0].receive_until_pong()
+    received = [[message["data"] for message in client.receive_until_pong()]
+                for client in members[1:]]
+    assert received[0] == received[1] and len(received[0]) == 10
+    assert sorted(received[0]) == sorted(2 * [str(number) for number in range(5)])
 
 
 @pytest.mark.parametrize("gateway", [1, 4], indirect=True)
@@ -76,7 +78,7 @@ def test_E1_across_loops(connect, channel):
         client.expect_nothing()
 
 
-def test_E1_other_applications_do_not_hear_it(connect, channel):
+def test_E1_other_applications_receive_nothing(connect, channel):
     name, ours, theirs, other = "private-" + channel, connect(), connect(SECOND), connect()
     ours.subscribe_private(name)
     theirs.subscribe_private(name, SECOND)
@@ -86,35 +88,43 @@ def test_E1_other_applications_do_not_hear_it(connect, channel):
     theirs.expect_nothing()
 
 
-def test_E2_a_user_with_several_connections(connect, channel):
-    """The user's other connections hear it as well: only the sender's does not. A numeric id is a string here too."""
+def test_E2_user_with_several_connections(connect, channel):
+    """The user's other connections receive the event; only the sending connection does not. A
+    numeric id is a string here too.
+    """
     name, tabs, other = "presence-" + channel, [connect(), connect()], connect()
     for tab in tabs:
         tab.join(name, 7)
     other.join(name, "8")
     for tab in tabs:
-        tab.expect_added(name, "8")
+        tab.expect_member_added(name, "8")
     tabs[0].send("client-said", "x", channel=name)
     for client in (tabs[1], other):
-        assert client.receive() == {"event": "client-said", "channel": name, "data": "x", "user_id": "7"}
+        assert client.receive() == {"event": "client-said", "channel": name, "data": "x",
+                                    "user_id": "7"}
     tabs[0].expect_nothing()
 
 
-def test_E3_other_fields_are_not_passed_on(members, room):
-    members[0].send("client-said", "x", channel=room, user_id="9", socket_id="1.1", more={"a": 1}, name="no")
+def test_E3_other_fields_are_dropped(members, room):
+    members[0].send("client-said", "x", channel=room, user_id="9", socket_id="1.1", more={"a": 1},
+                    name="no")
     for client in members[1:]:
         assert client.receive() == event_of(room, "0", "client-said", "x")
 
 
-@pytest.mark.parametrize("text", ['{ "a" : 1.0, "b":[ ],\t"c": "\\u00fc\\/🚚" }', "{}", "[1, 2 ,3]", "[]", "1", "-1.50e+3", "true", "false", "null"])
-def test_E4_data_that_is_no_string_arrives_as_the_text_that_was_sent(members, room, text):
+@pytest.mark.parametrize("text",
+                         ['{ "a" : 1.0, "b":[ ],\t"c": "\\u00fc\\/🚚" }', "{}", "[1, 2 ,3]", "[]",
+                          "1", "-1.50e+3", "true", "false", "null"])
+def test_E4_non_string_data_keeps_its_text(members, room, text):
     members[0].send_text('{"event": "client-said", "data": %s , "channel": "%s"}' % (text, room))
     for client in members[1:]:
         assert client.receive() == event_of(room, "0", "client-said", text)
 
 
-@pytest.mark.parametrize("data", ["", "plain", '{"a": [1]}', '"', "\\", "ü \0 🚚\n\u2028", "\ud83d\ude9a"], ids=ascii)
-def test_E4_a_string_stays_as_it_is(members, room, data):
+@pytest.mark.parametrize("data",
+                         ["", "plain", '{"a": [1]}', '"', "\\", "ü \0 🚚\n\u2028", "\ud83d\ude9a"],
+                         ids=ascii)
+def test_E4_string_data_is_unchanged(members, room, data):
     members[0].send("client-said", data, channel=room)
     data = data.encode("utf-16", "surrogatepass").decode("utf-16")
     for client in members[1:]:
@@ -122,7 +132,7 @@ def test_E4_a_string_stays_as_it_is(members, room, data):
 
 
 @pytest.mark.parametrize("prefix", ["", "cache-", "private-encrypted-", "private-encrypted-cache-"])
-def test_E5_S12_public_and_encrypted_channels_are_refused(connect, channel, prefix):
+def test_E5_S12_rejected_on_public_and_encrypted_channels(connect, channel, prefix):
     name, client, other = prefix + channel, connect(), connect()
     for each in (client, other):
         enter(each, name, "1")
@@ -132,37 +142,47 @@ def test_E5_S12_public_and_encrypted_channels_are_refused(connect, channel, pref
     other.expect_nothing()
 
 
-def test_E6_who_is_not_subscribed_may_not_speak(connect, members, room):
+def test_E6_requires_a_subscription(connect, members, room):
     stranger = connect()
     for _ in range(2):
         stranger.send("client-said", "x", channel=room)
-        stranger.expect_error(f"Cannot broadcast client event (connection not subscribed to channel {room})")
+        stranger.expect_error(
+            f"Cannot broadcast client event (connection not subscribed to channel {room})")
     members[2].send("pusher:unsubscribe", {"channel": room})
     members[2].send("client-said", "x", channel=room)
-    members[2].expect_error(f"Cannot broadcast client event (connection not subscribed to channel {room})")
-    left = members[0].until_pong()
-    assert [message["event"] for message in left] == (["pusher_internal:member_removed"] if room.startswith("presence-") else [])
+    members[2].expect_error(
+        f"Cannot broadcast client event (connection not subscribed to channel {room})")
+    left = members[0].receive_until_pong()
+    assert [message["event"]
+            for message in left] == (["pusher_internal:member_removed"]
+                                     if room.startswith("presence-") else [])
 
 
-@pytest.mark.parametrize("event", ["Client-said", "client_said", "clientsaid", "client", "x-client-said", " client-said", "said", "pusher:client-said",
-                                   "pusher_internal:client-said", "pusher_internal:member_added", "pusher:said", ""])
-def test_E7_other_names_are_refused(members, room, event):
+@pytest.mark.parametrize("event",
+                         ["Client-said", "client_said", "clientsaid", "client", "x-client-said",
+                          " client-said", "said", "pusher:client-said",
+                          "pusher_internal:client-said", "pusher_internal:member_added",
+                          "pusher:said", ""])
+def test_E7_invalid_event_names_are_rejected(members, room, event):
     members[0].send(event, "x", channel=room)
     members[0].expect_error()
     for client in members:
         client.expect_nothing()
 
 
-@pytest.mark.parametrize("fields", [{}, {"channel": None}, {"channel": 1}, {"channel": ["x"]}, {"channel": {}}, {"channel": ""}, {"channel": "a b"},
-                                    {"channel": "x" * 5000}], ids=lambda fields: json.dumps(fields)[:20])
-def test_E7_without_a_proper_channel_it_is_an_error(connect, fields):
+@pytest.mark.parametrize("fields",
+                         [{}, {"channel": None}, {"channel": 1}, {"channel": ["x"]},
+                          {"channel": {}}, {"channel": ""}, {"channel": "a b"},
+                          {"channel": "x" * 5000}],
+                         ids=lambda fields: json.dumps(fields)[:20])
+def test_E7_missing_or_invalid_channel_is_an_error(connect, fields):
     client = connect()
     client.send("client-said", "x", **fields)
     client.expect_error()
     client.expect_nothing()
 
 
-def test_E8_a_name_of_200_is_taken_and_201_is_not(members, room):
+def test_E8_event_name_of_at_most_200_characters(members, room):
     name = "client-".ljust(200, "n")
     members[0].send(name + "n", "x", channel=room)
     members[0].expect_error()
@@ -171,8 +191,8 @@ def test_E8_a_name_of_200_is_taken_and_201_is_not(members, room):
 
 
 @pytest.mark.parametrize("letter", ["x", "ü", '"', "\0"], ids=ascii)
-def test_E8_data_of_10240_bytes_is_taken_and_more_is_not(members, room, letter):
-    """Counted as data, not as escaped JSON."""
+def test_E8_data_of_at_most_10240_bytes(members, room, letter):
+    """Counts the decoded data, not the escaped JSON."""
     data = letter * (10240 // len(letter.encode()))
     members[0].send("client-said", data + "x", channel=room)
     members[0].expect_error()
@@ -181,55 +201,61 @@ def test_E8_data_of_10240_bytes_is_taken_and_more_is_not(members, room, letter):
 
 
 def burst(client, room: str, count: int) -> tuple[list[dict], float]:
-    """Says so much in one breath; answers what the gateway replied, and how long it took."""
+    """Sends so many events at once. Returns the gateway's messages and the elapsed seconds."""
     start = time.monotonic()
     for number in range(count):
         client.send("client-said", str(number), channel=room)
-    return client.until_pong(), time.monotonic() - start
+    return client.receive_until_pong(), time.monotonic() - start
 
 
-def assert_limited(errors: list[dict], heard: list[str], sent: int, allowed: int, seconds: float) -> None:
-    """The first ones are heard, the surplus is answered with 4301; what the seconds add is heard too."""
+def assert_limited(errors: list[dict], received: list[str], sent: int, allowed: int,
+                   seconds: float) -> None:
+    """Asserts that the first events arrive and the excess gets 4301; events allowed by elapsed
+    seconds arrive too.
+    """
     assert {message["event"] for message in errors} == {"pusher:error"}
     assert all(message["data"]["code"] == 4301 and message["data"]["message"] for message in errors)
-    assert len(heard) + len(errors) == sent
-    assert allowed <= len(heard) <= allowed + int(seconds * allowed) + 1
-    assert heard[:allowed] == [str(number) for number in range(allowed)]
+    assert len(received) + len(errors) == sent
+    assert allowed <= len(received) <= allowed + int(seconds * allowed) + 1
+    assert received[:allowed] == [str(number) for number in range(allowed)]
 
 
-def test_E9_ten_per_second_and_the_surplus_is_4301(members, room):
+def test_E9_ten_per_second_then_4301(members, room):
     errors, seconds = burst(members[0], room, 40)
     for client in members[1:]:
-        assert_limited(errors, [message["data"] for message in client.until_pong()], 40, 10, seconds)
-    # The others are not held to account, and he is heard again before long.
+        assert_limited(errors, [message["data"] for message in client.receive_until_pong()], 40, 10,
+                       seconds)
+    # Other connections are not limited, and the sender is allowed again soon.
     members[1].send("client-other", "x", channel=room)
     members[2].expect("client-other")
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     members[0].send("client-again", "x", channel=room)
-    while members[0].until_pong():
-        assert time.monotonic() < deadline, "refused for ever"
+    while members[0].receive_until_pong():
+        assert time.monotonic() < deadline, "still rate limited"
         time.sleep(0.05)
         members[0].send("client-again", "x", channel=room)
     members[2].expect("client-again")
 
 
-def test_E9_it_counts_all_channels_of_the_connection(connect, channel):
-    names, client, other = [f"private-{channel}-{number}" for number in range(2)], connect(), connect()
+def test_E9_counts_all_channels_of_a_connection(connect, channel):
+    names, client, other = ([f"private-{channel}-{number}" for number in range(2)], connect(),
+                            connect())
     for name in names:
         for each in (client, other):
             each.subscribe_private(name)
     start = time.monotonic()
     for number in range(40):
         client.send("client-said", str(number), channel=names[number % 2])
-    errors = client.until_pong()
-    assert_limited(errors, [message["data"] for message in other.until_pong()], 40, 10, time.monotonic() - start)
+    errors = client.receive_until_pong()
+    assert_limited(errors, [message["data"] for message in other.receive_until_pong()], 40, 10,
+                   time.monotonic() - start)
 
 
 def test_E9_other_messages_are_not_limited(connect, members, room, channel):
     client = members[0]
     for number in range(30):
         client.send("pusher:ping", {})
-        client.ask_for(f"{channel}-{number}")
+        client.send_subscribe(f"{channel}-{number}")
     for number in range(30):
         client.expect("pusher:pong")
         client.expect("pusher_internal:subscription_succeeded")
@@ -237,32 +263,36 @@ def test_E9_other_messages_are_not_limited(connect, members, room, channel):
     members[1].expect("client-said")
 
 
-def test_E9_the_limit_is_the_applications(start_gateway, closing):
+def test_E9_limit_is_configurable_per_application(start_gateway, closing):
     gateway = start_gateway(first={"client_events": True}, limits={"client_events_per_second": 3})
     client, other = [closing(Client.connect(gateway)) for _ in range(2)]
     for each in (client, other):
         each.subscribe_private("private-x")
     errors, seconds = burst(client, "private-x", 20)
-    assert_limited(errors, [message["data"] for message in other.until_pong()], 20, 3, seconds)
+    assert_limited(errors, [message["data"] for message in other.receive_until_pong()], 20, 3,
+                   seconds)
     closing(Api(gateway)).publish("private-x", "fence")
     other.expect("fence")
 
 
 @pytest.mark.parametrize("prefix", ["private-", "presence-"])
-def test_E10_where_they_are_not_enabled(connect, channel, prefix):
+def test_E10_disabled_client_events_are_rejected(connect, channel, prefix):
     name, clients = prefix + channel, [connect(SECOND) for _ in range(2)]
     for client in clients:
-        client.join(name, "1", app=SECOND) if prefix == "presence-" else client.subscribe_private(name, SECOND)
+        client.join(name, "1",
+                    app=SECOND) if prefix == "presence-" else client.subscribe_private(name, SECOND)
     clients[0].send("client-said", "x", channel=name)
-    assert clients[0].expect_error()["message"].startswith("To send client events, you must enable this feature")
+    assert clients[0].expect_error()["message"].startswith(
+        "To send client events, you must enable this feature")
     for client in clients:
         client.expect_nothing()
 
 
-def test_E1_a_signature_of_another_application_does_not_open_the_room(connect, channel):
+def test_E1_signature_of_another_application_gives_no_access(connect, channel):
     client, other = connect(), connect(SECOND)
-    other.ask_for("private-" + channel, auth=FIRST.auth(other.socket_id, "private-" + channel))
-    other.expect_code(4009)
+    other.send_subscribe("private-" + channel,
+                         auth=FIRST.auth(other.socket_id, "private-" + channel))
+    other.expect_error_code(4009)
     client.subscribe_private("private-" + channel)
     other.send("client-said", "x", channel="private-" + channel)
     other.expect_error()

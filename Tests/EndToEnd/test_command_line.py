@@ -1,4 +1,4 @@
-"""Exit codes and what is said: 0 done, 64 misused, 78 badly configured."""
+"""Exit codes and output: 0 success, 64 invalid usage, 78 invalid configuration."""
 
 import re
 import signal
@@ -14,9 +14,10 @@ SERVER = {"host": "127.0.0.1", "port": 0, "loops": 1, "drain_seconds": 1}
 
 @pytest.fixture
 def config(tmp_path):
-    """Writes a configuration from its sections; what is not given is right."""
+    """Writes a configuration with these sections; the others are valid."""
     def write(**sections):
-        return write_config(tmp_path / "test.yaml", **{"server": SERVER, "apps": [FIRST.entry()]} | sections)
+        return write_config(tmp_path / "test.yaml",
+                            **{"server": SERVER, "apps": [FIRST.entry()]} | sections)
     return write
 
 
@@ -26,13 +27,16 @@ def test_version():
     assert re.fullmatch(r"(Fleetwire )?\d+\.\d+\.\d+\S*", done.stdout.strip())
 
 
-def test_the_banner_names_the_same_version(start_gateway):
+def test_banner_has_the_same_version(start_gateway):
     assert run("--version").stdout.strip().endswith(start_gateway().version)
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["--nonsense"], ["serve", "--nonsense"], ["serve", "--config"], ["serve", "--port", "x"],
-                                       ["send"], ["check-config", "--nonsense", "x"]], ids=" ".join)
-def test_misuse_is_64(config, arguments):
+@pytest.mark.parametrize("arguments",
+                         [["nonsense"], ["--nonsense"], ["serve", "--nonsense"],
+                          ["serve", "--config"], ["serve", "--port", "x"], ["send"],
+                          ["check-config", "--nonsense", "x"]],
+                         ids=" ".join)
+def test_invalid_usage_exits_64(config, arguments):
     if arguments[:2] == ["serve", "--port"]:
         arguments = ["serve", "--config", config(), "--port", "x"]
     done = run(*arguments)
@@ -40,12 +44,12 @@ def test_misuse_is_64(config, arguments):
     assert done.stderr.strip() and done.stdout == ""
 
 
-def test_check_config_says_yes(config):
+def test_check_config_accepts_valid_configuration(config):
     assert run("check-config", "--config", config()).returncode == 0
 
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
-def test_a_missing_file_is_78(tmp_path, command):
+def test_missing_file_exits_78(tmp_path, command):
     done = run(command, "--config", tmp_path / "missing.yaml")
     assert done.returncode == 78
     assert "missing.yaml" in done.stderr and done.stdout == ""
@@ -55,13 +59,14 @@ BAD = {
     "an unknown key": ({"server": SERVER | {"prot": 1}}, ["prot", "port"]),
     "an unknown section": ({"sever": {}}, ["sever", "server"]),
     "an unknown key of an app": ({"apps": [FIRST.entry(secrt="x")]}, ["secrt", "secret"]),
-    "an unknown limit": ({"apps": [FIRST.entry(limits={"event_byte": 1})]}, ["event_byte", "event_bytes"]),
+    "an unknown limit": ({"apps": [FIRST.entry(limits={"event_byte": 1})]},
+                         ["event_byte", "event_bytes"]),
     "loops of text": ({"server": SERVER | {"loops": "many"}}, ["loops", "many"]),
     "negative loops": ({"server": SERVER | {"loops": -1}}, ["loops"]),
     "a port of text": ({"server": SERVER | {"port": "http"}}, ["port", "http"]),
     "a port too high": ({"server": SERVER | {"port": 65536}}, ["port", "65536"]),
     "a list for a section": ({"server": []}, ["server"]),
-    "a host that is none": ({"server": SERVER | {"host": {}}}, ["host"]),
+    "an invalid host": ({"server": SERVER | {"host": {}}}, ["host"]),
     "an app without a key": ({"apps": [{"id": "1001", "secret": "x"}]}, ["key"]),
     "an app without a secret": ({"apps": [{"id": "1001", "key": "x"}]}, ["secret"]),
     "an app without an id": ({"apps": [{"key": "x", "secret": "x"}]}, ["id"]),
@@ -74,7 +79,7 @@ BAD = {
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 @pytest.mark.parametrize("sections, words", BAD.values(), ids=BAD)
-def test_a_bad_configuration_is_78_and_says_where(config, command, sections, words):
+def test_invalid_configuration_exits_78_and_names_the_key(config, command, sections, words):
     done = run(command, "--config", config(**sections))
     assert done.returncode == 78, done
     assert done.stdout == ""
@@ -82,8 +87,11 @@ def test_a_bad_configuration_is_78_and_says_where(config, command, sections, wor
         assert word in done.stderr, f"{word!r} is not in {done.stderr!r}"
 
 
-@pytest.mark.parametrize("text", ["server: {port: ", "\t- x\n  y: [", "server: port: 1", "\x00", "just text", "- 1\n- 2\n", "a: &a [*a]"], ids=ascii)
-def test_what_is_no_YAML_is_78(tmp_path, text):
+@pytest.mark.parametrize("text",
+                         ["server: {port: ", "\t- x\n  y: [", "server: port: 1", "\x00",
+                          "just text", "- 1\n- 2\n", "a: &a [*a]"],
+                         ids=ascii)
+def test_invalid_yaml_exits_78(tmp_path, text):
     path = tmp_path / "test.yaml"
     path.write_text(text)
     done = run("check-config", "--config", path)
@@ -91,7 +99,7 @@ def test_what_is_no_YAML_is_78(tmp_path, text):
     assert "test.yaml" in done.stderr
 
 
-def test_the_environment_overrides(config):
+def test_environment_overrides_configuration(config):
     path = config()
     assert run("check-config", "--config", path, FLEETWIRE_SERVER_LOOPS="3").returncode == 0
     done = run("check-config", "--config", path, FLEETWIRE_SERVER_LOOPS="three")
@@ -99,11 +107,12 @@ def test_the_environment_overrides(config):
     assert "three" in done.stderr
 
 
-def test_a_second_instance_on_the_same_port(start_gateway, closing):
+def test_second_instance_on_the_same_port(start_gateway, closing):
     first = start_gateway()
     client = closing(Client.connect(first))
     done = run("serve", "--config", first.config, "--port", str(first.port))
-    assert done.returncode not in (0, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGILL, -signal.SIGTRAP)
+    assert done.returncode not in (0, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGILL,
+                                   -signal.SIGTRAP)
     assert "listening" not in done.stdout
     assert str(first.port) in done.stderr
     client.expect_nothing()

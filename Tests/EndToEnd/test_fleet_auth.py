@@ -1,4 +1,4 @@
-"""Who may join what: /pusher/auth and /pusher/user-auth, and plain names for those who signed in."""
+"""Channel authorization: /pusher/auth, /pusher/user-auth, and plain channel names after sign-in."""
 
 import base64
 import hashlib
@@ -8,46 +8,53 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from harness.api import Answer
+from harness.api import Response
 from harness.apps import FIRST
-from harness.fleet import JWT, Fleet, error_of, fresh, hear_nothing, join, sign_in
+from harness.fleet import JWT, Fleet, error_message, unique_id, expect_no_events, join, sign_in
 
 MASTER_KEY = bytes(range(32))
 SETTINGS = {
-    "first": {"encryption_master_key": base64.b64encode(MASTER_KEY).decode(), "allowed_origins": ["https://dash.example"]},
+    "first": {"encryption_master_key": base64.b64encode(MASTER_KEY).decode(),
+              "allowed_origins": ["https://dash.example"]},
     "sections": {"auth": {"jwt": JWT | {"cookie": "fleet_session"}}}}
 SOCKET = "123.456"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-class Scene:
-    """Two drivers with a job each, and the customer of the first job."""
+class Scenario:
+    """Two drivers with one job each, and the customer of the first job."""
 
     def __init__(self, fleet: Fleet):
         self.fleet, self.admin = fleet, fleet.admin("x")
         self.mine, self.other = fleet.driver(name="Dan"), fleet.driver()
-        self.job, self.other_job = fresh("J"), fresh("K")
-        self.reference, self.other_reference = fresh("R"), fresh("S")
+        self.job, self.other_job = unique_id("J"), unique_id("K")
+        self.reference, self.other_reference = unique_id("R"), unique_id("S")
         self.admin.assign(self.job, self.mine.subject, bookingReference=self.reference)
         self.admin.assign(self.other_job, self.other.subject, bookingReference=self.other_reference)
-        self.customer = fleet.customer(name="Cleo", bookings=[self.reference, fresh("T")])
+        self.customer = fleet.customer(name="Cleo", bookings=[self.reference, unique_id("T")])
         self.ops = fleet.ops()
 
     def channels(self) -> dict[str, str]:
         return {
-            "driver mine": f"private-driver-{self.mine.subject}", "driver other": f"private-driver-{self.other.subject}",
+            "driver mine": f"private-driver-{self.mine.subject}",
+            "driver other": f"private-driver-{self.other.subject}",
             "drivers": "private-drivers-channel", "dashboard": "private-admin-channel",
-            "tracking mine": f"private-tracking-{self.reference}", "tracking other": f"private-tracking-{self.other_reference}",
-            "booking mine": f"private-booking-{self.reference}", "booking other": f"private-booking-{self.other_reference}",
-            "customer mine": f"private-customer-{self.customer.subject}", "customer other": "private-customer-somebody",
-            "unlisted": "private-something", "presence": "presence-something", "presence of drivers": "presence-drivers-channel",
-            "presence driver other": f"presence-driver-{self.other.subject}", "encrypted": "private-encrypted-something",
+            "tracking mine": f"private-tracking-{self.reference}",
+            "tracking other": f"private-tracking-{self.other_reference}",
+            "booking mine": f"private-booking-{self.reference}",
+            "booking other": f"private-booking-{self.other_reference}",
+            "customer mine": f"private-customer-{self.customer.subject}",
+            "customer other": "private-customer-other",
+            "unlisted": "private-something", "presence": "presence-something",
+            "presence of drivers": "presence-drivers-channel",
+            "presence driver other": f"presence-driver-{self.other.subject}",
+            "encrypted": "private-encrypted-something",
             "encrypted driver other": f"private-encrypted-driver-{self.other.subject}"}
 
 
 @pytest.fixture
-def scene(fleet):
-    return Scene(fleet)
+def scenario(fleet):
+    return Scenario(fleet)
 
 
 ALLOWED = {
@@ -58,49 +65,55 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize("who", ["mine", "customer", "ops"])
-def test_each_role_gets_exactly_its_channels(scene, connect, who):
-    caller, refused = getattr(scene, who), connect()
-    for kind, channel in scene.channels().items():
-        answer = caller.channel_auth(refused.socket_id, channel)
+def test_each_role_is_authorized_for_exactly_its_channels(scenario, connect, who):
+    caller, refused = getattr(scenario, who), connect()
+    for kind, channel in scenario.channels().items():
+        response = caller.channel_auth(refused.socket_id, channel)
         if kind in ALLOWED[who]:
-            assert answer.json() == {"auth": FIRST.auth(refused.socket_id, channel)}, (kind, answer)
-            assert answer.status == 200
+            assert response.json() == {"auth": FIRST.auth(refused.socket_id, channel)}, (
+                kind, response)
+            assert response.status == 200
         else:
-            assert answer.status == 403, (kind, answer)
-            assert error_of("/pusher/auth", answer)
+            assert response.status == 403, (kind, response)
+            assert error_message("/pusher/auth", response)
 
 
-def test_an_admin_gets_everything(scene, connect):
+def test_admin_is_authorized_for_all_channels(scenario, connect):
     client = connect()
-    for kind, channel in scene.channels().items():
-        answer = scene.admin.channel_auth(client.socket_id, channel)
-        assert answer.status == 200, (kind, answer)
-        said = answer.json()
+    for kind, channel in scenario.channels().items():
+        response = scenario.admin.channel_auth(client.socket_id, channel)
+        assert response.status == 200, (kind, response)
+        received = response.json()
         if channel.startswith("presence-"):
-            assert said.keys() == {"auth", "channel_data"}
-            assert json.loads(said["channel_data"])["user_id"] == "admin:x"
-            assert said["auth"] == FIRST.auth(client.socket_id, channel, said["channel_data"])
+            assert received.keys() == {"auth", "channel_data"}
+            assert json.loads(received["channel_data"])["user_id"] == "admin:x"
+            assert received["auth"] == FIRST.auth(client.socket_id, channel,
+                                                  received["channel_data"])
         elif channel.startswith("private-encrypted-"):
-            secret = base64.b64encode(hashlib.sha256(channel.encode() + MASTER_KEY).digest()).decode()
-            assert said == {"auth": FIRST.auth(client.socket_id, channel), "shared_secret": secret}
+            secret = base64.b64encode(
+                hashlib.sha256(channel.encode() + MASTER_KEY).digest()).decode()
+            assert received == {"auth": FIRST.auth(client.socket_id, channel),
+                                "shared_secret": secret}
         else:
-            assert said == {"auth": FIRST.auth(client.socket_id, channel)}
+            assert received == {"auth": FIRST.auth(client.socket_id, channel)}
 
 
-def test_what_is_signed_lets_one_in(scene, connect, api):
-    for caller, kinds in ((scene.mine, ALLOWED["mine"]), (scene.customer, ALLOWED["customer"]), (scene.admin, ["dashboard", "unlisted"])):
+def test_signed_subscription_receives_events(scenario, connect, api):
+    for caller, kinds in ((scenario.mine, ALLOWED["mine"]),
+                          (scenario.customer, ALLOWED["customer"]),
+                          (scenario.admin, ["dashboard", "unlisted"])):
         for kind in sorted(kinds):
-            client, channel = connect(), scene.channels()[kind]
+            client, channel = connect(), scenario.channels()[kind]
             join(client, caller, channel)
             api.publish(channel, "hello", kind)
             client.expect("hello", channel=channel, data=kind)
 
 
-def test_an_admin_is_a_member_of_presence_channels(scene, connect):
-    one, other, channel = connect(), connect(), "presence-" + fresh()
-    for client, caller in ((one, scene.admin), (other, scene.fleet.admin("y"))):
-        client.ask_for(channel, **caller.channel_auth(client.socket_id, channel).json())
-        members = client.joined(channel)
+def test_admin_joins_presence_channels(scenario, connect):
+    one, other, channel = connect(), connect(), "presence-" + unique_id()
+    for client, caller in ((one, scenario.admin), (other, scenario.fleet.admin("y"))):
+        client.send_subscribe(channel, **caller.channel_auth(client.socket_id, channel).json())
+        members = client.expect_joined(channel)
     assert sorted(members["ids"]) == ["admin:x", "admin:y"]
     one.expect("pusher_internal:member_added")
 
@@ -118,95 +131,114 @@ def bodies(channel: str) -> dict[str, tuple[bytes, dict]]:
     }
 
 
-def test_forms_and_JSON_say_the_same(scene):
-    channel = scene.channels()["driver mine"]
+def test_form_and_json_bodies_are_equivalent(scenario):
+    channel = scenario.channels()["driver mine"]
     for kind, (body, headers) in bodies(channel).items():
-        answer = scene.mine.post("/pusher/auth", body, headers=headers)
-        assert (answer.status, answer.json()) == (200, {"auth": FIRST.auth(SOCKET, channel)}), kind
+        response = scenario.mine.post("/pusher/auth", body, headers=headers)
+        assert (response.status,
+                response.json()) == (200, {"auth": FIRST.auth(SOCKET, channel)}), kind
 
 
-@pytest.mark.parametrize("cookie", ["fleet_session={}", "a=b; fleet_session={}; c=d", 'x="y"; fleet_session={}'])
-def test_a_cookie_will_do(scene, fleet, cookie):
-    channel, guest = scene.channels()["driver mine"], fleet.caller()
-    said = {"socket_id": SOCKET, "channel_name": channel}
-    answer = guest.post("/pusher/auth", said, headers={"Cookie": cookie.format(scene.mine.bearer)})
-    assert (answer.status, answer.json()) == (200, {"auth": FIRST.auth(SOCKET, channel)})
-    assert guest.ask("GET", "/api/driver/jobs", headers={"Cookie": cookie.format(scene.mine.bearer)}).status == 200
+@pytest.mark.parametrize("cookie",
+                         ["fleet_session={}", "a=b; fleet_session={}; c=d",
+                          'x="y"; fleet_session={}'])
+def test_token_in_cookie_authenticates(scenario, fleet, cookie):
+    channel, anonymous = scenario.channels()["driver mine"], fleet.caller()
+    body = {"socket_id": SOCKET, "channel_name": channel}
+    response = anonymous.post("/pusher/auth", body,
+                              headers={"Cookie": cookie.format(scenario.mine.bearer)})
+    assert (response.status, response.json()) == (200, {"auth": FIRST.auth(SOCKET, channel)})
+    assert anonymous.request("GET", "/api/driver/jobs",
+                             headers={"Cookie": cookie.format(scenario.mine.bearer)}).status == 200
 
 
-def test_the_header_goes_before_the_cookie(scene):
-    """Who says who he is must not be somebody else by a cookie left over."""
-    cookie = {"Cookie": f"fleet_session={scene.admin.bearer}"}
-    said = {"socket_id": SOCKET, "channel_name": "private-admin-channel"}
-    assert scene.mine.post("/pusher/auth", said, headers=cookie).status == 403
-    assert scene.fleet.caller(bearer="nonsense").post("/pusher/auth", said, headers=cookie).status == 401
+def test_authorization_header_precedes_cookie(scenario):
+    """A client that sends an Authorization header must not act as another user because of a stale
+    cookie.
+    """
+    cookie = {"Cookie": f"fleet_session={scenario.admin.bearer}"}
+    body = {"socket_id": SOCKET, "channel_name": "private-admin-channel"}
+    assert scenario.mine.post("/pusher/auth", body, headers=cookie).status == 403
+    assert scenario.fleet.caller(bearer="nonsense").post(
+        "/pusher/auth", body, headers=cookie).status == 401
 
 
 @pytest.mark.parametrize("path", ["/pusher/auth", "/pusher/user-auth"])
-@pytest.mark.parametrize("cookie", ["", "fleet_session=", "other={}", "Fleet_Session={}", "xfleet_session={}", "fleet_session=x{}"])
-def test_without_a_token_401(scene, fleet, path, cookie):
-    guest = fleet.caller()
-    answer = guest.post(path, {"socket_id": SOCKET, "channel_name": "private-drivers-channel"}, headers={"Cookie": cookie.format(scene.mine.bearer)})
-    assert answer.status == 401, answer
-    assert error_of(path, answer)
+@pytest.mark.parametrize("cookie",
+                         ["", "fleet_session=", "other={}", "Fleet_Session={}", "xfleet_session={}",
+                          "fleet_session=x{}"])
+def test_missing_or_invalid_token_is_401(scenario, fleet, path, cookie):
+    anonymous = fleet.caller()
+    response = anonymous.post(path,
+                              {"socket_id": SOCKET, "channel_name": "private-drivers-channel"},
+                              headers={"Cookie": cookie.format(scenario.mine.bearer)})
+    assert response.status == 401, response
+    assert error_message(path, response)
 
 
-def test_user_auth_names_driver_customer_and_admin(scene, connect):
-    for caller, expected in ((scene.mine, {"id": f"driver:{scene.mine.subject}", "user_info": {"name": "Dan"}}),
-                             (scene.customer, {"id": f"customer:{scene.customer.subject}", "user_info": {"name": "Cleo"}})):
+def test_user_auth_identifies_driver_customer_and_admin(scenario, connect):
+    for caller, expected in (
+            (scenario.mine, {"id": f"driver:{scenario.mine.subject}",
+                             "user_info": {"name": "Dan"}}),
+            (scenario.customer, {"id": f"customer:{scenario.customer.subject}",
+                                 "user_info": {"name": "Cleo"}})):
         client = connect()
-        said = caller.user_auth(client.socket_id).json()
-        assert said.keys() == {"auth", "user_data"}
-        assert said["auth"] == FIRST.user_auth(client.socket_id, said["user_data"])
+        received = caller.user_auth(client.socket_id).json()
+        assert received.keys() == {"auth", "user_data"}
+        assert received["auth"] == FIRST.user_auth(client.socket_id, received["user_data"])
         user = sign_in(client, caller)
         assert expected.items() <= user.items(), user
-        assert ("bookings" in user) == (caller is scene.customer)
-        assert scene.reference in user.get("bookings", [scene.reference])
+        assert ("bookings" in user) == (caller is scenario.customer)
+        assert scenario.reference in user.get("bookings", [scenario.reference])
     client = connect()
-    assert sign_in(client, scene.admin)["id"] == "admin:x"
+    assert sign_in(client, scenario.admin)["id"] == "admin:x"
 
 
-@pytest.mark.parametrize("body", [b"socket_id=123.456", b'{"socket_id":"123.456"}'], ids=["form", "JSON"])
-def test_user_auth_takes_forms_and_JSON(scene, body):
+@pytest.mark.parametrize("body", [b"socket_id=123.456", b'{"socket_id":"123.456"}'],
+                         ids=["form", "JSON"])
+def test_user_auth_accepts_form_and_json(scenario, body):
     headers = FORM if body[:1] != b"{" else {"Content-Type": "application/json"}
-    said = scene.mine.post("/pusher/user-auth", body, headers=headers).json()
-    assert said["auth"] == FIRST.user_auth(SOCKET, said["user_data"])
+    received = scenario.mine.post("/pusher/user-auth", body, headers=headers).json()
+    assert received["auth"] == FIRST.user_auth(SOCKET, received["user_data"])
 
 
-# Plain names
+# Plain channel names
 
 
-def test_signed_in_one_may_join_the_plain_names_of_ones_role(scene, connect, api):
-    for caller, kinds in ((scene.mine, ALLOWED["mine"]), (scene.customer, ALLOWED["customer"]), (scene.admin, ["dashboard", "driver other", "booking other"])):
+def test_signed_in_user_subscribes_to_plain_channels_of_the_role(scenario, connect, api):
+    for caller, kinds in ((scenario.mine, ALLOWED["mine"]),
+                          (scenario.customer, ALLOWED["customer"]),
+                          (scenario.admin, ["dashboard", "driver other", "booking other"])):
         client = connect()
         sign_in(client, caller)
         for kind in sorted(kinds):
-            plain = scene.channels()[kind].removeprefix("private-")
+            plain = scenario.channels()[kind].removeprefix("private-")
             client.subscribe(plain)
             api.publish(plain, "hello", kind)
             client.expect("hello", channel=plain, data=kind)
 
 
 @pytest.mark.parametrize("who", ["mine", "customer", "ops", None])
-def test_and_no_others(scene, connect, api, who):
+def test_other_plain_channels_are_rejected(scenario, connect, api, who):
     client, plain = connect(), []
     if who and who != "ops":
-        sign_in(client, getattr(scene, who))
-    for kind, channel in scene.channels().items():
-        if channel.startswith("private-") and kind not in ALLOWED.get(who, ()) and "unlisted" not in kind and "encrypted" not in kind:
+        sign_in(client, getattr(scenario, who))
+    for kind, channel in scenario.channels().items():
+        if channel.startswith("private-") and kind not in ALLOWED.get(
+                who, ()) and "unlisted" not in kind and "encrypted" not in kind:
             plain.append(channel.removeprefix("private-"))
-            client.ask_for(plain[-1])
-            client.expect_refusal(plain[-1])
-            # A channel of another kind that no pattern names: for everybody, and no mirror of this one.
+            client.send_subscribe(plain[-1])
+            client.expect_rejection(plain[-1])
+            # A cache channel that matches no pattern: open to all, and no mirror of this channel.
             client.subscribe(f"cache-{plain[-1]}")
             client.expect("pusher:cache_miss")
     assert len(plain) >= 6
     for name in plain:
         api.publish([name, f"private-{name}"], "secret")
-    hear_nothing(api, client)
+    expect_no_events(api, client)
 
 
-def test_what_no_pattern_names_is_for_everybody(connect, api, channel):
+def test_channels_without_a_pattern_are_public(connect, api, channel):
     client = connect()
     for name in (channel, "drivers-channel-2", "drivers", "my-driver-42", "admin-channels"):
         client.subscribe(name)
@@ -214,200 +246,244 @@ def test_what_no_pattern_names_is_for_everybody(connect, api, channel):
         client.expect("hello", channel=name)
 
 
-def test_who_loses_the_job_loses_its_channels(scene, connect, api):
-    """Signed in or signed for, by reassignment and by unassignment; others stay."""
+def test_losing_a_job_ends_subscriptions_to_its_channels(scenario, connect, api):
+    """Plain and private channels, by reassignment and by unassignment; other subscribers stay."""
     plain, private = connect(), connect()
-    customer = scene.fleet.listen(scene.customer, f"tracking-{scene.reference}")
-    sign_in(plain, scene.mine)
-    plain.subscribe(f"tracking-{scene.reference}")
-    plain.subscribe(f"booking-{scene.reference}")
-    join(private, scene.mine, f"private-tracking-{scene.reference}")
-    scene.admin.assign(scene.job, scene.other.subject)
+    customer = scenario.fleet.listen(scenario.customer, f"tracking-{scenario.reference}")
+    sign_in(plain, scenario.mine)
+    plain.subscribe(f"tracking-{scenario.reference}")
+    plain.subscribe(f"booking-{scenario.reference}")
+    join(private, scenario.mine, f"private-tracking-{scenario.reference}")
+    scenario.admin.assign(scenario.job, scenario.other.subject)
     for client, names in ((plain, ["booking", "tracking"]), (private, ["private-tracking"])):
         errors = [client.receive() for _ in names]
-        assert {message["event"] for message in errors} <= {"pusher:error", "pusher:subscription_error"}, errors
-    api.publish([f"tracking-{scene.reference}", f"booking-{scene.reference}"], "position")
-    customer.expect("position", channel=f"private-tracking-{scene.reference}")
-    hear_nothing(api, plain, private)
-    assert scene.mine.channel_auth(SOCKET, f"private-tracking-{scene.reference}").status == 403
-    heir = scene.fleet.listen(scene.other, f"tracking-{scene.reference}")
-    scene.admin.order(scene.job, "unassign")
-    assert heir.receive()["event"] in ("pusher:error", "pusher:subscription_error")
-    hear_nothing(api, heir, customer)
+        assert {message["event"]
+                for message in errors} <= {"pusher:error", "pusher:subscription_error"}, errors
+    api.publish([f"tracking-{scenario.reference}", f"booking-{scenario.reference}"], "position")
+    customer.expect("position", channel=f"private-tracking-{scenario.reference}")
+    expect_no_events(api, plain, private)
+    assert scenario.mine.channel_auth(SOCKET,
+                                      f"private-tracking-{scenario.reference}").status == 403
+    successor = scenario.fleet.listen(scenario.other, f"tracking-{scenario.reference}")
+    scenario.admin.order(scenario.job, "unassign")
+    assert successor.receive()["event"] in ("pusher:error", "pusher:subscription_error")
+    expect_no_events(api, successor, customer)
 
 
 @pytest.mark.parametrize("end", ["cancelled", "completed"])
-def test_what_has_ended_is_nobodys(scene, connect, api, end):
-    """The booking's next order may be another driver's."""
-    client, channel = connect(), f"private-booking-{scene.reference}"
-    join(client, scene.mine, channel)
+def test_ended_job_revokes_its_channels(scenario, connect, api, end):
+    """The booking's next order may have another driver."""
+    client, channel = connect(), f"private-booking-{scenario.reference}"
+    join(client, scenario.mine, channel)
     if end == "cancelled":
-        scene.admin.order(scene.job, "cancel-enhanced")
+        scenario.admin.order(scenario.job, "cancel-enhanced")
     else:
-        scene.mine.accept(scene.job)
+        scenario.mine.accept(scenario.job)
         for step in ("en_route", "arrived", "loading", "in_transit", "unloading", "completed"):
-            scene.mine.progress(scene.job, step)
+            scenario.mine.progress(scenario.job, step)
     while client.receive()["event"] != "pusher:error":
         pass
-    next_order = fresh("J")
-    scene.admin.assign(next_order, scene.other.subject, bookingReference=scene.reference)
-    scene.other.accept(next_order)
-    hear_nothing(api, client)
+    next_order = unique_id("J")
+    scenario.admin.assign(next_order, scenario.other.subject, bookingReference=scenario.reference)
+    scenario.other.accept(next_order)
+    expect_no_events(api, client)
 
 
-@pytest.mark.parametrize("end", ["reassigned", "unassigned", "removed", "cancelled", "completed", "renamed"])
-def test_an_old_signature_opens_nothing_once_the_right_has_ended(scene, connect, end):
-    client, channel = connect(), f"private-tracking-{scene.reference}"
-    signed = scene.mine.channel_auth(client.socket_id, channel).json()
+@pytest.mark.parametrize("end",
+                         ["reassigned", "unassigned", "removed", "cancelled", "completed",
+                          "renamed"])
+def test_old_signature_is_rejected_once_the_permission_ended(scenario, connect, end):
+    client, channel = connect(), f"private-tracking-{scenario.reference}"
+    signed = scenario.mine.channel_auth(client.socket_id, channel).json()
     if end == "reassigned":
-        scene.admin.assign(scene.job, scene.other.subject)
+        scenario.admin.assign(scenario.job, scenario.other.subject)
     elif end == "completed":
-        scene.mine.accept(scene.job)
+        scenario.mine.accept(scenario.job)
         for step in ("en_route", "arrived", "loading", "in_transit", "unloading", "completed"):
-            scene.mine.progress(scene.job, step)
+            scenario.mine.progress(scenario.job, step)
     elif end == "renamed":
-        scene.admin.done("PUT", f"/api/admin/orders/{scene.job}", {"bookingReference": fresh("R")})
+        scenario.admin.expect_ok("PUT", f"/api/admin/orders/{scenario.job}",
+                                 {"bookingReference": unique_id("R")})
     else:
-        scene.admin.order(scene.job, {"unassigned": "unassign", "removed": "remove-driver", "cancelled": "cancel-enhanced"}[end])
-    client.ask_for(channel, **signed)
-    client.expect_refusal(channel)
-    assert scene.mine.channel_auth(client.socket_id, channel).status == 403
+        scenario.admin.order(scenario.job,
+                             {"unassigned": "unassign", "removed": "remove-driver",
+                              "cancelled": "cancel-enhanced"}[end])
+    client.send_subscribe(channel, **signed)
+    client.expect_rejection(channel)
+    assert scenario.mine.channel_auth(client.socket_id, channel).status == 403
 
 
-def test_however_closely_subscription_and_reassignment_meet(scene, connect, api):
+def test_subscribe_concurrent_with_reassignment_gives_no_access(scenario, connect, api):
     for number in range(40):
-        code, client = fresh("J"), connect()
-        scene.admin.assign(code, scene.mine.subject)
+        code, client = unique_id("J"), connect()
+        scenario.admin.assign(code, scenario.mine.subject)
         channel, signed = f"tracking-{code}", {}
         if number % 2:
-            channel, signed = f"private-{channel}", scene.mine.channel_auth(client.socket_id, f"private-{channel}").json()
+            channel, signed = (f"private-{channel}",
+                               scenario.mine.channel_auth(
+                client.socket_id, f"private-{channel}").json())
         else:
-            sign_in(client, scene.mine)
-        asking = threading.Thread(target=client.ask_for, args=[channel], kwargs=signed)
+            sign_in(client, scenario.mine)
+        asking = threading.Thread(target=client.send_subscribe, args=[channel], kwargs=signed)
         asking.start()
-        scene.admin.assign(code, scene.other.subject)
+        scenario.admin.assign(code, scenario.other.subject)
         asking.join()
-        client.until_pong()
+        client.receive_until_pong()
         api.publish(f"tracking-{code}", "position")
-        hear_nothing(api, client)
+        expect_no_events(api, client)
 
 
-# Tricks
+# Attacks
 
 
-def never_signed(answer: Answer, socket_id: str, channels: list[str]) -> None:
-    """The answer is a refusal, and in no case the key to one of these channels."""
+def assert_not_signed(response: Response, socket_id: str, channels: list[str]) -> None:
+    """Expects a rejection that contains the signature of none of these channels."""
     for channel in channels:
-        assert FIRST.auth(socket_id, channel).partition(":")[2] not in answer.text, channel
-    assert 400 <= answer.status < 500, answer
-    assert error_of("/pusher/auth", answer)
+        assert FIRST.auth(socket_id, channel).partition(":")[2] not in response.text, channel
+    assert 400 <= response.status < 500, response
+    assert error_message("/pusher/auth", response)
 
 
 def lookalikes(own: str, other: str) -> list[str]:
-    """Names that a careless comparison could take for one's own or for nobody's."""
+    """Returns names that a careless comparison could take for the driver's own or for an
+    unprotected channel.
+    """
     whole = f"private-driver-{other}"
-    return [whole, whole.upper(), f"Private-driver-{other}", f"private-Driver-{other}", f"private-driver-{other} ", f" {whole}", f"{whole}\n", f"{whole}\0",
-            f"private-driver-{own},", f"private-driver-{own},{whole}", f"private-driver-{own}, {whole}", f"private-driver-{own}/../driver-{other}",
-            f"private-driver-{own}%00", f"private-driver-{own}\0{other}", f"private-driver-{own};{other}", f"private-driver-{own}.", f"private-driver-{own}-",
-            f"private-driver-{own}={other}", f"private-driver-{own}@{other}", "private-driver-*", "private-driver-", "private-*", f"private--driver-{other}",
-            f"private-private-driver-{other}", f"private-cache-driver-{other}", f"private-encrypted-driver-{other}", f"presence-driver-{other}",
-            f"presence-cache-driver-{other}", f"private-encrypted-cache-driver-{other}", f"private-driver%2D{other}", f"private%2Ddriver-{other}",
-            f"private-driver-{quote(other)}%20", f"рrivate-driver-{other}", f"private-drіver-{other}", f"private-driver-{own}\u200b",
-            f"private-driver-{own[:-1]}", f"private-driver-{own}{own}", f"private-driver-{own.upper() if own != own.upper() else own + 'A'}",
-            "".join(chr(0xFEE0 + ord(letter)) if "!" <= letter <= "~" else letter for letter in whole), f"private-driver-{other}\u0301",
-            f"#server-to-user-driver:{other}", f"private-#server-to-user-driver:{other}", ":user:", f':user:{{"id":"driver:{other}"}}', "", "private-", "driver",
-            "x" * 201, "private-driver-" + "9" * 500]
+    return [whole, whole.upper(), f"Private-driver-{other}", f"private-Driver-{other}",
+            f"private-driver-{other} ", f" {whole}", f"{whole}\n", f"{whole}\0",
+            f"private-driver-{own},", f"private-driver-{own},{whole}",
+            f"private-driver-{own}, {whole}", f"private-driver-{own}/../driver-{other}",
+            f"private-driver-{own}%00", f"private-driver-{own}\0{other}",
+            f"private-driver-{own};{other}", f"private-driver-{own}.", f"private-driver-{own}-",
+            f"private-driver-{own}={other}", f"private-driver-{own}@{other}", "private-driver-*",
+            "private-driver-", "private-*", f"private--driver-{other}",
+            f"private-private-driver-{other}", f"private-cache-driver-{other}",
+            f"private-encrypted-driver-{other}", f"presence-driver-{other}",
+            f"presence-cache-driver-{other}", f"private-encrypted-cache-driver-{other}",
+            f"private-driver%2D{other}", f"private%2Ddriver-{other}",
+            f"private-driver-{quote(other)}%20", f"рrivate-driver-{other}",
+            f"private-drіver-{other}", f"private-driver-{own}\u200b", f"private-driver-{own[:-1]}",
+            f"private-driver-{own}{own}",
+            f"private-driver-{own.upper() if own != own.upper() else own + 'A'}",
+            "".join(chr(0xFEE0 + ord(letter)) if "!" <= letter <= "~" else letter
+                    for letter in whole),
+            f"private-driver-{other}\u0301", f"#server-to-user-driver:{other}",
+            f"private-#server-to-user-driver:{other}", ":user:", f':user:{{"id":"driver:{other}"}}',
+            "", "private-", "driver", "x" * 201, "private-driver-" + "9" * 500]
 
 
-def test_no_name_looks_enough_like_ones_own(scene, connect, api):
-    own, other = scene.mine.subject, scene.other.subject
-    client, victim = connect(), scene.fleet.listen(scene.other, f"driver-{other}")
-    sign_in(client, scene.mine)
+def test_lookalike_channel_names_are_rejected(scenario, connect, api):
+    own, other = scenario.mine.subject, scenario.other.subject
+    client, victim = connect(), scenario.fleet.listen(scenario.other, f"driver-{other}")
+    sign_in(client, scenario.mine)
     forbidden = [f"private-driver-{other}", f"driver-{other}"]
     for name in lookalikes(own, other):
         as_form = urlencode({"socket_id": client.socket_id, "channel_name": name}).encode()
-        never_signed(scene.mine.post("/pusher/auth", as_form, headers=FORM), client.socket_id, forbidden)
-        never_signed(scene.mine.channel_auth(client.socket_id, name), client.socket_id, forbidden)
-        client.ask_for(name)
-        client.ask_for(name, auth=FIRST.auth(client.socket_id, f"private-driver-{own}"))
-    assert all(message["event"] in ("pusher:error", "pusher:subscription_error") or not message["channel"].startswith(("driver-", "private-", "presence-"))
-               for message in client.until_pong())
+        assert_not_signed(scenario.mine.post("/pusher/auth", as_form, headers=FORM),
+                          client.socket_id, forbidden)
+        assert_not_signed(scenario.mine.channel_auth(client.socket_id, name), client.socket_id,
+                          forbidden)
+        client.send_subscribe(name)
+        client.send_subscribe(name, auth=FIRST.auth(client.socket_id, f"private-driver-{own}"))
+    assert all(message["event"] in ("pusher:error", "pusher:subscription_error")
+               or not message["channel"].startswith(("driver-", "private-", "presence-"))
+               for message in client.receive_until_pong())
     api.publish([f"driver-{other}"], "secret")
     victim.expect("secret", channel=f"private-driver-{other}")
-    hear_nothing(api, client)
+    expect_no_events(api, client)
 
 
-@pytest.mark.parametrize("socket_id", ["", "1", "1.", ".1", "1.1.1", "a.b", "1.1 ", " 1.1", "1.1\n", "-1.1", "1,1", "1.1:private-driver-43", "1.1:private-driver-43:",
-                                       "1.1::user::{}", "１.１", "1.1\0", "1" * 300 + ".1", 1.1, 11, None, ["1.1"], {"a": "1.1"}, True], ids=repr)
-def test_a_socket_id_is_two_numbers(scene, socket_id):
-    """What is signed is `SOCKET:CHANNEL`: a socket id with a colon would choose the channel."""
-    for path, more in (("/pusher/auth", {"channel_name": "private-drivers-channel"}), ("/pusher/user-auth", {})):
-        answer = scene.mine.post(path, {"socket_id": socket_id} | more)
-        assert answer.status == 400, answer
-        assert "socket_id" in error_of(path, answer)
+@pytest.mark.parametrize("socket_id",
+                         ["", "1", "1.", ".1", "1.1.1", "a.b", "1.1 ", " 1.1", "1.1\n", "-1.1",
+                          "1,1", "1.1:private-driver-43", "1.1:private-driver-43:", "1.1::user::{}",
+                          "１.１", "1.1\0", "1" * 300 + ".1", 1.1, 11, None, ["1.1"], {"a": "1.1"},
+                          True],
+                         ids=repr)
+def test_socket_id_must_be_two_numbers(scenario, socket_id):
+    """The signature covers `SOCKET:CHANNEL`: a socket id with a colon could choose the channel."""
+    for path, more in (("/pusher/auth", {"channel_name": "private-drivers-channel"}),
+                       ("/pusher/user-auth", {})):
+        response = scenario.mine.post(path, {"socket_id": socket_id} | more)
+        assert response.status == 400, response
+        assert "socket_id" in error_message(path, response)
 
 
-@pytest.mark.parametrize("channel", [None, 1, [], ["private-drivers-channel"], {}, True], ids=json.dumps)
-def test_a_channel_name_is_text(scene, channel):
-    answer = scene.mine.post("/pusher/auth", {"socket_id": SOCKET, "channel_name": channel})
-    assert answer.status == 400 and "channel_name" in error_of("/pusher/auth", answer)
+@pytest.mark.parametrize("channel", [None, 1, [], ["private-drivers-channel"], {}, True],
+                         ids=json.dumps)
+def test_channel_name_must_be_a_string(scenario, channel):
+    response = scenario.mine.post("/pusher/auth", {"socket_id": SOCKET, "channel_name": channel})
+    assert response.status == 400 and "channel_name" in error_message("/pusher/auth", response)
 
 
-def test_fields_that_come_twice_do_not_confuse(scene):
-    own, other = (f"private-driver-{who.subject}" for who in (scene.mine, scene.other))
+def test_duplicate_fields_sign_no_other_channel(scenario):
+    own, other = (f"private-driver-{who.subject}" for who in (scenario.mine, scenario.other))
     for first, second in ((own, other), (other, own)):
         form = f"socket_id={SOCKET}&channel_name={first}&channel_name={second}".encode()
         twice = f'{{"socket_id":"{SOCKET}","channel_name":"{first}","channel_name":"{second}"}}'.encode()
-        for answer in (scene.mine.post("/pusher/auth", form, headers=FORM), scene.mine.post("/pusher/auth", twice),
-                       scene.mine.post(f"/pusher/auth?socket_id={SOCKET}&channel_name={other}", f"socket_id={SOCKET}&channel_name={first}".encode(), headers=FORM)):
-            assert FIRST.auth(SOCKET, other) not in answer.text
-            assert answer.status in (200, 400, 403), answer
+        for response in (scenario.mine.post("/pusher/auth", form, headers=FORM),
+                         scenario.mine.post("/pusher/auth", twice),
+                         scenario.mine.post(f"/pusher/auth?socket_id={SOCKET}&channel_name={other}",
+                                            f"socket_id={SOCKET}&channel_name={first}".encode(),
+                                            headers=FORM)):
+            assert FIRST.auth(SOCKET, other) not in response.text
+            assert response.status in (200, 400, 403), response
 
 
-def test_what_a_driver_is_signed_opens_nothing_else(scene, connect):
-    client, own, other = connect(), f"private-driver-{scene.mine.subject}", f"private-driver-{scene.other.subject}"
-    auth = scene.mine.channel_auth(client.socket_id, own).json()["auth"]
-    user = scene.mine.user_auth(client.socket_id).json()
-    for channel, said in ((other, {"auth": auth}), (other, {"auth": user["auth"]}), (other, {"auth": user["auth"], "channel_data": user["user_data"]}),
-                          (":user:", {"auth": user["auth"], "channel_data": user["user_data"]}), (f"presence-driver-{scene.other.subject}", {"auth": auth})):
-        client.ask_for(channel, **said)
-        client.expect_refusal(channel)
+def test_signature_of_a_driver_authorizes_nothing_else(scenario, connect):
+    client, own, other = (connect(), f"private-driver-{scenario.mine.subject}",
+                          f"private-driver-{scenario.other.subject}")
+    auth = scenario.mine.channel_auth(client.socket_id, own).json()["auth"]
+    user = scenario.mine.user_auth(client.socket_id).json()
+    for channel, fields in ((other, {"auth": auth}), (other, {"auth": user["auth"]}),
+                            (other, {"auth": user["auth"], "channel_data": user["user_data"]}),
+                            (":user:", {"auth": user["auth"], "channel_data": user["user_data"]}),
+                            (f"presence-driver-{scenario.other.subject}", {"auth": auth})):
+        client.send_subscribe(channel, **fields)
+        client.expect_rejection(channel)
     stranger = connect()
-    stranger.ask_for(own, auth=auth)
-    stranger.expect_refusal(own)
+    stranger.send_subscribe(own, auth=auth)
+    stranger.expect_rejection(own)
 
 
-def test_nobody_is_terminated_into_another_user(scene, connect, api):
-    """A second sign-in is refused, so that no connection collects the rights of two."""
+def test_second_sign_in_is_rejected(scenario, connect, api):
+    """Otherwise one connection could collect the permissions of two users."""
     client = connect()
-    sign_in(client, scene.mine)
-    client.send("pusher:signin", scene.other.user_auth(client.socket_id).json())
+    sign_in(client, scenario.mine)
+    client.send("pusher:signin", scenario.other.user_auth(client.socket_id).json())
     client.expect_error()
-    client.ask_for(f"driver-{scene.other.subject}")
-    client.expect_refusal(f"driver-{scene.other.subject}")
-    client.subscribe(f"driver-{scene.mine.subject}")
+    client.send_subscribe(f"driver-{scenario.other.subject}")
+    client.expect_rejection(f"driver-{scenario.other.subject}")
+    client.subscribe(f"driver-{scenario.mine.subject}")
 
 
 # Browsers
 
 
-@pytest.mark.parametrize("path, method", [("/pusher/auth", "POST"), ("/pusher/user-auth", "POST"), ("/api/admin/orders/X1/assign-driver", "POST"),
-                                          ("/api/admin/orders/X1", "PUT"), ("/api/driver/jobs", "GET"), ("/api/ops/stats", "GET")])
-def test_pages_of_allowed_origins_may_call(scene, fleet, path, method):
-    asked = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": "authorization,content-type,idempotency-key,if-match,x-correlation-id"}
-    guest = fleet.caller()
-    answer = guest.call("OPTIONS", path, headers=asked | {"Origin": "https://dash.example"})
-    assert answer.status in (200, 204), answer
-    assert answer.headers["access-control-allow-origin"] == "https://dash.example"
-    assert method in answer.headers["access-control-allow-methods"].split(", ")
-    taken = answer.headers["access-control-allow-headers"].lower().split(", ")
-    assert {"authorization", "content-type", "idempotency-key", "if-match", "x-correlation-id"} <= set(taken), taken
-    for caller in (guest, scene.admin):
-        answer = caller.ask(method, path, {} if method != "GET" else None, headers={"Origin": "https://dash.example"})
-        assert answer.headers.get("access-control-allow-origin") == "https://dash.example", answer
-    exposed = answer.headers.get("access-control-expose-headers", "").lower()
+@pytest.mark.parametrize("path, method",
+                         [("/pusher/auth", "POST"), ("/pusher/user-auth", "POST"),
+                          ("/api/admin/orders/X1/assign-driver", "POST"),
+                          ("/api/admin/orders/X1", "PUT"), ("/api/driver/jobs", "GET"),
+                          ("/api/ops/stats", "GET")])
+def test_cors_allows_configured_origins(scenario, fleet, path, method):
+    preflight = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": "authorization,content-type,idempotency-key,if-match,x-correlation-id"}
+    anonymous = fleet.caller()
+    response = anonymous.call("OPTIONS", path,
+                              headers=preflight | {"Origin": "https://dash.example"})
+    assert response.status in (200, 204), response
+    assert response.headers["access-control-allow-origin"] == "https://dash.example"
+    assert method in response.headers["access-control-allow-methods"].split(", ")
+    allowed_headers = response.headers["access-control-allow-headers"].lower().split(", ")
+    assert {"authorization", "content-type", "idempotency-key", "if-match",
+            "x-correlation-id"} <= set(allowed_headers), allowed_headers
+    for caller in (anonymous, scenario.admin):
+        response = caller.request(method, path, {} if method != "GET" else None,
+                                  headers={"Origin": "https://dash.example"})
+        assert response.headers.get(
+            "access-control-allow-origin") == "https://dash.example", response
+    exposed = response.headers.get("access-control-expose-headers", "").lower()
     assert "x-correlation-id" in exposed and "idempotency-replayed" in exposed, exposed
     for origin in ("https://evil.example", "null"):
-        answer = guest.call("OPTIONS", path, headers=asked | {"Origin": origin})
-        assert "access-control-allow-origin" not in answer.headers
-        assert "access-control-allow-origin" not in guest.ask(method, path, headers={"Origin": origin}).headers
+        response = anonymous.call("OPTIONS", path, headers=preflight | {"Origin": origin})
+        assert "access-control-allow-origin" not in response.headers
+        assert "access-control-allow-origin" not in anonymous.request(
+            method, path, headers={"Origin": origin}).headers

@@ -1,4 +1,4 @@
-"""What was answered 200 is there afterwards, whatever happens to the process or the disk."""
+"""Actions answered 200 survive crashes, restarts and disk errors."""
 
 import contextlib
 import os
@@ -15,14 +15,15 @@ import pytest
 
 from harness.api import Api
 from harness.client import Client
-from harness.fleet import MOMENT, SETTINGS as FLEET, Caller, Fleet, error_of, eventually, fresh, hear_nothing
+from harness.fleet import (TIMESTAMP, SETTINGS as FLEET, Caller, Fleet, error_message, wait_until,
+                           unique_id, expect_no_events)
 from harness.gateway import check_log, run, write_config
 
 INFINITE = resource.RLIM_INFINITY
 
 
 def stored_in(path, **more) -> dict:
-    """Settings with the database at this place."""
+    """Returns settings with the database at this path."""
     return {"sections": FLEET["sections"] | {"store": {"path": str(path)} | more}}
 
 
@@ -34,62 +35,70 @@ def database(path, write: bool = False) -> sqlite3.Connection:
 
 
 @pytest.mark.parametrize("end", ["SIGTERM", "SIGKILL"])
-def test_a_restart_keeps_everything(start_gateway, closing, end):
+def test_restart_keeps_everything(start_gateway, closing, end):
     gateway = start_gateway("kept", **FLEET)
     fleet = Fleet(gateway, closing)
     admin, driver = fleet.admin(), fleet.driver("d1")
-    code, route, key = fresh("O"), fresh("T"), fresh("k")
+    code, route, key = unique_id("O"), unique_id("T"), unique_id("k")
     ids = admin.assign(code, "d1", customerName="Ann Öz", totalGBP=1.50)["data"]["notificationIds"]
     driver.accept(code)
     driver.progress(code, "en_route")
     admin.route(route, "assign-driver", driverId="d1", routeNumber="7")
-    answer = admin.put(f"/api/admin/orders/{code}", {"customerName": "Bea"}, key=key)
-    driver.done("POST", "/api/driver/notifications/read", {"ids": ids[:1]})
-    driver.done("POST", "/api/driver/notifications/log", {
-        "notificationId": ids[0], "type": "new_job", "entityId": code, "event": "received", "timestamp": "2026-01-01T00:00:00Z"})
-    asked = [f"/api/admin/orders/{code}", f"/api/admin/routes/{route}", *(f"/api/ops/notifications/{each}" for each in ids)]
-    before = [admin.done("GET", path) for path in asked]
-    own = [driver.done("GET", path) for path in ("/api/driver/jobs", "/api/driver/notifications")]
+    response = admin.put(f"/api/admin/orders/{code}", {"customerName": "Bea"}, key=key)
+    driver.expect_ok("POST", "/api/driver/notifications/read", {"ids": ids[:1]})
+    driver.expect_ok("POST", "/api/driver/notifications/log", {
+        "notificationId": ids[0], "type": "new_job", "entityId": code, "event": "received",
+        "timestamp": "2026-01-01T00:00:00Z"})
+    paths = [f"/api/admin/orders/{code}", f"/api/admin/routes/{route}",
+             *(f"/api/ops/notifications/{each}" for each in ids)]
+    before = [admin.expect_ok("GET", path) for path in paths]
+    own = [driver.expect_ok("GET", path)
+           for path in ("/api/driver/jobs", "/api/driver/notifications")]
     gateway.stop() if end == "SIGTERM" else gateway.kill()
 
     fleet = Fleet(start_gateway("kept", **FLEET), closing)
     admin, driver = fleet.admin(), fleet.driver("d1")
-    assert [admin.done("GET", path) for path in asked] == before
-    assert [driver.done("GET", path) for path in ("/api/driver/jobs", "/api/driver/notifications")] == own
+    assert [admin.expect_ok("GET", path) for path in paths] == before
+    assert [driver.expect_ok("GET", path)
+            for path in ("/api/driver/jobs", "/api/driver/notifications")] == own
     again = admin.put(f"/api/admin/orders/{code}", {"customerName": "Bea"}, key=key)
-    assert again.body == answer.body and again.headers["idempotency-replayed"] == "true"
+    assert again.body == response.body and again.headers["idempotency-replayed"] == "true"
     driver.progress(code, "arrived")
 
 
-def test_sequences_go_on_after_a_restart(start_gateway, closing):
-    """Each recipient's numbers are dense, and none is given twice."""
+def test_sequences_continue_after_a_restart(start_gateway, closing):
+    """A recipient's sequence numbers have no gaps and no duplicates."""
     sequences = []
     for _ in range(3):
         gateway = start_gateway("kept", **FLEET)
         admin = Fleet(gateway, closing).admin()
         for _ in range(3):
-            first = admin.assign(fresh("O"), "d1")["data"]["notificationIds"][0]
-            sequences.append(admin.done("GET", f"/api/ops/notifications/{first}")["notification"]["sequence"])
+            first = admin.assign(unique_id("O"), "d1")["data"]["notificationIds"][0]
+            sequences.append(
+                admin.expect_ok("GET",
+                                f"/api/ops/notifications/{first}")["notification"]["sequence"])
         gateway.stop()
     assert sequences == list(range(sequences[0], sequences[0] + 9))
 
 
-def test_the_path_is_relative_to_the_configuration_and_its_folder_is_made(start_gateway, closing):
+def test_store_path_is_relative_to_the_configuration_and_its_folder_is_created(
+        start_gateway, closing):
     gateway = start_gateway("kept", **stored_in("deep/down/fleet.db"))
     Fleet(gateway, closing).admin().assign("O1", "d1")
     found = gateway.config.parent / "deep/down/fleet.db"
     assert found.exists()
     with contextlib.closing(database(found)) as opened:
         assert opened.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert opened.execute("SELECT status FROM orders WHERE code = 'O1'").fetchone() == ("assigned",)
+        assert opened.execute("SELECT status FROM orders WHERE code = 'O1'").fetchone() == (
+            "assigned",)
     mode = found.stat().st_mode & 0o777
-    assert mode & 0o007 == 0, f"everybody may read who drives where: {mode:o}"
+    assert mode & 0o007 == 0, f"the database is world-readable: {mode:o}"
 
 
-# Files that are no good
+# Unusable database files
 
 
-def refused_to_serve(config, *words: str) -> str:
+def expect_startup_error(config, *words: str) -> str:
     done = run("serve", "--config", config)
     assert done.returncode not in (0, None) and done.returncode > 0, done
     assert "listening" not in done.stdout
@@ -100,8 +109,8 @@ def refused_to_serve(config, *words: str) -> str:
 
 
 @pytest.fixture
-def left_behind(start_gateway, closing, tmp_path):
-    """A database that a gateway left, and the configuration to serve it again."""
+def existing_database(start_gateway, closing, tmp_path):
+    """The database of a gateway that has stopped, and the configuration to serve it again."""
     gateway = start_gateway("kept", **stored_in(tmp_path / "fleet.db"))
     admin = Fleet(gateway, closing).admin()
     for number in range(50):
@@ -113,37 +122,42 @@ def left_behind(start_gateway, closing, tmp_path):
 def test_two_gateways_do_not_share_a_store(start_gateway, closing, tmp_path):
     gateway = start_gateway(**stored_in(tmp_path / "fleet.db"))
     admin = Fleet(gateway, closing).admin()
-    refused_to_serve(gateway.config, "fleet.db")
+    expect_startup_error(gateway.config, "fleet.db")
     admin.assign("O1", "d1")
-    # Those who only read may.
+    # Read-only access is allowed.
     assert run("audit", "--config", gateway.config, "--order", "O1").returncode == 0
 
 
-@pytest.mark.parametrize("harm", ["nonsense", "another header", "noise inside", "cut off", "another program's"])
-def test_a_file_that_is_no_database_of_ours(left_behind, harm):
-    path, config = left_behind
+@pytest.mark.parametrize("damage",
+                         ["nonsense", "another header", "random pages", "truncated",
+                          "another program's"])
+def test_damaged_or_foreign_database_is_rejected_unchanged(existing_database, damage):
+    path, config = existing_database
     content = path.read_bytes()
     for rest in path.parent.glob("fleet.db-*"):
         rest.unlink()
     changed = {
-        "nonsense": b"nonsense" * 1000, "another header": b"SQLite format 4\0" + content[16:], "cut off": content[:len(content) // 2 + 100],
-        "noise inside": content[:4096] + os.urandom(len(content) - 4096), "another program's": b""}[harm]
+        "nonsense": b"nonsense" * 1000, "another header": b"SQLite format 4\0" + content[16:],
+        "truncated": content[:len(content) // 2 + 100],
+        "random pages": content[:4096] + os.urandom(len(content) - 4096),
+        "another program's": b""}[damage]
     path.write_bytes(changed)
-    if harm == "another program's":
+    if damage == "another program's":
         with contextlib.closing(sqlite3.connect(path)) as other:
             other.execute("CREATE TABLE orders (x)")
             other.commit()
         changed = path.read_bytes()
-    refused_to_serve(config, "fleet.db")
-    assert path.read_bytes() == changed, "it was changed all the same"
+    expect_startup_error(config, "fleet.db")
+    assert path.read_bytes() == changed, "the gateway changed the file"
 
 
-def test_a_database_of_a_newer_version(left_behind):
-    path, config = left_behind
+def test_database_of_a_newer_version_is_rejected(existing_database):
+    path, config = existing_database
     with contextlib.closing(database(path, write=True)) as opened:
-        opened.execute("INSERT INTO schema_migrations SELECT 999, MAX(applied_at) FROM schema_migrations")
+        opened.execute(
+            "INSERT INTO schema_migrations SELECT 999, MAX(applied_at) FROM schema_migrations")
         opened.commit()
-    refused_to_serve(config, "fleet.db", "999")
+    expect_startup_error(config, "fleet.db", "999")
     with contextlib.closing(database(path, write=True)) as opened:
         assert opened.execute("SELECT MAX(version) FROM schema_migrations").fetchone() == (999,)
         opened.execute("DELETE FROM schema_migrations WHERE version = 999")
@@ -152,14 +166,17 @@ def test_a_database_of_a_newer_version(left_behind):
 
 @pytest.fixture
 def tmpfs(tmp_path):
-    """Mounts a small file system: `tmpfs("4m")`. Unmounted with the test."""
+    """Mounts a small file system: `tmpfs("4m")`; unmounts it after the test."""
     if os.geteuid() != 0:
         pytest.skip("only root may mount a file system")
     with contextlib.ExitStack() as stack:
         def mount(size: str, *options: str):
-            place = tmp_path / fresh("disk")
+            place = tmp_path / unique_id("disk")
             place.mkdir()
-            done = subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", *options]), "tmpfs", place], capture_output=True, text=True)
+            done = subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", *options]), "tmpfs",
+                 place],
+                capture_output=True, text=True)
             if done.returncode:
                 pytest.skip(f"no mounting here: {done.stderr.strip()}")
             stack.callback(subprocess.run, ["umount", "--lazy", place], check=True)
@@ -168,19 +185,20 @@ def tmpfs(tmp_path):
         yield mount
 
 
-def test_a_folder_that_cannot_be_written(tmp_path, tmpfs):
+def test_unwritable_folder_is_rejected(tmp_path, tmpfs):
     (tmp_path / "file").write_text("")
     for folder in (tmpfs("1m", "ro"), tmp_path / "file", "/proc"):
-        config = write_config(tmp_path / "fleetwire.yaml", server={"port": 0}, apps=[{"id": "1", "key": "k", "secret": "s"}],
+        config = write_config(tmp_path / "fleetwire.yaml", server={"port": 0},
+                              apps=[{"id": "1", "key": "k", "secret": "s"}],
                               store={"path": f"{folder}/fleet.db"}, **FLEET["sections"])
-        refused_to_serve(config, "fleet.db")
+        expect_startup_error(config, "fleet.db")
 
 
 # A full disk
 
 
 class FullTmpfs:
-    """The last byte of a small file system is taken, and given back."""
+    """Fills a small file system to the last byte, and frees it again."""
 
     def __init__(self, place):
         self.place, self.filler = place, place / "filler"
@@ -196,7 +214,7 @@ class FullTmpfs:
 
 
 class FileSizeLimit:
-    """No file of the process may grow beyond what its database has."""
+    """Limits the size of all files of the process to the size of its largest database file."""
 
     def __init__(self, gateway, path):
         self.pid, self.path = gateway.process.pid, path
@@ -210,7 +228,7 @@ class FileSizeLimit:
 
 
 @pytest.mark.parametrize("kind", ["a full file system", "a limit of file sizes"])
-def test_a_full_disk_is_503_until_there_is_room(request, start_gateway, closing, tmp_path, kind):
+def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, tmp_path, kind):
     place = request.getfixturevalue("tmpfs")("12m") if "system" in kind else tmp_path
     path = place / "fleet.db"
     gateway = start_gateway("kept", **stored_in(path))
@@ -221,63 +239,70 @@ def test_a_full_disk_is_503_until_there_is_room(request, start_gateway, closing,
     disk = FullTmpfs(place) if "system" in kind else FileSizeLimit(gateway, path)
     disk.fill()
 
-    # What the log still has room for goes through; then comes the end, and it stays.
+    # Actions that still fit into the write-ahead log succeed; then all fail.
     done, refused = [], None
     while refused is None:
         code = f"O{len(done)}"
-        answer = admin.post(f"/api/admin/orders/{code}/assign-driver", {"driverId": "d1", "customerName": "x" * 3000}, key=code)
-        if answer.status == 200:
-            done.append(answer.json())
+        response = admin.post(f"/api/admin/orders/{code}/assign-driver",
+                              {"driverId": "d1", "customerName": "x" * 3000}, key=code)
+        if response.status == 200:
+            done.append(response.json())
             assert len(done) < 5000, "the disk is not full"
         else:
             refused = code
-            assert answer.status == 503, answer
-            assert int(answer.headers["retry-after"]) >= 1 and error_of("/api/admin/", answer)
-    for answer in done:
-        for _ in answer["data"]["notificationIds"]:
+            assert response.status == 503, response
+            assert (int(response.headers["retry-after"]) >= 1
+                    and error_message("/api/admin/", response))
+    for response in done:
+        for _ in response["data"]["notificationIds"]:
             first.receive()
-    hear_nothing(api, first)
+    expect_no_events(api, first)
     for caller, method, path_, body in (
-            (admin, "PUT", "/api/admin/orders/before", {"customerName": "x"}), (admin, "POST", "/api/admin/orders/before/cancel-enhanced", {}),
-            (driver, "POST", "/api/driver/jobs/before/accept", {}), (admin, "POST", "/api/admin/notifications", {"type": "DRIVER_APPROVED", "to": {"all": True}, "data": {}})):
-        answer = caller.ask(method, path_, body)
-        assert answer.status in (503, 200), answer
-        if answer.status == 200:
-            first.until_pong()
-    hear_nothing(api, first)
-    # Realtime goes on, and so does reading.
+            (admin, "PUT", "/api/admin/orders/before", {"customerName": "x"}),
+            (admin, "POST", "/api/admin/orders/before/cancel-enhanced", {}),
+            (driver, "POST", "/api/driver/jobs/before/accept", {}),
+            (admin, "POST", "/api/admin/notifications",
+             {"type": "DRIVER_APPROVED", "to": {"all": True}, "data": {}})):
+        response = caller.request(method, path_, body)
+        assert response.status in (503, 200), response
+        if response.status == 200:
+            first.receive_until_pong()
+    expect_no_events(api, first)
+    # Realtime messages and reads still work.
     closing(Client.connect(gateway)).subscribe("elsewhere")
     api.publish("driver-d1", "realtime")
     first.expect("realtime")
-    admin.refused(404, "GET", f"/api/admin/orders/{refused}")
-    assert admin.seen("before")["driverId"] == "d1" and api.get("/healthz").status == 200
-    assert driver.done("GET", "/api/driver/jobs")["data"]["jobs"]
-    gateway.assert_calm()
+    admin.expect_error(404, "GET", f"/api/admin/orders/{refused}")
+    assert admin.get_order("before")["driverId"] == "d1" and api.get("/healthz").status == 200
+    assert driver.expect_ok("GET", "/api/driver/jobs")["data"]["jobs"]
+    gateway.assert_idle()
 
     disk.free()
-    # The same request, without a restart.
+    # Repeats the same request, without a restart.
     def again() -> bool:
-        answer = admin.post(f"/api/admin/orders/{refused}/assign-driver", {"driverId": "d1", "customerName": "x" * 3000}, key=refused)
-        assert answer.status in (200, 503), answer
-        return answer.status == 200 and "idempotency-replayed" not in answer.headers
+        response = admin.post(f"/api/admin/orders/{refused}/assign-driver",
+                              {"driverId": "d1", "customerName": "x" * 3000}, key=refused)
+        assert response.status in (200, 503), response
+        return response.status == 200 and "idempotency-replayed" not in response.headers
 
-    eventually(again, "the request succeeds once there is room")
-    assert [first.receive()["event"] for _ in range(3)] == ["job-assigned", "job-assigned", "order-assigned"]
+    wait_until(again, "the request succeeds once there is space")
+    assert [first.receive()["event"]
+            for _ in range(3)] == ["job-assigned", "job-assigned", "order-assigned"]
     gateway.stop()
     fleet = Fleet(start_gateway("kept", **stored_in(path)), closing)
     admin = fleet.admin()
-    for answer in done:
-        assert admin.seen(answer["data"]["order"]["code"])["status"] == "assigned"
-        for each in answer["data"]["notificationIds"]:
-            admin.done("GET", f"/api/ops/notifications/{each}")
-    assert admin.seen(refused)["version"] == 1
+    for response in done:
+        assert admin.get_order(response["data"]["order"]["code"])["status"] == "assigned"
+        for each in response["data"]["notificationIds"]:
+            admin.expect_ok("GET", f"/api/ops/notifications/{each}")
+    assert admin.get_order(refused)["version"] == 1
 
 
 # Syncing
 
 
 def synced_paths(lines: list[str]):
-    """Each line with the file whose sync it completes, or None."""
+    """Yields each line with the file whose sync it completes, or None."""
     waiting: dict[str, str] = {}
     for line in lines:
         thread = line.split(maxsplit=1)[0]
@@ -300,39 +325,47 @@ def strace(tmp_path):
         pytest.skip("no strace on this machine")
     if "LSAN_OPTIONS" in os.environ:
         pytest.skip("the leak check cannot run under strace")
-    trial = subprocess.run([program, "-D", "-f", "-o", tmp_path / "trial", "true"], capture_output=True, text=True)
+    trial = subprocess.run([program, "-D", "-f", "-o", tmp_path / "trial", "true"],
+                           capture_output=True, text=True)
     if trial.returncode or not (tmp_path / "trial").read_text():
-        pytest.skip(f"strace may not trace here: {trial.stderr.strip()}")
-    return [program, "-D", "-f", "-y", "-s", "200", "-e", "trace=fsync,fdatasync,read,recvfrom,recvmsg,write,writev,sendto,sendmsg", "-o", tmp_path / "trace"]
+        pytest.skip(f"strace cannot trace here: {trial.stderr.strip()}")
+    return [program, "-D", "-f", "-y", "-s", "200", "-e",
+            "trace=fsync,fdatasync,read,recvfrom,recvmsg,write,writev,sendto,sendmsg", "-o",
+            tmp_path / "trace"]
 
 
-def test_the_log_is_on_the_disk_before_the_answer(start_gateway, closing, strace, tmp_path):
-    gateway = start_gateway(loops=1, under=strace, **FLEET)
+def test_log_is_synced_before_the_response(start_gateway, closing, strace, tmp_path):
+    gateway = start_gateway(loops=1, wrapper=strace, **FLEET)
     fleet = Fleet(gateway, closing)
     admin = fleet.admin()
     for number in range(10):
         admin.assign(f"Sync{number}", "d1")
     gateway.stop()
-    number, asked, synced = 0, False, False
-    trace, end = tmp_path / "trace", re.compile(rf"^{gateway.process.pid} +\+\+\+ exited", re.MULTILINE)
-    eventually(lambda: end.search(trace.read_text(errors="replace")), "strace has written all")
+    number, paths, synced = 0, False, False
+    trace, end = (tmp_path / "trace",
+                  re.compile(rf"^{gateway.process.pid} +\+\+\+ exited", re.MULTILINE))
+    wait_until(lambda: end.search(trace.read_text(errors="replace")),
+               "strace has written the whole trace")
     for line, path in synced_paths(trace.read_text(errors="replace").splitlines()):
         if f"POST /api/admin/orders/Sync{number}/" in line:
-            asked, synced = True, False
-        elif asked and path and path.endswith("-wal"):
+            paths, synced = True, False
+        elif paths and path and path.endswith("-wal"):
             synced = True
-        elif asked and "HTTP/1.1 200" in line:
-            assert synced, f"answered before the log was synced: {line}"
-            number, asked = number + 1, False
+        elif paths and "HTTP/1.1 200" in line:
+            assert synced, f"response before the log was synced: {line}"
+            number, paths = number + 1, False
     assert number == 10, f"only {number} of 10 requests are in the trace"
 
 
-def test_a_disk_that_does_not_answer_cannot_keep_it(start_gateway, closing, strace, tmp_path):
-    """Loops serve on while the store waits, and a third signal ends what waits for the store."""
+def test_third_signal_exits_while_the_disk_hangs(start_gateway, closing, strace, tmp_path):
+    """Loops keep serving while the store waits for the disk; a third signal exits without waiting
+    for the store.
+    """
     gateway = start_gateway(loops=1, **FLEET)
     pid, trace = gateway.process.pid, tmp_path / "stuck"
     slow = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=60000000"]
-    tracer = subprocess.Popen([strace[0], "-f", "-p", str(pid), "-o", str(trace), *slow], stderr=subprocess.PIPE, text=True)
+    tracer = subprocess.Popen([strace[0], "-f", "-p", str(pid), "-o", str(trace), *slow],
+                              stderr=subprocess.PIPE, text=True)
     try:
         assert "attached" in tracer.stderr.readline()
         caller = closing(Caller(gateway, "admin", "ada"))
@@ -343,7 +376,8 @@ def test_a_disk_that_does_not_answer_cannot_keep_it(start_gateway, closing, stra
 
         acting = threading.Thread(target=act)
         acting.start()
-        eventually(lambda: trace.exists() and "sync(" in trace.read_text(), "the store waits for the disk")
+        wait_until(lambda: trace.exists() and "sync(" in trace.read_text(),
+                   "the store waits for the disk")
         with contextlib.closing(Api(gateway)) as other:
             assert other.get("/healthz").status == 200
         gateway.terminate()
@@ -352,20 +386,21 @@ def test_a_disk_that_does_not_answer_cannot_keep_it(start_gateway, closing, stra
             gateway.process.send_signal(signal.SIGTERM)
             return "stopped_by_force" in gateway.log()
 
-        eventually(has_given_up, "the signals have ended it")
-        tracer.kill()  # which holds on to the thread that it has stopped
+        wait_until(has_given_up, "the process exits by force")
+        tracer.kill()  # it still holds the thread that it has stopped
         gateway.process.wait(10)
         acting.join()
         gateway.stopped = True
         gateway.process.stdout.close()
-        assert gateway.process.returncode == 1 and "stopped_by_force" in [entry["event"] for entry in check_log(gateway.log())]
+        assert (gateway.process.returncode == 1
+                and "stopped_by_force" in [entry["event"] for entry in check_log(gateway.log())])
     finally:
         tracer.kill()
         tracer.communicate()
 
 
-def test_nothing_is_answered_that_a_drain_forgets(start_gateway, closing):
-    """SIGTERM while actions are in flight."""
+def test_drain_loses_no_answered_action(start_gateway, closing):
+    """Sends SIGTERM while actions are in flight."""
     gateway = start_gateway("kept", **FLEET)
     done, started = [], threading.Barrier(9)
 
@@ -376,11 +411,12 @@ def test_nothing_is_answered_that_a_drain_forgets(start_gateway, closing):
                 if number == 20:
                     started.wait()
                 code = f"W{worker}-{number}"
-                answer = caller.post(f"/api/admin/orders/{code}/assign-driver", {"driverId": f"d{worker}"}, key=code)
-                if answer.status != 200:
-                    assert answer.status == 503, answer
+                response = caller.post(f"/api/admin/orders/{code}/assign-driver",
+                                       {"driverId": f"d{worker}"}, key=code)
+                if response.status != 200:
+                    assert response.status == 503, response
                     return
-                done.append((code, answer.json()["data"]["notificationIds"]))
+                done.append((code, response.json()["data"]["notificationIds"]))
 
     workers = [threading.Thread(target=act, args=[number]) for number in range(8)]
     for worker in workers:
@@ -393,42 +429,44 @@ def test_nothing_is_answered_that_a_drain_forgets(start_gateway, closing):
     admin = Fleet(start_gateway("kept", **FLEET), closing).admin()
     assert len(done) >= 8 * 20
     for code, ids in done:
-        assert admin.seen(code)["status"] == "assigned"
+        assert admin.get_order(code)["status"] == "assigned"
         for each in ids:
-            admin.done("GET", f"/api/ops/notifications/{each}")
+            admin.expect_ok("GET", f"/api/ops/notifications/{each}")
 
 
-# Looking it up
+# Audit
 
 
-def test_audit_tells_who_did_what_and_when(start_gateway, closing):
+def test_audit_lists_actor_action_and_time(start_gateway, closing):
     gateway = start_gateway(**FLEET)
     fleet = Fleet(gateway, closing)
-    admin, driver, code = fleet.admin("ada"), fleet.driver("d1"), fresh("O")
+    admin, driver, code = fleet.admin("ada"), fleet.driver("d1"), unique_id("O")
     admin.assign(code, "d1")
-    fleet.admin("bea").assign(fresh("O"), "d2")
+    fleet.admin("bea").assign(unique_id("O"), "d2")
     driver.accept(code)
     driver.progress(code, "en_route")
-    driver.refused(400, "PUT", f"/api/driver/jobs/{code}/progress", {"step": "completed"})
+    driver.expect_error(400, "PUT", f"/api/driver/jobs/{code}/progress", {"step": "completed"})
     fleet.admin("bea").order(code, "cancel-enhanced", reason="rain in Leeds")
     for running in (True, False):
         done = run("audit", "--config", gateway.config, "--order", code)
         assert done.returncode == 0, done
         lines = done.stdout.strip().splitlines()
-        entries = [line for line in lines if MOMENT.search(line)]
+        entries = [line for line in lines if TIMESTAMP.search(line)]
         assert len(entries) == 4, done.stdout
-        for line, words in zip(entries, (["admin:ada", "assign", "d1"], ["driver:d1", "accept"], ["driver:d1", "progress", "en_route"],
-                                         ["admin:bea", "cancel", "rain in Leeds"])):
+        for line, words in zip(entries,
+                               (["admin:ada", "assign", "d1"], ["driver:d1", "accept"],
+                                ["driver:d1", "progress", "en_route"],
+                                ["admin:bea", "cancel", "rain in Leeds"])):
             assert all(word in line for word in words), (line, words)
-        moments = [MOMENT.search(line)[0] for line in entries]
-        assert moments == sorted(moments)
+        times = [TIMESTAMP.search(line)[0] for line in entries]
+        assert times == sorted(times)
         if running:
             gateway.stop()
 
 
-def test_audit_of_what_nobody_knows(start_gateway, tmp_path):
+def test_audit_of_an_unknown_order(start_gateway, tmp_path):
     gateway = start_gateway(**FLEET)
     done = run("audit", "--config", gateway.config, "--order", "unknown")
-    assert done.returncode in (0, 1) and not MOMENT.search(done.stdout), done
+    assert done.returncode in (0, 1) and not TIMESTAMP.search(done.stdout), done
     assert run("audit", "--config", gateway.config).returncode == 64
     assert run("audit", "--config", tmp_path / "missing.yaml", "--order", "x").returncode == 78

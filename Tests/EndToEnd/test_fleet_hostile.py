@@ -1,4 +1,6 @@
-"""What nobody should send: refused in the right words and order, and noticed by nobody else."""
+"""Invalid and hostile requests: rejected with the right status and message, without effect on other
+clients.
+"""
 
 import contextlib
 import json
@@ -8,44 +10,59 @@ from http.client import HTTPConnection
 
 import pytest
 
-from harness.api import Answer
-from harness.apps import PATIENCE
-from harness.fleet import SETTINGS as FLEET, Caller, error_of, fresh, token
+from harness.api import Response
+from harness.apps import TIMEOUT
+from harness.fleet import SETTINGS as FLEET, Caller, error_message, unique_id, token
 from harness.wire import Wire, request
 
 SETTINGS = {"sections": FLEET["sections"] | {"metrics": {"token": "metrics-token"}}}
 
 TEXT, NAME, NUMBER = "text", "name", "number"
-ORDER = {"bookingId": NAME, "bookingReference": NAME, "customerId": NAME, "customerName": TEXT, "pickupAddress": TEXT, "dropoffAddress": TEXT,
-         "scheduledAt": "time", "totalGBP": NUMBER}
-ROUTE = {"routeNumber": TEXT, "bookingsCount": "count", "dropsCount": "count", "earningsAdjustment": NUMBER}
+ORDER = {"bookingId": NAME, "bookingReference": NAME, "customerId": NAME, "customerName": TEXT,
+         "pickupAddress": TEXT, "dropoffAddress": TEXT, "scheduledAt": "time", "totalGBP": NUMBER}
+ROUTE = {"routeNumber": TEXT, "bookingsCount": "count", "dropsCount": "count",
+         "earningsAdjustment": NUMBER}
 DEED = {"driverId": NAME, "reason": TEXT, "idempotencyKey": "key"}
-REPORT = {"notificationId": NAME, "entityId": NAME, "timestamp": "time", "type": "type", "event": "event"}
-# Method, path, who may, the fields of its body. `{}` is somebody's id.
+REPORT = {"notificationId": NAME, "entityId": NAME, "timestamp": "time", "type": "type",
+          "event": "event"}
+# Method, path, role, the fields of the body. `{}` is an id.
 ENDPOINTS = [
-    ("POST", "/api/admin/orders/{}/assign-driver", "admin", DEED | {"driverName": TEXT} | ORDER), ("POST", "/api/admin/orders/{}/unassign", "admin", DEED | ORDER),
-    ("POST", "/api/admin/orders/{}/cancel-enhanced", "admin", DEED | ORDER), ("POST", "/api/admin/orders/{}/remove-driver", "admin", DEED | ORDER),
+    ("POST", "/api/admin/orders/{}/assign-driver", "admin", DEED | {"driverName": TEXT} | ORDER),
+    ("POST", "/api/admin/orders/{}/unassign", "admin", DEED | ORDER),
+    ("POST", "/api/admin/orders/{}/cancel-enhanced", "admin", DEED | ORDER),
+    ("POST", "/api/admin/orders/{}/remove-driver", "admin", DEED | ORDER),
     ("PUT", "/api/admin/orders/{}", "admin", ORDER), ("GET", "/api/admin/orders/{}", "admin", None),
-    ("POST", "/api/admin/routes/{}/assign-driver", "admin", DEED | {"driverName": TEXT} | ROUTE), ("POST", "/api/admin/routes/{}/unassign", "admin", DEED | ROUTE),
-    ("POST", "/api/admin/routes/{}/cancel", "admin", DEED | ROUTE), ("POST", "/api/admin/routes/{}/drops/D1/remove", "admin", DEED | ROUTE),
+    ("POST", "/api/admin/routes/{}/assign-driver", "admin", DEED | {"driverName": TEXT} | ROUTE),
+    ("POST", "/api/admin/routes/{}/unassign", "admin", DEED | ROUTE),
+    ("POST", "/api/admin/routes/{}/cancel", "admin", DEED | ROUTE),
+    ("POST", "/api/admin/routes/{}/drops/D1/remove", "admin", DEED | ROUTE),
     ("PUT", "/api/admin/routes/{}", "admin", ROUTE), ("GET", "/api/admin/routes/{}", "admin", None),
     ("POST", "/api/admin/notifications", "admin", {"type": "type", "to": "to", "data": "object"}),
-    ("POST", "/api/driver/jobs/{}/accept", "driver", {"idempotencyKey": "key"}), ("POST", "/api/driver/routes/{}/accept", "driver", {"idempotencyKey": "key"}),
-    ("PUT", "/api/driver/jobs/{}/progress", "driver", {"step": "step", "notes": TEXT, "latitude": NUMBER, "longitude": NUMBER}),
-    ("POST", "/api/driver/notifications/log", "driver", REPORT), ("POST", "/api/driver/notifications/read", "driver", {"ids": "ids"}),
-    ("GET", "/api/driver/jobs", "driver", None), ("GET", "/api/driver/notifications", "driver", None),
-    ("POST", "/pusher/auth", "driver", {"socket_id": "socket", "channel_name": "channel"}), ("POST", "/pusher/user-auth", "driver", {"socket_id": "socket"}),
-    ("GET", "/api/ops/stats", "ops", None), ("GET", "/api/ops/notifications", "ops", None), ("GET", "/api/ops/notifications/{}", "ops", None)]
-TAKING = [endpoint for endpoint in ENDPOINTS if endpoint[3]]
-NOT_NULL = {"driverId", "to", "data", "step", "notificationId", "entityId", "timestamp", "ids", "socket_id", "channel_name"}
+    ("POST", "/api/driver/jobs/{}/accept", "driver", {"idempotencyKey": "key"}),
+    ("POST", "/api/driver/routes/{}/accept", "driver", {"idempotencyKey": "key"}),
+    ("PUT", "/api/driver/jobs/{}/progress", "driver",
+     {"step": "step", "notes": TEXT, "latitude": NUMBER, "longitude": NUMBER}),
+    ("POST", "/api/driver/notifications/log", "driver", REPORT),
+    ("POST", "/api/driver/notifications/read", "driver", {"ids": "ids"}),
+    ("GET", "/api/driver/jobs", "driver", None),
+    ("GET", "/api/driver/notifications", "driver", None),
+    ("POST", "/pusher/auth", "driver", {"socket_id": "socket", "channel_name": "channel"}),
+    ("POST", "/pusher/user-auth", "driver", {"socket_id": "socket"}),
+    ("GET", "/api/ops/stats", "ops", None), ("GET", "/api/ops/notifications", "ops", None),
+    ("GET", "/api/ops/notifications/{}", "ops", None)]
+ENDPOINTS_WITH_BODY = [endpoint for endpoint in ENDPOINTS if endpoint[3]]
+NOT_NULL = {"driverId", "to", "data", "step", "notificationId", "entityId", "timestamp", "ids",
+            "socket_id", "channel_name"}
 
-SQL = ["'; DROP TABLE orders; --", "\" OR \"\"=\"", "1); DELETE FROM notifications; --", "' UNION SELECT name FROM sqlite_master --", "%' ESCAPE '\\", "x'00'"]
-STRANGE = ["\0", "a\0b", "🚚" * 50, "\u202e\u200b", "\x7f\x1b[2J", "e\u0301" * 40, "{{}}${HOME}", "<script>",
-           "../../etc/passwd", "%00%2e%2e", "x" * 5_000, "\r\nX-Evil: 1", "null", "\ufeff"]
+SQL = ["'; DROP TABLE orders; --", "\" OR \"\"=\"", "1); DELETE FROM notifications; --",
+       "' UNION SELECT name FROM sqlite_master --", "%' ESCAPE '\\", "x'00'"]
+STRANGE = ["\0", "a\0b", "🚚" * 50, "\u202e\u200b", "\x7f\x1b[2J", "e\u0301" * 40, "{{}}${HOME}",
+           "<script>", "../../etc/passwd", "%00%2e%2e", "x" * 5_000, "\r\nX-Evil: 1", "null",
+           "\ufeff"]
 
 
 class Bodies:
-    """Draws bodies, and says of each what must come of it."""
+    """Draws random bodies, with the expected outcome of each."""
 
     def __init__(self, seed: int):
         self.dice = random.Random(seed)
@@ -53,33 +70,42 @@ class Bodies:
     def right(self, kind: str):
         dice = self.dice
         return {
-            TEXT: "t", NAME: f"n{dice.randrange(30)}", NUMBER: dice.choice([0, 1, -2.5]), "count": dice.randrange(9), "time": "2026-01-01T00:00:00Z", "key": f"k{dice.random()}",
-            "type": "DRIVER_APPROVED", "event": "received", "to": {"driver": "n1"}, "object": {"a": 1}, "step": "en_route", "ids": ["x"],
+            TEXT: "t", NAME: f"n{dice.randrange(30)}", NUMBER: dice.choice([0, 1, -2.5]),
+            "count": dice.randrange(9), "time": "2026-01-01T00:00:00Z", "key": f"k{dice.random()}",
+            "type": "DRIVER_APPROVED", "event": "received", "to": {"driver": "n1"},
+            "object": {"a": 1}, "step": "en_route", "ids": ["x"],
             "socket": "1.2", "channel": "private-drivers-channel"}[kind]
 
     def wrong(self, kind: str):
-        """A value of another type."""
-        values = {"text": ["x"], "number": [7, -1, 1.5, 10**30], "other": [True, False, [], [[]], ["x"], {}, {"a": {"b": []}}]}
+        """Returns a value of another type."""
+        values = {"text": ["x"], "number": [7, -1, 1.5, 10**30],
+                  "other": [True, False, [], [[]], ["x"], {}, {"a": {"b": []}}]}
         if kind in (NUMBER, "count"):
             return self.dice.choice(values["text"] + values["other"])
         if kind in ("to", "object"):
             return self.dice.choice(values["text"] + values["number"] + [True, [], [[]]])
         if kind == "ids":
-            return self.dice.choice(values["text"] + values["number"] + [True, {}, [1], [None], [[]]])
+            return self.dice.choice(
+                values["text"] + values["number"] + [True, {}, [1], [None], [[]]])
         return self.dice.choice(values["number"] + values["other"])
 
     def draw(self, fields: dict) -> tuple[bytes, str | None]:
-        """A body, and the field that a 400 must name; "" for a 400 that names none, None where either will do."""
+        """Returns a body, and the field that a 400 must name; "" for a 400 that names none, None if
+        both 200 and 400 are correct.
+        """
         dice = self.dice
-        body = {name: self.right(kind) for name, kind in fields.items() if dice.random() < 0.8 or name in NOT_NULL | {"type", "event"}}
+        body = {name: self.right(kind) for name, kind in fields.items() if dice.random() < 0.8
+                or name in NOT_NULL | {"type", "event"}}
         name = dice.choice(list(fields))
         draw = dice.randrange(10)
         if draw <= 2:
-            # Only one mistake, so that it is clear which is to be named.
+            # Only one error, so that it is clear which field must be named.
             return json.dumps(body | {name: self.wrong(fields[name])}).encode(), name
         if draw == 3:
-            return dice.choice([b"[]", b"null", b"1", b'"x"', b"true", b"[{}]", b"1e999", b"-", b"{}{}", b"{} x", b"\xff\xfe{}", b"{'a':1}", b'{"a"}', b'{"a":}', b"{", b" ",
-                                b'{"a":01}', b'{"a":"\\x"}', b"[" * 3000, b'{"a":' * 3000]), ""
+            return dice.choice(
+                [b"[]", b"null", b"1", b'"x"', b"true", b"[{}]", b"1e999", b"-", b"{}{}", b"{} x",
+                 b"\xff\xfe{}", b"{'a':1}", b'{"a"}', b'{"a":}', b"{", b" ", b'{"a":01}',
+                 b'{"a":"\\x"}', b"[" * 3000, b'{"a":' * 3000]), ""
         whole = json.dumps(body, ensure_ascii=dice.random() < 0.5).encode()
         comma = b"," if body else b""
         if draw == 9:
@@ -88,43 +114,53 @@ class Bodies:
             whole = whole if len(whole) > 2 else b'{"a":1}'
             return whole[:dice.randrange(1, len(whole) - 1)], ""
         if draw == 5:
-            return json.dumps(body | {each: dice.choice(SQL) for each in fields if dice.random() < 0.7}).encode(), None
+            return json.dumps(body
+                              | {each: dice.choice(SQL) for each in fields
+                                 if dice.random() < 0.7}).encode(), None
         if draw == 6:
-            return json.dumps(body | {name: dice.choice(STRANGE), dice.choice(STRANGE): dice.choice(STRANGE)}).encode("utf-8", "surrogatepass"), None
+            return json.dumps(body
+                              | {name: dice.choice(STRANGE),
+                                 dice.choice(STRANGE): dice.choice(STRANGE)}).encode(
+                "utf-8", "surrogatepass"), None
         if draw == 7:
-            return whole[:-1] + b'%s"%s":%s}' % (comma, name.encode(), json.dumps(self.wrong(fields[name])).encode()), None
-        number = dice.choice([b"1e999", b"-1e999", b"1" * 400, b"1e-999", b"0." + b"9" * 500, b"-0", b"9223372036854775808", b"1E400"])
+            return whole[:-1] + b'%s"%s":%s}' % (comma, name.encode(),
+                                                 json.dumps(
+                self.wrong(fields[name])).encode()), None
+        number = dice.choice(
+            [b"1e999", b"-1e999", b"1" * 400, b"1e-999", b"0." + b"9" * 500, b"-0",
+             b"9223372036854775808", b"1E400"])
         deep = b"[" * 200 + b"]" * 200
         return whole[:-1] + b'%s"%s":%s,"unknown":%s}' % (comma, name.encode(), number, deep), None
 
 
-def check(path: str, answer: Answer, named: str | None, body: bytes) -> None:
-    told = f"{path} {body[:300]!r}: {answer}"
-    assert answer.status == 200 or 400 <= answer.status < 500, told
-    if answer.status != 200:
-        error = error_of(path, answer)
+def check(path: str, response: Response, named: str | None, body: bytes) -> None:
+    description = f"{path} {body[:300]!r}: {response}"
+    assert response.status == 200 or 400 <= response.status < 500, description
+    if response.status != 200:
+        error = error_message(path, response)
         if named is not None:
-            assert answer.status == 400, told
-            assert named in error, told
+            assert response.status == 400, description
+            assert named in error, description
         for word in ("sqlite", "SQL", "syntax error", "Swift", "fatal", "Optional("):
-            assert word not in error or word in body.decode(errors="replace"), told
+            assert word not in error or word in body.decode(errors="replace"), description
     else:
-        assert named is None, told
-        answer.json()
+        assert named is None, description
+        response.json()
 
 
-def test_ten_thousand_bodies(gateway, fleet, bystander):
-    """Seeded: a failure names the request. Each of four workers has connections of its own."""
+def test_ten_thousand_random_bodies(gateway, fleet, control_client):
+    """Seeded; a failure prints the request. Each of four workers uses separate connections."""
     failures: list[BaseException] = []
 
     def work(seed: int) -> None:
-        bodies, callers = Bodies(seed), {role: Caller(gateway, role, "n1") for role in ("admin", "driver")}
+        bodies, callers = (Bodies(seed),
+                           {role: Caller(gateway, role, "n1") for role in ("admin", "driver")})
         try:
             for _ in range(2500):
-                method, path, role, fields = bodies.dice.choice(TAKING)
+                method, path, role, fields = bodies.dice.choice(ENDPOINTS_WITH_BODY)
                 path = path.replace("{}", f"n{bodies.dice.randrange(30)}")
                 body, named = bodies.draw(fields)
-                check(path, callers[role].ask(method, path, body), named, body)
+                check(path, callers[role].request(method, path, body), named, body)
                 if failures:
                     return
         except BaseException as failure:
@@ -141,45 +177,54 @@ def test_ten_thousand_bodies(gateway, fleet, bystander):
     if failures:
         raise failures[0]
     admin = fleet.admin()
-    admin.assign(fresh("after"), "n1")
-    assert admin.done("GET", "/api/ops/notifications?limit=1")["notifications"]
+    admin.assign(unique_id("after"), "n1")
+    assert admin.expect_ok("GET", "/api/ops/notifications?limit=1")["notifications"]
 
 
 @pytest.mark.parametrize("sql", SQL)
-def test_SQL_is_text(fleet, sql):
-    """It is stored and told as it was said, or it is no name."""
-    admin, code, driver = fleet.admin(), fresh("O"), fresh("d")
+def test_sql_is_stored_as_text(fleet, sql):
+    """Either stored and sent unchanged, or rejected as an invalid id."""
+    admin, code, driver = fleet.admin(), unique_id("O"), unique_id("d")
     texts = dict.fromkeys(["customerName", "pickupAddress", "dropoffAddress", "driverName"], sql)
     order = admin.assign(code, driver, **texts)["data"]["order"]
-    assert {name: order[name] for name in texts} == texts and admin.seen(code) == order
+    assert {name: order[name] for name in texts} == texts and admin.get_order(code) == order
     admin.order(code, "unassign", reason=sql)
-    found = fleet.driver(driver).done("GET", "/api/driver/notifications")["data"]["notifications"]
+    found = fleet.driver(driver).expect_ok("GET",
+                                           "/api/driver/notifications")["data"]["notifications"]
     assert found[1]["data"]["reason"] == sql
     for field in ("driverId", "bookingId", "bookingReference", "customerId"):
-        assert field in admin.refused(400, "POST", f"/api/admin/orders/{code}/assign-driver", {"driverId": "d"} | {field: sql})
+        assert field in admin.expect_error(400, "POST", f"/api/admin/orders/{code}/assign-driver",
+                                           {"driverId": "d"} | {field: sql})
     key = admin.put(f"/api/admin/orders/{code}", {"idempotencyKey": sql})
-    assert key.status == 200 and admin.put(f"/api/admin/orders/{code}", {"idempotencyKey": sql}).headers["idempotency-replayed"] == "true"
+    assert (key.status == 200
+            and admin.put(f"/api/admin/orders/{code}",
+                          {"idempotencyKey": sql}).headers["idempotency-replayed"] == "true")
 
 
-@pytest.mark.parametrize("text", [text for text in STRANGE if "\0" not in text], ids=lambda text: ascii(text[:12]))
-def test_text_comes_back_as_it_was(fleet, text):
-    admin, code = fleet.admin(), fresh("O")
+@pytest.mark.parametrize("text", [text for text in STRANGE if "\0" not in text],
+                         ids=lambda text: ascii(text[:12]))
+def test_text_is_returned_unchanged(fleet, text):
+    admin, code = fleet.admin(), unique_id("O")
     client = fleet.listen(admin, f"driver-{code}")
     admin.assign(code, code, customerName=text)
-    assert admin.seen(code)["customerName"] == text == client.expect_data("job-assigned")["customerName"]
+    assert admin.get_order(code)["customerName"] == text == client.expect_data("job-assigned")[
+        "customerName"]
 
 
 # The order of checks
 
 
-def raw(gateway, closing, method: str, path: str, body: bytes, bearer: str | None) -> Answer:
-    """On a connection of its own, which may be closed before all is sent."""
+def raw(gateway, closing, method: str, path: str, body: bytes, bearer: str | None) -> Response:
+    """Sends a request on a new connection, which the gateway may close before everything is sent.
+    """
     peer = closing(Wire(gateway))
-    headers = ["Content-Type: application/json", *([] if body or method == "POST" else ["Content-Length: 0"])] + ([f"Authorization: Bearer {bearer}"] if bearer else [])
-    peer.send_as_taken(request(method, path, body, headers))
-    answer = peer.answer()
-    assert answer, f"no answer to {method} {path}"
-    return answer
+    headers = ["Content-Type: application/json",
+               *([] if body or method == "POST" else ["Content-Length: 0"])] + (
+        [f"Authorization: Bearer {bearer}"] if bearer else [])
+    peer.send_ignoring_reset(request(method, path, body, headers))
+    response = peer.read_response()
+    assert response, f"no answer to {method} {path}"
+    return response
 
 
 TOO_LONG = b'{"x":"' + b"x" * 5_000_000
@@ -187,37 +232,45 @@ METHODS = {"GET", "POST", "PUT", "DELETE", "PATCH"}
 
 
 def others(role: str, path: str) -> list[str]:
-    """The roles that may not."""
+    """Returns the roles that are not authorized."""
     if path.startswith("/pusher/"):
         return []
-    return {"admin": ["driver", "customer", "ops"], "driver": ["admin", "customer", "ops"], "ops": ["driver", "customer"]}[role]
+    return {"admin": ["driver", "customer", "ops"], "driver": ["admin", "customer", "ops"],
+            "ops": ["driver", "customer"]}[role]
 
 
-@pytest.mark.parametrize("method, path, role, fields", ENDPOINTS, ids=lambda value: value if isinstance(value, str) else "")
-def test_401_403_405_413_400_in_this_order(gateway, fleet, closing, method, path, role, fields):
-    """Each request has all the mistakes that come after the one it is answered for."""
-    path, bad_path = path.replace("{}", fresh("unknown")), path.replace("{}", "not%20a%20name")
-    may, guest = fleet.caller(role, "n1"), fleet.caller()
-    allowed = {each[0] for each in ENDPOINTS if each[1].count("/") == path.count("/") and matches(each[1], path)}
+@pytest.mark.parametrize("method, path, role, fields", ENDPOINTS,
+                         ids=lambda value: value if isinstance(value, str) else "")
+def test_order_of_checks_is_401_403_405_413_400(gateway, fleet, closing, method, path, role,
+                                                fields):
+    """Each request contains all errors that are checked after the one it is rejected for."""
+    path, bad_path = path.replace("{}", unique_id("unknown")), path.replace("{}", "not%20a%20name")
+    authorized, anonymous = fleet.caller(role, "n1"), fleet.caller()
+    allowed = {each[0] for each in ENDPOINTS if each[1].count("/") == path.count("/")
+               and matches(each[1], path)}
     wrong_method = sorted(METHODS - allowed)[0]
     for each in (method, wrong_method):
-        answer = raw(gateway, closing, each, bad_path, TOO_LONG if fields and each == "POST" else b"", None)
-        assert (answer.status, bool(error_of(path, answer))) == (401, True), answer
+        response = raw(gateway, closing, each, bad_path,
+                       TOO_LONG if fields and each == "POST" else b"", None)
+        assert (response.status, bool(error_message(path, response))) == (401, True), response
     for other in others(role, path):
-        answer = raw(gateway, closing, wrong_method, bad_path, b"", fleet.caller(other, "n1").bearer)
-        assert (answer.status, bool(error_of(path, answer))) == (403, True), answer
+        response = raw(gateway, closing, wrong_method, bad_path, b"",
+                       fleet.caller(other, "n1").bearer)
+        assert (response.status, bool(error_message(path, response))) == (403, True), response
     for each in sorted(METHODS - allowed):
-        answer = may.ask(each, path)
-        assert answer.status == 405 and error_of(path, answer), answer
-        assert {name.strip() for name in answer.headers["allow"].split(",")} - {"OPTIONS", "HEAD"} == allowed, answer
+        response = authorized.request(each, path)
+        assert response.status == 405 and error_message(path, response), response
+        assert {name.strip()
+                for name in response.headers["allow"].split(",")} - {
+            "OPTIONS", "HEAD"} == allowed, response
     if fields:
-        answer = raw(gateway, closing, method, bad_path, TOO_LONG + b'"}', may.bearer)
-        assert answer.status == 413 and error_of(path, answer), answer
+        response = raw(gateway, closing, method, bad_path, TOO_LONG + b'"}', authorized.bearer)
+        assert response.status == 413 and error_message(path, response), response
         for body in (b"{", b"[]", b"null"):
-            assert may.refused(400, method, path, body)
+            assert authorized.expect_error(400, method, path, body)
     if bad_path != path and method != "GET":
-        assert may.ask(method, bad_path, b"{}").status in (400, 404)
-    guest.refused(401, method, path)
+        assert authorized.request(method, bad_path, b"{}").status in (400, 404)
+    anonymous.expect_error(401, method, path)
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -225,48 +278,60 @@ def matches(pattern: str, path: str) -> bool:
 
 
 @pytest.mark.parametrize("method, path, body", [
-    ("GET", "/api/admin/orders/{}", None), ("GET", "/api/admin/routes/{}", None), ("POST", "/api/driver/jobs/{}/accept", {}), ("POST", "/api/driver/routes/{}/accept", {}),
-    ("PUT", "/api/driver/jobs/{}/progress", {"step": "en_route"}), ("GET", "/api/ops/notifications/{}", None)])
+    ("GET", "/api/admin/orders/{}", None), ("GET", "/api/admin/routes/{}", None),
+    ("POST", "/api/driver/jobs/{}/accept", {}), ("POST", "/api/driver/routes/{}/accept", {}),
+    ("PUT", "/api/driver/jobs/{}/progress", {"step": "en_route"}),
+    ("GET", "/api/ops/notifications/{}", None)])
 def test_404_for_what_is_not_there_comes_after_400(fleet, method, path, body):
     caller = fleet.caller("driver" if "driver" in path else "admin", "n1")
-    path = path.replace("{}", fresh("unknown"))
+    path = path.replace("{}", unique_id("unknown"))
     if body is not None:
-        caller.refused(400, method, path, b"{")
-    caller.refused(404, method, path, body)
+        caller.expect_error(400, method, path, b"{")
+    caller.expect_error(404, method, path, body)
 
 
-@pytest.mark.parametrize("group", ["/api/admin/", "/api/driver/", "/api/ops/", "/pusher/", "/api/auth/", "/app-", "/api/delivery/"])
+@pytest.mark.parametrize("group",
+                         ["/api/admin/", "/api/driver/", "/api/ops/", "/pusher/", "/api/auth/",
+                          "/app-", "/api/delivery/"])
 def test_404_for_paths_comes_after_401_and_403(fleet, group):
-    path, may = f"{group}nowhere", {"/api/driver/": "driver"}.get(group, "admin")
+    path, authorized = f"{group}nowhere", {"/api/driver/": "driver"}.get(group, "admin")
     for method in ("GET", "POST"):
-        answer = fleet.caller(may, "n1").ask(method, path)
-        assert answer.status == 404, answer
+        response = fleet.caller(authorized, "n1").request(method, path)
+        assert response.status == 404, response
         if group != "/api/delivery/":
-            assert error_of(path, answer)
+            assert error_message(path, response)
         if group in ("/api/admin/", "/api/driver/", "/api/ops/", "/pusher/"):
-            fleet.caller().refused(401, method, path)
+            fleet.caller().expect_error(401, method, path)
         if group in ("/api/admin/", "/api/driver/", "/api/ops/"):
-            fleet.caller("customer", "n1").refused(403, method, path)
+            fleet.caller("customer", "n1").expect_error(403, method, path)
 
 
 @pytest.mark.parametrize("path", [
-    "/api/admin/orders", "/api/admin/orders/", "/api/admin/orders/X/", "/api/admin/orders/X/assign", "/api/admin/orders/X/assign-driver/", "/api/admin/orders/X/Unassign",
-    "/api/admin/orders//unassign", "/api/Admin/orders/X/unassign", "/api/admin/routes/X/drops//remove", "/api/admin/routes/X/drops/D/removed",
-    "/api/admin/routes/X/remove-driver", "/api/admin/routes/X/cancel-enhanced", "/api/admin/orders/X/cancel", "/api/admin/orders/X/unassign/extra"])
+    "/api/admin/orders", "/api/admin/orders/", "/api/admin/orders/X/", "/api/admin/orders/X/assign",
+    "/api/admin/orders/X/assign-driver/", "/api/admin/orders/X/Unassign",
+    "/api/admin/orders//unassign", "/api/Admin/orders/X/unassign",
+    "/api/admin/routes/X/drops//remove", "/api/admin/routes/X/drops/D/removed",
+    "/api/admin/routes/X/remove-driver", "/api/admin/routes/X/cancel-enhanced",
+    "/api/admin/orders/X/cancel", "/api/admin/orders/X/unassign/extra"])
 def test_paths_that_are_nearly_right(fleet, path):
     assert fleet.admin().post(path, {"driverId": "d"}).status in (400, 404, 405)
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/xml", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "", "application/json; charset=utf-16"])
-def test_bodies_of_other_types_are_read_as_JSON_or_refused(fleet, bystander, content_type):
-    answer = fleet.admin().post(f"/api/admin/orders/{fresh('O')}/assign-driver", {"driverId": "d1"}, headers={"Content-Type": content_type})
-    assert answer.status in (200, 400, 415), answer
-    answer = fleet.admin().post("/api/admin/orders/X/assign-driver", b"driverId=d1", headers={"Content-Type": content_type})
-    assert answer.status in (400, 415), answer
+@pytest.mark.parametrize("content_type",
+                         ["text/plain", "application/xml", "multipart/form-data; boundary=x",
+                          "application/x-www-form-urlencoded", "",
+                          "application/json; charset=utf-16"])
+def test_bodies_of_other_types_are_read_as_json_or_refused(fleet, control_client, content_type):
+    response = fleet.admin().post(f"/api/admin/orders/{unique_id('O')}/assign-driver",
+                                  {"driverId": "d1"}, headers={"Content-Type": content_type})
+    assert response.status in (200, 400, 415), response
+    response = fleet.admin().post("/api/admin/orders/X/assign-driver", b"driverId=d1",
+                                  headers={"Content-Type": content_type})
+    assert response.status in (400, 415), response
 
 
 def test_a_query_is_no_body(fleet):
-    assert "driverId" in fleet.admin().refused(400, "POST", f"/api/admin/orders/{fresh('O')}/assign-driver?driverId=d1", {})
+    assert "driverId" in fleet.admin().expect_error(400, "POST", f"/api/admin/orders/{unique_id('O')}/assign-driver?driverId=d1", {})
 
 
 # Framing
@@ -274,14 +339,17 @@ def test_a_query_is_no_body(fleet):
 
 def sent(gateway, *headers: tuple[str, str], body: bytes = b"") -> tuple[int, dict]:
     """A POST with these headers and no others, and its answer."""
-    with contextlib.closing(HTTPConnection(gateway.host, gateway.port, timeout=PATIENCE)) as connection:
-        connection.putrequest("POST", "/api/admin/orders/NoSuch/unassign", skip_accept_encoding=True)
+    with contextlib.closing(
+            HTTPConnection(gateway.host, gateway.port, timeout=TIMEOUT)) as connection:
+        connection.putrequest("POST", "/api/admin/orders/NoSuch/unassign",
+                              skip_accept_encoding=True)
         for name, value in headers:
             connection.putheader(name, value)
         connection.endheaders(body)
-        answer = connection.getresponse()
-        assert answer.getheader("Connection") == "close" and answer.getheader("X-Correlation-ID")
-        return answer.status, json.loads(answer.read())
+        response = connection.getresponse()
+        assert (response.getheader("Connection") == "close"
+                and response.getheader("X-Correlation-ID"))
+        return response.status, json.loads(response.read())
 
 
 def test_an_absent_body_is_an_empty_object(gateway):
@@ -292,9 +360,10 @@ def test_an_absent_body_is_an_empty_object(gateway):
 
 
 def test_what_cannot_be_read_is_refused_in_the_envelope_too(gateway):
-    status, answer = sent(gateway, ("Transfer-Encoding", "chunked"), body=b"0\r\n\r\n")
-    assert status == 411 and answer.keys() == {"success", "error"}
-    status, answer = sent(gateway, ("Content-Length", "nine"))
-    assert status == 400 and "Content-Length" in answer["error"]
-    status, answer = sent(gateway, ("Authorization", "Bearer " + "x" * 9_000), ("Content-Length", "0"))
-    assert status == 431 and answer["success"] is False
+    status, response = sent(gateway, ("Transfer-Encoding", "chunked"), body=b"0\r\n\r\n")
+    assert status == 411 and response.keys() == {"success", "error"}
+    status, response = sent(gateway, ("Content-Length", "nine"))
+    assert status == 400 and "Content-Length" in response["error"]
+    status, response = sent(gateway, ("Authorization", "Bearer " + "x" * 9_000),
+                            ("Content-Length", "0"))
+    assert status == 431 and response["success"] is False

@@ -1,4 +1,4 @@
-"""What operators ask: alive, ready, and the figures."""
+"""Operators' endpoints: liveness, readiness and metrics."""
 
 import pathlib
 import re
@@ -9,27 +9,28 @@ import pytest
 from harness.api import Api, event_body
 from harness.apps import SECOND
 from harness.client import Client
-from harness.metrics import eventually, scrape
+from harness.metrics import wait_for_metric, scrape
 from harness.wire import Wire, request
 
-COUNTERS = ["new_connections_total", "new_disconnections_total", "ws_messages_received_total", "ws_messages_sent_total",
-            "http_calls_received_total"]
-FAMILIES = ["connected", *COUNTERS, "socket_received_bytes", "socket_transmitted_bytes", "http_received_bytes", "http_transmitted_bytes"]
+COUNTERS = ["new_connections_total", "new_disconnections_total", "ws_messages_received_total",
+            "ws_messages_sent_total", "http_calls_received_total"]
+FAMILIES = ["connected", *COUNTERS, "socket_received_bytes", "socket_transmitted_bytes",
+            "http_received_bytes", "http_transmitted_bytes"]
 
 
 @pytest.fixture(params=[1, 4], ids="loops={}".format)
 def gateway(request, start_gateway):
-    """One that nobody else uses, so that its figures can be told in advance."""
+    """A gateway that no other test uses, so that its metrics are predictable."""
     return start_gateway(loops=request.param)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_health_and_readiness_are_open(api, path):
+def test_health_and_readiness_need_no_authentication(api, path):
     assert api.get(path).status == 200
     assert api.get(path + "?x=1").status == 200
 
 
-def test_every_family_is_there_from_the_start(api):
+def test_every_metric_exists_from_the_start(api):
     metrics = scrape(api)
     for family in FAMILIES:
         assert f"fleetwire_{family}" in metrics.types, family
@@ -38,8 +39,9 @@ def test_every_family_is_there_from_the_start(api):
         assert metrics.types[f"fleetwire_{family}"] == "counter", family
 
 
-def test_the_alert_rules_ask_for_what_there_is(api):
-    rules = (pathlib.Path(__file__).parents[2] / "deploy/prometheus/fleetwire.rules.yaml").read_text()
+def test_alert_rules_use_existing_metrics(api):
+    rules = (
+        pathlib.Path(__file__).parents[2] / "deploy/prometheus/fleetwire.rules.yaml").read_text()
     families = set(re.findall(r"\bfleetwire_\w+", rules))
     assert families == {"fleetwire_push_total", "fleetwire_push_queue_oldest_seconds"}
     assert families <= scrape(api).types.keys()
@@ -48,7 +50,7 @@ def test_the_alert_rules_ask_for_what_there_is(api):
             assert f'outcome="{each}"' in api.get("/metrics").body.decode(), each
 
 
-def test_counters_never_fall(api, connect, channel):
+def test_counters_never_decrease(api, connect, channel):
     counters = [f"fleetwire_{family}" for family in COUNTERS]
     before = scrape(api)
     for _ in range(5):
@@ -65,24 +67,24 @@ def test_counters_never_fall(api, connect, channel):
 def test_connected_counts_connections(gateway, api, connect):
     assert scrape(api).total("fleetwire_connected") == 0
     clients = [connect() for _ in range(5)] + [connect(SECOND) for _ in range(2)]
-    eventually(api, "fleetwire_connected", 7)
+    wait_for_metric(api, "fleetwire_connected", 7)
     assert scrape(api).total("fleetwire_new_connections_total") == 7
     assert scrape(api).total("fleetwire_new_disconnections_total") == 0
     for client in clients[:3]:
         client.close()
-    eventually(api, "fleetwire_connected", 4)
-    eventually(api, "fleetwire_new_disconnections_total", 3)
+    wait_for_metric(api, "fleetwire_connected", 4)
+    wait_for_metric(api, "fleetwire_new_disconnections_total", 3)
 
 
-def test_connected_forgets_those_who_vanish(gateway, api, wire):
+def test_connected_excludes_reset_connections(gateway, api, wire):
     peers = [wire() for _ in range(6)]
     for peer in peers:
         peer.open()
-    eventually(api, "fleetwire_connected", 6)
+    wait_for_metric(api, "fleetwire_connected", 6)
     for peer in peers:
         peer.reset()
-    eventually(api, "fleetwire_connected", 0)
-    eventually(api, "fleetwire_new_disconnections_total", 6)
+    wait_for_metric(api, "fleetwire_connected", 0)
+    wait_for_metric(api, "fleetwire_new_disconnections_total", 6)
 
 
 def test_messages_sent_counts_every_delivery(api, connect, channel):
@@ -90,35 +92,35 @@ def test_messages_sent_counts_every_delivery(api, connect, channel):
     for client in clients:
         client.subscribe(channel)
         client.expect_nothing()
-    # Greeting, success and pong for each.
-    eventually(api, "fleetwire_ws_messages_sent_total", 9)
+    # connection_established, subscription_succeeded and pong for each.
+    wait_for_metric(api, "fleetwire_ws_messages_sent_total", 9)
     for _ in range(10):
         api.publish(channel)
     for client in clients:
         for _ in range(10):
             client.expect("event")
-    eventually(api, "fleetwire_ws_messages_sent_total", 39)
+    wait_for_metric(api, "fleetwire_ws_messages_sent_total", 39)
 
 
-def test_messages_received_counts_what_clients_say(api, connect, channel):
+def test_received_counts_client_messages(api, connect, channel):
     client = connect()
     client.subscribe(channel)
     for _ in range(7):
         client.expect_nothing()
     client.send("pusher:nonsense")
     client.expect_error()
-    eventually(api, "fleetwire_ws_messages_received_total", 9)
+    wait_for_metric(api, "fleetwire_ws_messages_received_total", 9)
 
 
-def test_http_calls_are_counted(api, api_of, channel):
-    other = api_of()
+def test_http_calls_are_counted(api, open_api, channel):
+    other = open_api()
     before = scrape(api).total("fleetwire_http_calls_received_total")
     for _ in range(10):
         other.publish(channel)
     for _ in range(5):
         assert other.post(b"{").status == 400
     after = scrape(api).total("fleetwire_http_calls_received_total")
-    # Whether the asking for figures counts as a call is left open.
+    # It is unspecified whether scraping counts as a call.
     assert after - before in (15, 16)
 
 
@@ -135,35 +137,36 @@ def test_bytes_are_counted(api, connect, channel):
     client.expect("pusher:pong")
     after = scrape(api)
 
-    def grown(family: str) -> float:
+    def increase(family: str) -> float:
         return after.total(f"fleetwire_{family}") - before.total(f"fleetwire_{family}")
 
-    assert 100_000 <= grown("socket_transmitted_bytes") < 110_000
-    assert 20_000 <= grown("socket_received_bytes") < 21_000
-    assert 100_000 <= grown("http_received_bytes") < 120_000
-    assert 0 < grown("http_transmitted_bytes") < 100_000
+    assert 100_000 <= increase("socket_transmitted_bytes") < 110_000
+    assert 20_000 <= increase("socket_received_bytes") < 21_000
+    assert 100_000 <= increase("http_received_bytes") < 120_000
+    assert 0 < increase("http_transmitted_bytes") < 100_000
 
 
-def test_the_figures_are_for_the_loopback_only(start_gateway, closing):
-    own = socket.gethostbyname_ex(socket.gethostname())[2] + [address_towards_elsewhere()]
+def test_metrics_are_for_the_loopback_only(start_gateway, closing):
+    own = socket.gethostbyname_ex(socket.gethostname())[2] + [outbound_address()]
     address = next((address for address in own if address and not address.startswith("127.")), None)
     if not address:
         pytest.skip("this machine has no other address")
     gateway = start_gateway(server={"host": "0.0.0.0"})
     assert scrape(closing(Api(gateway)))
     gateway.host = address
-    for headers in ([], ["X-Forwarded-For: 127.0.0.1"], ["Forwarded: for=127.0.0.1"], ["X-Real-IP: 127.0.0.1"], ["Authorization: Bearer "]):
+    for headers in ([], ["X-Forwarded-For: 127.0.0.1"], ["Forwarded: for=127.0.0.1"],
+                    ["X-Real-IP: 127.0.0.1"], ["Authorization: Bearer "]):
         wire = closing(Wire(gateway))
         wire.send(request("GET", "/metrics", headers=headers))
-        answer = wire.answer()
-        assert answer.status in (401, 403, 404), headers
-        assert b"fleetwire_connected" not in answer.body
+        response = wire.read_response()
+        assert response.status in (401, 403, 404), headers
+        assert b"fleetwire_connected" not in response.body
     assert closing(Api(gateway)).get("/healthz").status == 200
     closing(Client.connect(gateway)).expect_nothing()
 
 
-def address_towards_elsewhere() -> str | None:
-    """The address this machine would use to leave; no packet is sent for that."""
+def outbound_address() -> str | None:
+    """Returns the address this machine uses for outbound connections; sends no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("203.0.113.1", 9))
@@ -172,11 +175,11 @@ def address_towards_elsewhere() -> str | None:
         return probe.getsockname()[0]
 
 
-def test_refused_publishes_send_nothing(api, connect, channel):
+def test_rejected_publishes_send_nothing(api, connect, channel):
     client = connect()
     client.subscribe(channel)
-    eventually(api, "fleetwire_ws_messages_sent_total", 2)
+    wait_for_metric(api, "fleetwire_ws_messages_sent_total", 2)
     assert api.post(event_body(channel, data="x" * 20_000)).status == 413
     assert api.post(event_body("not a channel")).status == 400
     client.expect_nothing()
-    eventually(api, "fleetwire_ws_messages_sent_total", 3)
+    wait_for_metric(api, "fleetwire_ws_messages_sent_total", 3)

@@ -1,4 +1,4 @@
-"""L3, L8, L10, L12, L13: junk, odd addresses, slow peers, and peers that stop in the middle."""
+"""L3, L8, L10, L12, L13: random bytes, malformed targets, slow clients, and incomplete requests."""
 
 import os
 
@@ -16,15 +16,18 @@ def post(body: bytes) -> bytes:
     return request("POST", signed_target(FIRST, "POST", EVENTS, body), body)
 
 
-@pytest.mark.parametrize("target", ["/%00", "//", "/./", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/a\\..\\b", "/%", "/%zz", "/\xff", "/%ff",
-                                    "*", "x", "http://localhost/nowhere", "/a?" + "&" * 500, "/;", "/apps//events", "/apps/%2F/events",
-                                    "/apps/1001/events/../../../healthz/x"], ids=lambda target: ascii(target)[1:24])
-def test_L3_odd_paths_do_no_harm(wire, bystander, target):
+@pytest.mark.parametrize("target",
+                         ["/%00", "//", "/./", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd",
+                          "/a\\..\\b", "/%", "/%zz", "/\xff", "/%ff", "*", "x",
+                          "http://localhost/nowhere", "/a?" + "&" * 500, "/;", "/apps//events",
+                          "/apps/%2F/events", "/apps/1001/events/../../../healthz/x"],
+                         ids=lambda target: ascii(target)[1:24])
+def test_L3_malformed_targets_affect_no_other_client(wire, control_client, target):
     wire = wire()
-    wire.send_as_taken(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode("latin-1"))
-    wire.finish()
-    answer = wire.answer()
-    assert answer is None or 400 <= answer.status < 500
+    wire.send_ignoring_reset(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode("latin-1"))
+    wire.close_write()
+    response = wire.read_response()
+    assert response is None or 400 <= response.status < 500
 
 
 JUNK = {
@@ -41,7 +44,7 @@ JUNK = {
     "version 9": b"GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n",
     "version junk": b"GET /healthz JUNK/x\r\nHost: x\r\n\r\n",
     "no path": b"GET  HTTP/1.1\r\nHost: x\r\n\r\n",
-    "an answer": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "a response": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
     "a header without a colon": b"GET /healthz HTTP/1.1\r\nHost localhost\r\n\r\n",
     "a header without a name": b"GET /healthz HTTP/1.1\r\n: x\r\n\r\n",
     "a zero in a header": b"GET /healthz HTTP/1.1\r\nHost: x\0y\r\n\r\n",
@@ -51,74 +54,76 @@ JUNK = {
 
 
 @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
-def test_L10_junk_is_survived(wire, bystander, junk):
+def test_L10_invalid_bytes_affect_no_other_client(wire, control_client, junk):
     wire = wire()
-    wire.send_as_taken(junk)
-    wire.finish()
-    wire.rest()
+    wire.send_ignoring_reset(junk)
+    wire.close_write()
+    wire.read_to_end()
 
 
-def test_L10_random_bytes_are_survived(wire, bystander):
+def test_L10_random_bytes_affect_no_other_client(wire, control_client):
     for size in (1, 10, 100, 1000, 10_000) * 4:
         peer = wire()
-        peer.send_as_taken(os.urandom(size))
-        peer.finish()
-        peer.rest()
+        peer.send_ignoring_reset(os.urandom(size))
+        peer.close_write()
+        peer.read_to_end()
 
 
-def test_L8_no_host(wire, bystander):
+def test_L8_missing_host(wire, control_client):
     wire = wire()
     wire.send(b"GET /healthz HTTP/1.1\r\n\r\n")
-    wire.finish()
-    answer = wire.answer()
-    assert answer is None or answer.status in (200, 400)
+    wire.close_write()
+    response = wire.read_response()
+    assert response is None or response.status in (200, 400)
 
 
-def test_L13_a_slow_request_holds_up_nobody(wire, api, bystander):
-    """It comes byte by byte, and between the bytes others are answered."""
-    body = event_body(bystander.channel, "slow")
+def test_L13_slow_request_delays_no_other(wire, api, control_client):
+    """Sends byte by byte; other requests are answered in between."""
+    body = event_body(control_client.channel, "slow")
     wire = wire()
     for place, byte in enumerate(post(body)):
         wire.send(bytes([byte]))
         if place % 5 == 0:
             assert api.get("/healthz").status == 200
-    assert wire.answer().status == 200
-    bystander.client.expect("slow")
+    assert wire.read_response().status == 200
+    control_client.client.expect("slow")
     wire.send(HEALTH)
-    assert wire.answer().status == 200
+    assert wire.read_response().status == 200
 
 
-@pytest.mark.parametrize("how", ["reset", "close", "finish"])
+@pytest.mark.parametrize("how", ["reset", "close", "close_write"])
 @pytest.mark.parametrize("cut", [1, 10, -200, -50, -5, -1])
-def test_L12_a_request_that_stops_is_not_carried_out(wire, bystander, how, cut):
+def test_L12_incomplete_request_is_not_processed(wire, control_client, how, cut):
     for _ in range(5):
         peer = wire()
-        peer.send(post(event_body(bystander.channel, "cut-off", "x" * 300))[:cut])
+        peer.send(post(event_body(control_client.channel, "cut-off", "x" * 300))[:cut])
         getattr(peer, how)()
 
 
-def test_L12_a_caller_who_does_not_wait_for_the_answer(wire, bystander):
+def test_L12_reset_before_the_response(wire, control_client):
     for _ in range(20):
         peer = wire()
-        peer.send(post(event_body(bystander.channel + "-other", "no-answer-wanted")))
+        peer.send(post(event_body(control_client.channel + "-other", "no-answer-wanted")))
         peer.reset()
 
 
-def test_L12_less_body_than_promised(wire, bystander):
-    body = event_body(bystander.channel, "cut-off")
+def test_L12_body_shorter_than_announced(wire, control_client):
+    body = event_body(control_client.channel, "cut-off")
     wire = wire()
-    wire.send(request("POST", signed_target(FIRST, "POST", EVENTS, body), headers=[f"Content-Length: {len(body) + 10}"], length=False) + body)
-    wire.finish()
-    answer = wire.answer()
-    assert answer is None or 400 <= answer.status < 500
+    wire.send(
+        request("POST", signed_target(FIRST, "POST", EVENTS, body),
+                headers=[f"Content-Length: {len(body) + 10}"], length=False) + body)
+    wire.close_write()
+    response = wire.read_response()
+    assert response is None or 400 <= response.status < 500
 
 
-def test_L12_more_body_than_promised(wire, bystander):
-    body = event_body(bystander.channel, "whole")
+def test_L12_body_longer_than_announced(wire, control_client):
+    body = event_body(control_client.channel, "whole")
     wire = wire()
-    wire.send_as_taken(post(body) + b"more of it")
-    wire.finish()
-    assert wire.answer().status == 200
-    bystander.client.expect("whole")
-    rest = wire.answer()
+    wire.send_ignoring_reset(post(body) + b"more of it")
+    wire.close_write()
+    assert wire.read_response().status == 200
+    control_client.client.expect("whole")
+    rest = wire.read_response()
     assert rest is None or 400 <= rest.status < 600

@@ -1,4 +1,4 @@
-"""S9 and publishing to several channels: who hears what, and who must not."""
+"""S9 and publishing to several channels: isolation of applications and channels."""
 
 import pytest
 
@@ -8,13 +8,13 @@ from harness.apps import DISABLED, FIRST, SECOND
 pytestmark = pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
 
 
-def test_S9_applications_never_meet(connect, api_of, channel):
+def test_S9_applications_are_isolated(connect, open_api, channel):
     ours, theirs = [connect() for _ in range(4)], [connect(SECOND) for _ in range(4)]
     for client in ours + theirs:
         client.subscribe(channel)
-    api_of(FIRST).publish(channel, "ours")
-    api_of(SECOND).publish(channel, "theirs")
-    api_of(FIRST).publish(channel, "ours-too")
+    open_api(FIRST).publish(channel, "ours")
+    open_api(SECOND).publish(channel, "theirs")
+    open_api(FIRST).publish(channel, "ours-too")
     for client in ours:
         client.expect("ours")
         client.expect("ours-too")
@@ -24,38 +24,40 @@ def test_S9_applications_never_meet(connect, api_of, channel):
         client.expect_nothing()
 
 
-def test_S9_nor_do_their_private_channels(connect, api_of, channel):
+def test_S9_private_channels_are_isolated(connect, open_api, channel):
     name = "private-" + channel
     ours, theirs = connect(), connect(SECOND)
     ours.subscribe_private(name)
     theirs.subscribe_private(name, SECOND)
-    api_of(SECOND).publish(name, "theirs")
-    api_of(FIRST).publish(name, "ours")
+    open_api(SECOND).publish(name, "theirs")
+    open_api(FIRST).publish(name, "ours")
     ours.expect("ours")
     theirs.expect("theirs")
 
 
-def test_S9_a_key_opens_its_own_application_only(connect, api, api_of, channel):
+def test_S9_key_is_valid_for_its_application_only(connect, api, open_api, channel):
     client = connect()
     client.subscribe(channel)
     body = event_body(channel, "forged")
     for app in (SECOND, DISABLED):
-        answer = api_of(SECOND).call("POST", signed_target(app, "POST", "/apps/1001/events", body), body)
-        assert answer.status in (400, 401, 403, 404), answer
+        response = open_api(SECOND).call("POST",
+                                         signed_target(app, "POST", "/apps/1001/events", body),
+                                         body)
+        assert response.status in (400, 401, 403, 404), response
     api.publish(channel, "genuine")
     client.expect("genuine")
 
 
-def test_S9_ending_in_one_application_does_not_end_in_the_other(connect, api_of, channel):
+def test_S9_unsubscribing_affects_one_application_only(connect, open_api, channel):
     ours, theirs = connect(), connect(SECOND)
     ours.subscribe(channel)
     theirs.subscribe(channel)
     theirs.unsubscribe(channel)
-    api_of(FIRST).publish(channel, "ours")
+    open_api(FIRST).publish(channel, "ours")
     ours.expect("ours")
 
 
-def test_several_channels_in_one_publish(connect, api, channel):
+def test_publishing_to_several_channels(connect, api, channel):
     names = [f"{channel}-{number}" for number in range(4)]
     everything, listeners = [connect() for _ in range(3)], [connect() for _ in names]
     for client in everything:
@@ -76,7 +78,7 @@ def test_several_channels_in_one_publish(connect, api, channel):
         client.expect_nothing()
 
 
-def test_exclusion_holds_for_every_channel_of_a_publish(connect, api, channel):
+def test_exclusion_applies_to_every_channel_of_a_publish(connect, api, channel):
     names = [f"{channel}-{number}" for number in range(3)]
     clients = [connect() for _ in range(4)]
     for client in clients:
@@ -90,7 +92,7 @@ def test_exclusion_holds_for_every_channel_of_a_publish(connect, api, channel):
         client.expect("fence")
 
 
-def test_a_hundred_channels_in_one_publish(connect, api, channel):
+def test_publishing_to_a_hundred_channels(connect, api, channel):
     names = [f"{channel}-{number}" for number in range(100)]
     clients = [connect() for _ in range(4)]
     for index, client in enumerate(clients):
@@ -102,6 +104,6 @@ def test_a_hundred_channels_in_one_publish(connect, api, channel):
         client.expect_nothing()
 
 
-def test_nobody_listening_is_fine(api, channel):
+def test_publishing_without_subscribers(api, channel):
     api.publish(channel)
     api.publish([channel + "-1", channel + "-2"])

@@ -1,25 +1,26 @@
-"""P: pings of both kinds."""
+"""P: ping events and ping frames."""
 
 import os
 
 import pytest
 
-from harness.apps import PATIENCE
+from harness.apps import TIMEOUT
 from harness.client import ABSENT
 from harness.wire import PING, PONG, TEXT, frame
 
 EMPTY = ({}, "{}", "", None)
 
 
-@pytest.mark.parametrize("data", [{}, "{}", "", None, ABSENT], ids=["object", "string", "empty", "null", "absent"])
-def test_P1_a_ping_event_is_answered_with_an_empty_pong(connect, data):
+@pytest.mark.parametrize("data", [{}, "{}", "", None, ABSENT],
+                         ids=["object", "string", "empty", "null", "absent"])
+def test_P1_ping_event_gets_an_empty_pong(connect, data):
     client = connect()
     client.send("pusher:ping", data)
     pong = client.expect("pusher:pong")
     assert pong.get("data") in EMPTY and "channel" not in pong
 
 
-def test_P1_every_ping_event_has_its_pong(connect):
+def test_P1_each_ping_event_gets_a_pong(connect):
     client = connect()
     for _ in range(20):
         client.send("pusher:ping", {})
@@ -28,30 +29,31 @@ def test_P1_every_ping_event_has_its_pong(connect):
     client.expect_nothing()
 
 
-@pytest.mark.parametrize("data", [{}, "{}", "", None, ABSENT], ids=["object", "string", "empty", "null", "absent"])
-def test_P2_a_pong_event_is_taken_in_silence(connect, data):
+@pytest.mark.parametrize("data", [{}, "{}", "", None, ABSENT],
+                         ids=["object", "string", "empty", "null", "absent"])
+def test_P2_pong_event_is_ignored(connect, data):
     client = connect()
     client.send("pusher:pong", data)
     client.expect_nothing()
 
 
-def test_P2_a_pong_frame_is_taken_in_silence(connect):
+def test_P2_pong_frame_is_ignored(connect):
     client = connect()
-    client.socket.pong(b"unasked")
+    client.socket.pong(b"unsolicited")
     client.expect_nothing()
 
 
 @pytest.mark.parametrize("size", [0, 1, 4, 8, 124, 125])
-def test_P3_a_ping_frame_is_answered_with_the_same_bytes(connect, size):
-    # The library tells by the payload which ping a pong answers.
-    assert connect().socket.ping(os.urandom(size)).wait(PATIENCE)
+def test_P3_ping_frame_gets_the_same_bytes(connect, size):
+    # The library matches a pong to its ping by the payload.
+    assert connect().socket.ping(os.urandom(size)).wait(TIMEOUT)
 
 
-def test_P3_a_ping_frame_with_zero_bytes_in_it(connect):
-    assert connect().socket.ping(b"\0\r\n\xff\0").wait(PATIENCE)
+def test_P3_ping_frame_with_zero_bytes(connect):
+    assert connect().socket.ping(b"\0\r\n\xff\0").wait(TIMEOUT)
 
 
-def test_P3_pings_between_the_parts_of_a_message(wire):
+def test_P3_ping_frame_between_fragments(wire):
     wire = wire()
     wire.open()
     wire.send(frame(TEXT, b'{"event":"pusher:pi', first=0))
@@ -61,19 +63,19 @@ def test_P3_pings_between_the_parts_of_a_message(wire):
     wire.expect("pusher:pong")
 
 
-def test_P3_pings_back_to_back(wire):
-    """RFC 6455 5.5.3: it is enough to answer the latest; what must not happen is silence."""
+def test_P3_consecutive_ping_frames(wire):
+    """RFC 6455 5.5.3 allows answering only the latest; some answer is required."""
     wire = wire()
     wire.open()
     wire.send(frame(PING, b"one") + frame(PING, b"two") + frame(PING, b"three"))
-    wire.say("pusher:ping")
-    heard, event = [], False
-    while not (heard and event):  # which of the two comes first is left open
+    wire.send_event("pusher:ping")
+    received, event = [], False
+    while not (received and event):  # their order is unspecified
         opcode, payload = wire.next_frame()
         assert opcode in (PONG, TEXT)
         if opcode == TEXT:
             event = True
         else:
-            heard.append((opcode, payload))
-    order = [payload for _, payload in heard]
+            received.append((opcode, payload))
+    order = [payload for _, payload in received]
     assert order == [payload for payload in (b"one", b"two", b"three") if payload in order]

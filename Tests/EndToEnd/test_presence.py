@@ -1,11 +1,11 @@
-"""R1 to R8: who is there, and who hears of it — however many loops there are."""
+"""R1–R8: presence members and their events, for any number of loops."""
 
 import json
 
 import pytest
 
 from harness.apps import FIRST, SECOND
-from harness.guest import Guest
+from harness.raw_client import RawClient
 
 pytestmark = pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
 
@@ -19,97 +19,105 @@ def presence(channel):
 
 @pytest.fixture
 def observer(connect, presence):
-    """Somebody who is there and hears of the others."""
+    """A member that observes the other members."""
     client = connect()
     client.join(presence, "observer")
     return client
 
 
-def test_R1_the_reply(connect, presence):
+def test_R1_subscription_succeeded(connect, presence):
     client = connect()
-    client.ask_to_join(presence, json.dumps({"user_id": "7", "user_info": ANN}))
+    client.send_presence_subscribe(presence, json.dumps({"user_id": "7", "user_info": ANN}))
     message = client.receive()
     assert message.keys() == {"event", "channel", "data"} and message["channel"] == presence
-    assert message["event"] == "pusher_internal:subscription_succeeded" and isinstance(message["data"], str)
-    assert json.loads(message["data"]) == {"presence": {"ids": ["7"], "hash": {"7": ANN}, "count": 1}}
+    assert (message["event"] == "pusher_internal:subscription_succeeded"
+            and isinstance(message["data"], str))
+    assert json.loads(message["data"]) == {
+        "presence": {"ids": ["7"], "hash": {"7": ANN}, "count": 1}}
     client.expect_nothing()
 
 
-def test_R1_the_reply_names_everybody(connect, presence):
+def test_R1_response_lists_all_members(connect, presence):
     connect().join(presence, "1", ANN)
     connect().join(presence, "2", BOB)
     reply = connect().join(presence, "3", {})
-    assert sorted(reply["ids"]) == ["1", "2", "3"] and reply["hash"] == {"1": ANN, "2": BOB, "3": {}} and reply["count"] == 3
+    assert (sorted(reply["ids"]) == ["1", "2", "3"]
+            and reply["hash"] == {"1": ANN, "2": BOB, "3": {}} and reply["count"] == 3)
 
 
-def test_R1_events_arrive_as_on_any_channel(connect, api, presence):
+def test_R1_members_receive_events(connect, api, presence):
     client = connect()
     client.join(presence, "1")
     api.publish(presence, "greeting", '{"hello": "world"}')
-    assert client.receive() == {"event": "greeting", "channel": presence, "data": '{"hello": "world"}'}
+    assert client.receive() == {"event": "greeting", "channel": presence,
+                                "data": '{"hello": "world"}'}
 
 
 @pytest.mark.parametrize("protocol", [5, 6, 7])
-def test_R1_C5_in_every_protocol_version(connect, presence, protocol):
+def test_R1_C5_all_protocol_versions(connect, presence, protocol):
     connect(protocol=protocol).join(presence, "1")
     client = connect(protocol=protocol)
     assert client.join(presence, "2")["count"] == 2
 
 
-def test_R1_channels_and_applications_are_apart(connect, presence):
+def test_R1_channels_and_applications_are_isolated(connect, presence):
     connect().join(presence, "1")
     connect().join(presence + "-other", "2")
     connect(SECOND).join(presence, "3", app=SECOND)
     assert sorted(connect().join(presence, "4")["ids"]) == ["1", "4"]
 
 
-def test_R1_S5_subscribing_twice(connect, observer, presence):
+def test_R1_S5_second_subscription_is_an_error(connect, observer, presence):
     client = connect()
     client.join(presence, "1", ANN)
-    observer.expect_added(presence, "1", ANN)
-    client.ask_to_join(presence, json.dumps({"user_id": "2"}))
+    observer.expect_member_added(presence, "1", ANN)
+    client.send_presence_subscribe(presence, json.dumps({"user_id": "2"}))
     client.expect_error(f"Existing subscription to channel {presence}")
     client.unsubscribe(presence)
-    observer.expect_removed(presence, "1")
+    observer.expect_member_removed(presence, "1")
     observer.expect_nothing()
 
 
-def test_R2_others_hear_of_a_newcomer(connect, observer, presence):
+def test_R2_members_receive_member_added(connect, observer, presence):
     second = connect()
     second.join(presence, "2", BOB)
     client = connect()
     client.join(presence, "1", ANN)
-    observer.expect_added(presence, "2", BOB)
+    observer.expect_member_added(presence, "2", BOB)
     message = observer.receive()
     assert message.keys() == {"event", "channel", "data"} and message["channel"] == presence
     assert message["event"] == "pusher_internal:member_added" and isinstance(message["data"], str)
     assert json.loads(message["data"]) == {"user_id": "1", "user_info": ANN}
-    second.expect_added(presence, "1", ANN)
+    second.expect_member_added(presence, "1", ANN)
     for each in (client, second, observer):
         each.expect_nothing()
 
 
-def test_R2_only_the_members_hear_of_it(connect, observer, presence):
+def test_R2_only_members_receive_member_added(connect, observer, presence):
     elsewhere, nowhere = connect(), connect()
     elsewhere.join(presence + "-other", "9")
     elsewhere.subscribe(presence.removeprefix("presence-"))
     connect().join(presence, "1")
-    observer.expect_added(presence, "1")
+    observer.expect_member_added(presence, "1")
     elsewhere.expect_nothing()
     nowhere.expect_nothing()
 
 
-def go_by_unsubscribing(guest, presence):
-    guest.leave(presence)
+def leave_by_unsubscribing(raw_client, presence):
+    raw_client.unsubscribe(presence)
 
 
-@pytest.mark.parametrize("go", [go_by_unsubscribing, lambda guest, _: guest.say_goodbye(), lambda guest, _: guest.close(),
-                                lambda guest, _: guest.reset()], ids=["unsubscribe", "close frame", "end of stream", "reset"])
-def test_R3_others_hear_when_a_member_goes(gateway, connect, closing, observer, presence, go):
-    guest = closing(Guest(gateway))
-    guest.join(presence, "1", user_info=ANN)
-    observer.expect_added(presence, "1", ANN)
-    go(guest, presence)
+@pytest.mark.parametrize("leave",
+                         [leave_by_unsubscribing,
+                          lambda raw_client, _: raw_client.close_gracefully(),
+                          lambda raw_client, _: raw_client.close(),
+                          lambda raw_client, _: raw_client.reset()],
+                         ids=["unsubscribe", "close frame", "end of stream", "reset"])
+def test_R3_members_receive_member_removed(gateway, connect, closing, observer, presence, leave):
+    raw_client = closing(RawClient(gateway))
+    raw_client.join(presence, "1", user_info=ANN)
+    observer.expect_member_added(presence, "1", ANN)
+    leave(raw_client, presence)
     message = observer.receive()
     assert message.keys() == {"event", "channel", "data"} and message["channel"] == presence
     assert message["event"] == "pusher_internal:member_removed" and isinstance(message["data"], str)
@@ -118,40 +126,40 @@ def test_R3_others_hear_when_a_member_goes(gateway, connect, closing, observer, 
     assert sorted(connect().join(presence, "2")["ids"]) == ["2", "observer"]
 
 
-def test_R3_of_every_channel_he_was_in(gateway, connect, closing, presence):
+def test_R3_removed_from_every_channel(gateway, connect, closing, presence):
     names = [f"{presence}-{number}" for number in range(5)]
     observer = connect()
     for name in names:
         observer.join(name, "observer")
-    guest = closing(Guest(gateway))
+    raw_client = closing(RawClient(gateway))
     for name in names:
-        guest.join(name, "1")
-        observer.expect_added(name, "1")
-    guest.reset()
+        raw_client.join(name, "1")
+        observer.expect_member_added(name, "1")
+    raw_client.reset()
     gone = [observer.receive() for _ in names]
     assert sorted(message["channel"] for message in gone) == names
     assert {message["event"] for message in gone} == {"pusher_internal:member_removed"}
 
 
-def test_R3_who_left_hears_nothing_more_and_may_come_back(connect, api, observer, presence):
+def test_R3_rejoining_after_leaving(connect, api, observer, presence):
     client = connect()
     for _ in range(3):
         assert client.join(presence, "1")["count"] == 2
-        observer.expect_added(presence, "1")
+        observer.expect_member_added(presence, "1")
         client.unsubscribe(presence)
-        observer.expect_removed(presence, "1")
-        api.publish(presence, "not-for-him")
-        observer.expect("not-for-him")
+        observer.expect_member_removed(presence, "1")
+        api.publish(presence, "members-only")
+        observer.expect("members-only")
         client.expect_nothing()
 
 
-def test_R4_a_user_over_many_connections_is_one_member(connect, api, observer, presence):
-    """Connections are handed to the loops in turn, so they are on different ones."""
+def test_R4_user_with_many_connections_is_one_member(connect, api, observer, presence):
+    """Connections are assigned to the loops in turn, so they are on different ones."""
     tabs = [connect() for _ in range(6)]
     for tab in tabs:
         reply = tab.join(presence, "1", ANN)
         assert sorted(reply["ids"]) == ["1", "observer"] and reply["hash"]["1"] == ANN
-    observer.expect_added(presence, "1", ANN)
+    observer.expect_member_added(presence, "1", ANN)
     observer.expect_nothing()
     api.publish(presence)
     for tab in tabs:
@@ -164,11 +172,11 @@ def test_R4_a_user_over_many_connections_is_one_member(connect, api, observer, p
     observer.expect_nothing()
     tabs[5].expect_nothing()
     tabs[5].close()
-    observer.expect_removed(presence, "1")
+    observer.expect_member_removed(presence, "1")
     observer.expect_nothing()
 
 
-def test_R4_a_member_of_several_channels_goes_from_each_by_itself(connect, presence):
+def test_R4_member_of_several_channels_leaves_each_separately(connect, presence):
     other, observer = presence + "-other", connect()
     observer.join(presence, "observer")
     observer.join(other, "observer")
@@ -176,57 +184,62 @@ def test_R4_a_member_of_several_channels_goes_from_each_by_itself(connect, prese
     tabs[0].join(presence, "1")
     tabs[0].join(other, "1")
     tabs[1].join(other, "1")
-    observer.expect_added(presence, "1")
-    observer.expect_added(other, "1")
+    observer.expect_member_added(presence, "1")
+    observer.expect_member_added(other, "1")
     tabs[0].close()
-    observer.expect_removed(presence, "1")
+    observer.expect_member_removed(presence, "1")
     observer.expect_nothing()
     tabs[1].close()
-    observer.expect_removed(other, "1")
+    observer.expect_member_removed(other, "1")
 
 
 def test_R5_user_info_may_be_absent(connect, observer, presence):
     client = connect()
     reply = client.join(presence, "1")
     assert not reply["hash"]["1"] and not reply["hash"]["observer"]
-    observer.expect_added(presence, "1")
+    observer.expect_member_added(presence, "1")
 
 
-@pytest.mark.parametrize("info", [None, "", "text", 0, 1.5, True, [], [1], {"a": {"b": [None]}}], ids=json.dumps)
-def test_R5_user_info_may_be_anything(connect, observer, presence, info):
+@pytest.mark.parametrize("info", [None, "", "text", 0, 1.5, True, [], [1], {"a": {"b": [None]}}],
+                         ids=json.dumps)
+def test_R5_user_info_may_be_any_json(connect, observer, presence, info):
     client = connect()
     assert client.join(presence, "1", info)["hash"]["1"] == info
-    observer.expect_added(presence, "1", info)
+    observer.expect_member_added(presence, "1", info)
 
 
 @pytest.mark.parametrize("number", [10, 0, -1, 12345678901234567890])
-def test_R6_a_number_is_a_string(connect, observer, presence, number):
+def test_R6_numeric_user_id_is_a_string(connect, observer, presence, number):
     text = str(number)
     tab = connect()
     assert sorted(tab.join(presence, number)["ids"]) == sorted([text, "observer"])
-    observer.expect_added(presence, text)
+    observer.expect_member_added(presence, text)
     assert connect().join(presence, text)["count"] == 2
     tab.close()
     assert connect().join(presence, "fence")["count"] == 3
-    observer.expect_added(presence, "fence")
+    observer.expect_member_added(presence, "fence")
 
 
 @pytest.mark.parametrize("channel_data", [
-    ' {\n"user_info" : {"b": 1, "a": "\\u00fc\\/"} ,\t"user_id": "\\u0031" } ', '{"user_id":"1","more":[{"user_id":"2"}]}',
-    '{"user_info":{"user_id":"2"},"user_id":"1"}', '{"user_id":"1","user_info":{"name":"ü🚚"}}'], ids=["odd", "unknown fields", "nested", "UTF-8"])
-def test_R7_the_signature_covers_channel_data_byte_for_byte(connect, observer, presence, channel_data):
+    ' {\n"user_info" : {"b": 1, "a": "\\u00fc\\/"} ,\t"user_id": "\\u0031" } ',
+    '{"user_id":"1","more":[{"user_id":"2"}]}',
+    '{"user_info":{"user_id":"2"},"user_id":"1"}', '{"user_id":"1","user_info":{"name":"ü🚚"}}'],
+                         ids=["odd", "unknown fields", "nested", "UTF-8"])
+def test_R7_signature_covers_channel_data_byte_for_byte(connect, observer, presence, channel_data):
     client = connect()
-    client.ask_to_join(presence, channel_data)
+    client.send_presence_subscribe(presence, channel_data)
     info = json.loads(channel_data).get("user_info")
-    reply = client.joined(presence)
+    reply = client.expect_joined(presence)
     assert sorted(reply["ids"]) == ["1", "observer"] and (reply["hash"]["1"] or None) == info
-    observer.expect_added(presence, "1", info)
+    observer.expect_member_added(presence, "1", info)
 
 
-WRONG = {
+INVALID_SIGNATURES = {
     "without channel_data": lambda client, name, data: FIRST.auth(client.socket_id, name),
-    "other channel_data": lambda client, name, data: FIRST.auth(client.socket_id, name, data.replace("1", "2")),
-    "written otherwise": lambda client, name, data: FIRST.auth(client.socket_id, name, data.replace(" ", "")),
+    "other channel_data": lambda client, name, data: FIRST.auth(
+        client.socket_id, name, data.replace("1", "2")),
+    "other white space": lambda client, name, data: FIRST.auth(
+        client.socket_id, name, data.replace(" ", "")),
     "another channel": lambda client, name, data: FIRST.auth(client.socket_id, name + "x", data),
     "another socket": lambda client, name, data: FIRST.auth("1.1", name, data),
     "another application": lambda client, name, data: SECOND.auth(client.socket_id, name, data),
@@ -236,23 +249,28 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("auth", WRONG.values(), ids=WRONG)
-def test_R7_S11_a_wrong_signature_is_an_error_and_the_connection_stays(connect, observer, presence, auth):
+@pytest.mark.parametrize("auth", INVALID_SIGNATURES.values(), ids=INVALID_SIGNATURES)
+def test_R7_S11_invalid_signature_is_an_error_and_keeps_the_connection(
+        connect, observer, presence, auth):
     client, channel_data = connect(), '{"user_id": "1"}'
-    client.ask_for(presence, auth=auth(client, presence, channel_data), channel_data=channel_data)
-    client.expect_code(4009)
+    client.send_subscribe(presence, auth=auth(client, presence, channel_data),
+                          channel_data=channel_data)
+    client.expect_error_code(4009)
     client.join(presence, "3")
-    observer.expect_added(presence, "3")
+    observer.expect_member_added(presence, "3")
 
 
-USELESS = ["", " ", "null", "true", "1", '"1"', "[]", '[{"user_id":"1"}]', "{}", '{"user_info":{"user_id":"1"}}', '{"user_id":null}', '{"user_id":""}',
-           '{"user_id":true}', '{"user_id":{}}', '{"user_id":["1"]}', '{"user_id":"1"', '{"user_id":"1"}}', "{'user_id':'1'}", "user_id=1", '{"User_id":"1"}']
+INVALID_CHANNEL_DATA = ["", " ", "null", "true", "1", '"1"', "[]", '[{"user_id":"1"}]', "{}",
+                        '{"user_info":{"user_id":"1"}}', '{"user_id":null}', '{"user_id":""}',
+                        '{"user_id":true}', '{"user_id":{}}', '{"user_id":["1"]}', '{"user_id":"1"',
+                        '{"user_id":"1"}}', "{'user_id':'1'}", "user_id=1", '{"User_id":"1"}']
 
 
-@pytest.mark.parametrize("channel_data", USELESS)
-def test_R8_signed_but_useless_channel_data_is_refused(connect, api, observer, presence, channel_data):
+@pytest.mark.parametrize("channel_data", INVALID_CHANNEL_DATA)
+def test_R8_signed_but_invalid_channel_data_is_rejected(
+        connect, api, observer, presence, channel_data):
     client = connect()
-    client.ask_to_join(presence, channel_data)
+    client.send_presence_subscribe(presence, channel_data)
     client.expect_error()
     api.publish(presence)
     observer.expect("event")
@@ -260,15 +278,18 @@ def test_R8_signed_but_useless_channel_data_is_refused(connect, api, observer, p
     assert client.join(presence, "2")["count"] == 2
 
 
-@pytest.mark.parametrize("more", [{}, {"channel_data": None}, {"channel_data": {"user_id": "1"}}, {"channel_data": 1}, {"channel_data": ["1"]}], ids=json.dumps)
-def test_R8_channel_data_that_is_absent_or_no_string_is_refused(connect, observer, presence, more):
+@pytest.mark.parametrize("more",
+                         [{}, {"channel_data": None}, {"channel_data": {"user_id": "1"}},
+                          {"channel_data": 1}, {"channel_data": ["1"]}],
+                         ids=json.dumps)
+def test_R8_missing_or_non_string_channel_data_is_rejected(connect, observer, presence, more):
     client = connect()
-    client.ask_for(presence, auth=FIRST.auth(client.socket_id, presence), **more)
+    client.send_subscribe(presence, auth=FIRST.auth(client.socket_id, presence), **more)
     client.expect_error()
     client.expect_nothing()
     observer.expect_nothing()
 
 
 @pytest.mark.parametrize("name", ["Presence-{}", "presenc-{}", "x-presence-{}", "presence_{}"])
-def test_only_the_prefix_makes_a_channel_a_presence_channel(connect, channel, name):
+def test_only_the_prefix_makes_a_presence_channel(connect, channel, name):
     connect().subscribe(name.format(channel))

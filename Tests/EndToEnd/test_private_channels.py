@@ -1,4 +1,4 @@
-"""S10 to S12: channels that need a signature."""
+"""S10–S12: private channels."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def private(request, channel):
     return request.param + channel
 
 
-def test_S10_a_signed_subscription(connect, api, private):
+def test_S10_signed_subscription(connect, api, private):
     client = connect()
     client.subscribe_private(private)
     api.publish(private, "secret", "for members")
@@ -29,25 +29,29 @@ def test_S10_subscribing_again_after_unsubscribing(connect, api, private):
 def test_S10_subscribing_twice(connect, private):
     client = connect()
     client.subscribe_private(private)
-    client.ask_for(private, auth=FIRST.auth(client.socket_id, private))
+    client.send_subscribe(private, auth=FIRST.auth(client.socket_id, private))
     client.expect_error(f"Existing subscription to channel {private}")
 
 
-WRONG = {
+INVALID_SIGNATURES = {
     "empty": lambda client, name: "",
     "no key": lambda client, name: FIRST.auth(client.socket_id, name).partition(":")[2],
     "no signature": lambda client, name: FIRST.key + ":",
     "no colon": lambda client, name: FIRST.key,
     "a colon": lambda client, name: ":",
-    "another key": lambda client, name: "key2:" + FIRST.auth(client.socket_id, name).partition(":")[2],
+    "another key": lambda client, name: "key2:"
+    + FIRST.auth(client.socket_id, name).partition(":")[2],
     "another application": lambda client, name: SECOND.auth(client.socket_id, name),
-    "another application's secret": lambda client, name: "key1:" + SECOND.auth(client.socket_id, name).partition(":")[2],
+    "another application's secret": lambda client, name: "key1:"
+    + SECOND.auth(client.socket_id, name).partition(":")[2],
     "another channel": lambda client, name: FIRST.auth(client.socket_id, name + "x"),
     "another socket": lambda client, name: FIRST.auth("1.1", name),
-    "a public name": lambda client, name: FIRST.auth(client.socket_id, name.removeprefix("private-")),
+    "a public name": lambda client, name: FIRST.auth(
+        client.socket_id, name.removeprefix("private-")),
     "cut": lambda client, name: FIRST.auth(client.socket_id, name)[:-1],
     "longer": lambda client, name: FIRST.auth(client.socket_id, name) + "0",
-    "upper case": lambda client, name: FIRST.key + ":" + FIRST.auth(client.socket_id, name).partition(":")[2].upper(),
+    "upper case": lambda client, name: FIRST.key + ":"
+    + FIRST.auth(client.socket_id, name).partition(":")[2].upper(),
     "zeros": lambda client, name: FIRST.key + ":" + "0" * 64,
     "no hex": lambda client, name: FIRST.key + ":" + "é" * 64,
     "null": lambda client, name: None,
@@ -67,39 +71,39 @@ def assert_not_subscribed(client, api, name) -> None:
     client.expect_error(f"No current subscription to channel {name}, or subscription in progress")
 
 
-@pytest.mark.parametrize("auth", WRONG.values(), ids=WRONG)
-def test_S11_a_wrong_signature_is_an_error_and_the_connection_stays(connect, api, private, auth):
+@pytest.mark.parametrize("auth", INVALID_SIGNATURES.values(), ids=INVALID_SIGNATURES)
+def test_S11_invalid_signature_is_an_error_and_keeps_the_connection(connect, api, private, auth):
     client = connect()
-    client.ask_for(private, auth=auth(client, private))
-    client.expect_refusal(private)
+    client.send_subscribe(private, auth=auth(client, private))
+    client.expect_rejection(private)
     assert_not_subscribed(client, api, private)
 
 
-def test_S11_no_signature_at_all(connect, api, private):
+def test_S11_missing_signature(connect, api, private):
     client = connect()
-    client.ask_for(private)
-    client.expect_refusal(private)
+    client.send_subscribe(private)
+    client.expect_rejection(private)
     assert_not_subscribed(client, api, private)
 
 
-def test_S11_a_refused_subscription_may_be_asked_for_again(connect, api, private):
+def test_S11_subscribing_again_after_a_rejection(connect, api, private):
     client = connect()
-    client.ask_for(private, auth="key1:nonsense")
-    client.expect_refusal(private)
+    client.send_subscribe(private, auth="key1:nonsense")
+    client.expect_rejection(private)
     client.subscribe_private(private)
     api.publish(private, "secret")
     client.expect("secret")
 
 
-def test_S11_a_signature_serves_one_connection(connect, private):
+def test_S11_signature_is_valid_for_one_connection(connect, private):
     one, other = connect(), connect()
     auth = FIRST.auth(one.socket_id, private)
-    other.ask_for(private, auth=auth)
-    other.expect_refusal(private)
+    other.send_subscribe(private, auth=auth)
+    other.expect_rejection(private)
     one.subscribe(private, auth=auth)
 
 
-def test_S12_an_encrypted_payload_passes_as_it_is(connect, api, channel):
+def test_S12_encrypted_payload_is_unchanged(connect, api, channel):
     client = connect()
     name = "private-encrypted-" + channel
     client.subscribe_private(name)
@@ -109,5 +113,5 @@ def test_S12_an_encrypted_payload_passes_as_it_is(connect, api, channel):
 
 
 @pytest.mark.parametrize("name", ["Private-{}", "privat-{}", "x-private-{}", "private_{}"])
-def test_only_the_prefix_makes_a_channel_private(connect, channel, name):
+def test_only_the_prefix_makes_a_private_channel(connect, channel, name):
     connect().subscribe(name.format(channel))

@@ -1,4 +1,6 @@
-"""What operators see of pushes and how they steer them: lives, figures, lanes, the trial push, new texts, wrong settings."""
+"""The operators' view of push: notification history, metrics, lanes, push-test, catalogue reload,
+invalid settings.
+"""
 
 import json
 import os
@@ -6,231 +8,269 @@ import signal
 
 import pytest
 
-from harness.fleet import MOMENT, eventually
+from harness.fleet import TIMESTAMP, wait_until
 from harness.gateway import run, write_config
 from harness.push.apns import refusal
-from harness.push.conduct import Say
-from harness.push.fcm import error, logins, sends
-from harness.push.phones import android_token, ios_token
+from harness.push.behavior import Respond
+from harness.push.fcm import error, is_token_request, is_send_request
+from harness.push.devices import android_token, ios_token
 
 
 @pytest.fixture
-def scene(pushing):
-    return pushing()
+def fleet(start_push_fleet):
+    return start_push_fleet()
 
 
-# The life of a notification
+# Notification history
 
 
-def test_its_pushes_are_steps_of_its_life(scene):
-    owner = scene.driver()
-    apple, android = scene.ios(owner), scene.android(owner)
-    each = scene.announce(owner)
-    scene.accepted(each, 2)
-    steps = scene.dispatcher.done("GET", f"/api/ops/notifications/{each}")["steps"]
-    assert steps[0]["step"] == "created" and [step["step"] for step in steps].count("push_queued") == 2
+def test_history_lists_the_pushes(fleet):
+    owner = fleet.driver()
+    apple, android = fleet.ios(owner), fleet.android(owner)
+    each = fleet.announce(owner)
+    fleet.wait_for_accepted(each, 2)
+    steps = fleet.dispatcher.expect_ok("GET", f"/api/ops/notifications/{each}")["steps"]
+    assert (steps[0]["step"] == "created"
+            and [step["step"] for step in steps].count("push_queued") == 2)
     assert [step["at"] for step in steps] == sorted(step["at"] for step in steps)
     for step in (step for step in steps if step["step"].startswith("push_")):
-        assert MOMENT.fullmatch(step["at"]) and step["subject"] == f"driver:{owner.subject}", step
-    accepted = {step["detail"]["provider"]: step["detail"] for step in steps if step["step"] == "push_accepted"}
+        assert (TIMESTAMP.fullmatch(step["at"])
+                and step["subject"] == f"driver:{owner.subject}"), step
+    accepted = {step["detail"]["provider"]: step["detail"] for step in steps
+                if step["step"] == "push_accepted"}
     assert accepted.keys() == {"apns", "fcm"}
-    for phone, detail in ((apple, accepted["apns"]), (android, accepted["fcm"])):
-        assert phone.token not in json.dumps(steps) and detail["device"] == f"{phone.token[:4]}…{phone.token[-4:]}" and detail["attempts"] == 1
+    for device, detail in ((apple, accepted["apns"]), (android, accepted["fcm"])):
+        assert (device.token not in json.dumps(steps)
+                and detail["device"] == f"{device.token[:4]}…{device.token[-4:]}"
+                and detail["attempts"] == 1)
     assert accepted["apns"]["messageId"].lower() == apple.pushes[0].headers["apns-id"].lower()
-    assert accepted["fcm"]["messageId"] == json.loads(android.sent[0].answer)["name"]
+    assert accepted["fcm"]["messageId"] == json.loads(android.sent[0].response_body)["name"]
 
 
-def test_a_push_that_waits_shows_as_queued(scene):
-    phone = scene.ios()
-    scene.apns.script(Say(503), times=1)
-    each = scene.announce(phone)
-    scene.apns.until(lambda: phone.sent, "the first try")
-    assert [step["step"] for step in scene.steps(each)] == ["push_queued"]
-    scene.accepted(each)
+def test_push_awaiting_retry_is_queued(fleet):
+    device = fleet.ios()
+    fleet.apns.script(Respond(503), times=1)
+    each = fleet.announce(device)
+    fleet.apns.wait_until(lambda: device.sent, "the first try")
+    assert [step["step"] for step in fleet.steps(each)] == ["push_queued"]
+    fleet.wait_for_accepted(each)
 
 
-@pytest.mark.parametrize("outcome, step", [("rejected", "push_failed"), ("cancelled", "push_cancelled"), ("expired", "push_expired"), ("accepted", "push_accepted")])
-def test_every_end_is_a_step_and_a_figure(pushing, outcome, step):
-    scene = pushing(texts={"DRIVER_APPROVED": {"title": "T", "lifetime": "2s"}})
-    phone = scene.android()
+@pytest.mark.parametrize("outcome, step",
+                         [("rejected", "push_failed"), ("cancelled", "push_cancelled"),
+                          ("expired", "push_expired"), ("accepted", "push_accepted")])
+def test_each_outcome_is_a_step_and_a_metric(start_push_fleet, outcome, step):
+    fleet = start_push_fleet(texts={"DRIVER_APPROVED": {"title": "T", "lifetime": "2s"}})
+    device = fleet.android()
     if outcome == "rejected":
-        scene.fcm.script(error(400, "INVALID_ARGUMENT"), sends)
+        fleet.fcm.script(error(400, "INVALID_ARGUMENT"), is_send_request)
     elif outcome == "cancelled":
-        phone.owner.done("PUT", "/api/driver/preferences", {"types": {"DRIVER_APPROVED": False}})
+        device.owner.expect_ok("PUT", "/api/driver/preferences",
+                               {"types": {"DRIVER_APPROVED": False}})
     elif outcome == "expired":
-        scene.fcm.refuse()
-    [end] = scene.became(scene.announce(phone), step)
+        fleet.fcm.stop_listening()
+    [end] = fleet.wait_for_step(fleet.announce(device), step)
     assert ("reason" in end["detail"]) == (outcome in ("rejected", "cancelled")), end
-    scene.reaches("push_total", 1, provider="fcm", outcome=outcome)
-    others = {name: scene.figure("push_total", provider="fcm", outcome=name) for name in ("accepted", "rejected", "cancelled", "expired")}
+    fleet.wait_for_metric("push_total", 1, provider="fcm", outcome=outcome)
+    others = {name: fleet.metric("push_total", provider="fcm", outcome=name)
+              for name in ("accepted", "rejected", "cancelled", "expired")}
     assert sum(others.values()) == 1
 
 
-# Figures
+# Metrics
 
 
-def test_figures(scene):
-    phones = [scene.ios(), scene.android()]
-    figures = scene.figures()
-    for family, kind in [("push_total", "counter"), ("push_seconds", "histogram"), ("push_queue_depth", "gauge"), ("push_queue_oldest_seconds", "gauge"),
-                         ("push_token_removals_total", "counter"), ("push_credential_renewals_total", "counter")]:
-        assert figures.types.get(f"fleetwire_{family}") == kind, family
-    for phone in phones:
-        scene.warm(phone)
+def test_push_metrics(fleet):
+    devices = [fleet.ios(), fleet.android()]
+    metrics = fleet.metrics()
+    for family, kind in [("push_total", "counter"), ("push_seconds", "histogram"),
+                         ("push_queue_depth", "gauge"), ("push_queue_oldest_seconds", "gauge"),
+                         ("push_token_removals_total", "counter"),
+                         ("push_credential_renewals_total", "counter")]:
+        assert metrics.types.get(f"fleetwire_{family}") == kind, family
+    for device in devices:
+        fleet.warm_up(device)
     for provider in ("apns", "fcm"):
-        scene.reaches("push_total", 1, provider=provider, outcome="accepted")
-        assert scene.figure("push_seconds_count", provider=provider) == 1
-        scene.reaches("push_queue_depth", 0, provider=provider)
-    scene.apns.refuse()
+        fleet.wait_for_metric("push_total", 1, provider=provider, outcome="accepted")
+        assert fleet.metric("push_seconds_count", provider=provider) == 1
+        fleet.wait_for_metric("push_queue_depth", 0, provider=provider)
+    fleet.apns.stop_listening()
     for _ in range(7):
-        scene.announce(phones[0])
-    scene.reaches("push_queue_depth", 7, provider="apns")
-    eventually(lambda: scene.figure("push_queue_oldest_seconds", provider="apns") >= 1, "the oldest waits for a second")
-    assert scene.figure("push_queue_depth", provider="fcm") == scene.figure("push_queue_oldest_seconds", provider="fcm") == 0
-    scene.apns.listen()
-    scene.reaches("push_queue_depth", 0, provider="apns", seconds=40)
-    scene.reaches("push_queue_oldest_seconds", 0, provider="apns")
+        fleet.announce(devices[0])
+    fleet.wait_for_metric("push_queue_depth", 7, provider="apns")
+    wait_until(lambda: fleet.metric("push_queue_oldest_seconds", provider="apns") >= 1,
+               "the oldest waits for a second")
+    assert fleet.metric("push_queue_depth",
+                        provider="fcm") == fleet.metric(
+        "push_queue_oldest_seconds", provider="fcm") == 0
+    fleet.apns.listen()
+    fleet.wait_for_metric("push_queue_depth", 0, provider="apns", seconds=40)
+    fleet.wait_for_metric("push_queue_oldest_seconds", 0, provider="apns")
 
 
-def test_lanes(scene):
-    phone = scene.ios()
-    lanes = scene.dispatcher.done("GET", "/api/ops/push")["lanes"]
+def test_lane_states(fleet):
+    device = fleet.ios()
+    lanes = fleet.dispatcher.expect_ok("GET", "/api/ops/push")["lanes"]
     assert [lane["lane"] for lane in lanes] == ["apns", "apns-sandbox", "fcm"]
     for lane in lanes:
-        # FCM's waits for its credential first.
-        lane = scene.lane_is(lane["lane"], "running")
+        # FCM's lane obtains its credential first.
+        lane = fleet.wait_for_lane_state(lane["lane"], "running")
         assert lane["depth"] == lane["inFlight"] == 0 and lane["lastError"] is None, lane
-    scene.warm(phone)
-    eventually(lambda: scene.lane("apns")["lastAcceptedAt"] is not None, "the lane knows when")
-    scene.apns.script(refusal(400, "BadDeviceToken"), times=1)
-    scene.became(scene.announce(phone), "push_failed")
-    eventually(lambda: scene.lane("apns")["lastError"] is not None, "the lane knows what went wrong")
-    failure = scene.lane("apns")["lastError"]
-    assert "BadDeviceToken" in failure["reason"] and MOMENT.fullmatch(failure["at"])
-    assert phone.token not in json.dumps(scene.dispatcher.done("GET", "/api/ops/push"))
+    fleet.warm_up(device)
+    wait_until(lambda: fleet.lane("apns")["lastAcceptedAt"] is not None,
+               "the lane has a last accepted time")
+    fleet.apns.script(refusal(400, "BadDeviceToken"), times=1)
+    fleet.wait_for_step(fleet.announce(device), "push_failed")
+    wait_until(lambda: fleet.lane("apns")["lastError"] is not None, "the lane has a last error")
+    failure = fleet.lane("apns")["lastError"]
+    assert "BadDeviceToken" in failure["reason"] and TIMESTAMP.fullmatch(failure["at"])
+    assert device.token not in json.dumps(fleet.dispatcher.expect_ok("GET", "/api/ops/push"))
 
 
-def test_lanes_that_are_not_enabled(pushing):
-    assert pushing(fcm={"enabled": False}).lane("fcm")["state"] == "disabled"
+def test_disabled_lane(start_push_fleet):
+    assert start_push_fleet(fcm={"enabled": False}).lane("fcm")["state"] == "disabled"
 
 
-def test_who_may_see_the_lanes(pushing):
-    scene = pushing(metrics={"token": "metrics-token"})
-    for caller in (scene.admin(), scene.ops(), scene.caller(bearer="metrics-token")):
-        assert caller.done("GET", "/api/ops/push")
-    for caller in (scene.driver(), scene.customer()):
-        caller.refused(403, "GET", "/api/ops/push")
-    scene.caller().refused(401, "GET", "/api/ops/push")
-    scene.admin().refused(405, "POST", "/api/ops/push", {})
+def test_lanes_require_admin_ops_or_metrics_token(start_push_fleet):
+    fleet = start_push_fleet(metrics={"token": "metrics-token"})
+    for caller in (fleet.admin(), fleet.ops(), fleet.caller(bearer="metrics-token")):
+        assert caller.expect_ok("GET", "/api/ops/push")
+    for caller in (fleet.driver(), fleet.customer()):
+        caller.expect_error(403, "GET", "/api/ops/push")
+    fleet.caller().expect_error(401, "GET", "/api/ops/push")
+    fleet.admin().expect_error(405, "POST", "/api/ops/push", {})
 
 
-# A push to see whether it works
+# push-test
 
 
-def trial(scene, *arguments: str):
-    return run("push-test", "--config", scene.gateway.config, *arguments)
+def push_test(fleet, *arguments: str):
+    return run("push-test", "--config", fleet.gateway.config, *arguments)
 
 
-def test_a_trial_push(scene):
-    for provider, token, fake in [("apns", ios_token(), scene.apns), ("fcm", android_token(), scene.fcm)]:
-        done = trial(scene, "--provider", provider, "--token", token)
+def test_push_test_sends_one_push(fleet):
+    for provider, token, fake in [("apns", ios_token(), fleet.apns),
+                                  ("fcm", android_token(), fleet.fcm)]:
+        done = push_test(fleet, "--provider", provider, "--token", token)
         assert done.returncode == 0, done
         assert [request.status for request in fake.sent_to(token)] == [200]
         assert token not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("provider, answer, word", [
-    ("apns", refusal(400, "BadDeviceToken"), "BadDeviceToken"), ("apns", refusal(403, "InvalidProviderToken"), "InvalidProviderToken"),
-    ("apns", refusal(503, "ServiceUnavailable"), "ServiceUnavailable"), ("fcm", error(404, "NOT_FOUND", "UNREGISTERED"), "UNREGISTERED"),
-    ("fcm", error(403, "PERMISSION_DENIED"), "PERMISSION_DENIED")], ids=lambda value: str(value)[:60])
-def test_a_trial_push_that_is_refused(scene, provider, answer, word):
-    fake, token = (scene.apns, ios_token()) if provider == "apns" else (scene.fcm, android_token())
-    fake.script(answer, None if provider == "apns" else sends)
-    done = trial(scene, "--provider", provider, "--token", token)
+@pytest.mark.parametrize("provider, response, word", [
+    ("apns", refusal(400, "BadDeviceToken"), "BadDeviceToken"),
+    ("apns", refusal(403, "InvalidProviderToken"), "InvalidProviderToken"),
+    ("apns", refusal(503, "ServiceUnavailable"), "ServiceUnavailable"),
+    ("fcm", error(404, "NOT_FOUND", "UNREGISTERED"), "UNREGISTERED"),
+    ("fcm", error(403, "PERMISSION_DENIED"), "PERMISSION_DENIED")],
+                         ids=lambda value: str(value)[:60])
+def test_push_test_prints_the_rejection(fleet, provider, response, word):
+    fake, token = (fleet.apns, ios_token()) if provider == "apns" else (fleet.fcm, android_token())
+    fake.script(response, None if provider == "apns" else is_send_request)
+    done = push_test(fleet, "--provider", provider, "--token", token)
     assert done.returncode == 1 and word in done.stdout + done.stderr, done
 
 
-def test_a_trial_push_that_does_not_get_through(scene):
-    scene.apns.refuse()
-    done = trial(scene, "--provider", "apns", "--token", ios_token())
+def test_push_test_prints_connection_and_credential_errors(fleet):
+    fleet.apns.stop_listening()
+    done = push_test(fleet, "--provider", "apns", "--token", ios_token())
     assert done.returncode == 1 and done.stderr, done
-    scene.fcm.script(Say(400, {"error": "invalid_grant"}), logins)
-    done = trial(scene, "--provider", "fcm", "--token", android_token())
+    fleet.fcm.script(Respond(400, {"error": "invalid_grant"}), is_token_request)
+    done = push_test(fleet, "--provider", "fcm", "--token", android_token())
     assert done.returncode == 1 and "invalid_grant" in done.stderr, done
 
 
-@pytest.mark.parametrize("arguments", [["--provider", "apns"], ["--token", "ab" * 32], ["--provider", "mail", "--token", "x"], ["--provider", "apns", "--token", "zz"]], ids=str)
-def test_misuse_is_64(scene, arguments):
-    assert trial(scene, *arguments).returncode == 64
+@pytest.mark.parametrize("arguments",
+                         [["--provider", "apns"], ["--token", "ab" * 32],
+                          ["--provider", "mail", "--token", "x"],
+                          ["--provider", "apns", "--token", "zz"]],
+                         ids=str)
+def test_invalid_push_test_arguments_exit_64(fleet, arguments):
+    assert push_test(fleet, *arguments).returncode == 64
 
 
-# New texts
+# Catalogue reload
 
 
-def test_SIGHUP_reads_the_texts_again(pushing, providers):
-    scene = pushing(texts={"DRIVER_APPROVED": {"title": "Old words", "body": "{name|driver}"}})
-    phone = scene.ios()
-    assert phone.next(scene.announce(phone, name="Dan")).title == "Old words"
-    providers.write_texts({"DRIVER_APPROVED": {"title": "New words", "body": "{name|you}", "lifetime": "10m"}})
-    scene.gateway.process.send_signal(signal.SIGHUP)
+def test_sighup_reloads_the_catalogue(start_push_fleet, providers):
+    fleet = start_push_fleet(
+        texts={"DRIVER_APPROVED": {"title": "Old words", "body": "{name|driver}"}})
+    device = fleet.ios()
+    assert device.next(fleet.announce(device, name="Dan")).title == "Old words"
+    providers.write_texts(
+        {"DRIVER_APPROVED": {"title": "New words", "body": "{name|you}", "lifetime": "10m"}})
+    fleet.gateway.process.send_signal(signal.SIGHUP)
 
-    def says(title: str) -> bool:
-        return phone.next(scene.announce(phone)).title == title
+    def has_title(title: str) -> bool:
+        return device.next(fleet.announce(device)).title == title
 
-    eventually(lambda: says("New words"), "the new words are used")
+    wait_until(lambda: has_title("New words"), "the new texts are used")
     path = providers.write_texts({"DRIVER_APPROVED": {"title": "Bad words", "body": "{unclosed"}})
-    scene.gateway.process.send_signal(signal.SIGHUP)
-    assert path.name in scene.until_logged("reload_failed", "error")["reason"]
-    assert says("New words"), "what cannot be read changes nothing"
+    fleet.gateway.process.send_signal(signal.SIGHUP)
+    assert path.name in fleet.wait_for_log_entry("reload_failed", "error")["reason"]
+    assert has_title("New words"), "an invalid file must not change the texts"
     path.unlink()
-    scene.gateway.process.send_signal(signal.SIGHUP)
-    eventually(lambda: len(scene.logged("reload_failed", "error")) == 2, "a missing file is an error as well")
-    assert says("New words")
-    push = phone.next(scene.announce(phone))
-    life = scene.dispatcher.done("GET", f"/api/ops/notifications/{push.notification}")["notification"]
-    assert life["expiresAt"] != life["createdAt"] and push.text == "you"
+    fleet.gateway.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: len(fleet.log_entries("reload_failed", "error")) == 2,
+               "a missing file is also an error")
+    assert has_title("New words")
+    push = device.next(fleet.announce(device))
+    notification = fleet.dispatcher.expect_ok("GET",
+                                              f"/api/ops/notifications/{push.notification}")[
+        "notification"]
+    assert notification["expiresAt"] != notification["createdAt"] and push.text == "you"
     providers.write_texts({"DRIVER_APPROVED": {"title": "Newest words"}})
-    scene.gateway.process.send_signal(signal.SIGHUP)
-    eventually(lambda: says("Newest words"), "what is right again is used again")
+    fleet.gateway.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: has_title("Newest words"), "the corrected file is used")
 
 
-def test_a_reload_also_changes_what_is_pushed_at_all(pushing, providers):
-    scene = pushing(texts={"DRIVER_APPROVED": {"title": "T"}})
-    phone = scene.ios()
-    scene.warm(phone)
+def test_reload_applies_push_modes(start_push_fleet, providers):
+    fleet = start_push_fleet(texts={"DRIVER_APPROVED": {"title": "T"}})
+    device = fleet.ios()
+    fleet.warm_up(device)
     providers.write_texts({"DRIVER_APPROVED": {"title": "T", "push": "off"}})
-    scene.gateway.process.send_signal(signal.SIGHUP)
-    eventually(lambda: not [step for step in scene.steps(scene.announce(phone)) if step["step"] != "push_cancelled"], "it is off")
+    fleet.gateway.process.send_signal(signal.SIGHUP)
+    wait_until(
+        lambda: not [step for step in fleet.steps(fleet.announce(device))
+                     if step["step"] != "push_cancelled"],
+        "it is off")
 
 
-def test_a_reload_does_not_wait_for_a_FIFO(pushing, providers):
-    scene = pushing(texts={"DRIVER_APPROVED": {"title": "T"}})
+def test_reload_does_not_block_on_a_fifo(start_push_fleet, providers):
+    fleet = start_push_fleet(texts={"DRIVER_APPROVED": {"title": "T"}})
     (providers.folder / "notifications.yaml").unlink()
     os.mkfifo(providers.folder / "notifications.yaml")
-    scene.gateway.process.send_signal(signal.SIGHUP)
-    assert "FIFO" in scene.until_logged("reload_failed")["reason"]
-    phone = scene.ios()
-    scene.announce(phone)
-    assert phone.next().title == "T", "the old texts stay in use"
+    fleet.gateway.process.send_signal(signal.SIGHUP)
+    assert "FIFO" in fleet.wait_for_log_entry("reload_failed")["reason"]
+    device = fleet.ios()
+    fleet.announce(device)
+    assert device.next().title == "T", "the old texts stay in use"
 
 
 # Settings
 
 
 BAD = {
-    "an unknown key": ({"apns": {"hots": "x"}}, ["hots", "host"]), "a team of nine": ({"apns": {"team_id": "TEAM12345"}}, ["team_id"]),
-    "a missing team": ({"apns": {"team_id": ""}}, ["team_id"]), "a missing key id": ({"apns": {"key_id": ""}}, ["key_id"]),
-    "a missing topic": ({"apns": {"topic": ""}}, ["topic"]), "a key file that is not there": ({"apns": {"key_file": "nowhere.p8"}}, ["key_file"]),
-    "a missing key file": ({"apns": {"key_file": ""}}, ["key_file"]), "a port of text": ({"apns": {"port": "many"}}, ["port"]),
-    "a port too high": ({"apns": {"port": 65_536}}, ["port"]), "a CA file that is not there": ({"apns": {"ca_file": "nowhere.pem"}}, ["ca_file"]),
-    "an account that is not there": ({"fcm": {"service_account_file": "nowhere.json"}}, ["service_account_file"]),
-    "a missing account": ({"fcm": {"service_account_file": ""}}, ["service_account_file"]), "a base over http": ({"fcm": {"base_url": "http://127.0.0.1:1"}}, ["base_url"]),
-    "a mode nobody knows": ({"mode": "sometimes"}, ["mode", "sometimes"])}
+    "an unknown key": ({"apns": {"hots": "x"}}, ["hots", "host"]),
+    "a team of nine": ({"apns": {"team_id": "TEAM12345"}}, ["team_id"]),
+    "a missing team": ({"apns": {"team_id": ""}}, ["team_id"]),
+    "a missing key id": ({"apns": {"key_id": ""}}, ["key_id"]),
+    "a missing topic": ({"apns": {"topic": ""}}, ["topic"]),
+    "a key file that does not exist": ({"apns": {"key_file": "nowhere.p8"}}, ["key_file"]),
+    "a missing key file": ({"apns": {"key_file": ""}}, ["key_file"]),
+    "a port of text": ({"apns": {"port": "many"}}, ["port"]),
+    "a port too high": ({"apns": {"port": 65_536}}, ["port"]),
+    "a CA file that does not exist": ({"apns": {"ca_file": "nowhere.pem"}}, ["ca_file"]),
+    "an account file that does not exist": ({"fcm": {"service_account_file": "nowhere.json"}},
+                                            ["service_account_file"]),
+    "a missing account": ({"fcm": {"service_account_file": ""}}, ["service_account_file"]),
+    "a base over http": ({"fcm": {"base_url": "http://127.0.0.1:1"}}, ["base_url"]),
+    "an unknown mode": ({"mode": "sometimes"}, ["mode", "sometimes"])}
 
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 @pytest.mark.parametrize("changes, words", BAD.values(), ids=BAD)
-def test_wrong_settings_are_78(providers, tmp_path, command, changes, words):
+def test_invalid_settings_exit_78(providers, tmp_path, command, changes, words):
     done = run(command, "--config", configured(providers, tmp_path, **changes))
     assert done.returncode == 78, done
     assert all(word in done.stderr for word in words), done.stderr
@@ -239,31 +279,42 @@ def test_wrong_settings_are_78(providers, tmp_path, command, changes, words):
 
 def configured(providers, tmp_path, **changes):
     sections = providers.sections(**changes)
-    return write_config(tmp_path / "test.yaml", server={"host": "127.0.0.1", "port": 0}, apps=[{"id": "1001", "key": "key1", "secret": "secret1"}], **sections)
+    return write_config(tmp_path / "test.yaml", server={"host": "127.0.0.1", "port": 0},
+                        apps=[{"id": "1001", "key": "key1", "secret": "secret1"}], **sections)
 
 
-@pytest.mark.parametrize("content, word", [("", "service_account_file"), ("{", "service_account_file"), ("[]", "service_account_file"), ("{}", "client_email")], ids=str)
-def test_an_account_that_is_none_is_78(providers, tmp_path, content, word):
+@pytest.mark.parametrize("content, word",
+                         [("", "service_account_file"), ("{", "service_account_file"),
+                          ("[]", "service_account_file"), ("{}", "client_email")],
+                         ids=str)
+def test_invalid_account_exits_78(providers, tmp_path, content, word):
     (tmp_path / "bad.json").write_text(content)
-    done = run("serve", "--config", configured(providers, tmp_path, fcm={"service_account_file": "bad.json"}))
+    done = run("serve", "--config",
+               configured(providers, tmp_path, fcm={"service_account_file": "bad.json"}))
     assert done.returncode == 78 and word in done.stderr, done
 
 
-@pytest.mark.parametrize("member", ["client_email", "private_key", "private_key_id", "project_id", "token_uri"])
-def test_an_account_that_lacks_something_is_78(providers, tmp_path, member):
+@pytest.mark.parametrize("member",
+                         ["client_email", "private_key", "private_key_id", "project_id",
+                          "token_uri"])
+def test_incomplete_account_exits_78(providers, tmp_path, member):
     path = providers.fcm.write_account(tmp_path / "bad.json", **{member: None})
-    done = run("serve", "--config", configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
+    done = run("serve", "--config",
+               configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
     assert done.returncode == 78 and member in done.stderr, done
 
 
-@pytest.mark.parametrize("content", ["", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "not a key"], ids=ascii)
-def test_a_key_that_is_none_is_78_and_not_quoted(providers, tmp_path, content):
+@pytest.mark.parametrize("content",
+                         ["", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+                          "not a key"],
+                         ids=ascii)
+def test_invalid_key_exits_78_and_is_not_printed(providers, tmp_path, content):
     (tmp_path / "bad.p8").write_text(content)
     done = run("serve", "--config", configured(providers, tmp_path, apns={"key_file": "bad.p8"}))
     assert done.returncode == 78 and "key_file" in done.stderr and "AAAA" not in done.stderr, done
 
 
-def test_a_key_of_another_kind_is_78(providers, tmp_path):
+def test_key_of_wrong_type_exits_78(providers, tmp_path):
     account = json.loads(providers.account_file.read_text())
     (tmp_path / "rsa.p8").write_text(account["private_key"])
     done = run("serve", "--config", configured(providers, tmp_path, apns={"key_file": "rsa.p8"}))
@@ -272,47 +323,69 @@ def test_a_key_of_another_kind_is_78(providers, tmp_path):
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 @pytest.mark.parametrize("section", ["apns", "fcm"])
-@pytest.mark.parametrize("content", ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "a private key"], ids=ascii)
-def test_authorities_that_are_none_are_78(providers, tmp_path, command, section, content):
-    (tmp_path / "ca.pem").write_text(providers.key_file.read_text() if content == "a private key" else content)
-    done = run(command, "--config", configured(providers, tmp_path, **{section: {"ca_file": "ca.pem"}}))
+@pytest.mark.parametrize("content",
+                         ["", "no PEM",
+                          "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+                          "a private key"],
+                         ids=ascii)
+def test_invalid_ca_file_exits_78(providers, tmp_path, command, section, content):
+    (tmp_path / "ca.pem").write_text(providers.key_file.read_text() if content == "a private key"
+                                     else content)
+    done = run(command, "--config",
+               configured(providers, tmp_path, **{section: {"ca_file": "ca.pem"}}))
     assert done.returncode == 78 and f"push.{section}.ca_file" in done.stderr, done
 
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
-@pytest.mark.parametrize("section, key", [("apns", "key_file"), ("apns", "ca_file"), ("fcm", "service_account_file")])
-def test_a_FIFO_is_78_and_not_waited_for(providers, tmp_path, command, section, key):
+@pytest.mark.parametrize("section, key",
+                         [("apns", "key_file"), ("apns", "ca_file"),
+                          ("fcm", "service_account_file")])
+def test_fifo_exits_78_without_blocking(providers, tmp_path, command, section, key):
     os.mkfifo(tmp_path / "fifo")
     done = run(command, "--config", configured(providers, tmp_path, **{section: {key: "fifo"}}))
-    assert done.returncode == 78 and f"push.{section}.{key}" in done.stderr and "FIFO" in done.stderr, done
+    assert (done.returncode == 78 and f"push.{section}.{key}" in done.stderr
+            and "FIFO" in done.stderr), done
 
 
-@pytest.mark.parametrize("member, text", [("client_email", "a\0b"), ("private_key_id", "a\r\nb"), ("private_key_id", "a b")], ids=ascii)
-def test_an_account_of_odd_texts_is_78(providers, tmp_path, member, text):
+@pytest.mark.parametrize("member, text",
+                         [("client_email", "a\0b"), ("private_key_id", "a\r\nb"),
+                          ("private_key_id", "a b")],
+                         ids=ascii)
+def test_control_characters_in_account_exit_78(providers, tmp_path, member, text):
     path = providers.fcm.write_account(tmp_path / "bad.json", **{member: text})
-    done = run("serve", "--config", configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
+    done = run("serve", "--config",
+               configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
     assert done.returncode == 78 and member in done.stderr, done
 
 
 @pytest.mark.parametrize("keys, word", [
-    ([{"id": "a", "key": "c2hvcnQ="}], "key"), ([{"id": "", "key": "A" * 43 + "="}], "id"), ([{"id": "a", "key": "A" * 43 + "="}] * 2, "a"), ([{"id": "a"}], "key")], ids=str)
-def test_wrong_encryption_keys_are_78(providers, tmp_path, keys, word):
-    done = run("check-config", "--config", configured(providers, tmp_path, store={"encryption_keys": keys}))
-    assert done.returncode == 78 and "encryption_keys" in done.stderr + word and word in done.stderr, done
+    ([{"id": "a", "key": "c2hvcnQ="}], "key"), ([{"id": "", "key": "A" * 43 + "="}], "id"),
+    ([{"id": "a", "key": "A" * 43 + "="}] * 2, "a"), ([{"id": "a"}], "key")],
+                         ids=str)
+def test_invalid_encryption_keys_exit_78(providers, tmp_path, keys, word):
+    done = run("check-config", "--config",
+               configured(providers, tmp_path, store={"encryption_keys": keys}))
+    assert (done.returncode == 78 and "encryption_keys" in done.stderr + word
+            and word in done.stderr), done
     assert "c2hvcnQ" not in done.stderr
 
 
-def test_check_config_shows_what_phones_will_show(providers, tmp_path):
-    done = run("check-config", "--config", configured(providers, tmp_path, texts={"job-assigned": {"title": "Go to {pickupAddress|work}", "body": "{nonsense|x}"}}))
+def test_check_config_prints_the_catalogue(providers, tmp_path):
+    done = run("check-config", "--config",
+               configured(providers, tmp_path,
+                          texts={
+        "job-assigned": {"title": "Go to {pickupAddress|work}", "body": "{nonsense|x}"}}))
     assert done.returncode == 0, done
-    assert "job-assigned" in done.stdout and "Go to work" in done.stdout and "nonsense" in done.stdout + done.stderr
+    assert ("job-assigned" in done.stdout and "Go to work" in done.stdout
+            and "nonsense" in done.stdout + done.stderr)
     assert "PRIVATE KEY" not in done.stdout and "secret1" not in done.stdout
 
 
-def test_files_are_found_beside_the_configuration(start_gateway, providers, closing, tmp_path):
-    """Relative paths are relative to it."""
+def test_relative_paths_are_relative_to_the_configuration(
+        start_gateway, providers, closing, tmp_path):
     (tmp_path / "kept").mkdir()
     for path in (providers.key_file, providers.account_file):
         (tmp_path / "kept" / path.name).write_bytes(path.read_bytes())
-    sections = providers.sections(apns={"key_file": providers.key_file.name}, fcm={"service_account_file": providers.account_file.name})
+    sections = providers.sections(apns={"key_file": providers.key_file.name},
+                                  fcm={"service_account_file": providers.account_file.name})
     assert start_gateway("kept", sections=sections)

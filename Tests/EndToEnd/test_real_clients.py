@@ -1,4 +1,6 @@
-"""The SDKs that people use: pysher subscribes, the official server SDK triggers, and so does the command line."""
+"""Real clients: pysher subscribes, the official server SDK triggers, and the `send` command
+publishes.
+"""
 
 import json
 import queue
@@ -7,47 +9,54 @@ import pusher
 import pysher
 import pytest
 
-from harness.apps import DISABLED, FIRST, PATIENCE, SECOND
+from harness.apps import DISABLED, FIRST, TIMEOUT, SECOND
 from harness.gateway import run
 
 
 class Listener:
-    """A pysher connection; what its channels hear comes in one queue."""
+    """A pysher connection; all events of its channels go to one queue."""
 
     def __init__(self, gateway, app=FIRST):
-        self.app, self.heard = app, queue.Queue()
+        self.app, self.received = app, queue.Queue()
         connected = queue.Queue()
-        self.pusher = pysher.Pusher(app.key, secure=False, custom_host=gateway.host, port=gateway.port, secret=app.secret)
+        self.pusher = pysher.Pusher(app.key, secure=False, custom_host=gateway.host,
+                                    port=gateway.port, secret=app.secret)
         self.pusher.connection.bind("pusher:connection_established", connected.put)
         self.pusher.connect()
-        self.socket_id = json.loads(connected.get(timeout=PATIENCE))["socket_id"]
+        self.socket_id = json.loads(connected.get(timeout=TIMEOUT))["socket_id"]
 
     def subscribe(self, channel: str, *events: str) -> None:
-        """Returns once the gateway says so. The library registers a channel only after asking for it, so a quick
-        answer is lost on it: the channel is registered first."""
+        """Returns once the subscription succeeded. The library registers a channel only after the
+        request, and would miss a quick response: register it first.
+        """
         done = queue.Queue()
         registered = pysher.channel.Channel(channel, self.pusher.connection)
         registered.bind("pusher_internal:subscription_succeeded", done.put)
         for event in events:
-            registered.bind(event, lambda data, event=event: self.heard.put((channel, event, data)))
+            registered.bind(event,
+                            lambda data, event=event: self.received.put((channel, event, data)))
         self.pusher.channels[channel] = registered
         auth = self.app.auth(self.socket_id, channel) if channel.startswith("private-") else None
-        self.pusher.connection.send_event("pusher:subscribe", {"channel": channel} | ({"auth": auth} if auth else {}))
-        done.get(timeout=PATIENCE)
+        self.pusher.connection.send_event("pusher:subscribe",
+                                          {"channel": channel} | ({"auth": auth} if auth else {}))
+        done.get(timeout=TIMEOUT)
 
     def next(self):
-        return self.heard.get(timeout=PATIENCE)
+        return self.received.get(timeout=TIMEOUT)
 
     def close(self) -> None:
-        """Says goodbye and waits for the answer. The library's own `disconnect` closes the socket under its reader, which may then not wake up."""
+        """Closes and waits for the gateway's close frame. The library's own `disconnect` closes the
+        socket while its reader still uses it.
+        """
         self.pusher.connection.disconnect_called = True
         self.pusher.connection.socket.sock.send_close()
-        self.pusher.connection.join(PATIENCE)
-        assert not self.pusher.connection.is_alive(), "the gateway does not answer a close"
+        self.pusher.connection.join(TIMEOUT)
+        assert not self.pusher.connection.is_alive(), "no response to the close frame"
 
 
 def sdk(gateway, app=FIRST) -> pusher.Pusher:
-    return pusher.Pusher(app_id=app.id, key=app.key, secret=app.secret, ssl=False, host=gateway.host, port=gateway.port, timeout=PATIENCE)
+    return pusher.Pusher(app_id=app.id, key=app.key, secret=app.secret, ssl=False,
+                         host=gateway.host, port=gateway.port, timeout=TIMEOUT)
 
 
 @pytest.fixture
@@ -56,37 +65,43 @@ def listener(gateway, closing):
 
 
 def send(gateway, channel: str, event: str = "event", data: str = "{}"):
-    return run("send", "--config", gateway.config, "--url", gateway.url, "--channel", channel, "--event", event, "--data", data)
+    return run("send", "--config", gateway.config, "--url", gateway.url, "--channel", channel,
+               "--event", event, "--data", data)
 
 
-def test_pysher_hears_a_public_channel(gateway, listener, channel):
+def test_pysher_receives_on_a_public_channel(gateway, listener, channel):
     listener.subscribe(channel, "greeting")
     assert sdk(gateway).trigger(channel, "greeting", {"hello": "wörld"}) == {}
     name, event, data = listener.next()
     assert (name, event, json.loads(data)) == (channel, "greeting", {"hello": "wörld"})
 
 
-def test_pysher_hears_a_private_channel_signed_by_the_SDK(gateway, listener, channel):
+def test_pysher_receives_on_a_private_channel_signed_by_the_sdk(gateway, listener, channel):
     name = "private-" + channel
-    assert sdk(gateway).authenticate(name, listener.socket_id)["auth"] == FIRST.auth(listener.socket_id, name)
+    assert sdk(gateway).authenticate(name,
+                                     listener.socket_id)["auth"] == FIRST.auth(
+        listener.socket_id, name)
     listener.subscribe(name, "secret")
     sdk(gateway).trigger(name, "secret", "plain text")
     assert listener.next() == (name, "secret", "plain text")
 
 
-def test_pysher_signs_for_itself(gateway, listener, channel):
+def test_pysher_signs_its_own_subscription(gateway, listener, channel):
     name = "private-" + channel
-    listener.pusher.subscribe(name).bind("secret", listener.heard.put)
-    # The answer may come before the library is ready for it, so ask again: an error says that we are in.
+    listener.pusher.subscribe(name).bind("secret", listener.received.put)
+    # The response may arrive before the library is ready for it. Subscribe again: the error proves
+    # the subscription.
     errors = queue.Queue()
     listener.pusher.connection.bind("pusher:error", errors.put)
-    listener.pusher.connection.send_event("pusher:subscribe", {"channel": name, "auth": FIRST.auth(listener.socket_id, name)})
-    assert errors.get(timeout=PATIENCE)["message"] == f"Existing subscription to channel {name}"
+    listener.pusher.connection.send_event("pusher:subscribe",
+                                          {"channel": name,
+                                           "auth": FIRST.auth(listener.socket_id, name)})
+    assert errors.get(timeout=TIMEOUT)["message"] == f"Existing subscription to channel {name}"
     sdk(gateway).trigger(name, "secret", "x")
     assert listener.next() == "x"
 
 
-def test_the_SDK_triggers_many_channels(gateway, listener, channel):
+def test_sdk_triggers_many_channels(gateway, listener, channel):
     names = [f"{channel}-{number}" for number in range(100)]
     for name in names[::10]:
         listener.subscribe(name, "many")
@@ -94,7 +109,7 @@ def test_the_SDK_triggers_many_channels(gateway, listener, channel):
     assert {listener.next()[0] for _ in range(10)} == set(names[::10])
 
 
-def test_the_SDK_excludes_a_socket_id(gateway, closing, listener, channel):
+def test_sdk_excludes_a_socket_id(gateway, closing, listener, channel):
     other = closing(Listener(gateway))
     for each in (listener, other):
         each.subscribe(channel, "said", "fence")
@@ -104,7 +119,7 @@ def test_the_SDK_excludes_a_socket_id(gateway, closing, listener, channel):
     assert [other.next()[1] for _ in range(2)] == ["said", "fence"]
 
 
-def test_the_SDK_keeps_its_order(gateway, listener, channel):
+def test_sdk_events_keep_their_order(gateway, listener, channel):
     listener.subscribe(channel, "count")
     backend = sdk(gateway)
     for number in range(50):
@@ -112,13 +127,15 @@ def test_the_SDK_keeps_its_order(gateway, listener, channel):
     assert [listener.next()[2] for _ in range(50)] == [str(number) for number in range(50)]
 
 
-def test_the_SDK_is_told_what_is_wrong(gateway, channel):
-    wrong = pusher.Pusher(app_id="1001", key="key1", secret="wrong", ssl=False, host=gateway.host, port=gateway.port)
+def test_sdk_raises_on_rejections(gateway, channel):
+    wrong = pusher.Pusher(app_id="1001", key="key1", secret="wrong", ssl=False, host=gateway.host,
+                          port=gateway.port)
     with pytest.raises(pusher.errors.PusherBadAuth, match="Invalid signature"):
         wrong.trigger(channel, "event", "x")
     with pytest.raises(pusher.errors.PusherForbidden):
         sdk(gateway, DISABLED).trigger(channel, "event", "x")
-    with pytest.raises(pusher.errors.PusherBadStatus, match="413: The data content of this event exceeds the allowed maximum"):
+    with pytest.raises(pusher.errors.PusherBadStatus,
+                       match="413: The data content of this event exceeds the allowed maximum"):
         sdk(gateway).trigger(channel, "event", "x" * 10241)
     assert sdk(gateway).trigger(channel, "event", "x") == {}
 
@@ -129,15 +146,15 @@ def test_pysher_unsubscribes(gateway, listener, channel):
     listener.pusher.connection.send_event("pusher:unsubscribe", {"channel": channel})
     pong = queue.Queue()
     listener.pusher.connection.bind("pusher:pong", pong.put)
-    # The library pings on opening too; its own pong is long gone, as messages keep their order.
+    # The library also pings on connect; that pong arrived earlier, as messages keep their order.
     listener.pusher.connection.send_ping()
-    pong.get(timeout=PATIENCE)
+    pong.get(timeout=TIMEOUT)
     sdk(gateway).trigger(channel, "event", "x")
     sdk(gateway).trigger(channel + "-other", "fence", "x")
     assert listener.next()[1] == "fence"
 
 
-def test_the_SDKs_of_two_applications(gateway, closing, listener, channel):
+def test_sdks_of_two_applications(gateway, closing, listener, channel):
     theirs = closing(Listener(gateway, SECOND))
     for each in (listener, theirs):
         each.subscribe(channel, "ours", "theirs")
@@ -161,15 +178,17 @@ def test_send_to_a_private_channel(gateway, listener, channel):
     assert listener.next() == ("private-" + channel, "greeting", "x")
 
 
-@pytest.mark.parametrize("channel, data", [("not a channel", "{}"), ("x", "x" * 10241)], ids=["name", "size"])
-def test_send_says_what_was_refused(gateway, channel, data):
+@pytest.mark.parametrize("channel, data", [("not a channel", "{}"), ("x", "x" * 10241)],
+                         ids=["name", "size"])
+def test_send_prints_the_rejection(gateway, channel, data):
     done = send(gateway, channel, data=data)
     assert done.returncode == 1
     assert (done.stdout + done.stderr).strip() not in ("", "{}")
 
 
-def test_send_to_nobody(gateway):
-    """Nothing listens on port 1."""
-    done = run("send", "--config", gateway.config, "--url", "http://127.0.0.1:1", "--channel", "c", "--event", "e", "--data", "d")
+def test_send_to_an_unreachable_gateway(gateway):
+    """No server listens on port 1."""
+    done = run("send", "--config", gateway.config, "--url", "http://127.0.0.1:1", "--channel", "c",
+               "--event", "e", "--data", "d")
     assert done.returncode == 1
     assert done.stderr.strip()

@@ -1,4 +1,4 @@
-"""The official server SDK, all its calls."""
+"""All calls of the official server SDK."""
 
 import base64
 import json
@@ -8,13 +8,14 @@ import pusher
 import pytest
 from pusher.http import POST, Request
 
-from harness.apps import DISABLED, FIRST, PATIENCE, SECOND
+from harness.apps import DISABLED, FIRST, TIMEOUT, SECOND
 
 MASTER_KEY = base64.b64encode(bytes(range(32))).decode()
 
 
 def sdk(gateway, app=FIRST, **more) -> pusher.Pusher:
-    return pusher.Pusher(app_id=app.id, key=app.key, secret=app.secret, ssl=False, host=gateway.host, port=gateway.port, timeout=PATIENCE, **more)
+    return pusher.Pusher(app_id=app.id, key=app.key, secret=app.secret, ssl=False,
+                         host=gateway.host, port=gateway.port, timeout=TIMEOUT, **more)
 
 
 @pytest.fixture
@@ -23,30 +24,33 @@ def backend(gateway):
 
 
 def sign_in(client, backend, user_id: str, **more) -> None:
-    """As a user authentication endpoint would answer."""
-    client.send("pusher:signin", backend.authenticate_user(client.socket_id, {"id": user_id} | more))
+    """Signs in with the response of a user authentication endpoint."""
+    client.send("pusher:signin",
+                backend.authenticate_user(client.socket_id, {"id": user_id} | more))
     client.expect("pusher:signin_success")
 
 
-def test_authenticate_a_private_channel(connect, backend, channel):
+def test_authenticate_private_channel(connect, backend, channel):
     client, name = connect(), "private-" + channel
     client.subscribe(name, **backend.authenticate(name, client.socket_id))
     assert backend.trigger(name, "secret", {"a": "ü"}) == {}
     assert json.loads(client.expect("secret", channel=name)["data"]) == {"a": "ü"}
 
 
-def test_R1_R6_authenticate_a_presence_channel(connect, backend, channel):
-    """Its own JSON is what is signed, with a number for an id as well."""
+def test_R1_R6_authenticate_presence_channel(connect, backend, channel):
+    """The SDK signs its own JSON, also with a numeric id."""
     name, clients = "presence-" + channel, [connect() for _ in range(3)]
     for client, user in zip(clients, (7, "7", "driver:8")):
-        client.ask_for(name, **backend.authenticate(name, client.socket_id, {"user_id": user, "user_info": {"name": "ü 🚚"}}))
-        reply = client.joined(name)
+        client.send_subscribe(name,
+                              **backend.authenticate(
+            name, client.socket_id, {"user_id": user, "user_info": {"name": "ü 🚚"}}))
+        reply = client.expect_joined(name)
     assert sorted(reply["ids"]) == ["7", "driver:8"] and reply["hash"]["7"] == {"name": "ü 🚚"}
-    clients[0].expect_added(name, "driver:8", {"name": "ü 🚚"})
+    clients[0].expect_member_added(name, "driver:8", {"name": "ü 🚚"})
 
 
-def test_S12_an_encrypted_channel(connect, backend, channel):
-    """The payload arrives as it was encrypted, and the secret that the endpoint hands out opens it."""
+def test_S12_encrypted_channel(connect, backend, channel):
+    """The payload arrives encrypted; the secret from the endpoint decrypts it."""
     client, name = connect(), "private-encrypted-" + channel
     signed = backend.authenticate(name, client.socket_id)
     client.subscribe(name, auth=signed["auth"])
@@ -65,7 +69,7 @@ def test_B1_trigger_many_channels(connect, backend, channel):
     assert [client.expect("many")["channel"] for _ in names] == names
 
 
-def test_B2_trigger_spares_a_socket_id(connect, backend, channel):
+def test_B2_trigger_excludes_a_socket_id(connect, backend, channel):
     one, other = connect(), connect()
     for client in (one, other):
         client.subscribe(channel)
@@ -79,7 +83,8 @@ def test_D1_D3_trigger_batch(connect, backend, channel):
     for client in (one, other):
         client.subscribe(channel)
         client.subscribe_private("private-" + channel)
-    batch = [{"channel": channel, "name": "first", "data": {"a": 1}}, {"channel": "private-" + channel, "name": "second", "data": "plain"},
+    batch = [{"channel": channel, "name": "first", "data": {"a": 1}},
+             {"channel": "private-" + channel, "name": "second", "data": "plain"},
              {"channel": channel, "name": "third", "data": "x", "socket_id": one.socket_id}]
     assert backend.trigger_batch(batch) == {}
     for client in (one, other):
@@ -91,34 +96,42 @@ def test_D1_D3_trigger_batch(connect, backend, channel):
 
 def test_D6_trigger_batch_with_info(connect, backend, channel):
     connect().join("presence-" + channel, "1")
-    batch = [{"channel": "presence-" + channel, "name": "event", "data": "x", "info": "user_count"}, {"channel": channel, "name": "event", "data": "x"}]
+    batch = [{"channel": "presence-" + channel, "name": "event", "data": "x", "info": "user_count"},
+             {"channel": channel, "name": "event", "data": "x"}]
     assert backend.trigger_batch(batch) == {"batch": [{"user_count": 1}, {}]}
 
 
-def test_D5_trigger_batch_of_too_many(backend, channel):
+def test_D5_trigger_batch_of_too_many_events(backend, channel):
     with pytest.raises(pusher.errors.PusherBadRequest):
-        backend.trigger_batch([{"channel": channel, "name": "event", "data": "x"} for _ in range(11)])
+        backend.trigger_batch(
+            [{"channel": channel, "name": "event", "data": "x"} for _ in range(11)])
 
 
-def test_G_channels_info(connect, backend, channel):
+def test_channels_info(connect, backend, channel):
     connect().subscribe(channel)
     connect().join("presence-" + channel, "1")
     assert backend.channels_info(channel) == {"channels": {channel: {}}}
-    assert backend.channels_info("presence-" + channel, ["user_count"]) == {"channels": {"presence-" + channel: {"user_count": 1}}}
-    assert backend.channels_info("nobody-" + channel) == {"channels": {}}
+    assert backend.channels_info("presence-" + channel,
+                                 ["user_count"]) == {
+        "channels": {"presence-" + channel: {"user_count": 1}}}
+    assert backend.channels_info("empty-" + channel) == {"channels": {}}
     assert {channel, "presence-" + channel} <= backend.channels_info()["channels"].keys()
     with pytest.raises(pusher.errors.PusherBadRequest):
         backend.channels_info(None, ["user_count"])
 
 
-def test_H_channel_info(connect, backend, channel):
+def test_channel_info(connect, backend, channel):
     for _ in range(2):
         connect().subscribe(channel)
         connect().join("presence-" + channel, "1")
     assert backend.channel_info(channel) == {"occupied": True}
-    assert backend.channel_info(channel, ["subscription_count"]) == {"occupied": True, "subscription_count": 2}
-    assert backend.channel_info("presence-" + channel, ["user_count", "subscription_count"]) == {"occupied": True, "user_count": 1, "subscription_count": 2}
-    assert backend.channel_info("nobody-" + channel) == {"occupied": False}
+    assert backend.channel_info(channel,
+                                ["subscription_count"]) == {
+        "occupied": True, "subscription_count": 2}
+    assert backend.channel_info("presence-" + channel,
+                                ["user_count", "subscription_count"]) == {
+        "occupied": True, "user_count": 1, "subscription_count": 2}
+    assert backend.channel_info("empty-" + channel) == {"occupied": False}
     backend.trigger("cache-" + channel, "kept", "x")
     assert backend.channel_info("cache-" + channel, ["cache"])["cache"]["data"] == "x"
     with pytest.raises(pusher.errors.PusherBadRequest):
@@ -128,8 +141,10 @@ def test_H_channel_info(connect, backend, channel):
 def test_I1_users_info(connect, backend, channel):
     for user in ("1", 1, "driver:2"):
         connect().join("presence-" + channel, user)
-    assert sorted(user["id"] for user in backend.users_info("presence-" + channel)["users"]) == ["1", "driver:2"]
-    assert backend.users_info("presence-nobody-" + channel) == {"users": []}
+    assert sorted(user["id"]
+                  for user in backend.users_info("presence-" + channel)["users"]) == [
+        "1", "driver:2"]
+    assert backend.users_info("presence-empty-" + channel) == {"users": []}
     with pytest.raises(pusher.errors.PusherBadRequest):
         backend.users_info(channel)
 
@@ -146,35 +161,44 @@ def test_U1_U4_authenticate_user_and_send_to_user(connect, backend, channel):
     other.expect_nothing()
 
 
-def test_U7_a_signed_in_user_joins_with_a_plain_signature(connect, backend, channel):
+def test_U7_signed_in_user_joins_with_a_plain_signature(connect, backend, channel):
     client, name = connect(), "presence-" + channel
     sign_in(client, backend, "7", user_info={"name": "Ann"})
-    client.ask_for(name, **backend.authenticate(name, client.socket_id))
-    assert client.joined(name)["hash"] == {"7": {"name": "Ann"}}
+    client.send_subscribe(name, **backend.authenticate(name, client.socket_id))
+    assert client.expect_joined(name)["hash"] == {"7": {"name": "Ann"}}
 
 
-def test_W1_a_watchlist(connect, backend, channel):
+def test_W1_watchlist(connect, backend, channel):
     client, watcher = connect(), connect()
     sign_in(watcher, backend, channel + "-me", watchlist=[channel + "-ann"])
-    assert json.loads(watcher.expect("pusher_internal:watchlist_events")["data"]) == {"events": [{"name": "offline", "user_ids": [channel + "-ann"]}]}
+    assert json.loads(watcher.expect("pusher_internal:watchlist_events")["data"]) == {
+        "events": [{"name": "offline", "user_ids": [channel + "-ann"]}]}
     sign_in(client, backend, channel + "-ann")
-    assert json.loads(watcher.expect("pusher_internal:watchlist_events")["data"]) == {"events": [{"name": "online", "user_ids": [channel + "-ann"]}]}
+    assert json.loads(watcher.expect("pusher_internal:watchlist_events")["data"]) == {
+        "events": [{"name": "online", "user_ids": [channel + "-ann"]}]}
 
 
 def test_U6_terminate_user_connections(connect, backend, channel):
-    """This SDK forgets `/apps/ID` in this one path, at the hosted service too; signed and sent by it with the whole path, the call works."""
+    """The SDK omits `/apps/ID` in this one path, with the hosted service too; signed and sent with
+    the full path, the call works.
+    """
     client = connect()
     sign_in(client, backend, channel)
     caller = backend._pusher_client
-    request = Request(caller, POST, f"/apps/{caller.app_id}/users/{channel}/terminate_connections", {})
+    request = Request(caller, POST, f"/apps/{caller.app_id}/users/{channel}/terminate_connections",
+                      {})
     assert caller.http.send_request(request) == {}
-    assert client.closed()[0] == 4009
+    assert client.expect_close()[0] == 4009
 
 
-def test_the_SDK_is_told_what_is_wrong(gateway, channel):
-    wrong = pusher.Pusher(app_id="1001", key="key1", secret="wrong", ssl=False, host=gateway.host, port=gateway.port)
-    for call in (lambda backend: backend.channels_info(), lambda backend: backend.channel_info(channel), lambda backend: backend.users_info("presence-x"),
-                 lambda backend: backend.trigger_batch([{"channel": channel, "name": "event", "data": "x"}])):
+def test_sdk_raises_on_rejections(gateway, channel):
+    wrong = pusher.Pusher(app_id="1001", key="key1", secret="wrong", ssl=False, host=gateway.host,
+                          port=gateway.port)
+    for call in (lambda backend: backend.channels_info(),
+                 lambda backend: backend.channel_info(channel),
+                 lambda backend: backend.users_info("presence-x"),
+                 lambda backend: backend.trigger_batch(
+        [{"channel": channel, "name": "event", "data": "x"}])):
         with pytest.raises(pusher.errors.PusherBadAuth, match="Invalid signature"):
             call(wrong)
         with pytest.raises(pusher.errors.PusherForbidden):

@@ -1,4 +1,4 @@
-"""The configuration of the protocol's features: what is taken, and what is refused with the key's name."""
+"""Settings of protocol features: valid values are accepted, invalid ones rejected by key name."""
 
 import pytest
 
@@ -12,71 +12,89 @@ NO_SECRET = {"id": "1001", "key": "key1"}
 @pytest.fixture
 def config(tmp_path):
     def write(**sections):
-        return write_config(tmp_path / "test.yaml", **{"server": SERVER, "apps": [FIRST.entry()]} | sections)
+        return write_config(tmp_path / "test.yaml",
+                            **{"server": SERVER, "apps": [FIRST.entry()]} | sections)
     return write
 
 
-GOOD = {
+VALID = {
     "features": {"client_events": True, "subscription_counts": True, "tls_only": True},
     "features off": {"client_events": False, "subscription_counts": False, "tls_only": False},
     "origins": {"allowed_origins": ["https://a.example", "http://localhost:3000"]},
     "any origin": {"allowed_origins": ["*"]},
-    "limits": {"limits": {"connections": 10, "over_quota_close": 4004, "batch_events": 10, "presence_members": 100, "presence_info_bytes": 1024,
-                          "client_events_per_second": 10, "cache_bytes": 67108864}},
+    "limits": {
+        "limits": {"connections": 10, "over_quota_close": 4004, "batch_events": 10,
+                   "presence_members": 100, "presence_info_bytes": 1024,
+                   "client_events_per_second": 10, "cache_bytes": 67108864}},
 }
 
 
-@pytest.mark.parametrize("more", GOOD.values(), ids=GOOD)
-def test_an_application(config, more):
+@pytest.mark.parametrize("more", VALID.values(), ids=VALID)
+def test_valid_application_settings(config, more):
     done = run("check-config", "--config", config(apps=[FIRST.entry(**more)]))
     assert done.returncode == 0, done.stderr
 
 
 def test_two_secrets(config):
-    assert run("check-config", "--config", config(apps=[NO_SECRET | {"secrets": ["new", "old"]}])).returncode == 0
+    assert run("check-config", "--config",
+               config(apps=[NO_SECRET | {"secrets": ["new", "old"]}])).returncode == 0
 
 
 @pytest.mark.parametrize("seconds", [1, 120, 3600])
 def test_C4_activity_seconds(config, seconds):
-    assert run("check-config", "--config", config(server=SERVER | {"activity_seconds": seconds})).returncode == 0
+    assert run("check-config", "--config",
+               config(server=SERVER | {"activity_seconds": seconds})).returncode == 0
 
 
-def test_C4_the_environment_overrides_activity_seconds(config):
-    assert run("check-config", "--config", config(), FLEETWIRE_SERVER_ACTIVITY_SECONDS="60").returncode == 0
+def test_C4_environment_overrides_activity_seconds(config):
+    assert run("check-config", "--config", config(),
+               FLEETWIRE_SERVER_ACTIVITY_SECONDS="60").returncode == 0
     done = run("check-config", "--config", config(), FLEETWIRE_SERVER_ACTIVITY_SECONDS="0")
     assert done.returncode == 78 and "activity_seconds" in done.stderr.lower()
 
 
-def test_C11_TLS_files(config, tls):
-    assert run("check-config", "--config", config(server=SERVER | {"tls": tls, "behind_proxy": True})).returncode == 0
+def test_C11_tls_files(config, tls):
+    assert run("check-config", "--config",
+               config(server=SERVER | {"tls": tls, "behind_proxy": True})).returncode == 0
 
 
-BAD = {
+INVALID = {
     "activity of nothing": ({"server": SERVER | {"activity_seconds": 0}}, ["activity_seconds"]),
-    "activity of more than an hour": ({"server": SERVER | {"activity_seconds": 3601}}, ["activity_seconds"]),
-    "activity of text": ({"server": SERVER | {"activity_seconds": "soon"}}, ["activity_seconds", "soon"]),
-    "an unknown key of tls": ({"server": SERVER | {"tls": {"certificat": "c.pem"}}}, ["certificat", "certificate"]),
-    "behind_proxy of text": ({"server": SERVER | {"behind_proxy": "perhaps"}}, ["behind_proxy", "perhaps"]),
-    "client_events of text": ({"apps": [FIRST.entry(client_events="perhaps")]}, ["client_events", "perhaps"]),
-    "subscription_counts of a number": ({"apps": [FIRST.entry(subscription_counts=7)]}, ["subscription_counts"]),
+    "activity of more than an hour": ({"server": SERVER | {"activity_seconds": 3601}},
+                                      ["activity_seconds"]),
+    "activity of text": ({"server": SERVER | {"activity_seconds": "soon"}},
+                         ["activity_seconds", "soon"]),
+    "an unknown key of tls": ({"server": SERVER | {"tls": {"certificat": "c.pem"}}},
+                              ["certificat", "certificate"]),
+    "behind_proxy of text": ({"server": SERVER | {"behind_proxy": "perhaps"}},
+                             ["behind_proxy", "perhaps"]),
+    "client_events of text": ({"apps": [FIRST.entry(client_events="perhaps")]},
+                              ["client_events", "perhaps"]),
+    "subscription_counts of a number": ({"apps": [FIRST.entry(subscription_counts=7)]},
+                                        ["subscription_counts"]),
     "tls_only of a list": ({"apps": [FIRST.entry(tls_only=[])]}, ["tls_only"]),
-    "a misspelt feature": ({"apps": [FIRST.entry(client_event=True)]}, ["client_event", "client_events"]),
-    "origins of text": ({"apps": [FIRST.entry(allowed_origins="https://a.example")]}, ["allowed_origins"]),
+    "a misspelt feature": ({"apps": [FIRST.entry(client_event=True)]},
+                           ["client_event", "client_events"]),
+    "origins of text": ({"apps": [FIRST.entry(allowed_origins="https://a.example")]},
+                        ["allowed_origins"]),
     "an origin of a number": ({"apps": [FIRST.entry(allowed_origins=[{}])]}, ["allowed_origins"]),
     "no secrets": ({"apps": [NO_SECRET | {"secrets": []}]}, ["secret"]),
     "an empty secret": ({"apps": [NO_SECRET | {"secrets": ["new", ""]}]}, ["secret"]),
     "secrets of text": ({"apps": [NO_SECRET | {"secrets": "new"}]}, ["secrets"]),
-    "another close code": ({"apps": [FIRST.entry(limits={"over_quota_close": 4001})]}, ["over_quota_close", "4001"]),
+    "another close code": ({"apps": [FIRST.entry(limits={"over_quota_close": 4001})]},
+                           ["over_quota_close", "4001"]),
     "a negative quota": ({"apps": [FIRST.entry(limits={"connections": -1})]}, ["connections"]),
     "a negative cache": ({"apps": [FIRST.entry(limits={"cache_bytes": -1})]}, ["cache_bytes"]),
-    "members of text": ({"apps": [FIRST.entry(limits={"presence_members": "many"})]}, ["presence_members", "many"]),
-    "a misspelt limit": ({"apps": [FIRST.entry(limits={"presence_member": 1})]}, ["presence_member", "presence_members"]),
+    "members of text": ({"apps": [FIRST.entry(limits={"presence_members": "many"})]},
+                        ["presence_members", "many"]),
+    "a misspelt limit": ({"apps": [FIRST.entry(limits={"presence_member": 1})]},
+                         ["presence_member", "presence_members"]),
 }
 
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
-@pytest.mark.parametrize("sections, words", BAD.values(), ids=BAD)
-def test_a_bad_setting_is_78_and_says_where(config, command, sections, words):
+@pytest.mark.parametrize("sections, words", INVALID.values(), ids=INVALID)
+def test_invalid_setting_exits_78_and_names_the_key(config, command, sections, words):
     done = run(command, "--config", config(**sections))
     assert done.returncode == 78, done
     assert done.stdout == ""
@@ -85,18 +103,20 @@ def test_a_bad_setting_is_78_and_says_where(config, command, sections, words):
 
 
 @pytest.mark.parametrize("given, missing", [("certificate", "key"), ("key", "certificate")])
-def test_C11_one_file_needs_the_other(config, tls, given, missing):
+def test_C11_certificate_and_key_are_both_required(config, tls, given, missing):
     done = run("check-config", "--config", config(server=SERVER | {"tls": {given: tls[given]}}))
     assert done.returncode == 78, done
     assert f"server.tls.{missing}" in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("content", [None, "", "no certificate"], ids=["missing", "empty", "nonsense"])
-def test_C11_files_that_hold_no_certificate_are_78(config, tls, tmp_path, content):
-    """Found out when it starts at the latest."""
+@pytest.mark.parametrize("content", [None, "", "no certificate"],
+                         ids=["missing", "empty", "nonsense"])
+def test_C11_invalid_certificate_exits_78(config, tls, tmp_path, content):
+    """Detected at startup at the latest."""
     path = tmp_path / "broken.pem"
     if content is not None:
         path.write_text(content)
-    done = run("serve", "--config", config(server=SERVER | {"tls": tls | {"certificate": str(path)}}))
+    done = run("serve", "--config",
+               config(server=SERVER | {"tls": tls | {"certificate": str(path)}}))
     assert done.returncode == 78, done
     assert "server.tls.certificate" in done.stderr and "listening" not in done.stdout

@@ -1,4 +1,4 @@
-"""S1 to S9: subscribing, unsubscribing, names."""
+"""S1–S9: subscribing, unsubscribing, channel names."""
 
 import json
 import string
@@ -8,17 +8,19 @@ import pytest
 VALID = string.ascii_letters + string.digits + "_-=@,.;"
 
 
-def test_S1_the_reply(connect, channel):
+def test_S1_subscription_succeeded(connect, channel):
     client = connect()
-    client.ask_for(channel)
-    assert client.receive() == {"event": "pusher_internal:subscription_succeeded", "channel": channel, "data": "{}"}
+    client.send_subscribe(channel)
+    assert client.receive() == {"event": "pusher_internal:subscription_succeeded",
+                                "channel": channel, "data": "{}"}
 
 
-def test_S2_an_event_is_event_channel_and_data(connect, api, channel):
+def test_S2_event_has_event_channel_and_data(connect, api, channel):
     client = connect()
     client.subscribe(channel)
     api.publish(channel, "greeting", '{"hello": "world"}')
-    assert client.receive() == {"event": "greeting", "channel": channel, "data": '{"hello": "world"}'}
+    assert client.receive() == {"event": "greeting", "channel": channel,
+                                "data": '{"hello": "world"}'}
 
 
 def test_S3_events_of_one_publisher_keep_their_order(connect, api, channel):
@@ -26,7 +28,8 @@ def test_S3_events_of_one_publisher_keep_their_order(connect, api, channel):
     client.subscribe(channel)
     for number in range(200):
         api.publish(channel, "count", str(number))
-    assert [client.expect("count")["data"] for _ in range(200)] == [str(number) for number in range(200)]
+    assert [client.expect("count")["data"]
+            for _ in range(200)] == [str(number) for number in range(200)]
 
 
 def test_S4_nothing_is_delivered_after_unsubscribing(connect, api, channel):
@@ -48,10 +51,10 @@ def test_S4_subscribing_again_is_allowed(connect, api, channel):
         client.unsubscribe(channel)
 
 
-def test_S5_subscribing_twice_is_an_error_and_one_subscription(connect, api, channel):
+def test_S5_second_subscribe_is_an_error_and_one_subscription(connect, api, channel):
     client = connect()
     client.subscribe(channel)
-    client.ask_for(channel)
+    client.send_subscribe(channel)
     client.expect_error(f"Existing subscription to channel {channel}")
     api.publish(channel, "first")
     api.publish(channel, "second")
@@ -59,10 +62,10 @@ def test_S5_subscribing_twice_is_an_error_and_one_subscription(connect, api, cha
     client.expect("second")
 
 
-def test_S5_one_unsubscribe_ends_a_subscription_asked_for_twice(connect, api, channel):
+def test_S5_one_unsubscribe_ends_a_subscription_requested_twice(connect, api, channel):
     client = connect()
     client.subscribe(channel)
-    client.ask_for(channel)
+    client.send_subscribe(channel)
     client.expect_error(f"Existing subscription to channel {channel}")
     client.unsubscribe(channel)
     client.subscribe(channel + "-other")
@@ -71,19 +74,21 @@ def test_S5_one_unsubscribe_ends_a_subscription_asked_for_twice(connect, api, ch
     client.expect("fence")
 
 
-def test_S6_unsubscribing_what_is_not_subscribed(connect, channel):
+def test_S6_unsubscribing_without_subscription(connect, channel):
     client = connect()
     for _ in range(2):
         client.send("pusher:unsubscribe", {"channel": channel})
-        client.expect_error(f"No current subscription to channel {channel}, or subscription in progress")
+        client.expect_error(
+            f"No current subscription to channel {channel}, or subscription in progress")
     client.subscribe(channel)
     client.unsubscribe(channel)
     client.send("pusher:unsubscribe", {"channel": channel})
-    client.expect_error(f"No current subscription to channel {channel}, or subscription in progress")
+    client.expect_error(
+        f"No current subscription to channel {channel}, or subscription in progress")
     client.expect_nothing()
 
 
-def test_S6_a_subscription_is_of_its_connection_only(connect, api, channel):
+def test_S6_subscriptions_are_per_connection(connect, api, channel):
     one, other = connect(), connect()
     one.subscribe(channel)
     other.send("pusher:unsubscribe", {"channel": channel})
@@ -96,7 +101,7 @@ def test_S7_many_channels_on_one_connection(connect, api, channel):
     client = connect()
     names = [f"{channel}-{number}" for number in range(300)]
     for name in names:
-        client.ask_for(name)
+        client.send_subscribe(name)
     for name in names:
         client.expect("pusher_internal:subscription_succeeded", channel=name)
     for name in names[::50]:
@@ -104,8 +109,10 @@ def test_S7_many_channels_on_one_connection(connect, api, channel):
         client.expect("event", channel=name, data=name)
 
 
-@pytest.mark.parametrize("name", [VALID, "0", "-", "a" * 164, "b" * 200, ";" * 200, "null", "Private-x", "privatex",
-                                  "my-private-x", "cachefoo", "presencex"], ids=lambda name: name[:16])
+@pytest.mark.parametrize("name",
+                         [VALID, "0", "-", "a" * 164, "b" * 200, ";" * 200, "null", "Private-x",
+                          "privatex", "my-private-x", "cachefoo", "presencex"],
+                         ids=lambda name: name[:16])
 def test_S8_valid_names(connect, api, name):
     client = connect()
     client.subscribe(name)
@@ -113,17 +120,19 @@ def test_S8_valid_names(connect, api, name):
     client.expect("event", channel=name, data="x")
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "a" * 201, "a" * 5000, "a/b", "a:b", "a#b", "#a", "#server-to-user-1", "a*", "a\n",
-                                  "a\u0000", "a\u0000b", "é", "ａ", "🚚", "a?b", "a&b", "a+b", "a%20", "[a]", "{a}", 'a"b', "a\\b"],
+@pytest.mark.parametrize("name",
+                         ["", " ", "a b", "a" * 201, "a" * 5000, "a/b", "a:b", "a#b", "#a",
+                          "#server-to-user-1", "a*", "a\n", "a\u0000", "a\u0000b", "é", "ａ", "🚚",
+                          "a?b", "a&b", "a+b", "a%20", "[a]", "{a}", 'a"b', "a\\b"],
                          ids=lambda name: ascii(name)[:16])
-def test_S8_invalid_names_are_refused_and_the_connection_stays(connect, name):
+def test_S8_invalid_names_are_rejected_and_the_connection_stays(connect, name):
     client = connect()
-    client.ask_for(name)
-    client.expect_refusal(name)
+    client.send_subscribe(name)
+    client.expect_rejection(name)
     client.expect_nothing()
 
 
-def test_S8_case_matters(connect, api, channel):
+def test_S8_names_are_case_sensitive(connect, api, channel):
     client = connect()
     client.subscribe(channel.upper())
     api.publish(channel)
@@ -131,7 +140,7 @@ def test_S8_case_matters(connect, api, channel):
     client.expect("fence", channel=channel.upper())
 
 
-def test_S8_a_name_written_with_escapes_is_the_same_name(connect, api, channel):
+def test_S8_escaped_name_is_the_same_name(connect, api, channel):
     client = connect()
     escaped = "".join(f"\\u{ord(letter):04x}" for letter in channel)
     client.send_text('{"event":"pusher:subscribe","data":{"channel":"%s"}}' % escaped)
@@ -140,7 +149,7 @@ def test_S8_a_name_written_with_escapes_is_the_same_name(connect, api, channel):
     client.expect("event", channel=channel)
 
 
-def test_unknown_fields_white_space_and_any_order_are_taken(connect, channel):
+def test_unknown_fields_white_space_and_order(connect, channel):
     client = connect()
     client.send_text(' {\n"data" : { "x": [1, {"channel": "no"}], "channel" : %s , "auth": "" },\t"more": null, "event"'
                      ': "pusher:subscribe" } ' % json.dumps(channel))

@@ -1,4 +1,4 @@
-"""U1 to U7: connections that belong to somebody."""
+"""U1–U7: signed-in users."""
 
 import json
 
@@ -11,7 +11,7 @@ SETTINGS = {"first": {"client_events": True}}
 
 @pytest.fixture
 def user(channel):
-    """An id nobody else uses."""
+    """A user id that no other test uses."""
     return "user-" + channel.removeprefix("channel-")
 
 
@@ -20,13 +20,14 @@ def own(user: str) -> str:
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-def test_U1_the_reply(connect, user):
+def test_U1_signin_success(connect, user):
     client = connect()
     user_data = ' { "user_info": {"name": "ü 🚚 \\u00fc"},\n"id" : "%s" , "more": [1.0] } ' % user
-    client.ask_to_sign_in(user_data)
+    client.send_sign_in(user_data)
     message = client.receive()
     assert message.keys() == {"event", "data"} and message["event"] == "pusher:signin_success"
-    assert isinstance(message["data"], str) and json.loads(message["data"]) == {"user_data": user_data}
+    assert (isinstance(message["data"], str)
+            and json.loads(message["data"]) == {"user_data": user_data})
     client.expect_nothing()
 
 
@@ -36,73 +37,82 @@ def test_U1_any_id(connect, user_id):
 
 
 @pytest.mark.parametrize("user_data", [
-    "", "null", "[]", '"1"', "1", "{}", '{"id":""}', '{"id":null}', '{"id":1}', '{"id":true}', '{"id":{}}', '{"id":["1"]}', '{"user_id":"1"}',
+    "", "null", "[]", '"1"', "1", "{}", '{"id":""}', '{"id":null}', '{"id":1}', '{"id":true}',
+    '{"id":{}}', '{"id":["1"]}', '{"user_id":"1"}',
     '{"id":"1"', '{"id":"1"}x', '{"user_info":{"id":"1"}}'])
-def test_U2_user_data_must_hold_an_id(connect, user_data):
+def test_U2_user_data_must_contain_an_id(connect, user_data):
     client = connect()
-    client.ask_to_sign_in(user_data)
-    client.expect_code(4009)
-    client.ask_for(own("1"))
+    client.send_sign_in(user_data)
+    client.expect_error_code(4009)
+    client.send_subscribe(own("1"))
     client.expect_error()
     client.expect_nothing()
 
 
-WRONG = {
+INVALID_SIGNATURES = {
     "empty": lambda client, data: "",
     "no key": lambda client, data: FIRST.user_auth(client.socket_id, data).partition(":")[2],
-    "another key": lambda client, data: "key2:" + FIRST.user_auth(client.socket_id, data).partition(":")[2],
+    "another key": lambda client, data: "key2:"
+    + FIRST.user_auth(client.socket_id, data).partition(":")[2],
     "another application": lambda client, data: SECOND.user_auth(client.socket_id, data),
     "another socket": lambda client, data: FIRST.user_auth("1.1", data),
     "other data": lambda client, data: FIRST.user_auth(client.socket_id, data + " "),
     "as a channel": lambda client, data: FIRST.auth(client.socket_id, data),
-    "upper case": lambda client, data: "key1:" + FIRST.user_auth(client.socket_id, data).partition(":")[2].upper(),
+    "upper case": lambda client, data: "key1:"
+    + FIRST.user_auth(client.socket_id, data).partition(":")[2].upper(),
     "null": lambda client, data: None,
     "a number": lambda client, data: 1,
 }
 
 
-@pytest.mark.parametrize("auth", WRONG.values(), ids=WRONG)
-def test_U2_a_wrong_signature_is_4009_and_the_connection_stays(connect, user, auth):
+@pytest.mark.parametrize("auth", INVALID_SIGNATURES.values(), ids=INVALID_SIGNATURES)
+def test_U2_invalid_signature_is_4009_and_keeps_the_connection(connect, user, auth):
     client, user_data = connect(), json.dumps({"id": user})
     client.send("pusher:signin", {"auth": auth(client, user_data), "user_data": user_data})
-    client.expect_code(4009)
-    client.ask_for(own(user))
+    client.expect_error_code(4009)
+    client.send_subscribe(own(user))
     client.expect_error()
     client.sign_in(user)
 
 
-@pytest.mark.parametrize("data", [None, "", {}, [], {"auth": "x"}, {"user_data": "{}"}, {"auth": "x", "user_data": {"id": "1"}},
-                                  {"auth": "x", "user_data": None}], ids=json.dumps)
-def test_U2_a_malformed_signin_is_an_error(connect, data):
+@pytest.mark.parametrize("data",
+                         [None, "", {}, [], {"auth": "x"}, {"user_data": "{}"},
+                          {"auth": "x", "user_data": {"id": "1"}},
+                          {"auth": "x", "user_data": None}],
+                         ids=json.dumps)
+def test_U2_malformed_signin_is_an_error(connect, data):
     client = connect()
     client.send("pusher:signin", data)
     client.expect_error()
     client.expect_nothing()
 
 
-def test_U2_a_channels_signature_does_not_sign_in(connect):
-    """`SOCKET::user::DATA` must not be had from an endpoint that signs `SOCKET:CHANNEL:DATA` for a channel `:user:`."""
+def test_U2_channel_signature_does_not_sign_in(connect):
+    """An endpoint that signs `SOCKET:CHANNEL:DATA` for a channel `:user:` must not produce
+    `SOCKET::user::DATA`.
+    """
     client, user_data = connect(), '{"id":"1"}'
-    client.ask_for(":user:", auth=FIRST.user_auth(client.socket_id, user_data), channel_data=user_data)
+    client.send_subscribe(":user:", auth=FIRST.user_auth(client.socket_id, user_data),
+                          channel_data=user_data)
     client.expect_error()
     client.expect_nothing()
 
 
-def test_U3_a_connection_cannot_change_its_user(connect, api, user):
+def test_U3_connection_cannot_change_its_user(connect, api, user):
     client = connect()
     client.sign_in(user)
-    client.ask_to_sign_in(json.dumps({"id": user + "-other"}))
+    client.send_sign_in(json.dumps({"id": user + "-other"}))
     client.expect_error()
-    client.ask_for(own(user + "-other"))
+    client.send_subscribe(own(user + "-other"))
     client.expect_error()
     client.subscribe(own(user))
-    api.publish(own(user + "-other"), "not-for-him")
-    api.publish(own(user), "for-him")
-    client.expect("for-him")
+    api.publish(own(user + "-other"), "other-user")
+    api.publish(own(user), "own-user")
+    client.expect("own-user")
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-def test_U4_events_go_to_all_connections_of_the_user(connect, api, user):
+def test_U4_events_reach_all_connections_of_the_user(connect, api, user):
     tabs, other = [connect() for _ in range(5)], connect()
     for tab in tabs:
         tab.sign_in(user)
@@ -123,7 +133,7 @@ def test_U4_events_go_to_all_connections_of_the_user(connect, api, user):
 
 
 @pytest.mark.parametrize("user_id", ["driver:42", "a.b@c=d,e;f_g-h", "1"])
-def test_U4_ids_may_hold_what_channel_names_may_and_colons(connect, api, user_id):
+def test_U4_ids_allow_channel_characters_and_colons(connect, api, user_id):
     client = connect()
     client.sign_in(user_id)
     client.subscribe(own(user_id))
@@ -131,40 +141,42 @@ def test_U4_ids_may_hold_what_channel_names_may_and_colons(connect, api, user_id
     client.expect("personal", channel=own(user_id))
 
 
-def test_U4_applications_have_their_own_users(connect, api_of, user):
+def test_U4_users_are_scoped_to_their_application(connect, open_api, user):
     ours, theirs = connect(), connect(SECOND)
     ours.sign_in(user)
     theirs.sign_in(user, SECOND)
     for client in (ours, theirs):
         client.subscribe(own(user))
-    api_of(SECOND).publish(own(user), "theirs")
-    api_of(FIRST).publish(own(user), "ours")
+    open_api(SECOND).publish(own(user), "theirs")
+    open_api(FIRST).publish(own(user), "ours")
     ours.expect("ours")
     theirs.expect("theirs")
 
 
-@pytest.mark.parametrize("name", ["#server-to-user-", "#server-to-user-{}x", "#server-to-user", "#Server-to-user-{}", "#{}", "##server-to-user-{}",
-                                  "x#server-to-user-{}", "private-#server-to-user-{}", "#server-to-user-{} "])
-def test_U5_only_ones_own(connect, user, name):
+@pytest.mark.parametrize("name",
+                         ["#server-to-user-", "#server-to-user-{}x", "#server-to-user",
+                          "#Server-to-user-{}", "#{}", "##server-to-user-{}", "x#server-to-user-{}",
+                          "private-#server-to-user-{}", "#server-to-user-{} "])
+def test_U5_other_user_channels_are_rejected(connect, user, name):
     client = connect()
     client.sign_in(user)
-    client.ask_for(name.format(user))
+    client.send_subscribe(name.format(user))
     client.expect_error()
     client.expect_nothing()
 
 
-def test_U5_no_signature_opens_it(connect, api, user):
+def test_U5_signatures_do_not_authorize_user_channels(connect, api, user):
     owner, thief, stranger = connect(), connect(), connect()
     owner.sign_in(user)
     owner.subscribe(own(user))
     thief.sign_in(user + "-thief")
     for client in (thief, stranger):
-        client.ask_for(own(user))
+        client.send_subscribe(own(user))
         client.expect_error()
-        client.ask_for(own(user), auth=FIRST.auth(client.socket_id, own(user)))
+        client.send_subscribe(own(user), auth=FIRST.auth(client.socket_id, own(user)))
         client.expect_error()
         channel_data = json.dumps({"user_id": user})
-        client.ask_to_join(own(user), channel_data)
+        client.send_presence_subscribe(own(user), channel_data)
         client.expect_error()
     api.publish(own(user), "personal")
     owner.expect("personal")
@@ -172,7 +184,7 @@ def test_U5_no_signature_opens_it(connect, api, user):
         client.expect_nothing()
 
 
-def test_U5_nobody_speaks_there(connect, user):
+def test_U5_client_events_are_rejected(connect, user):
     tabs = [connect(), connect()]
     for tab in tabs:
         tab.sign_in(user)
@@ -183,93 +195,95 @@ def test_U5_nobody_speaks_there(connect, user):
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-def test_U6_J1_terminating_closes_all_connections_of_the_user(connect, api, user, channel):
+def test_U6_J1_terminate_closes_all_connections_of_the_user(connect, api, user, channel):
     name, observer, tabs = "presence-" + channel, connect(), [connect() for _ in range(4)]
     observer.join(name, "observer")
     for tab in tabs:
         tab.sign_in(user)
     tabs[0].join(name, user)
-    observer.expect_added(name, user)
-    answer = api.tell(f"users/{user}/terminate_connections")
-    assert (answer.status, answer.body) == (200, b"{}")
+    observer.expect_member_added(name, user)
+    response = api.post_signed(f"users/{user}/terminate_connections")
+    assert (response.status, response.body) == (200, b"{}")
     for tab in tabs:
-        code, reason = tab.closed()
+        code, reason = tab.expect_close()
         assert code == 4009 and reason and reason.isprintable()
-    observer.expect_removed(name, user)
+    observer.expect_member_removed(name, user)
     connect().sign_in(user)
     observer.expect_nothing()
 
 
-def test_U6_others_stay(connect, api, api_of, user, channel):
-    """Also those who only used the id in a presence channel, or in another application."""
-    name, gone, other, by_name, theirs = "presence-" + channel, connect(), connect(), connect(), connect(SECOND)
+def test_U6_terminate_leaves_other_users_connected(connect, api, open_api, user, channel):
+    """Also clients that use the id only in a presence channel, or in another application."""
+    name, gone, other, by_name, theirs = ("presence-" + channel, connect(), connect(), connect(),
+                                          connect(SECOND))
     gone.sign_in(user)
     other.sign_in(user + "-other")
     by_name.join(name, user)
     theirs.sign_in(user, SECOND)
-    assert api.tell(f"users/{user}/terminate_connections").status == 200
-    assert gone.closed()[0] == 4009
+    assert api.post_signed(f"users/{user}/terminate_connections").status == 200
+    assert gone.expect_close()[0] == 4009
     for client in (other, by_name, theirs):
         client.expect_nothing()
-    assert api_of(SECOND).tell(f"users/{user}/terminate_connections").status == 200
-    assert theirs.closed()[0] == 4009
+    assert open_api(SECOND).post_signed(f"users/{user}/terminate_connections").status == 200
+    assert theirs.expect_close()[0] == 4009
 
 
-def test_U6_an_id_with_a_colon(connect, api):
+def test_U6_terminate_id_with_a_colon(connect, api):
     client = connect()
     client.sign_in("driver:7")
-    assert api.tell("users/driver:7/terminate_connections", b"{}").status == 200
-    assert client.closed()[0] == 4009
+    assert api.post_signed("users/driver:7/terminate_connections", b"{}").status == 200
+    assert client.expect_close()[0] == 4009
 
 
 def test_U7_presence_without_channel_data(connect, channel):
     name, observer, client = "presence-" + channel, connect(), connect()
     observer.join(name, "observer")
     client.sign_in("7", user_info={"name": "Ann"})
-    client.ask_for(name, auth=FIRST.auth(client.socket_id, name))
-    assert client.joined(name)["hash"]["7"] == {"name": "Ann"}
-    observer.expect_added(name, "7", {"name": "Ann"})
+    client.send_subscribe(name, auth=FIRST.auth(client.socket_id, name))
+    assert client.expect_joined(name)["hash"]["7"] == {"name": "Ann"}
+    observer.expect_member_added(name, "7", {"name": "Ann"})
     client.send("client-said", "x", channel=name)
-    assert observer.receive() == {"event": "client-said", "channel": name, "data": "x", "user_id": "7"}
+    assert observer.receive() == {"event": "client-said", "channel": name, "data": "x",
+                                  "user_id": "7"}
     client.close()
-    observer.expect_removed(name, "7")
+    observer.expect_member_removed(name, "7")
 
 
-def test_U7_he_is_the_same_member_with_and_without(connect, channel):
+def test_U7_same_member_with_and_without_channel_data(connect, channel):
     name, observer, one, other = "presence-" + channel, connect(), connect(), connect()
     observer.join(name, "observer")
     one.sign_in("7")
-    one.ask_for(name, auth=FIRST.auth(one.socket_id, name))
-    assert one.joined(name)["count"] == 2
+    one.send_subscribe(name, auth=FIRST.auth(one.socket_id, name))
+    assert one.expect_joined(name)["count"] == 2
     other.join(name, 7)
-    observer.expect_added(name, "7")
+    observer.expect_member_added(name, "7")
     one.close()
     observer.expect_nothing()
     other.close()
-    observer.expect_removed(name, "7")
+    observer.expect_member_removed(name, "7")
 
 
-def test_U7_channel_data_overrides(connect, channel):
+def test_U7_channel_data_overrides_user_data(connect, channel):
     name, observer, client = "presence-" + channel, connect(), connect()
     observer.join(name, "observer")
     client.sign_in("7", user_info={"name": "Ann"})
     assert client.join(name, "8", {"name": "Bob"})["hash"]["8"] == {"name": "Bob"}
-    observer.expect_added(name, "8", {"name": "Bob"})
+    observer.expect_member_added(name, "8", {"name": "Bob"})
 
 
-def test_U7_S11_the_signature_is_still_needed(connect, channel):
+def test_U7_S11_signature_is_required(connect, channel):
     name, client = "presence-" + channel, connect()
     client.sign_in("7")
-    client.ask_for(name)
-    client.expect_code(4009)
-    client.ask_for(name, auth=FIRST.auth("1.1", name))
-    client.expect_code(4009)
+    client.send_subscribe(name)
+    client.expect_error_code(4009)
+    client.send_subscribe(name, auth=FIRST.auth("1.1", name))
+    client.expect_error_code(4009)
 
 
-def test_U7_who_did_not_sign_in_needs_channel_data(connect, channel):
+def test_U7_not_signed_in_requires_channel_data(connect, channel):
     name, client = "presence-" + channel, connect()
-    client.ask_for(name, auth=FIRST.auth(client.socket_id, name))
+    client.send_subscribe(name, auth=FIRST.auth(client.socket_id, name))
     client.expect_error()
     client.sign_in("7")
-    client.ask_for(name, auth=FIRST.auth(client.socket_id, name))
-    assert client.joined(name)["ids"] == ["7"]
+    client.send_subscribe(name, auth=FIRST.auth(client.socket_id, name))
+    assert client.expect_joined(name)["ids"] == ["7"]

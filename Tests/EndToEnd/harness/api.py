@@ -7,12 +7,12 @@ import time
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from .apps import FIRST, PATIENCE, App
+from .apps import FIRST, TIMEOUT, App
 from .gateway import Gateway
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     status: int
     headers: dict[str, str]
     body: bytes
@@ -25,22 +25,29 @@ class Answer:
         return json.loads(self.body)
 
 
-def signed_params(app: App, method: str, path: str, body: bytes, changes: dict | None = None) -> dict[str, str]:
-    """The query of a signed call. `changes` are made before signing; None takes a parameter away."""
+def signed_params(app: App, method: str, path: str, body: bytes,
+                  changes: dict | None = None) -> dict[str, str]:
+    """Returns the query of a signed call. `changes` are applied before signing; None removes a
+    parameter.
+    """
     params = {"auth_key": app.key, "auth_timestamp": str(int(time.time())), "auth_version": "1.0"}
     if body:
         params["body_md5"] = hashlib.md5(body).hexdigest()
-    params = {name: value for name, value in (params | (changes or {})).items() if value is not None}
+    params = {name: value for name, value in (params | (changes or {})).items()
+              if value is not None}
     signature = app.sign(string_to_sign(method, path, params))
     return {"auth_signature": signature} | params
 
 
 def string_to_sign(method: str, path: str, params: dict[str, str]) -> str:
-    query = "&".join(f"{name}={value}" for name, value in sorted((name.lower(), value) for name, value in params.items()))
+    query = "&".join(f"{name}={value}"
+                     for name, value in sorted((name.lower(), value)
+                                               for name, value in params.items()))
     return f"{method}\n{path}\n{query}"
 
 
-def signed_target(app: App, method: str, path: str, body: bytes, changes: dict | None = None) -> str:
+def signed_target(app: App, method: str, path: str, body: bytes,
+                  changes: dict | None = None) -> str:
     return f"{path}?{urlencode(signed_params(app, method, path, body, changes), quote_via=quote)}"
 
 
@@ -50,46 +57,52 @@ def event_body(channel: str | list[str], name: str = "event", data: str = "{}", 
 
 
 class Api:
-    """Calls go over one connection that must stay open from call to call."""
+    """Makes all calls over one connection, which must stay open between calls."""
 
     def __init__(self, gateway: Gateway, app: App = FIRST):
         self.app = app
         self.events = f"/apps/{app.id}/events"
         if gateway.tls:
-            self.connection = http.client.HTTPSConnection(gateway.host, gateway.port, timeout=PATIENCE, context=gateway.tls)
+            self.connection = http.client.HTTPSConnection(
+                gateway.host, gateway.port, timeout=TIMEOUT, context=gateway.tls)
         else:
-            self.connection = http.client.HTTPConnection(gateway.host, gateway.port, timeout=PATIENCE)
+            self.connection = http.client.HTTPConnection(
+                gateway.host, gateway.port, timeout=TIMEOUT)
         self.connection.connect()
-        # A lost connection is a failure, not something to mend in silence.
+        # Do not reconnect: a lost connection must fail the test.
         self.connection.auto_open = 0
 
-    def call(self, method: str, target: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
+    def call(self, method: str, target: str, body: bytes | None = None,
+             headers: dict | None = None) -> Response:
         self.connection.request(method, target, body, headers or {})
         response = self.connection.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, headers, response.read())
+        return Response(response.status, headers, response.read())
 
-    def get(self, target: str) -> Answer:
+    def get(self, target: str) -> Response:
         return self.call("GET", target)
 
-    def post(self, body: bytes, headers: dict | None = None, **changes) -> Answer:
-        """A signed POST of these bytes to the events endpoint."""
+    def post(self, body: bytes, headers: dict | None = None, **changes) -> Response:
+        """Makes a signed POST of this body to the events endpoint."""
         target = signed_target(self.app, "POST", self.events, body, changes)
-        return self.call("POST", target, body, {"Content-Type": "application/json"} | (headers or {}))
+        return self.call("POST", target, body,
+                         {"Content-Type": "application/json"} | (headers or {}))
 
-    def ask(self, path: str, headers: dict | None = None, **params) -> Answer:
-        """A signed GET of `/apps/ID/path`; the parameters are signed too."""
+    def get_signed(self, path: str, headers: dict | None = None, **params) -> Response:
+        """Makes a signed GET of `/apps/ID/path`; the parameters are signed too."""
         path = f"/apps/{self.app.id}/{path}"
         return self.call("GET", signed_target(self.app, "GET", path, b"", params), headers=headers)
 
-    def tell(self, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
-        """A signed POST of these bytes, or of no body, to `/apps/ID/path`."""
+    def post_signed(self, path: str, body: bytes | None = None,
+                    headers: dict | None = None) -> Response:
+        """Makes a signed POST of this body, or of none, to `/apps/ID/path`."""
         path = f"/apps/{self.app.id}/{path}"
         return self.call("POST", signed_target(self.app, "POST", path, body or b""), body, headers)
 
-    def publish(self, channel: str | list[str], name: str = "event", data: str = "{}", **more) -> None:
-        answer = self.post(event_body(channel, name, data, **more))
-        assert (answer.status, answer.body) == (200, b"{}"), answer
+    def publish(self, channel: str | list[str], name: str = "event", data: str = "{}",
+                **more) -> None:
+        response = self.post(event_body(channel, name, data, **more))
+        assert (response.status, response.body) == (200, b"{}"), response
 
     def close(self) -> None:
         self.connection.close()

@@ -1,11 +1,11 @@
-"""The applications every gateway under test knows, and what their holders can sign."""
+"""The applications that every gateway under test is configured with, and their signatures."""
 
 import hashlib
 import hmac
 from dataclasses import dataclass
 
-# Seconds a test waits for what must happen. Generous: a slow machine must not fail a test.
-PATIENCE = 15.0
+# Seconds a test waits for a response or message. Generous: a slow machine must not fail a test.
+TIMEOUT = 15.0
 
 
 @dataclass(frozen=True)
@@ -19,16 +19,18 @@ class App:
         return hmac.new(self.secret.encode(), text.encode(), hashlib.sha256).hexdigest()
 
     def auth(self, socket_id: str, channel: str, channel_data: str | None = None) -> str:
-        """What an auth endpoint answers for a private channel, or with channel_data for a presence channel."""
+        """Returns the response of an auth endpoint for a private channel, or with channel_data for
+        a presence channel.
+        """
         text = f"{socket_id}:{channel}" + ("" if channel_data is None else f":{channel_data}")
         return f"{self.key}:{self.sign(text)}"
 
     def user_auth(self, socket_id: str, user_data: str) -> str:
-        """What an endpoint for user authentication answers."""
+        """Returns the response of a user authentication endpoint."""
         return f"{self.key}:{self.sign(f'{socket_id}::user::{user_data}')}"
 
     def entry(self, **more) -> dict:
-        """The application as the configuration names it."""
+        """Returns the application's entry in the configuration file."""
         entry = {"id": self.id, "key": self.key, "secret": self.secret}
         return entry | ({} if self.enabled else {"enabled": False}) | more
 

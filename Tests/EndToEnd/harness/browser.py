@@ -1,4 +1,5 @@
-"""A headless Chromium and the page it opens. It is steered over its DevTools protocol, and by nothing else."""
+"""A headless Chromium, controlled only through its DevTools protocol, and the page that it opens.
+"""
 
 import itertools
 import json
@@ -15,27 +16,33 @@ from urllib.parse import parse_qs
 
 from websockets.sync.client import connect
 
-from .apps import PATIENCE, App
+from .apps import TIMEOUT, App
 from .gateway import environment
 
 PAGE = Path(__file__).with_name("page.html").read_bytes()
 
 
-class Site:
-    """Serves the page on an origin of its own, and signs subscriptions as an application's backend does."""
+class PageServer:
+    """Serves the page on a separate origin, and signs subscriptions like an application's backend.
+    """
 
     def __init__(self, app: App):
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self.answer(*((200, "text/html", PAGE) if self.path == "/" else (404, "text/plain", b"not here")))
+                self.respond(
+                    *((200, "text/html", PAGE) if self.path == "/"
+                      else (404, "text/plain", b"not here")))
 
             def do_POST(self) -> None:
-                form = {name: values[0] for name, values in parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode()).items()}
+                form = {name: values[0]
+                        for name, values in parse_qs(
+                    self.rfile.read(int(self.headers["Content-Length"])).decode()).items()}
                 data = form.get("channel_data")
-                signed = {"auth": app.auth(form["socket_id"], form["channel_name"], data)} | ({"channel_data": data} if data else {})
-                self.answer(200, "application/json", json.dumps(signed).encode())
+                signed = {"auth": app.auth(form["socket_id"], form["channel_name"], data)} | (
+                    {"channel_data": data} if data else {})
+                self.respond(200, "application/json", json.dumps(signed).encode())
 
-            def answer(self, status: int, kind: str, body: bytes) -> None:
+            def respond(self, status: int, kind: str, body: bytes) -> None:
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
@@ -63,45 +70,56 @@ class Browser:
         directory.mkdir(parents=True, exist_ok=True)
         self.log_path = directory / "chromium.log"
         names = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-        variables = {name: value for name, value in environment(HOME=str(directory)).items() if name not in names}
+        variables = {name: value for name, value in environment(HOME=str(directory)).items()
+                     if name not in names}
         with self.log_path.open("wb") as log:
-            # In a group of its own, so that all its processes end with it.
+            # A separate process group, so that all of Chromium's processes can be killed together.
             self.process = subprocess.Popen(
-                [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-proxy-server",
-                 "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-                 "--remote-debugging-port=0", f"--user-data-dir={directory / 'profile'}", "about:blank"],
-                env=variables, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                [program, "--headless=new", "--no-sandbox", "--disable-gpu",
+                 "--disable-dev-shm-usage", "--no-first-run", "--no-proxy-server",
+                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                 "--disable-extensions", "--remote-debugging-port=0",
+                 f"--user-data-dir={directory / 'profile'}", "about:blank"],
+                env=variables, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True)
         try:
             port, path = self._address(directory / "profile/DevToolsActivePort")
             self.stack = ExitStack()
-            self.socket = self.stack.enter_context(connect(f"ws://127.0.0.1:{port}{path}", proxy=None, max_size=None, open_timeout=PATIENCE))
+            self.socket = self.stack.enter_context(
+                connect(f"ws://127.0.0.1:{port}{path}", proxy=None, max_size=None,
+                        open_timeout=TIMEOUT))
         except BaseException:
             self._kill()
             raise
         self.numbers = itertools.count(1)
 
     def _address(self, path: Path) -> list[str]:
-        """The file appears once the browser listens: a port and a path, on a line each."""
-        deadline = time.monotonic() + 2 * PATIENCE
+        """Waits for the port file: Chromium writes port and path, one per line, once it listens."""
+        deadline = time.monotonic() + 2 * TIMEOUT
         while not (path.exists() and len(lines := path.read_text().split()) == 2):
-            assert self.process.poll() is None and time.monotonic() < deadline, f"chromium does not start:\n{self.log_path.read_text()[-2000:]}"
+            assert self.process.poll() is None and time.monotonic() < deadline, (
+                f"chromium does not start:\n{self.log_path.read_text()[-2000:]}")
             time.sleep(0.02)
         return lines
 
     def command(self, method: str, session: str | None = None, **params) -> dict:
         number = next(self.numbers)
-        self.socket.send(json.dumps({"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})))
-        deadline = time.monotonic() + PATIENCE
+        self.socket.send(
+            json.dumps({"id": number, "method": method, "params": params}
+                       | ({"sessionId": session} if session else {})))
+        deadline = time.monotonic() + TIMEOUT
         while True:
-            answer = json.loads(self.socket.recv(timeout=max(0, deadline - time.monotonic())))
-            if answer.get("id") == number:
-                assert "error" not in answer, answer["error"]
-                return answer["result"]
+            response = json.loads(self.socket.recv(timeout=max(0, deadline - time.monotonic())))
+            if response.get("id") == number:
+                assert "error" not in response, response["error"]
+                return response["result"]
 
     def open(self, url: str) -> "Tab":
         target = self.command("Target.createTarget", url="about:blank")["targetId"]
-        tab = Tab(self, self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"], target)
-        tab.go(url)
+        tab = Tab(
+            self, self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"],
+            target)
+        tab.navigate(url)
         return tab
 
     def _kill(self) -> None:
@@ -120,17 +138,19 @@ class Tab:
     def __init__(self, browser: Browser, session: str, target: str):
         self.browser, self.session, self.target, self.closed = browser, session, target, False
 
-    def go(self, url: str) -> None:
-        """Returns when the page's script has run."""
+    def navigate(self, url: str) -> None:
+        """Loads the URL. Returns when the page's script has run."""
         self.browser.command("Page.navigate", self.session, url=url)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self.run(f"location.href.startsWith({json.dumps(url)}) && document.readyState") != "complete":
             assert time.monotonic() < deadline, f"{url} does not load"
             time.sleep(0.02)
 
     def run(self, script: str):
-        """The value of an expression, awaited when it is a promise."""
-        result = self.browser.command("Runtime.evaluate", self.session, expression=f"(async () => ({script}))()", awaitPromise=True, returnByValue=True)
+        """Evaluates an expression and returns its value; awaits a promise."""
+        result = self.browser.command("Runtime.evaluate", self.session,
+                                      expression=f"(async () => ({script}))()", awaitPromise=True,
+                                      returnByValue=True)
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 

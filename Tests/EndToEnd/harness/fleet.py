@@ -1,7 +1,7 @@
-"""The people of a fleet: who calls, who listens, and what they are to hear.
+"""The users of a fleet: REST callers and subscribers.
 
-    fleet.admin(), fleet.driver("42"), fleet.customer(bookings=[…])   callers with tokens of their own
-    fleet.listen(caller, "driver-42", …)                              a Pusher connection, let in by /pusher/auth
+    fleet.admin(), fleet.driver("42"), fleet.customer(bookings=[…])   callers, each with a token
+    fleet.listen(caller, "driver-42", …)                              a Pusher connection, authorized by /pusher/auth
 """
 
 import json
@@ -10,39 +10,40 @@ import time
 import uuid
 from collections.abc import Callable
 
-from .api import Answer, Api
-from .apps import PATIENCE
+from .api import Response, Api
+from .apps import TIMEOUT
 from .client import Client
 from .gateway import Gateway
 from .tokens import HS256, SECRET, claims
 
 JWT = {"algorithm": "HS256", "secret": SECRET}
 SECTIONS = {"auth": {"jwt": JWT}}
-# What a module's SETTINGS need for the fleet to have people.
+# The SETTINGS of a module that uses the `fleet` fixture.
 SETTINGS = {"sections": SECTIONS}
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
-MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
-ORDER_FIELDS = {"bookingId": "b-1", "bookingReference": "r-1", "customerName": "Ann Öz", "pickupAddress": "1 High St", "dropoffAddress": "2 Low Rd",
+ORDER_FIELDS = {"bookingId": "b-1", "bookingReference": "r-1", "customerName": "Ann Öz",
+                "pickupAddress": "1 High St", "dropoffAddress": "2 Low Rd",
                 "scheduledAt": "2026-03-01T09:30:00Z", "totalGBP": 42.5}
 
 
-class Moment:
-    """Equal to any time as the gateway writes them."""
+class AnyTimestamp:
+    """Equals any timestamp in the gateway's format."""
 
     def __eq__(self, other) -> bool:
-        return isinstance(other, str) and bool(MOMENT.fullmatch(other))
+        return isinstance(other, str) and bool(TIMESTAMP.fullmatch(other))
 
     def __repr__(self) -> str:
         return "<a time>"
 
 
-NOW = Moment()
+ANY_TIME = AnyTimestamp()
 
 
-def fresh(prefix: str = "") -> str:
-    """A name nobody else uses."""
+def unique_id(prefix: str = "") -> str:
+    """Returns an id that no other test uses."""
     return f"{prefix}{uuid.uuid4().hex[:10]}"
 
 
@@ -50,12 +51,13 @@ def token(role: str, subject: str, **more) -> str:
     return HS256().token(claims(role, subject, **more))
 
 
-def error_of(path: str, answer: Answer) -> str:
-    """The text of a refusal, which must come in the envelope of its path's group."""
-    assert answer.headers.get("content-type", "").startswith("application/json"), answer
-    body = answer.json()
+def error_message(path: str, response: Response) -> str:
+    """Returns the error message. The response must use the envelope of its path's group."""
+    assert response.headers.get("content-type", "").startswith("application/json"), response
+    body = response.json()
     if path.startswith("/api/auth/"):
-        assert body.keys() == {"message", "data", "error"} and body["data"] is None and body["error"], body
+        assert (body.keys() == {"message", "data", "error"} and body["data"] is None
+                and body["error"]), body
         return json.dumps(body["error"])
     if path.startswith(("/api/admin/", "/api/driver/", "/api/customer/", "/app-")):
         assert body.keys() == {"success", "error"} and body["success"] is False, body
@@ -66,15 +68,20 @@ def error_of(path: str, answer: Answer) -> str:
 
 
 class Caller(Api):
-    """Somebody with a token, or without one, on one kept-alive connection."""
+    """A REST caller with or without a token, on one kept-alive connection."""
 
-    def __init__(self, gateway: Gateway, role: str | None = None, subject: str = "", bearer: str | None = None, **more):
+    def __init__(self, gateway: Gateway, role: str | None = None, subject: str = "",
+                 bearer: str | None = None, **more):
         super().__init__(gateway)
         self.role, self.subject = role, subject
-        self.bearer = bearer if bearer is not None else token(role, subject, **more) if role else None
+        self.bearer = (bearer if bearer is not None else token(role, subject, **more) if role
+                       else None)
 
-    def ask(self, method: str, path: str, body=None, headers: dict | None = None, key: str | None = None) -> Answer:
-        """`body` is sent as JSON unless it is bytes; `key` is the Idempotency-Key. Every answer has a correlation id."""
+    def request(self, method: str, path: str, body=None, headers: dict | None = None,
+                key: str | None = None) -> Response:
+        """Makes a request. `body` is sent as JSON unless it is bytes; `key` is the Idempotency-Key.
+        Every response must have a correlation id.
+        """
         sent = {"Authorization": f"Bearer {self.bearer}"} if self.bearer is not None else {}
         if body is not None:
             sent["Content-Type"] = "application/json"
@@ -83,97 +90,100 @@ class Caller(Api):
             body = b""
         if key is not None:
             sent["Idempotency-Key"] = key
-        answer = self.call(method, path, body, sent | (headers or {}))
-        assert answer.headers.get("x-correlation-id"), answer
-        return answer
+        response = self.call(method, path, body, sent | (headers or {}))
+        assert response.headers.get("x-correlation-id"), response
+        return response
 
-    def post(self, path: str, body=None, **more) -> Answer:
-        return self.ask("POST", path, body, **more)
+    def post(self, path: str, body=None, **more) -> Response:
+        return self.request("POST", path, body, **more)
 
-    def put(self, path: str, body=None, **more) -> Answer:
-        return self.ask("PUT", path, body, **more)
+    def put(self, path: str, body=None, **more) -> Response:
+        return self.request("PUT", path, body, **more)
 
-    def done(self, method: str, path: str, body=None, **more) -> dict:
-        """What is answered to something that must succeed."""
-        answer = self.ask(method, path, body, **more)
-        assert answer.status == 200, (method, path, answer)
-        said = answer.json()
+    def expect_ok(self, method: str, path: str, body=None, **more) -> dict:
+        """Makes a request that must succeed. Returns the response's JSON."""
+        response = self.request(method, path, body, **more)
+        assert response.status == 200, (method, path, response)
+        received = response.json()
         if path.startswith(("/api/admin/", "/api/driver/", "/api/customer/")):
-            assert said["success"] is True, said
-        return said
+            assert received["success"] is True, received
+        return received
 
-    def refused(self, status: int, method: str, path: str, body=None, **more) -> str:
-        """The error of something that must not succeed."""
-        answer = self.ask(method, path, body, **more)
-        assert answer.status == status, (method, path, answer)
-        return error_of(path, answer)
+    def expect_error(self, status: int, method: str, path: str, body=None, **more) -> str:
+        """Makes a request that must fail with this status. Returns the error message."""
+        response = self.request(method, path, body, **more)
+        assert response.status == status, (method, path, response)
+        return error_message(path, response)
 
-    # What dispatchers do
+    # Dispatcher actions
 
-    def order(self, code: str, deed: str, _body: dict | None = None, **fields) -> dict:
-        """Does something to an order: `order(code, "assign-driver", driverId="42")`."""
-        return self.done("POST", f"/api/admin/orders/{code}/{deed}", (_body or {}) | fields)
+    def order(self, code: str, action: str, _body: dict | None = None, **fields) -> dict:
+        """Performs an action on an order: `order(code, "assign-driver", driverId="42")`."""
+        return self.expect_ok("POST", f"/api/admin/orders/{code}/{action}", (_body or {}) | fields)
 
     def assign(self, code: str, driver: str, **fields) -> dict:
         return self.order(code, "assign-driver", driverId=driver, **fields)
 
-    def route(self, route: str, deed: str, **fields) -> dict:
-        return self.done("POST", f"/api/admin/routes/{route}/{deed}", fields)
+    def route(self, route: str, action: str, **fields) -> dict:
+        return self.expect_ok("POST", f"/api/admin/routes/{route}/{action}", fields)
 
-    def seen(self, code: str) -> dict:
-        """The order as it stands."""
-        return self.done("GET", f"/api/admin/orders/{code}")["data"]["order"]
+    def get_order(self, code: str) -> dict:
+        """Returns the order's current state."""
+        return self.expect_ok("GET", f"/api/admin/orders/{code}")["data"]["order"]
 
-    def seen_route(self, route: str) -> dict:
-        return self.done("GET", f"/api/admin/routes/{route}")["data"]["route"]
+    def get_route(self, route: str) -> dict:
+        return self.expect_ok("GET", f"/api/admin/routes/{route}")["data"]["route"]
 
-    # What drivers do
+    # Driver actions
 
     def accept(self, job: str, **more) -> dict:
-        return self.done("POST", f"/api/driver/jobs/{job}/accept", **more)
+        return self.expect_ok("POST", f"/api/driver/jobs/{job}/accept", **more)
 
     def progress(self, job: str, step: str, **fields) -> dict:
-        return self.done("PUT", f"/api/driver/jobs/{job}/progress", {"step": step} | fields)
+        return self.expect_ok("PUT", f"/api/driver/jobs/{job}/progress", {"step": step} | fields)
 
-    # What clients do before they subscribe
+    # Authorization of subscriptions
 
-    def channel_auth(self, socket_id: str, channel: str) -> Answer:
+    def channel_auth(self, socket_id: str, channel: str) -> Response:
         return self.post("/pusher/auth", {"socket_id": socket_id, "channel_name": channel})
 
-    def user_auth(self, socket_id: str) -> Answer:
+    def user_auth(self, socket_id: str) -> Response:
         return self.post("/pusher/user-auth", {"socket_id": socket_id})
 
 
 class Fleet:
-    """Makes callers and listeners, and closes them with the test."""
+    """Creates callers and subscribers, and closes them with the test."""
 
     def __init__(self, gateway: Gateway, closing: Callable):
         self.gateway, self.closing = gateway, closing
 
-    def caller(self, role: str | None = None, subject: str = "", bearer: str | None = None, **more) -> Caller:
+    def caller(self, role: str | None = None, subject: str = "", bearer: str | None = None,
+               **more) -> Caller:
         return self.closing(Caller(self.gateway, role, subject, bearer, **more))
 
     def admin(self, subject: str = "ada", **more) -> Caller:
         return self.caller("admin", subject, **more)
 
     def driver(self, subject: str | None = None, **more) -> Caller:
-        return self.caller("driver", subject or fresh("d"), **more)
+        return self.caller("driver", subject or unique_id("d"), **more)
 
     def customer(self, subject: str | None = None, **more) -> Caller:
-        return self.caller("customer", subject or fresh("c"), **more)
+        return self.caller("customer", subject or unique_id("c"), **more)
 
     def ops(self) -> Caller:
         return self.caller("ops", "oz")
 
     def listen(self, caller: Caller, *channels: str) -> Client:
-        """A connection of the caller's, subscribed to the private channels of these plain names."""
+        """Returns a connection of the caller, subscribed to the private channels of these plain
+        names.
+        """
         client = self.closing(Client.connect(self.gateway))
         for channel in channels:
             join(client, caller, f"private-{channel}")
         return client
 
     def signed_in(self, caller: Caller, *channels: str) -> Client:
-        """A connection of the caller's, signed in and subscribed to these names as they are."""
+        """Returns a connection of the caller, signed in and subscribed to exactly these names."""
         client = self.closing(Client.connect(self.gateway))
         sign_in(client, caller)
         for channel in channels:
@@ -182,35 +192,40 @@ class Fleet:
 
 
 def join(client: Client, caller: Caller, channel: str) -> None:
-    """Subscribes as a Pusher SDK does: asks the auth endpoint, and hands on what it says."""
-    answer = caller.channel_auth(client.socket_id, channel)
-    assert answer.status == 200, (channel, answer)
-    client.subscribe(channel, **answer.json())
+    """Subscribes like a Pusher SDK: requests a signature from the auth endpoint and sends it on."""
+    response = caller.channel_auth(client.socket_id, channel)
+    assert response.status == 200, (channel, response)
+    client.subscribe(channel, **response.json())
 
 
 def sign_in(client: Client, caller: Caller) -> dict:
-    answer = caller.user_auth(client.socket_id)
-    assert answer.status == 200, answer
-    client.send("pusher:signin", answer.json())
+    response = caller.user_auth(client.socket_id)
+    assert response.status == 200, response
+    client.send("pusher:signin", response.json())
     return json.loads(client.expect_data("pusher:signin_success")["user_data"])
 
 
-def hear(client: Client, channel: str, event: str, **data) -> dict:
-    """The next message is this event with exactly these fields, and the two ids; answers all of it."""
-    said = client.expect_data(event, channel=channel)
-    assert ULID.fullmatch(said["notificationId"]), said
-    assert said["correlationId"], said
-    assert without_ids(said) == data, said
-    return said
+def expect_event(client: Client, channel: str, event: str, **data) -> dict:
+    """Expects the next message to be this event with exactly these fields and the two ids. Returns
+    all of its data.
+    """
+    received = client.expect_data(event, channel=channel)
+    assert ULID.fullmatch(received["notificationId"]), received
+    assert received["correlationId"], received
+    assert without_ids(received) == data, received
+    return received
 
 
-def without_ids(said: dict) -> dict:
-    return {name: value for name, value in said.items() if name not in ("notificationId", "correlationId")}
+def without_ids(received: dict) -> dict:
+    return {name: value for name, value in received.items()
+            if name not in ("notificationId", "correlationId")}
 
 
-def hear_nothing(api: Api, *clients: Client) -> None:
-    """What is published now is the very next message of each, wherever it is connected."""
-    channel = fresh("marker-")
+def expect_no_events(api: Api, *clients: Client) -> None:
+    """Expects no event on any connection: publishes a marker, which must be the next message of
+    each.
+    """
+    channel = unique_id("marker-")
     for client in clients:
         client.subscribe(channel)
     api.publish(channel, "marker")
@@ -219,8 +234,8 @@ def hear_nothing(api: Api, *clients: Client) -> None:
         client.send("pusher:unsubscribe", {"channel": channel})
 
 
-def eventually(holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
-    """For what happens behind the scenes."""
+def wait_until(holds: Callable[[], bool], what: str, seconds: float = TIMEOUT) -> None:
+    """Polls until the condition holds: for effects that no response or event announces."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"

@@ -1,4 +1,4 @@
-"""The program under test: one process, started on a free port and stopped by SIGTERM."""
+"""The program under test: one process, started on a free port and stopped with SIGTERM."""
 
 import json
 import os
@@ -11,70 +11,79 @@ import subprocess
 import time
 from pathlib import Path
 
-from .apps import DISABLED, FIRST, PATIENCE, SECOND
+from .apps import DISABLED, FIRST, TIMEOUT, SECOND
 
 FOLDER = Path(__file__).resolve().parent.parent
-BINARY = Path(os.environ.get("FLEETWIRE_BINARY") or FOLDER / "../../.build/release/fleetwire").resolve()
+BINARY = Path(os.environ.get("FLEETWIRE_BINARY")
+              or FOLDER / "../../.build/release/fleetwire").resolve()
 BANNER = re.compile(r"Fleetwire (\S+) listening on (\S+):(\d+)\n")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment without what the gateway would take for overrides of its configuration."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("FLEETWIRE_")} | more
+    """Returns the environment without variables that override the gateway's configuration."""
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith("FLEETWIRE_")} | more
 
 
 def run(*arguments: str, **more: str) -> subprocess.CompletedProcess:
-    """Runs a command of the program to its end."""
-    return subprocess.run([BINARY, *arguments], env=environment(**more), text=True, capture_output=True, timeout=PATIENCE)
+    """Runs a command of the program until it exits."""
+    return subprocess.run([BINARY, *arguments], env=environment(**more), text=True,
+                          capture_output=True, timeout=TIMEOUT)
 
 
-def flow(value) -> str:
-    """A value as YAML in flow style."""
+def yaml_flow(value) -> str:
+    """Formats a value as YAML in flow style."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {yaml_flow(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(flow(inner) for inner in value) + "]"
+        return "[" + ", ".join(yaml_flow(inner) for inner in value) + "]"
     return json.dumps(value)
 
 
 def write_config(path: Path, **sections) -> Path:
-    path.write_text("".join(f"{name}: {flow(value)}\n" for name, value in sections.items()))
+    path.write_text("".join(f"{name}: {yaml_flow(value)}\n" for name, value in sections.items()))
     return path
 
 
 class Gateway:
-    """A running gateway. `limits` and `first` go to the first application, `server` to that section; `apps` are further ones.
+    """A running gateway. `limits` and `first` configure the first application, `server` that
+    section; `apps` are additional ones.
 
-    `sections` are further sections of the configuration; `under` is a command that runs the program, such as strace. In a
-    `directory` that another used before, it finds the other's database.
+    `sections` are further sections of the configuration; `wrapper` is a command that runs the
+    program, such as strace. In a `directory` that another gateway used before, it opens that
+    gateway's database.
     """
 
-    def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None, server: dict | None = None,
-                 descriptors: int | None = None, first: dict | None = None, apps: list[dict] | None = None,
-                 sections: dict | None = None, under: list | None = None):
+    def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None,
+                 server: dict | None = None, descriptors: int | None = None,
+                 first: dict | None = None, apps: list[dict] | None = None,
+                 sections: dict | None = None, wrapper: list | None = None):
         directory.mkdir(parents=True, exist_ok=True)
         self.loops = loops
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
         self.config = write_config(
             directory / "fleetwire.yaml",
-            server={"host": "127.0.0.1", "port": 0, "loops": loops, "drain_seconds": 1} | (server or {}),
+            server={"host": "127.0.0.1", "port": 0, "loops": loops, "drain_seconds": 1}
+            | (server or {}),
             apps=[first, SECOND.entry(), DISABLED.entry(), *(apps or [])], **(sections or {}))
         self.log_path = directory / "stderr.log"
 
         def limit() -> None:
-            # A write beyond RLIMIT_FSIZE is to fail like one to a full disk; Popen would restore that it kills.
+            # A write beyond RLIMIT_FSIZE must fail like a write to a full disk; Popen would restore
+            # SIGXFSZ, which kills.
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             if descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                [*(under or []), BINARY, "serve", "--config", self.config], env=environment(), cwd=directory,
+                [*(wrapper or []), BINARY, "serve", "--config", self.config], env=environment(),
+                cwd=directory,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, preexec_fn=limit)
         self.host = "127.0.0.1"
         certificate = (server or {}).get("tls", {}).get("certificate")
-        # Those who connect trust the one certificate and nothing else.
+        # Clients trust only this certificate.
         self.tls = ssl.create_default_context(cafile=certificate) if certificate else None
         self.stopped = False
         try:
@@ -85,8 +94,8 @@ class Gateway:
             raise
 
     def _banner(self) -> tuple[str, str, int]:
-        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        assert ready, f"nothing on stdout within {PATIENCE} s"
+        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+        assert ready, f"nothing on stdout within {TIMEOUT} s"
         line = self.process.stdout.readline().decode()
         match = BANNER.fullmatch(line)
         assert match, f"stdout began with {line!r}; stderr:\n{self.log()}"
@@ -107,10 +116,10 @@ class Gateway:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
-    def assert_calm(self) -> None:
-        """Nobody asks for anything, so a loop that still turns is running away.
+    def assert_idle(self) -> None:
+        """Checks that no loop spins while there are no requests.
 
-        The pause is a measuring window, not a wait: a spinning loop fills every one of them.
+        The pause is a measuring window, not a wait: a spinning loop uses all of every window.
         """
         shares = []
         for _ in range(10):
@@ -129,21 +138,22 @@ class Gateway:
         self.process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """The end without a word: SIGKILL."""
+        """Kills the gateway with SIGKILL."""
         self.stopped = True
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
 
     def wait(self) -> None:
-        """Waits for the end, which must be orderly: exit code 0, and nothing but JSON on stderr."""
+        """Waits for an orderly exit: exit code 0, and nothing but JSON on stderr."""
         self.stopped = True
         try:
-            code = self.process.wait(PATIENCE)
+            code = self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise AssertionError(f"still running {PATIENCE} s after SIGTERM; stderr:\n{self.log()[-3000:]}") from None
+            raise AssertionError(
+                f"still running {TIMEOUT} s after SIGTERM; stderr:\n{self.log()[-3000:]}") from None
         assert code == 0, f"exit code {code}; stderr:\n{self.log()[-3000:]}"
         more = self.process.stdout.read().decode()
         assert more == "", f"stdout holds more than its one line: {more!r}"
@@ -156,13 +166,15 @@ class Gateway:
 
 
 def check_log(text: str) -> list[dict]:
-    """Every line of the log is an object with a time, a level and an event."""
+    """Parses the log: every line must be an object with a time, a level and an event."""
     entries = []
     for line in text.splitlines():
         try:
             entry = json.loads(line)
         except ValueError:
             raise AssertionError(f"a log line is not JSON: {line!r}") from None
-        assert isinstance(entry, dict) and {"time", "level", "event"} <= entry.keys(), f"a log line lacks fields: {line!r}"
+        assert (isinstance(entry, dict)
+                and {"time", "level",
+                     "event"} <= entry.keys()), f"a log line lacks fields: {line!r}"
         entries.append(entry)
     return entries

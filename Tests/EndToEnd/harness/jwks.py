@@ -1,4 +1,4 @@
-"""Where an issuer publishes its keys: a small HTTP server whose answers a test decides."""
+"""The key endpoint of a token issuer: a small HTTP server whose responses a test controls."""
 
 import json
 import threading
@@ -7,14 +7,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class KeyServer:
-    """`documents` are by path; what is not there is 404. `requests` counts what was asked for."""
+    """Serves `documents` by path; other paths are 404. `requests` counts requests by path."""
 
     def __init__(self, **documents: dict):
-        self.documents: dict[str, object] = {f"/{name}": document for name, document in documents.items()}
+        self.documents: dict[str,
+                             object] = {f"/{name}": document
+                                        for name, document in documents.items()}
         self.requests: Counter = Counter()
         self.headers = {"Cache-Control": "public, max-age=3600"}
         self.status = 200
-        # Cleared, every answer waits until it is set again.
+        # While cleared, every response waits.
         self.open = threading.Event()
         self.open.set()
         self.asked = threading.Event()
@@ -35,7 +37,7 @@ class KeyServer:
                     self.send_header(name, value)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
-                # Each request comes over a connection of its own, so that an outage is one at once.
+                # One connection per request, so that an outage takes effect at once.
                 self.send_header("Connection", "close")
                 self.end_headers()
                 self.wfile.write(body)
@@ -46,12 +48,13 @@ class KeyServer:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
+        self.thread = threading.Thread(target=self.server.serve_forever,
+                                       kwargs={"poll_interval": 0.05})
         self.thread.start()
         self.running = True
 
     def close(self) -> None:
-        """The outage: nobody listens any more."""
+        """Starts an outage: the server stops listening."""
         if self.running:
             self.running = False
             self.open.set()

@@ -1,10 +1,10 @@
-"""Prometheus text, read strictly enough to notice when it is not."""
+"""A strict parser of the Prometheus text format."""
 
 import re
 import time
 
 from .api import Api
-from .apps import PATIENCE
+from .apps import TIMEOUT
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[^{}]*\})? (-?[0-9.eE+-]+|NaN|[+-]Inf)')
 COMMENT = re.compile(r"# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)")
@@ -28,20 +28,22 @@ class Metrics:
                 self.samples.append((sample[1], sample[2] or "", float(sample[3])))
 
     def total(self, family: str) -> float:
-        """The sum over all labels; 0 for a family without samples yet."""
+        """Returns the sum over all labels; 0 for a family without samples."""
         return sum(value for name, _, value in self.samples if name == family)
 
 
 def scrape(api: Api) -> Metrics:
-    answer = api.get("/metrics")
-    assert answer.status == 200, answer
-    assert answer.headers["content-type"].startswith("text/plain"), answer.headers
-    return Metrics(answer.text)
+    response = api.get("/metrics")
+    assert response.status == 200, response
+    assert response.headers["content-type"].startswith("text/plain"), response.headers
+    return Metrics(response.text)
 
 
-def eventually(api: Api, family: str, value: float) -> None:
-    """For a figure that follows something the wire does not show, such as the end of a connection."""
-    deadline = time.monotonic() + PATIENCE
+def wait_for_metric(api: Api, family: str, value: float) -> None:
+    """Polls until a metric has this value, for effects that clients cannot observe, such as the end
+    of a connection.
+    """
+    deadline = time.monotonic() + TIMEOUT
     while (seen := scrape(api).total(family)) != value:
         assert time.monotonic() < deadline, f"{family} is {seen}, not {value}"
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""JSON Web Tokens, made by hand so that they can also be made wrong."""
+"""JSON Web Tokens, encoded by hand so that tests can also make invalid ones."""
 
 import base64
 import datetime
@@ -20,29 +20,30 @@ def base64url(data: bytes) -> str:
 
 
 def claims(role: str = "driver", subject: str = "42", ttl: float = 3600, **more) -> dict:
-    """What a token says; None takes a claim away."""
-    said = {"sub": subject, "role": role, "exp": int(time.time() + ttl)} | more
-    return {name: value for name, value in said.items() if value is not None}
+    """Returns the claims of a token; None removes a claim."""
+    payload = {"sub": subject, "role": role, "exp": int(time.time() + ttl)} | more
+    return {name: value for name, value in payload.items() if value is not None}
 
 
 def encode(part: dict | str) -> str:
-    """Text is taken as it is: for members that come twice."""
+    """Encodes a part of a token. A string is used as it is: for duplicate members."""
     return base64url((part if isinstance(part, str) else json.dumps(part)).encode())
 
 
 class Signer:
-    """Whoever holds a key. `header` replaces members of the header, or with None takes them away."""
+    """Signs tokens with a key. `header` replaces members of the header; None removes one."""
 
     algorithm: str
 
     def sign(self, text: bytes) -> bytes:
         raise NotImplementedError
 
-    def token(self, said: dict | str, kid: str | None = None, header: dict | str | None = None) -> str:
+    def token(self, payload: dict | str, kid: str | None = None,
+              header: dict | str | None = None) -> str:
         if not isinstance(header, str):
             whole = {"alg": self.algorithm, "typ": "JWT", "kid": kid} | (header or {})
             header = {name: value for name, value in whole.items() if value is not None}
-        text = f"{encode(header)}.{encode(said)}"
+        text = f"{encode(header)}.{encode(payload)}"
         return f"{text}.{base64url(self.sign(text.encode()))}"
 
 
@@ -56,7 +57,7 @@ class HS256(Signer):
         return hmac.new(self.secret, text, hashlib.sha256).digest()
 
 
-class Nobody(Signer):
+class Unsigned(Signer):
     """Signs nothing: `alg: none`."""
 
     algorithm = "none"
@@ -86,15 +87,22 @@ class RS256(KeyPair):
 
     def jwk(self, kid: str) -> dict:
         numbers = self.key.public_key().public_numbers()
-        return {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": kid, "n": number(numbers.n), "e": number(numbers.e)}
+        return {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": kid, "n": number(numbers.n),
+                "e": number(numbers.e)}
 
     def certificate(self) -> str:
-        """Signed by itself, as Firebase publishes its keys."""
-        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "securetoken.system.gserviceaccount.com")])
+        """Returns a self-signed certificate, as Firebase publishes its keys."""
+        name = x509.Name(
+            [x509.NameAttribute(x509.NameOID.COMMON_NAME,
+                                "securetoken.system.gserviceaccount.com")])
         now = datetime.datetime.now(datetime.timezone.utc)
-        builder = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(self.key.public_key()).serial_number(1)
-                   .not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1)))
-        return builder.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+        builder = (
+            x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(
+                self.key.public_key()).serial_number(1) .not_valid_before(
+                    now - datetime.timedelta(days=1)).not_valid_after(
+                        now + datetime.timedelta(days=1)))
+        return builder.sign(self.key,
+                            hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
 
 class ES256(KeyPair):
@@ -104,7 +112,8 @@ class ES256(KeyPair):
         self.key = ec.generate_private_key(ec.SECP256R1())
 
     def sign(self, text: bytes) -> bytes:
-        """Two numbers of 32 bytes, as RFC 7515 has it; see `der` for what OpenSSL says by itself."""
+        """Returns two integers of 32 bytes, as RFC 7515 requires; `der` returns OpenSSL's format.
+        """
         first, second = decode_dss_signature(self.der(text))
         return first.to_bytes(32, "big") + second.to_bytes(32, "big")
 
@@ -113,12 +122,15 @@ class ES256(KeyPair):
 
     def jwk(self, kid: str) -> dict:
         numbers = self.key.public_key().public_numbers()
-        return {"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": kid, "x": number(numbers.x, 32), "y": number(numbers.y, 32)}
+        return {"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": kid,
+                "x": number(numbers.x, 32), "y": number(numbers.y, 32)}
 
 
 def firebase_claims(project: str, subject: str = "uid-1", **more) -> dict:
-    """An ID token as Firebase makes them; None takes a claim away."""
+    """Returns the claims of a Firebase ID token; None removes a claim."""
     now = int(time.time())
-    said = {"iss": f"https://securetoken.google.com/{project}", "aud": project, "auth_time": now - 10, "user_id": subject, "sub": subject,
-            "iat": now - 10, "exp": now + 3600, "firebase": {"identities": {}, "sign_in_provider": "phone"}} | more
-    return {name: value for name, value in said.items() if value is not None}
+    payload = {"iss": f"https://securetoken.google.com/{project}", "aud": project,
+               "auth_time": now - 10, "user_id": subject, "sub": subject, "iat": now - 10,
+               "exp": now + 3600, "firebase": {"identities": {},
+                                               "sign_in_provider": "phone"}} | more
+    return {name: value for name, value in payload.items() if value is not None}

@@ -1,5 +1,7 @@
-"""APNs and FCM as servers of our own: real TLS, real HTTP/2, stricter than the real ones, and rude on command.
+"""Fakes of APNs and FCM: real TLS, real HTTP/2, stricter than the real services, and faulty on
+command.
 
-`server` is what both stand on, `conduct` what they can be told to do, `schema` what a JSON document must look like, `apns` and `fcm`
-what each checks, `phones` devices with their people, and `providers` all of it together with the gateway's settings.
+`server` is the common HTTP/2 server, `behavior` what it can be scripted to do, `schema` checks JSON
+documents, `apns` and `fcm` are the two services, `devices` the devices of users, and `providers`
+all of it with the gateway's settings.
 """

@@ -1,4 +1,4 @@
-"""One connection of a client, and the requests that came over it. All of it happens in the thread of the server."""
+"""One connection of a client and its requests. Everything runs on the server's thread."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import ConnectionTerminated, DataReceived, RequestReceived, SettingsAcknowledged, StreamEnded, StreamReset
+from h2.events import (ConnectionTerminated, DataReceived, RequestReceived, SettingsAcknowledged,
+                       StreamEnded, StreamReset)
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes, Settings
 from hyperframe.frame import GoAwayFrame, SettingsFrame
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
     from .server import ProviderFake
 
 LIMIT = SettingCodes.MAX_CONCURRENT_STREAMS
-# What a frame holds, unless the other side allows more.
+# Maximum frame size, unless the client allows more.
 FRAME = 16_384
-# Seconds within which what is under way may still arrive after we said something.
+# Seconds within which frames that were in flight may still arrive after a change was announced.
 GRACE = 1.0
-# Seconds for which a server that said goodbye still reads.
+# Seconds for which a server still reads after GOAWAY.
 LINGER = 1.0
 
 
 @dataclass(eq=False)
 class Request:
-    """`at` and `answered_at` are of the monotonic clock; `status` is None while nothing was decided, and 0 when it was given up."""
+    """A request. `at` and `responded_at` are monotonic times; `status` is None while undecided, and
+    0 if the response could not be sent.
+    """
 
     number: int
     connection: "Connection"
@@ -40,119 +43,130 @@ class Request:
     body: bytes
     at: float
     status: int | None = None
-    answer: bytes = b""
-    answered_at: float | None = None
+    response_body: bytes = b""
+    responded_at: float | None = None
 
     @property
     def json(self) -> dict:
         return json.loads(self.body)
 
     @property
-    def taken(self) -> bool:
+    def accepted(self) -> bool:
         return self.status == 200
 
     @property
-    def answer_may_be_lost(self) -> bool:
-        """Whether the other side may not have read the answer, or not have written down what it read, when the connection ended."""
+    def response_may_be_lost(self) -> bool:
+        """Returns whether the connection may have ended before the client read or recorded the
+        response.
+        """
         ended = self.connection.ended_at
-        return self.answered_at is None or ended is not None and ended - self.answered_at < GRACE / 2
+        return (self.responded_at is None or ended is not None
+                and ended - self.responded_at < GRACE / 2)
 
     def __repr__(self) -> str:
-        return f"<{self.number}: {self.method} {self.path[-20:]} on {self.connection.number}/{self.stream} -> {self.status} {self.answer[:80]!r}>"
+        return f"<{self.number}: {self.method} {self.path[-20:]} on {self.connection.number}/{self.stream} -> {self.status} {self.response_body[:80]!r}>"
 
 
 class Connection(asyncio.Protocol):
-    """One connection of a client. It accepts more streams than it announced only to refuse them in the end."""
+    """One connection of a client. Accepts more streams than announced, in order to refuse them
+    itself.
+    """
 
     def __init__(self, fake: "ProviderFake"):
-        self.fake, self.number, self.deaf, self.flushing, self.last_kept, self.hasty = fake, 0, False, False, None, False
+        self.fake, self.number, self.blackholed, self.flushing, self.last_kept, self.close_at_once = fake, 0, False, False, None, False
         self.started_at, self.ended_at = time.monotonic(), None
         self.open: dict[int, tuple[dict, bytearray]] = {}
-        self.unanswered: set[int] = set()
+        self.awaiting_response: set[int] = set()
         self.last_stream, self.limits, self.acknowledged = 0, [], False
         self.transport, self.h2 = None, None
-        # What the fake remembers of this connection, such as the credentials that came over it.
+        # What the fake stores per connection, for example the credentials seen on it.
         self.memory: dict = {}
 
-    # What asyncio calls
+    # Called by asyncio
 
     def connection_made(self, transport) -> None:
         self.transport = transport
-        spoken = transport.get_extra_info("ssl_object").selected_alpn_protocol()
-        if spoken != "h2":
-            self.fake.violate(f"a client speaks {spoken} instead of h2")
+        protocol = transport.get_extra_info("ssl_object").selected_alpn_protocol()
+        if protocol != "h2":
+            self.fake.report_violation(f"a client negotiated {protocol} instead of h2")
             return transport.abort()
         self.h2 = H2Connection(H2Configuration(client_side=False, header_encoding="utf-8"))
         first = self.fake.first_limit
-        self.h2.local_settings = Settings(client=False, initial_values={LIMIT: first, SettingCodes.INITIAL_WINDOW_SIZE: 1 << 20})
+        self.h2.local_settings = Settings(client=False,
+                                          initial_values={
+            LIMIT: first, SettingCodes.INITIAL_WINDOW_SIZE: 1 << 20})
         self.h2.initiate_connection()
         self.h2.increment_flow_control_window(1 << 24)
-        # The library would end the connection at one stream too many; which one that is, we know better.
+        # The library would end the connection at the first stream over the limit. Check the limit
+        # here instead, because only this class knows which limit the client has acknowledged.
         del self.h2.local_settings[LIMIT]
         self.limits.append(first)
-        self.fake.opened(self)
+        self.fake.on_connection_opened(self)
         self.flush()
 
     def data_received(self, data: bytes) -> None:
-        if self.deaf or self.h2 is None:
+        if self.blackholed or self.h2 is None:
             return
         try:
             for event in self.h2.receive_data(data):
-                self.happened(event)
+                self.on_event(event)
         except ProtocolError as error:
-            self.fake.violate(f"a client broke HTTP/2: {error!r}")
+            self.fake.report_violation(f"a client broke HTTP/2: {error!r}")
             self.end()
         self.flush()
 
     def connection_lost(self, error) -> None:
         if self.h2 is not None:
-            self.fake.ended(self)
+            self.fake.on_connection_ended(self)
 
-    # What clients say
+    # Received frames
 
-    def happened(self, event) -> None:
+    def on_event(self, event) -> None:
         match event:
             case RequestReceived():
-                self.began(event.stream_id, event.headers)
+                self.on_headers(event.stream_id, event.headers)
             case DataReceived():
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 if event.stream_id in self.open:
                     self.open[event.stream_id][1].extend(event.data)
             case StreamEnded():
                 if event.stream_id in self.open:
-                    self.fake.received(self, event.stream_id, *self.open.pop(event.stream_id))
+                    self.fake.on_request(self, event.stream_id, *self.open.pop(event.stream_id))
             case StreamReset():
                 self.open.pop(event.stream_id, None)
-                self.unanswered.discard(event.stream_id)
+                self.awaiting_response.discard(event.stream_id)
             case SettingsAcknowledged():
-                # The first is for the first, which went before all.
+                # The first acknowledgement is for the initial settings, which preceded all limits.
                 if self.acknowledged and len(self.limits) > 1:
                     self.limits.pop(0)
                 self.acknowledged = True
             case ConnectionTerminated():
                 if event.error_code != ErrorCodes.NO_ERROR:
-                    self.fake.violate(f"a client says GOAWAY {event.error_code}: {event.additional_data!r}")
+                    self.fake.report_violation(
+                        f"a client sent GOAWAY {event.error_code}: {event.additional_data!r}")
 
-    def began(self, stream: int, headers: list) -> None:
+    def on_headers(self, stream: int, headers: list) -> None:
         if self.last_kept is not None and stream > self.last_kept:
-            return  # as was said: not processed
-        if len(self.unanswered) >= self.limits[-1]:
-            # Until it has acknowledged a limit it may not know.
-            if self.acknowledged and len(self.unanswered) >= max(self.limits):
-                self.fake.violate(f"stream {stream} is one too many: {len(self.unanswered)} are open, {self.limits} allowed")
+            return  # not processed, as the GOAWAY announced
+        if len(self.awaiting_response) >= self.limits[-1]:
+            # Until the client acknowledges a lower limit, it may not know it.
+            if self.acknowledged and len(self.awaiting_response) >= max(self.limits):
+                self.fake.report_violation(f"stream {stream} exceeds the limit: {len(self.awaiting_response)} are open, {self.limits} allowed")
             self.fake.refused_streams += 1
             return self.reset(stream, ErrorCodes.REFUSED_STREAM)
         names = [name for name, _ in headers]
         if len(names) != len(set(names)):
-            self.fake.violate(f"headers come twice: {names}")
+            self.fake.report_violation(f"duplicate headers: {names}")
         self.last_stream = stream
-        self.unanswered.add(stream)
+        self.awaiting_response.add(stream)
         self.open[stream] = (dict(headers), bytearray())
 
-    # What we say
+    # Sent frames
 
     def flush(self) -> None:
-        """All that is said in one turn of the loop goes out in one piece: many answers in a record of TLS, as from a server under load."""
+        """Sends everything written in one turn of the loop at once: several responses in one TLS
+        record, like a server under load.
+        """
         if not self.flushing:
             self.flushing = True
             asyncio.get_running_loop().call_soon(self.flush_now)
@@ -160,42 +174,45 @@ class Connection(asyncio.Protocol):
     def flush_now(self) -> None:
         self.flushing = False
         data = self.h2.data_to_send()
-        if data and not self.deaf:
+        if data and not self.blackholed:
             self.transport.write(data)
 
     def write(self, frame) -> None:
-        """A frame as it is: of what we mean by it the library knows nothing."""
+        """Sends a frame directly, bypassing the library's state."""
         self.flush_now()
-        if not self.deaf:
+        if not self.blackholed:
             self.transport.write(frame.serialize())
 
-    def answer(self, request: Request, status: int, headers: dict[str, str], body: bytes) -> None:
-        request.answer = body
-        if request.stream not in self.unanswered or self.deaf or self.ended_at is not None:
+    def respond(self, request: Request, status: int, headers: dict[str, str], body: bytes) -> None:
+        request.response_body = body
+        if (request.stream not in self.awaiting_response or self.blackholed
+            or self.ended_at is not None):
             request.status = status if status == 200 else 0
-            return  # nobody waits for it any more, but what it took it took
-        self.unanswered.discard(request.stream)
-        fields = [(":status", str(status)), *headers.items(), *([("content-type", "application/json")] if body else [])]
+            return  # the client no longer waits, but an accepted push stays accepted
+        self.awaiting_response.discard(request.stream)
+        fields = [(":status", str(status)), *headers.items(),
+                  *([("content-type", "application/json")] if body else [])]
         try:
             self.h2.send_headers(request.stream, fields, end_stream=not body)
             for start in range(0, len(body), FRAME):
-                self.h2.send_data(request.stream, body[start:start + FRAME], end_stream=start + FRAME >= len(body))
+                self.h2.send_data(request.stream, body[start:start + FRAME],
+                                  end_stream=start + FRAME >= len(body))
         except ProtocolError:
             request.status = status if status == 200 else 0
             return
         self.flush()
-        self.fake.answered(request, status)
-        if self.last_kept is not None and not self.unanswered:
-            self.leave()
+        self.fake.on_response(request, status)
+        if self.last_kept is not None and not self.awaiting_response:
+            self.close_after_goaway()
 
     def reset(self, stream: int, code: ErrorCodes) -> None:
-        self.unanswered.discard(stream)
-        with contextlib.suppress(ProtocolError):  # it may be closed already
+        self.awaiting_response.discard(stream)
+        with contextlib.suppress(ProtocolError):  # the stream may be closed already
             self.h2.reset_stream(stream, code)
         self.flush()
 
     def end(self) -> None:
-        """An orderly end, but not for those who do not say their share of it."""
+        """Closes in an orderly way; aborts if the client does not close."""
         self.flush_now()
         self.transport.close()
         asyncio.get_running_loop().call_later(0.2, self.transport.abort)
@@ -203,28 +220,36 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         self.transport.abort()
 
-    def leave(self) -> None:
-        """After a GOAWAY, when nothing is left to answer. A server lingers: one that closes at once resets the connection
-        under a client that is still writing, which may then never read the last answers. The `hasty` do just that."""
-        if self.hasty:
+    def close_after_goaway(self) -> None:
+        """Closes after a GOAWAY, when all responses are sent. A server lingers: closing at once
+        would reset the connection while the client still writes, and the client might never read
+        the last responses. With `close_at_once` it does exactly that.
+        """
+        if self.close_at_once:
             self.end()
         else:
             asyncio.get_running_loop().call_later(LINGER, self.end)
 
-    def go_away(self, keeping: bool, hasty: bool = False, code: ErrorCodes = ErrorCodes.NO_ERROR, reason: str = "") -> None:
-        """With `keeping`, all that came so far is processed and answered; otherwise nothing that has no answer yet."""
+    def send_goaway(self, process_open: bool, close_at_once: bool = False,
+                    code: ErrorCodes = ErrorCodes.NO_ERROR, reason: str = "") -> None:
+        """Sends GOAWAY. With `process_open`, all requests received so far are processed and
+        answered; otherwise none without a response.
+        """
         if self.last_kept is not None:
             return
-        self.hasty = hasty
-        self.last_kept = self.last_stream if keeping else min(self.unanswered, default=self.last_stream + 2) - 2
+        self.close_at_once = close_at_once
+        self.last_kept = (self.last_stream if process_open
+                          else min(self.awaiting_response, default=self.last_stream + 2) - 2)
         debug = json.dumps({"reason": reason}).encode() if reason else b""
-        self.write(GoAwayFrame(0, last_stream_id=self.last_kept, error_code=code, additional_data=debug))
-        self.unanswered = {stream for stream in self.unanswered if stream <= self.last_kept}
-        if not self.unanswered:
-            self.leave()
+        self.write(
+            GoAwayFrame(0, last_stream_id=self.last_kept, error_code=code, additional_data=debug))
+        self.awaiting_response = {stream for stream in self.awaiting_response
+                                  if stream <= self.last_kept}
+        if not self.awaiting_response:
+            self.close_after_goaway()
 
-    def announce(self, limit: int) -> None:
-        """A new limit of streams."""
+    def announce_limit(self, limit: int) -> None:
+        """Announces a new limit of concurrent streams."""
         if limit != self.limits[-1]:
             self.limits.append(limit)
             self.write(SettingsFrame(0, settings={LIMIT: limit}))

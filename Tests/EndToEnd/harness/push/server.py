@@ -1,6 +1,7 @@
-"""An HTTP/2 server in a thread of its own that records what it is sent and does what it is told.
+"""An HTTP/2 server on a separate thread that records its requests and follows a script.
 
-Everything about a connection happens in that thread; tests read the records, and wait for them with `until`.
+All events of a connection run on that thread; tests read the records, and wait for them with
+`wait_until`.
 """
 
 import asyncio
@@ -11,8 +12,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..apps import PATIENCE
-from .conduct import Conduct, Proceed
+from ..apps import TIMEOUT
+from .behavior import Behavior, PassThrough
 from .connection import GRACE, Connection, Request
 
 
@@ -20,7 +21,7 @@ from .connection import GRACE, Connection, Request
 class Rule:
     """`times` None: always. `matches` None: every request."""
 
-    conduct: Conduct
+    behavior: Behavior
     matches: Callable[[Request], bool] | None
     times: int | None
     until: float | None
@@ -32,38 +33,42 @@ class Rule:
 
 
 class ProviderFake:
-    """What APNs and FCM have in common. `delay` is how many seconds every answer takes, or says so when called."""
+    """The common part of APNs and FCM. `delay` is the response time in seconds, or returns it when
+    called.
+    """
 
     host = "localhost"
     first_limit = 100
-    # More at once look like an attack.
-    connections_most = 4
+    # APNs treats more as an attack.
+    max_connections = 4
 
     def __init__(self, tls: dict[str, str]):
         self.certificate = tls["certificate"]
-        # Bytes that the kernel takes in of what is not read; None: as many as it likes. For connections after the next `listen`.
+        # The receive buffer in bytes; None: the kernel's default. Applies to connections after the
+        # next `listen`.
         self.receive_buffer: int | None = None
         self.changed = threading.Condition()
         self.requests: list[Request] = []
         self.connections: list[Connection] = []
         self.violations: list[str] = []
         self.rules: list[Rule] = []
-        # Tokens that are dead, and the request that was told so.
-        self.dead: dict[str, Request] = {}
+        # Invalid tokens, and the request whose response said so.
+        self.dead_tokens: dict[str, Request] = {}
         self.limit = 1_000
         self.delay: float | Callable[[], float] = 0.0
-        self.most_open = self.refused_streams = 0
+        self.peak_connections = self.refused_streams = 0
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
         self.context.load_cert_chain(tls["certificate"], tls["key"])
         self.context.set_alpn_protocols(["h2", "http/1.1"])
-        # It keeps the port while nobody listens: then connections are refused.
+        # Keeps the port while the server does not listen; connections are then refused.
         self.holder = self.bind(0)
         self.port = self.holder.getsockname()[1]
         self.server = None
         self.loop = asyncio.new_event_loop()
-        self.loop.set_exception_handler(self.went_wrong)
-        self.thread = threading.Thread(target=self.loop.run_forever, name=type(self).__name__, daemon=True)
+        self.loop.set_exception_handler(self.on_loop_error)
+        self.thread = threading.Thread(target=self.loop.run_forever, name=type(self).__name__,
+                                       daemon=True)
         self.thread.start()
         self.listen()
 
@@ -76,27 +81,29 @@ class ProviderFake:
         bound.bind(("127.0.0.1", port))
         return bound
 
-    def went_wrong(self, loop, context: dict) -> None:
-        """Handshakes may fail and peers may vanish; mistakes of our own may not happen."""
+    def on_loop_error(self, loop, context: dict) -> None:
+        """Handshakes may fail and clients may disappear; other errors are defects of the fake."""
         error = context.get("exception")
         if not isinstance(error, OSError):
-            self.violate(f"the fake itself: {context.get('message')} {error!r}")
+            self.report_violation(f"defect of the fake: {context.get('message')} {error!r}")
 
-    # What tests say; any thread
+    # For tests; any thread
 
     def run(self, coroutine):
-        """Does something in the server's thread, and waits for it."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENCE)
+        """Runs a coroutine on the server's thread and waits for it."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(TIMEOUT)
 
     def listen(self) -> None:
         async def start() -> None:
-            self.server = await self.loop.create_server(lambda: Connection(self), sock=self.bind(self.port), ssl=self.context, backlog=1_000)
+            self.server = await self.loop.create_server(
+                lambda: Connection(self), sock=self.bind(self.port), ssl=self.context,
+                backlog=1_000)
 
         if self.server is None:
             self.run(start())
 
-    def refuse(self) -> None:
-        """Nobody is there: connections are refused, and those that there were end."""
+    def stop_listening(self) -> None:
+        """Starts an outage: refuses connections and ends those that are open."""
         async def stop() -> None:
             self.server.close()
             for connection in self.open_connections:
@@ -106,66 +113,73 @@ class ProviderFake:
             self.run(stop())
             self.server = None
 
-    def script(self, conduct: Conduct, matches: Callable[[Request], bool] | None = None, times: int | None = None, seconds: float | None = None) -> Rule:
-        """From now on, `times` times or for so long, in place of the usual. Earlier rules go first; what the strict checks refuse never gets here."""
-        rule = Rule(conduct, matches, times, None if seconds is None else time.monotonic() + seconds)
+    def script(self, behavior: Behavior, matches: Callable[[Request], bool] | None = None,
+               times: int | None = None, seconds: float | None = None) -> Rule:
+        """Replaces the default behavior from now on, `times` times or for so many seconds. Earlier
+        rules take precedence; requests that the checks reject reach no rule.
+        """
+        rule = Rule(behavior, matches, times,
+                    None if seconds is None else time.monotonic() + seconds)
         self.rules.append(rule)
         return rule
 
     def skip(self, times: int, matches: Callable[[Request], bool] | None = None) -> None:
-        self.script(Proceed(), matches, times)
+        self.script(PassThrough(), matches, times)
 
-    def revive(self, token: str) -> None:
-        """Its app has registered it again."""
-        self.dead.pop(token, None)
+    def mark_alive(self, token: str) -> None:
+        """Marks a token as valid: the app has registered it again."""
+        self.dead_tokens.pop(token, None)
 
-    def forget(self) -> None:
-        """All requests so far, when there have been many and they are accounted for."""
+    def clear_requests(self) -> None:
+        """Discards all requests recorded so far, to save memory in long tests."""
         with self.changed:
             self.requests = []
 
-    def behave(self) -> None:
-        """The end of all rules."""
+    def clear_rules(self) -> None:
+        """Removes all rules."""
         self.rules.clear()
 
-    def set_limit(self, limit: int) -> None:
-        """How many streams it allows on a connection it knows."""
-        async def tell() -> None:
+    def set_stream_limit(self, limit: int) -> None:
+        """Sets how many streams a connection with valid credentials may open."""
+        async def apply() -> None:
             self.limit = limit
             for connection in self.open_connections:
                 if connection.limits[-1] > 1 or self.first_limit > 1:
-                    connection.announce(limit)
+                    connection.announce_limit(limit)
 
-        self.run(tell())
+        self.run(apply())
 
-    def all_go_away(self, keeping: bool = True, hasty: bool = False) -> None:
-        """GOAWAY on every connection, whatever is under way on it."""
-        async def tell() -> None:
+    def send_goaway(self, process_open: bool = True, close_at_once: bool = False) -> None:
+        """Sends GOAWAY on every connection, with requests in flight."""
+        async def apply() -> None:
             for connection in self.open_connections:
-                connection.go_away(keeping, hasty)
+                connection.send_goaway(process_open, close_at_once)
 
-        self.run(tell())
+        self.run(apply())
 
-    def until(self, holds: Callable[[], object], what: str, seconds: float = PATIENCE):
-        """Waits for something in the records; answers what `holds` did."""
+    def wait_until(self, condition: Callable[[], object], what: str, seconds: float = TIMEOUT):
+        """Waits until the condition holds for the records. Returns its value."""
         deadline = time.monotonic() + seconds
         with self.changed:
-            while not (found := holds()):
+            while not (found := condition()):
                 left = deadline - time.monotonic()
                 assert left > 0, f"not within {seconds} s: {what}; the last of {len(self.requests)} requests: {self.requests[-5:]}"
                 self.changed.wait(min(left, 0.1))
             return found
 
-    def read(self, reads: bool) -> None:
-        """Stops reading, or goes on, on every connection: then its buffers fill, and those of the other side."""
-        async def tell() -> None:
+    def set_reading(self, reads: bool) -> None:
+        """Stops or resumes reading on every connection. While stopped, the buffers of both sides
+        fill.
+        """
+        async def apply() -> None:
             for connection in self.open_connections:
-                (connection.transport.resume_reading if reads else connection.transport.pause_reading)()
+                (connection.transport.resume_reading if reads
+                 else connection.transport.pause_reading)()
 
-        self.run(tell())
+        self.run(apply())
 
     def close(self) -> None:
-        self.refuse()
+        self.stop_listening()
 
         async def stop() -> None:
             for connection in self.open_connections:
@@ -178,85 +192,93 @@ class ProviderFake:
         self.loop.close()
         self.holder.close()
 
-    def assert_content(self) -> None:
-        """Nobody did what the provider would mind."""
+    def assert_no_violations(self) -> None:
+        """Asserts that no request violated the provider's rules."""
         assert self.violations == [], "\n".join(self.violations[:10])
-        assert self.most_open <= self.connections_most, f"{self.most_open} connections at once"
+        assert self.peak_connections <= self.max_connections, (
+            f"{self.peak_connections} connections at once")
 
     @property
     def open_connections(self) -> list[Connection]:
         return [connection for connection in self.connections if connection.ended_at is None]
 
-    # What connections say; the server's thread
+    # Called by connections; the server's thread
 
-    def violate(self, what: str) -> None:
+    def report_violation(self, what: str) -> None:
         with self.changed:
             self.violations.append(what)
             self.changed.notify_all()
 
-    def opened(self, connection: Connection) -> None:
+    def on_connection_opened(self, connection: Connection) -> None:
         with self.changed:
             connection.number = len(self.connections)
             self.connections.append(connection)
-            self.most_open = max(self.most_open, sum(not each.deaf and each.last_kept is None for each in self.open_connections))
+            self.peak_connections = max(self.peak_connections,
+                                        sum(not each.blackholed and each.last_kept is None
+                                            for each in self.open_connections))
             self.changed.notify_all()
 
-    def ended(self, connection: Connection) -> None:
+    def on_connection_ended(self, connection: Connection) -> None:
         with self.changed:
             connection.ended_at = time.monotonic()
             self.changed.notify_all()
 
-    def received(self, connection: Connection, stream: int, headers: dict[str, str], body: bytearray) -> None:
-        request = Request(len(self.requests), connection, stream, headers.get(":method", ""), headers.get(":path", ""), headers, bytes(body), time.monotonic())
-        self.note(request)
+    def on_request(self, connection: Connection, stream: int, headers: dict[str, str],
+                   body: bytearray) -> None:
+        request = Request(len(self.requests), connection, stream, headers.get(":method", ""),
+                          headers.get(":path", ""), headers, bytes(body), time.monotonic())
+        self.record(request)
         with self.changed:
             self.requests.append(request)
             self.changed.notify_all()
-        conduct = self.conduct_for(request)
-        wait = conduct.after or (self.delay() if callable(self.delay) else self.delay)
+        behavior = self.behavior_for(request)
+        wait = behavior.after or (self.delay() if callable(self.delay) else self.delay)
         if wait:
-            self.loop.call_later(wait, self.perform, conduct, connection, request)
+            self.loop.call_later(wait, self.perform, behavior, connection, request)
         else:
-            self.perform(conduct, connection, request)
+            self.perform(behavior, connection, request)
 
-    def perform(self, conduct: Conduct, connection: Connection, request: Request) -> None:
-        if connection.ended_at is None and not connection.deaf:
-            conduct.perform(connection, request)
+    def perform(self, behavior: Behavior, connection: Connection, request: Request) -> None:
+        if connection.ended_at is None and not connection.blackholed:
+            behavior.perform(connection, request)
 
-    def conduct_for(self, request: Request) -> Conduct:
-        refusal = self.judge(request)
-        if refusal is not None:
-            return refusal
+    def behavior_for(self, request: Request) -> Behavior:
+        rejection = self.check(request)
+        if rejection is not None:
+            return rejection
         for rule in self.rules:
             if rule.applies(request):
                 if rule.times is not None:
                     rule.times -= 1
-                return rule.conduct
-        return self.usual(request)
+                return rule.behavior
+        return self.default_behavior(request)
 
-    def answered(self, request: Request, status: int) -> None:
+    def on_response(self, request: Request, status: int) -> None:
         with self.changed:
-            request.status, request.answered_at = status, time.monotonic()
+            request.status, request.responded_at = status, time.monotonic()
             self.changed.notify_all()
-        self.after_answer(request)
+        self.after_response(request)
 
-    def knows_dead(self, token: str, request: Request) -> bool:
-        """Whether who sends this must have heard, some time ago, that the token is dead."""
-        told = self.dead.get(token)
-        return told is not None and not told.answer_may_be_lost and request.at > told.answered_at + GRACE
+    def must_know_dead(self, token: str, request: Request) -> bool:
+        """Returns whether the sender must have known for some time that the token is invalid."""
+        rejected = self.dead_tokens.get(token)
+        return (rejected is not None and not rejected.response_may_be_lost
+                and request.at > rejected.responded_at + GRACE)
 
-    # What each provider decides
+    # Overridden by each provider
 
-    def note(self, request: Request) -> None:
-        """Before it is judged."""
+    def record(self, request: Request) -> None:
+        """Records a request before it is checked."""
 
-    def judge(self, request: Request) -> Conduct | None:
-        """The refusal of what is wrong; what should never have been sent is a violation besides."""
+    def check(self, request: Request) -> Behavior | None:
+        """Returns the rejection of an invalid request. A request that must never be sent is also
+        reported as a violation.
+        """
         raise NotImplementedError
 
-    def usual(self, request: Request) -> Conduct:
-        """What becomes of what is right."""
+    def default_behavior(self, request: Request) -> Behavior:
+        """Returns the response to a valid request."""
         raise NotImplementedError
 
-    def after_answer(self, request: Request) -> None:
-        """Once it is answered."""
+    def after_response(self, request: Request) -> None:
+        """Called after the response was sent."""

@@ -1,4 +1,4 @@
-"""Devices, and what their owners see on them."""
+"""Devices of users, and the pushes they receive."""
 
 import secrets
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FCM_TOKEN, APP_DEVICE = "/api/auth/fcm-token", "/app-register-device"
 
 @dataclass(eq=False)
 class Push:
-    """One that was accepted, as the phone has it, whoever carried it."""
+    """An accepted push as the device receives it, from either provider."""
 
     request: Request
 
@@ -23,17 +23,18 @@ class Push:
         return self.request.json
 
     @property
-    def by_apns(self) -> bool:
+    def uses_apns(self) -> bool:
         return "aps" in self.body
 
     @property
     def aps(self) -> dict:
-        return self.body["aps"] if self.by_apns else self.body["message"]["apns"]["payload"]["aps"]
+        return (self.body["aps"] if self.uses_apns
+                else self.body["message"]["apns"]["payload"]["aps"])
 
     @property
     def headers(self) -> dict:
-        """Apple's: what FCM hands on to it is the same."""
-        return self.request.headers if self.by_apns else self.body["message"]["apns"]["headers"]
+        """APNs headers; FCM passes the same ones to APNs."""
+        return self.request.headers if self.uses_apns else self.body["message"]["apns"]["headers"]
 
     @property
     def android(self) -> dict:
@@ -41,8 +42,9 @@ class Push:
 
     @property
     def data(self) -> dict[str, str]:
-        """What the app reads, in order."""
-        return {name: value for name, value in self.body.items() if name != "aps"} if self.by_apns else self.body["message"]["data"]
+        """The data fields that the app reads, in order."""
+        return ({name: value for name, value in self.body.items() if name != "aps"}
+                if self.uses_apns else self.body["message"]["data"])
 
     @property
     def title(self) -> str:
@@ -57,7 +59,7 @@ class Push:
         return self.aps["badge"]
 
     @property
-    def collapse(self) -> str:
+    def collapse_id(self) -> str:
         return self.headers["apns-collapse-id"]
 
     @property
@@ -77,51 +79,57 @@ class Push:
         return f"<{self.request!r} {self.body}>"
 
 
-class Phone:
-    """A device of somebody's. `next` takes what comes to it, one by one."""
+class Device:
+    """A user's device. `next` returns its pushes one by one."""
 
     def __init__(self, owner: Caller, fake: APNsFake | FCMFake, token: str, **more):
         self.owner, self.fake, self.token, self.more, self.seen = owner, fake, token, more, 0
         self.register()
 
     @property
-    def by_apns(self) -> bool:
+    def uses_apns(self) -> bool:
         return isinstance(self.fake, APNsFake)
 
     def register(self, owner: Caller | None = None) -> None:
         self.owner = owner or self.owner
-        if self.by_apns or "platform" in self.more:
+        if self.uses_apns or "platform" in self.more:
             body = {"deviceToken": self.token, "platform": "ios"} | self.more
-            assert self.owner.done("POST", APP_DEVICE, body) == {"success": True}
+            assert self.owner.expect_ok("POST", APP_DEVICE, body) == {"success": True}
         else:
             body = {"fcmToken": self.token} | self.more
-            assert self.owner.done("POST", FCM_TOKEN, body) == {"message": "FCM token registered", "data": None, "error": None}
+            assert self.owner.expect_ok("POST", FCM_TOKEN,
+                                        body) == {"message": "FCM token registered", "data": None,
+                                                  "error": None}
 
     def unregister(self) -> None:
-        if self.by_apns:
-            assert self.owner.done("DELETE", APP_DEVICE, {"deviceToken": self.token, "platform": "ios"}) == {"success": True}
+        if self.uses_apns:
+            assert self.owner.expect_ok("DELETE", APP_DEVICE,
+                                        {"deviceToken": self.token, "platform": "ios"}) == {
+                "success": True}
         else:
-            answer = self.owner.done("DELETE", FCM_TOKEN, {"fcmToken": self.token})
-            assert answer == {"message": "FCM token removed", "data": None, "error": None}
+            response = self.owner.expect_ok("DELETE", FCM_TOKEN, {"fcmToken": self.token})
+            assert response == {"message": "FCM token removed", "data": None, "error": None}
 
     @property
     def sent(self) -> list[Request]:
-        """All that was sent to it, whatever became of it."""
+        """All requests to the device, whatever their outcome."""
         return self.fake.sent_to(self.token)
 
     @property
     def pushes(self) -> list[Push]:
-        return [Push(request) for request in self.sent if request.taken]
+        return [Push(request) for request in self.sent if request.accepted]
 
     def wait(self, count: int, seconds: float = 15.0) -> list[Push]:
-        """Until it has got so many."""
-        return self.fake.until(lambda: len(self.pushes) >= count and self.pushes, f"{count} pushes to {self.token[:12]}", seconds)
+        """Waits until the device has received so many pushes."""
+        return self.fake.wait_until(lambda: len(self.pushes) >= count and self.pushes,
+                                    f"{count} pushes to {self.token[:12]}", seconds)
 
     def next(self, notification: str | None = None) -> Push:
-        """What comes next, which is of this notification."""
+        """Returns the next push, which must be of this notification."""
         push = self.wait(self.seen + 1)[self.seen]
         self.seen += 1
-        assert notification is None or push.notification == notification, f"expected {notification}, got {push}"
+        assert (notification is None
+                or push.notification == notification), f"expected {notification}, got {push}"
         return push
 
 

@@ -1,0 +1,147 @@
+"""Memory and CPU bounds against hostile clients, and orderly closes."""
+
+import pytest
+
+from harness.api import Api
+from harness.client import Client
+from harness.metrics import wait_for_metric
+from harness.wire import BINARY, CLOSE, TEXT, Wire, frame, request, upgrade
+
+EVENT = b'{"event":"pusher:ping","data":{}}'
+
+
+@pytest.mark.parametrize("method", ["POST", "post", "PUT", "DELETE", "GET"])
+@pytest.mark.parametrize("length", range(1, 8))
+def test_L5_pipelined_requests_with_tiny_bodies_finish(wire, control_client, method, length):
+    """The library passes a pipelined request's own head as its body, limited to the body's length.
+    """
+    wire = wire()
+    wire.send_ignoring_reset(
+        request("GET", "/healthz") + request(method, "/nowhere", b"x" * length) * 3)
+    assert wire.read_response().status == 200
+    wire.close_write()
+    wire.read_to_end()
+
+
+def test_subscriptions_per_connection_are_limited(start_gateway, closing):
+    gateway = start_gateway(limits={"subscriptions": 3})
+    client = closing(Client.connect(gateway))
+    for number in range(3):
+        client.subscribe(f"channel-{number}")
+    client.send_subscribe("channel-3")
+    client.expect_error("A connection may subscribe to 3 channels")
+    client.unsubscribe("channel-0")
+    client.subscribe("channel-3")
+
+
+def test_outbox_limit_holds_for_large_turns(start_gateway, closing):
+    """One publish writes megabytes in one turn of the loop: bytes the kernel does not accept count
+    against the limit.
+    """
+    gateway = start_gateway(loops=1,
+                            limits={"outbox_bytes": 65536, "event_bytes": 100_000,
+                                    "message_bytes": 65536})
+    api = closing(Api(gateway))
+    channels = [f"channel-{number}" for number in range(60)]
+    slow_consumers = [closing(Wire(gateway)) for _ in range(5)]
+    for slow_consumer in slow_consumers:
+        slow_consumer.open()
+        for channel in channels:
+            slow_consumer.send_event("pusher:subscribe", {"channel": channel})
+        for _ in channels:
+            slow_consumer.expect("pusher_internal:subscription_succeeded")
+    api.publish(channels, "large", "x" * 100_000)
+    wait_for_metric(api, "fleetwire_slow_consumer_total", 5)
+    wait_for_metric(api, "fleetwire_outbox_bytes", 0)
+
+
+def test_responses_precede_a_close(wire):
+    wire = wire()
+    wire.open()
+    wire.send(frame(TEXT, EVENT) * 3 + frame(BINARY, b"\0"))
+    for _ in range(3):
+        wire.expect("pusher:pong")
+    opcode, payload = wire.next_frame()
+    assert opcode == CLOSE and int.from_bytes(payload[:2], "big") == 1003
+
+
+@pytest.mark.parametrize("letter", ["é", "配", "🚚"])
+@pytest.mark.parametrize("count", [29, 30, 31, 57, 58, 59, 60, 100])
+def test_C7_close_reason_is_cut_between_characters(dial, letter, count):
+    code, reason = dial(letter * count).expect_close()
+    assert code == 4001 and len(reason.encode()) <= 123
+
+
+def test_connecting_during_a_drain_closes_4200(start_gateway, closing):
+    gateway = start_gateway(server={"drain_seconds": 3})
+    # closed one by one, so that the drain lasts
+    connected = [closing(Client.connect(gateway)) for _ in range(40)]
+    waiting = [closing(Wire(gateway)) for _ in range(4)]
+    for peer in waiting:
+        peer.send(request("GET", "/healthz"))
+        assert peer.read_response().status == 200
+    api = closing(Api(gateway))
+    assert api.get("/readyz").status == 200
+    gateway.terminate()
+    while api.get("/readyz").status == 200:
+        pass  # each iteration queries the gateway, which answers 503 once it drains
+    for peer in waiting:
+        peer.send(upgrade())
+        assert peer.read_response().status == 101
+        assert peer.close_code() == 4200
+    assert {stayer.expect_close()[0] for stayer in connected} == {4200}
+    gateway.wait()
+
+
+def test_announced_length_allocates_no_memory(start_gateway, closing):
+    """Limits may add up to gigabytes; a Content-Length alone must not allocate them."""
+    gateway = start_gateway(limits={"event_bytes": 1048576, "batch_events": 1000})
+    for announced, answered in ((6_000_000_000, {413}), (16_000_000, {None})):
+        peer = closing(Wire(gateway))
+        peer.send(
+            request("POST", "/apps/1001/events", headers=[f"Content-Length: {announced}"],
+                    length=False))
+        if None in answered:
+            peer.close_write()
+            peer.read_to_end()
+        else:
+            assert peer.read_response().status in answered
+    gateway.assert_alive()
+
+
+@pytest.mark.parametrize("header", ["close", "Close", "close, TE", "TE,close"])
+def test_L4_connection_close_is_honoured(wire, header):
+    wire = wire()
+    wire.send(request("GET", "/healthz", headers=[f"Connection: {header}"]))
+    response = wire.read_response()
+    assert response.status == 200 and response.headers["connection"] == "close"
+    assert wire.at_end()
+
+
+def test_slow_reader_gets_all_events_before_4200(start_gateway, closing):
+    gateway = start_gateway(loops=1, limits={"event_bytes": 100_000})
+    api, slow = closing(Api(gateway)), closing(Wire(gateway, receive_buffer=4096))
+    slow.open()
+    slow.subscribe("x")
+    for _ in range(7):
+        api.publish("x", "large", "x" * 100_000)
+    gateway.terminate()
+    for _ in range(7):
+        slow.expect("large")
+    assert slow.close_code() == 4200
+    gateway.wait()
+
+
+def test_api_is_served_until_the_last_client_is_closed(start_gateway, closing):
+    gateway = start_gateway(loops=2, server={"drain_seconds": 2})
+    backends = [closing(Api(gateway)) for _ in range(2)]
+    for backend in backends:
+        assert backend.get("/readyz").status == 200
+    clients = [closing(Client.connect(gateway)) for _ in range(20)]
+    gateway.terminate()
+    for backend in backends:
+        while (response := backend.get("/readyz")).headers.get("connection") != "close":
+            pass  # until its loop drains, slightly after readiness has ended
+        assert response.status == 503
+    assert {client.expect_close()[0] for client in clients} == {4200}
+    gateway.wait()
