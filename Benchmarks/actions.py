@@ -1,9 +1,10 @@
-"""Fleet actions against a running gateway: how many a second, and how long until their events arrive.
+"""Measures fleet actions on a running gateway: throughput, and the latency of their events.
 
 Usage: actions.py PORT PID TOKEN. Prints one JSON object:
-- `per_second`: actions answered by 64 admins who each wait for their answer, over four seconds; `cpu_us`: the gateway's CPU
-  time for each;
-- `p50_ms`, `p99_ms`: from sending a request to its event at a dashboard, at 500 actions a second.
+- `per_second`: actions per second of 64 admins with one request in flight each, over four seconds;
+  `cpu_us`: the gateway's CPU time per action;
+- `p50_ms`, `p99_ms`: latency from sending a request to receiving its event on a dashboard, at 500
+  actions per second.
 """
 
 import base64
@@ -34,13 +35,15 @@ def request(path, body, correlation_id, kind="application/json"):
 
 
 def assignment(number):
-    body = {"driverId": str(number % 1000), "driverName": "Dana Driver", "customerName": "Chris Customer",
-            "pickupAddress": "1 High Street, London", "dropoffAddress": "2 Low Road, Leeds", "totalGBP": 42.5}
-    return request(f"/api/admin/orders/order-{number}/assign-driver", json.dumps(body), f"bench-{number}")
+    body = {"driverId": str(number % 1000), "driverName": "Dana Driver",
+            "customerName": "Chris Customer", "pickupAddress": "1 High Street, London",
+            "dropoffAddress": "2 Low Road, Leeds", "totalGBP": 42.5}
+    return request(f"/api/admin/orders/order-{number}/assign-driver", json.dumps(body),
+                   f"bench-{number}")
 
 
 class Admin:
-    """A connection with at most one request on its way."""
+    """A connection with at most one request in flight."""
 
     def __init__(self):
         self.socket, self.buffer = connect(), b""
@@ -48,8 +51,8 @@ class Admin:
     def send(self, number):
         self.socket.sendall(assignment(number))
 
-    def take_answer(self):
-        """True when the answer to the last request is whole; it has to be 200."""
+    def receive_response(self):
+        """Reads once. Returns whether the response is complete; it must be 200."""
         self.buffer += self.socket.recv(65536)
         head, found, rest = self.buffer.partition(b"\r\n\r\n")
         if not found or len(rest) < int(re.search(rb"Content-Length: (\d+)", head)[1]):
@@ -60,18 +63,19 @@ class Admin:
 
 
 class Dashboard:
-    """A WebSocket on private-admin-channel that notes when each action's event comes."""
+    """A WebSocket on private-admin-channel. Records when each action's event arrives."""
 
     def __init__(self):
         self.socket, self.buffer, self.arrivals = connect(), b"", {}
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall((f"GET /app/key1?protocol=7 HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                              f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n").encode())
-        greeting = self.read_until(b"socket_id")
-        socket_id = re.search(rb'socket_id\\":\\"([\d.]+)', greeting)[1].decode()
+        established = self.read_until(b"socket_id")
+        socket_id = re.search(rb'socket_id\\":\\"([\d.]+)', established)[1].decode()
         with connect() as other:
             form = f"socket_id={socket_id}&channel_name=private-admin-channel"
-            other.sendall(request("/pusher/auth", form, "bench", "application/x-www-form-urlencoded"))
+            other.sendall(
+                request("/pusher/auth", form, "bench", "application/x-www-form-urlencoded"))
             auth = json.loads(other.recv(65536).partition(b"\r\n\r\n")[2])["auth"]
         data = {"channel": "private-admin-channel", "auth": auth}
         self.send(json.dumps({"event": "pusher:subscribe", "data": data}).encode())
@@ -80,7 +84,8 @@ class Dashboard:
 
     def send(self, text):
         mask, size = os.urandom(4), len(text)
-        head = bytes([0x81, 0x80 | size]) if size < 126 else bytes([0x81, 0xFE]) + size.to_bytes(2, "big")
+        head = (bytes([0x81, 0x80 | size]) if size < 126
+                else bytes([0x81, 0xFE]) + size.to_bytes(2, "big"))
         self.socket.sendall(head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(text)))
 
     def read_until(self, wanted):
@@ -88,13 +93,14 @@ class Dashboard:
             self.buffer += self.socket.recv(65536)
         return self.buffer
 
-    def take_events(self):
-        """Of an action's events the first that comes counts."""
+    def receive_events(self):
+        """Reads once. Records the arrival of the first event of each action."""
         self.buffer += self.socket.recv(1 << 20)
         now = time.perf_counter()
         for number in re.findall(rb'correlationId\\":\\"bench-(\d+)\\"', self.buffer):
             self.arrivals.setdefault(int(number), now)
-        self.buffer = self.buffer[-64:]  # an id may be cut in two; one counted twice does no harm
+        # An id may be split between reads; finding one twice is harmless.
+        self.buffer = self.buffer[-64:]
 
 
 def cpu_seconds():
@@ -104,7 +110,7 @@ def cpu_seconds():
 
 def throughput(first):
     admins, selector = [Admin() for _ in range(ADMINS)], selectors.DefaultSelector()
-    number, answered = first, 0
+    number, completed = first, 0
     for admin in admins:
         selector.register(admin.socket, selectors.EVENT_READ, admin)
         admin.send(number)
@@ -112,25 +118,27 @@ def throughput(first):
     cpu, start = cpu_seconds(), time.perf_counter()
     while time.perf_counter() - start < SECONDS:
         for key, _ in selector.select(1):
-            if key.data.take_answer():
-                answered += 1
+            if key.data.receive_response():
+                completed += 1
                 key.data.send(number)
                 number += 1
     elapsed, cpu = time.perf_counter() - start, cpu_seconds() - cpu
     for admin in admins:
-        while not admin.take_answer():
+        while not admin.receive_response():
             pass
-    return number, {"per_second": answered / elapsed, "cpu_us": cpu / answered * 1e6}
+    return number, {"per_second": completed / elapsed, "cpu_us": cpu / completed * 1e6}
 
 
 def latency(first):
-    dashboard, idle, selector = Dashboard(), [Admin() for _ in range(ADMINS)], selectors.DefaultSelector()
+    dashboard, selector = Dashboard(), selectors.DefaultSelector()
+    idle = [Admin() for _ in range(ADMINS)]
     selector.register(dashboard.socket, selectors.EVENT_READ, dashboard)
     for admin in idle:
         selector.register(admin.socket, selectors.EVENT_READ, admin)
     count, sent, start = int(RATE * RATE_SECONDS), {}, time.perf_counter()
     while len(dashboard.arrivals) < count:
-        # On time by the clock, not by the answers: whoever waits for a slow one is late, and that counts.
+        # Open loop: send by the clock, not when responses arrive. The wait for an idle connection
+        # counts as latency.
         due = min(count, int((time.perf_counter() - start) * RATE))
         while len(sent) < due and idle:
             number = first + len(sent)
@@ -138,11 +146,11 @@ def latency(first):
             idle.pop().send(number)
         for key, _ in selector.select(0.0005):
             if key.data is dashboard:
-                dashboard.take_events()
-            elif key.data.take_answer():
+                dashboard.receive_events()
+            elif key.data.receive_response():
                 idle.append(key.data)
-        assert time.perf_counter() - start < RATE_SECONDS + 30, "events are missing"
-    times = sorted((dashboard.arrivals[number] - moment) * 1000 for number, moment in sent.items())
+        assert time.perf_counter() - start < RATE_SECONDS + 30, "not all events arrived"
+    times = sorted((dashboard.arrivals[number] - due_at) * 1000 for number, due_at in sent.items())
     return {"p50_ms": statistics.median(times), "p99_ms": times[int(len(times) * 0.99)]}
 
 

@@ -1,8 +1,8 @@
-/* What libcurl alone takes for the same pushes: the floor under whatever sends with it.
+/* Sends the same pushes with libcurl alone: the lower bound of CPU time for any sender that uses libcurl.
  *
- * Usage: pushfloor PORT CA_FILE TOKENS_FILE COUNT <PAYLOAD; prints the microseconds of CPU per push.
- * One connection to localhost, up to WINDOW requests under way, two more for every answer until there are so many; every handle is used
- * again, and no answer looked at beyond its status. */
+ * Usage: pushfloor PORT CA_FILE TOKENS_FILE COUNT <PAYLOAD. Prints the CPU microseconds per push.
+ * Uses one connection to localhost with up to WINDOW requests in flight; until then each response admits two more. Reuses
+ * every handle, and checks only the status of a response. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +11,17 @@
 
 enum { WINDOW = 1000, TOKENS = 1000 };
 
-/* As long as a token for APNs is. */
+/* As long as an APNs provider token. */
 static const char *authorization = "authorization: bearer eyJhbGciOiJFUzI1NiIsImtpZCI6IktFWTEyMzQ1NjcifQ"
     ".eyJpc3MiOiJURUFNMTIzNDU2IiwiaWF0IjoxNzYzNzg0MDAwfQ"
     ".00000000000000000000000000000000000000000000000000000000000000000000000000000000000000";
 
 static char payload[4096], tokens[TOKENS][65];
 static const char *port;
-static long begun;
+static long started;
 
-static void fail(const char *why) {
-    fprintf(stderr, "pushfloor: %s\n", why);
+static void fail(const char *reason) {
+    fprintf(stderr, "pushfloor: %s\n", reason);
     exit(1);
 }
 
@@ -45,8 +45,8 @@ static CURL *handle(const char *ca_file) {
 static void start(CURLM *multi, CURL *easy) {
     char url[160], id[64];
     struct curl_slist *headers = NULL;
-    snprintf(url, sizeof url, "https://localhost:%s/3/device/%s", port, tokens[begun % TOKENS]);
-    snprintf(id, sizeof id, "apns-id: 00000000-0000-0000-0000-%012ld", begun++);
+    snprintf(url, sizeof url, "https://localhost:%s/3/device/%s", port, tokens[started % TOKENS]);
+    snprintf(id, sizeof id, "apns-id: 00000000-0000-0000-0000-%012ld", started++);
     const char *lines[] = {authorization, "content-type: application/json", "apns-topic: com.example.app", "apns-push-type: alert", id,
         "apns-priority: 10", "apns-expiration: 1763870400", "apns-collapse-id: 01J00000000000000000000000"};
     for (size_t line = 0; line < sizeof lines / sizeof *lines; line++) headers = curl_slist_append(headers, lines[line]);
@@ -61,37 +61,37 @@ static void finish(CURLM *multi, CURLMsg *message) {
     long status = 0;
     if (message->data.result != CURLE_OK) fail(curl_easy_strerror(message->data.result));
     curl_easy_getinfo(message->easy_handle, CURLINFO_RESPONSE_CODE, &status);
-    if (status != 200) fail("an answer is not 200");
+    if (status != 200) fail("a response status is not 200");
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &headers);
     curl_multi_remove_handle(multi, message->easy_handle);
     curl_slist_free_all(headers);
 }
 
-int main(int count_of_arguments, char **arguments) {
-    if (count_of_arguments != 5) fail("usage: pushfloor PORT CA_FILE TOKENS_FILE COUNT <PAYLOAD");
+int main(int argument_count, char **arguments) {
+    if (argument_count != 5) fail("usage: pushfloor PORT CA_FILE TOKENS_FILE COUNT <PAYLOAD");
     port = arguments[1];
     FILE *file = fopen(arguments[3], "r");
-    if (!file) fail("no file of tokens");
+    if (!file) fail("cannot open the tokens file");
     for (int token = 0; token < TOKENS; token++)
-        if (fscanf(file, "%64s", tokens[token]) != 1) fail("too few tokens");
+        if (fscanf(file, "%64s", tokens[token]) != 1) fail("too few tokens in the tokens file");
     payload[fread(payload, 1, sizeof payload - 1, stdin)] = 0;
     curl_global_init(CURL_GLOBAL_ALL);
     CURLM *multi = curl_multi_init();
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
     curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)WINDOW);
     CURL *idle[WINDOW];
-    long count = atol(arguments[4]), ended = 0;
+    long count = atol(arguments[4]), completed = 0;
     int idle_count = WINDOW;
     for (int i = 0; i < WINDOW; i++) idle[i] = handle(arguments[2]);
-    while (ended < count) {
+    while (completed < count) {
         int number;
         CURLMsg *message;
-        while (idle_count && begun < count && begun <= 2 * ended) start(multi, idle[--idle_count]);
+        while (idle_count && started < count && started <= 2 * completed) start(multi, idle[--idle_count]);
         curl_multi_perform(multi, &number);
         while ((message = curl_multi_info_read(multi, &number))) {
             idle[idle_count++] = message->easy_handle;
             finish(multi, message);
-            ended++;
+            completed++;
         }
         curl_multi_poll(multi, NULL, 0, 1000, NULL);
     }
