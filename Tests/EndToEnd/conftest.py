@@ -179,7 +179,7 @@ class ControlClient:
 
     def __init__(self, gateway: Gateway, client: Client, api: Api):
         self.gateway, self.client, self.api = gateway, client, api
-        self.channel = f"bystander-{uuid.uuid4().hex[:12]}"
+        self.channel = f"control-client-{uuid.uuid4().hex[:12]}"
         client.subscribe(self.channel)
         # An API connection without a request would be closed soon.
         api.publish(self.channel, "here")

@@ -155,7 +155,7 @@ def test_L4_all_errors_on_one_connection(api, connect, channel):
 
 
 @pytest.mark.parametrize("body", [None, b"{}", b'{"reason":"x"}'], ids=["none", "empty", "more"])
-@pytest.mark.parametrize("user", ["1", "driver:42", "nobody", "a.b@c", "i" * 128])
+@pytest.mark.parametrize("user", ["1", "driver:42", "unknown", "a.b@c", "i" * 128])
 def test_J1_known_and_unknown_users_with_and_without_body(api, user, body):
     response = api.post_signed(f"users/{user}/terminate_connections", body)
     assert (response.status, response.body) == (200, b"{}")

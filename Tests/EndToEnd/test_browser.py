@@ -63,9 +63,9 @@ def tab(open_tab, gateway):
 
 def connected(tab, gateway):
     tab.run(f"globalThis.peer = new Peer({json.dumps(url_of(gateway))})")
-    greeting = tab.run("peer.established()")
-    assert (greeting["event"] == "pusher:connection_established"
-            and json.loads(greeting["data"])["activity_timeout"] == 120)
+    established = tab.run("peer.established()")
+    assert (established["event"] == "pusher:connection_established"
+            and json.loads(established["data"])["activity_timeout"] == 120)
     return tab
 
 

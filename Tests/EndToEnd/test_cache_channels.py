@@ -135,13 +135,13 @@ def test_K3_kept_for_30_minutes(api, cached):
 def test_K3_caches_are_per_channel_and_application(connect, api, open_api, channel):
     name = "cache-" + channel
     api.publish(name, "ours")
-    theirs, other = connect(SECOND), connect()
-    theirs.subscribe(name)
-    expect_miss(theirs, name)
+    foreign, other = connect(SECOND), connect()
+    foreign.subscribe(name)
+    expect_miss(foreign, name)
     other.subscribe(name + "-other")
     expect_miss(other, name + "-other")
-    open_api(SECOND).publish(name, "theirs")
-    theirs.expect("theirs")
+    open_api(SECOND).publish(name, "foreign")
+    foreign.expect("foreign")
     client = connect()
     client.subscribe(name)
     client.expect("ours")

@@ -79,13 +79,13 @@ def test_E1_across_loops(connect, channel):
 
 
 def test_E1_other_applications_receive_nothing(connect, channel):
-    name, ours, theirs, other = "private-" + channel, connect(), connect(SECOND), connect()
+    name, ours, foreign, other = "private-" + channel, connect(), connect(SECOND), connect()
     ours.subscribe_private(name)
-    theirs.subscribe_private(name, SECOND)
+    foreign.subscribe_private(name, SECOND)
     other.subscribe_private(name)
     ours.send("client-said", "x", channel=name)
     other.expect("client-said")
-    theirs.expect_nothing()
+    foreign.expect_nothing()
 
 
 def test_E2_user_with_several_connections(connect, channel):
@@ -143,10 +143,10 @@ def test_E5_S12_rejected_on_public_and_encrypted_channels(connect, channel, pref
 
 
 def test_E6_requires_a_subscription(connect, members, room):
-    stranger = connect()
+    outsider = connect()
     for _ in range(2):
-        stranger.send("client-said", "x", channel=room)
-        stranger.expect_error(
+        outsider.send("client-said", "x", channel=room)
+        outsider.expect_error(
             f"Cannot broadcast client event (connection not subscribed to channel {room})")
     members[2].send("pusher:unsubscribe", {"channel": room})
     members[2].send("client-said", "x", channel=room)

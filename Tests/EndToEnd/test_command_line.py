@@ -22,9 +22,9 @@ def config(tmp_path):
 
 
 def test_version():
-    done = run("--version")
-    assert done.returncode == 0 and done.stderr == ""
-    assert re.fullmatch(r"(Fleetwire )?\d+\.\d+\.\d+\S*", done.stdout.strip())
+    result = run("--version")
+    assert result.returncode == 0 and result.stderr == ""
+    assert re.fullmatch(r"(Fleetwire )?\d+\.\d+\.\d+\S*", result.stdout.strip())
 
 
 def test_banner_has_the_same_version(start_gateway):
@@ -39,9 +39,9 @@ def test_banner_has_the_same_version(start_gateway):
 def test_invalid_usage_exits_64(config, arguments):
     if arguments[:2] == ["serve", "--port"]:
         arguments = ["serve", "--config", config(), "--port", "x"]
-    done = run(*arguments)
-    assert done.returncode == 64
-    assert done.stderr.strip() and done.stdout == ""
+    result = run(*arguments)
+    assert result.returncode == 64
+    assert result.stderr.strip() and result.stdout == ""
 
 
 def test_check_config_accepts_valid_configuration(config):
@@ -50,9 +50,9 @@ def test_check_config_accepts_valid_configuration(config):
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 def test_missing_file_exits_78(tmp_path, command):
-    done = run(command, "--config", tmp_path / "missing.yaml")
-    assert done.returncode == 78
-    assert "missing.yaml" in done.stderr and done.stdout == ""
+    result = run(command, "--config", tmp_path / "missing.yaml")
+    assert result.returncode == 78
+    assert "missing.yaml" in result.stderr and result.stdout == ""
 
 
 BAD = {
@@ -80,11 +80,11 @@ BAD = {
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 @pytest.mark.parametrize("sections, words", BAD.values(), ids=BAD)
 def test_invalid_configuration_exits_78_and_names_the_key(config, command, sections, words):
-    done = run(command, "--config", config(**sections))
-    assert done.returncode == 78, done
-    assert done.stdout == ""
+    result = run(command, "--config", config(**sections))
+    assert result.returncode == 78, result
+    assert result.stdout == ""
     for word in ["test.yaml", *words]:
-        assert word in done.stderr, f"{word!r} is not in {done.stderr!r}"
+        assert word in result.stderr, f"{word!r} is not in {result.stderr!r}"
 
 
 @pytest.mark.parametrize("text",
@@ -94,26 +94,26 @@ def test_invalid_configuration_exits_78_and_names_the_key(config, command, secti
 def test_invalid_yaml_exits_78(tmp_path, text):
     path = tmp_path / "test.yaml"
     path.write_text(text)
-    done = run("check-config", "--config", path)
-    assert done.returncode == 78
-    assert "test.yaml" in done.stderr
+    result = run("check-config", "--config", path)
+    assert result.returncode == 78
+    assert "test.yaml" in result.stderr
 
 
 def test_environment_overrides_configuration(config):
     path = config()
     assert run("check-config", "--config", path, FLEETWIRE_SERVER_LOOPS="3").returncode == 0
-    done = run("check-config", "--config", path, FLEETWIRE_SERVER_LOOPS="three")
-    assert done.returncode == 78
-    assert "three" in done.stderr
+    result = run("check-config", "--config", path, FLEETWIRE_SERVER_LOOPS="three")
+    assert result.returncode == 78
+    assert "three" in result.stderr
 
 
 def test_second_instance_on_the_same_port(start_gateway, closing):
     first = start_gateway()
     client = closing(Client.connect(first))
-    done = run("serve", "--config", first.config, "--port", str(first.port))
-    assert done.returncode not in (0, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGILL,
+    result = run("serve", "--config", first.config, "--port", str(first.port))
+    assert result.returncode not in (0, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGILL,
                                    -signal.SIGTRAP)
-    assert "listening" not in done.stdout
-    assert str(first.port) in done.stderr
+    assert "listening" not in result.stdout
+    assert str(first.port) in result.stderr
     client.expect_nothing()
     closing(Client.connect(first)).expect_nothing()

@@ -50,10 +50,10 @@ def test_missing_key_prevents_startup(start_push_fleet, other):
     config = write_config(fleet.gateway.config, server={"host": "127.0.0.1", "port": 0},
                           apps=[FIRST.entry()],
                           **fleet.providers.sections(store={"encryption_keys": [other]}))
-    done = run("serve", "--config", config)
-    assert done.returncode not in (0, None) and "listening" not in done.stdout, done
-    assert ("first" in done.stderr and "encryption_keys" in done.stderr
-            and "Fatal error" not in done.stderr), done.stderr
-    assert other["key"] not in done.stderr
+    result = run("serve", "--config", config)
+    assert result.returncode not in (0, None) and "listening" not in result.stdout, result
+    assert ("first" in result.stderr and "encryption_keys" in result.stderr
+            and "Fatal error" not in result.stderr), result.stderr
+    assert other["key"] not in result.stderr
     fleet = start_push_fleet("kept", store={"encryption_keys": [key("first")]})
     device.next(fleet.announce(device))

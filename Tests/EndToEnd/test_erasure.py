@@ -120,7 +120,7 @@ def test_erasure_requires_role_admin(fleet):
         caller.expect_error(403, "DELETE", path)
     for method in ("GET", "POST", "PUT"):
         fleet.dispatcher.expect_error(405, method, path, {})
-    for wrong in ("/api/admin/people/admin/a1", "/api/admin/people/nobody/x",
+    for wrong in ("/api/admin/people/admin/a1", "/api/admin/people/unknown/x",
                   "/api/admin/people/driver/a%20b", "/api/admin/people/driver/" + "x" * 151):
         assert fleet.dispatcher.request("DELETE", wrong).status in (400, 404), wrong
 

@@ -421,8 +421,8 @@ def test_publishing_to_several_channels_and_in_batches_mirrors(fleet, api):
 def test_other_apps_have_no_mirroring(fleet, connect, open_api):
     client = connect(SECOND)
     client.subscribe("driver-42")
-    open_api(SECOND).publish(["driver-42", "private-driver-42"], "theirs")
-    client.expect("theirs", channel="driver-42")
+    open_api(SECOND).publish(["driver-42", "private-driver-42"], "foreign")
+    client.expect("foreign", channel="driver-42")
     client.expect_nothing()
 
 

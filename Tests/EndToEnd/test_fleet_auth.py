@@ -66,11 +66,11 @@ ALLOWED = {
 
 @pytest.mark.parametrize("who", ["mine", "customer", "ops"])
 def test_each_role_is_authorized_for_exactly_its_channels(scenario, connect, who):
-    caller, refused = getattr(scenario, who), connect()
+    caller, client = getattr(scenario, who), connect()
     for kind, channel in scenario.channels().items():
-        response = caller.channel_auth(refused.socket_id, channel)
+        response = caller.channel_auth(client.socket_id, channel)
         if kind in ALLOWED[who]:
-            assert response.json() == {"auth": FIRST.auth(refused.socket_id, channel)}, (
+            assert response.json() == {"auth": FIRST.auth(client.socket_id, channel)}, (
                 kind, response)
             assert response.status == 200
         else:
@@ -440,9 +440,9 @@ def test_signature_of_a_driver_authorizes_nothing_else(scenario, connect):
                             (f"presence-driver-{scenario.other.subject}", {"auth": auth})):
         client.send_subscribe(channel, **fields)
         client.expect_rejection(channel)
-    stranger = connect()
-    stranger.send_subscribe(own, auth=auth)
-    stranger.expect_rejection(own)
+    outsider = connect()
+    outsider.send_subscribe(own, auth=auth)
+    outsider.expect_rejection(own)
 
 
 def test_second_sign_in_is_rejected(scenario, connect, api):

@@ -240,8 +240,8 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
     disk.fill()
 
     # Actions that still fit into the write-ahead log succeed; then all fail.
-    done, refused = [], None
-    while refused is None:
+    done, rejected = [], None
+    while rejected is None:
         code = f"O{len(done)}"
         response = admin.post(f"/api/admin/orders/{code}/assign-driver",
                               {"driverId": "d1", "customerName": "x" * 3000}, key=code)
@@ -249,7 +249,7 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
             done.append(response.json())
             assert len(done) < 5000, "the disk is not full"
         else:
-            refused = code
+            rejected = code
             assert response.status == 503, response
             assert (int(response.headers["retry-after"]) >= 1
                     and error_message("/api/admin/", response))
@@ -272,7 +272,7 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
     closing(Client.connect(gateway)).subscribe("elsewhere")
     api.publish("driver-d1", "realtime")
     first.expect("realtime")
-    admin.expect_error(404, "GET", f"/api/admin/orders/{refused}")
+    admin.expect_error(404, "GET", f"/api/admin/orders/{rejected}")
     assert admin.get_order("before")["driverId"] == "d1" and api.get("/healthz").status == 200
     assert driver.expect_ok("GET", "/api/driver/jobs")["data"]["jobs"]
     gateway.assert_idle()
@@ -280,8 +280,8 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
     disk.free()
     # Repeats the same request, without a restart.
     def again() -> bool:
-        response = admin.post(f"/api/admin/orders/{refused}/assign-driver",
-                              {"driverId": "d1", "customerName": "x" * 3000}, key=refused)
+        response = admin.post(f"/api/admin/orders/{rejected}/assign-driver",
+                              {"driverId": "d1", "customerName": "x" * 3000}, key=rejected)
         assert response.status in (200, 503), response
         return response.status == 200 and "idempotency-replayed" not in response.headers
 
@@ -295,7 +295,7 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
         assert admin.get_order(response["data"]["order"]["code"])["status"] == "assigned"
         for each in response["data"]["notificationIds"]:
             admin.expect_ok("GET", f"/api/ops/notifications/{each}")
-    assert admin.get_order(refused)["version"] == 1
+    assert admin.get_order(rejected)["version"] == 1
 
 
 # Syncing
@@ -306,11 +306,11 @@ def synced_paths(lines: list[str]):
     waiting: dict[str, str] = {}
     for line in lines:
         thread = line.split(maxsplit=1)[0]
-        begun = re.search(r"f(?:data)?sync\(\d+<([^>]*)>", line)
-        if begun and "unfinished" in line:
-            waiting[thread] = begun[1]
-        elif begun and line.rstrip().endswith("= 0"):
-            yield line, begun[1]
+        started = re.search(r"f(?:data)?sync\(\d+<([^>]*)>", line)
+        if started and "unfinished" in line:
+            waiting[thread] = started[1]
+        elif started and line.rstrip().endswith("= 0"):
+            yield line, started[1]
             continue
         elif re.search(r"f(?:data)?sync resumed.*= 0$", line.rstrip()):
             yield line, waiting.pop(thread, "")

@@ -98,8 +98,8 @@ def test_job_is_found_by_bookingid(admin, driver, code):
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-@pytest.mark.parametrize("kind, taken", [("jobs", TAKEN), ("routes", ROUTE_TAKEN)])
-def test_one_of_concurrent_claims_wins(admin, fleet, api, code, kind, taken):
+@pytest.mark.parametrize("kind, error", [("jobs", TAKEN), ("routes", ROUTE_TAKEN)])
+def test_one_of_concurrent_claims_wins(admin, fleet, api, code, kind, error):
     admin.expect_ok("PUT", f"/api/admin/{'orders' if kind == 'jobs' else 'routes'}/{code}", {})
     dashboard = fleet.listen(admin, "admin-channel")
     drivers, responses, barrier = ([fleet.driver(name=f"n{number}") for number in range(12)], {},
@@ -116,7 +116,7 @@ def test_one_of_concurrent_claims_wins(admin, fleet, api, code, kind, taken):
         thread.join()
     winners = [subject for subject, response in responses.items() if response.status == 200]
     assert len(winners) == 1, responses
-    assert all(response.status == 409 and response.json()["error"] == taken
+    assert all(response.status == 409 and response.json()["error"] == error
                for subject, response in responses.items() if subject not in winners)
     events = (["job-assigned", "order-assigned", "job-accepted"] if kind == "jobs"
               else ["route-assigned", "route-accepted"])

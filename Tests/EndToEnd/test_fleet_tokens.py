@@ -159,9 +159,9 @@ def test_each_request_with_an_unknown_key_is_answered(start_gateway, keys):
     server = keys(jwks=key_set(RSA.jwk("k1")))
     sections = configured({"algorithm": "RS256", "jwks_url": f"{server.url}/jwks"})["sections"]
     gateway = start_gateway(sections=sections | {"metrics": {"token": "scrape"}})
-    stranger = RSA.token(claims("ops", "o"), kid="unknown")
+    outsider = RSA.token(claims("ops", "o"), kid="unknown")
     for path in ("/metrics", "/api/ops/stats", "/api/driver/jobs", "/pusher/auth"):
-        with contextlib.closing(Caller(gateway, bearer=stranger)) as caller:
+        with contextlib.closing(Caller(gateway, bearer=outsider)) as caller:
             assert caller.request("GET", path).status in (401, 503), path
     with contextlib.closing(
             Caller(gateway, bearer=RSA.token(claims("ops", "o"), kid="k1"))) as caller:
@@ -450,10 +450,10 @@ def test_minted_tokens_are_accepted(start_gateway, closing):
     gateway = start_gateway(
         **configured(
             {"algorithm": "HS256", "secret": SECRET, "issuer": ISSUER, "audience": "fleet"}))
-    done = run("token", "--config", gateway.config, "--role", "driver", "--subject", "42", "--ttl",
-               "1h")
-    assert done.returncode == 0, done.stderr
-    token = done.stdout.strip()
+    result = run("token", "--config", gateway.config, "--role", "driver", "--subject", "42",
+                 "--ttl", "1h")
+    assert result.returncode == 0, result.stderr
+    token = result.stdout.strip()
     assert token.count(".") == 2 and "\n" not in token
     assert status(gateway, token) == 200
     caller = closing(Caller(gateway, bearer=token))
@@ -472,16 +472,16 @@ def test_minted_tokens_are_accepted(start_gateway, closing):
 def test_invalid_token_arguments_exit_64(start_gateway, arguments):
     gateway = start_gateway(**configured({"algorithm": "HS256", "secret": SECRET}))
     given = {"--role": "driver", "--subject": "42", "--ttl": "1h"} | {arguments[0]: arguments[1]}
-    done = run("token", "--config", gateway.config,
+    result = run("token", "--config", gateway.config,
                *[word for pair in given.items() for word in pair])
-    assert done.returncode == 64 and done.stdout == "" and done.stderr, done
+    assert result.returncode == 64 and result.stdout == "" and result.stderr, result
 
 
 def test_token_command_requires_a_secret(start_gateway):
     gateway = start_gateway(**configured({"algorithm": "RS256", "public_key": RSA.pem}))
-    done = run("token", "--config", gateway.config, "--role", "driver", "--subject", "42", "--ttl",
-               "1h")
-    assert done.returncode != 0 and done.stdout == "" and "secret" in done.stderr, done
+    result = run("token", "--config", gateway.config, "--role", "driver", "--subject", "42",
+                 "--ttl", "1h")
+    assert result.returncode != 0 and result.stdout == "" and "secret" in result.stderr, result
 
 
 BAD = {
@@ -507,7 +507,7 @@ BAD = {
 @pytest.mark.parametrize("auth, words", BAD.values(), ids=BAD)
 def test_invalid_auth_settings_exit_78_and_name_the_key(tmp_path, auth, words):
     config = write_config(tmp_path / "test.yaml", apps=[FIRST.entry()], auth=auth)
-    done = run("check-config", "--config", config)
-    assert done.returncode == 78, done
+    result = run("check-config", "--config", config)
+    assert result.returncode == 78, result
     for word in ["test.yaml", *words]:
-        assert word in done.stderr, f"{word!r} is not in {done.stderr!r}"
+        assert word in result.stderr, f"{word!r} is not in {result.stderr!r}"

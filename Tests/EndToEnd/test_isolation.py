@@ -9,30 +9,30 @@ pytestmark = pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="l
 
 
 def test_S9_applications_are_isolated(connect, open_api, channel):
-    ours, theirs = [connect() for _ in range(4)], [connect(SECOND) for _ in range(4)]
-    for client in ours + theirs:
+    ours, foreign = [connect() for _ in range(4)], [connect(SECOND) for _ in range(4)]
+    for client in ours + foreign:
         client.subscribe(channel)
     open_api(FIRST).publish(channel, "ours")
-    open_api(SECOND).publish(channel, "theirs")
+    open_api(SECOND).publish(channel, "foreign")
     open_api(FIRST).publish(channel, "ours-too")
     for client in ours:
         client.expect("ours")
         client.expect("ours-too")
         client.expect_nothing()
-    for client in theirs:
-        client.expect("theirs")
+    for client in foreign:
+        client.expect("foreign")
         client.expect_nothing()
 
 
 def test_S9_private_channels_are_isolated(connect, open_api, channel):
     name = "private-" + channel
-    ours, theirs = connect(), connect(SECOND)
+    ours, foreign = connect(), connect(SECOND)
     ours.subscribe_private(name)
-    theirs.subscribe_private(name, SECOND)
-    open_api(SECOND).publish(name, "theirs")
+    foreign.subscribe_private(name, SECOND)
+    open_api(SECOND).publish(name, "foreign")
     open_api(FIRST).publish(name, "ours")
     ours.expect("ours")
-    theirs.expect("theirs")
+    foreign.expect("foreign")
 
 
 def test_S9_key_is_valid_for_its_application_only(connect, api, open_api, channel):
@@ -49,10 +49,10 @@ def test_S9_key_is_valid_for_its_application_only(connect, api, open_api, channe
 
 
 def test_S9_unsubscribing_affects_one_application_only(connect, open_api, channel):
-    ours, theirs = connect(), connect(SECOND)
+    ours, foreign = connect(), connect(SECOND)
     ours.subscribe(channel)
-    theirs.subscribe(channel)
-    theirs.unsubscribe(channel)
+    foreign.subscribe(channel)
+    foreign.unsubscribe(channel)
     open_api(FIRST).publish(channel, "ours")
     ours.expect("ours")
 

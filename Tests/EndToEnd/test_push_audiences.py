@@ -71,7 +71,7 @@ def test_announce_to_all_of_a_large_fleet(fleet):
     listed = fleet.steps(each)
     assert (100 <= len(listed) <= 2 * count
             and all(step["step"] in ("push_queued", "push_accepted")
-                    for step in listed)), "its life is told with a bound"
+                    for step in listed)), "its history has a bounded length"
 
 
 def test_user_without_a_device(fleet):
@@ -237,12 +237,12 @@ def test_badge_counts_unread_notifications(fleet, role):
                          [("received", 2), ("action_view_now", 1), ("action_accept", 1),
                           ("action_dismiss", 1)])
 def test_action_on_a_notification_marks_it_as_read(fleet, event, badge):
-    device, stranger = fleet.android(), fleet.driver()
+    device, outsider = fleet.android(), fleet.driver()
     first = fleet.announce(device)
     assert device.next(first).badge == 1
     report = {"notificationId": first, "type": "DRIVER_APPROVED", "entityId": "e", "event": event,
               "timestamp": "2026-03-01T10:00:00Z"}
-    stranger.expect_ok("POST", LOG, report | {"event": "action_accept"})
+    outsider.expect_ok("POST", LOG, report | {"event": "action_accept"})
     for _ in range(2):
         device.owner.expect_ok("POST", LOG, report)
     assert device.next(fleet.announce(device)).badge == badge

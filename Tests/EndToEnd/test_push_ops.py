@@ -151,10 +151,10 @@ def push_test(fleet, *arguments: str):
 def test_push_test_sends_one_push(fleet):
     for provider, token, fake in [("apns", ios_token(), fleet.apns),
                                   ("fcm", android_token(), fleet.fcm)]:
-        done = push_test(fleet, "--provider", provider, "--token", token)
-        assert done.returncode == 0, done
+        result = push_test(fleet, "--provider", provider, "--token", token)
+        assert result.returncode == 0, result
         assert [request.status for request in fake.sent_to(token)] == [200]
-        assert token not in done.stdout + done.stderr
+        assert token not in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("provider, response, word", [
@@ -167,17 +167,17 @@ def test_push_test_sends_one_push(fleet):
 def test_push_test_prints_the_rejection(fleet, provider, response, word):
     fake, token = (fleet.apns, ios_token()) if provider == "apns" else (fleet.fcm, android_token())
     fake.script(response, None if provider == "apns" else is_send_request)
-    done = push_test(fleet, "--provider", provider, "--token", token)
-    assert done.returncode == 1 and word in done.stdout + done.stderr, done
+    result = push_test(fleet, "--provider", provider, "--token", token)
+    assert result.returncode == 1 and word in result.stdout + result.stderr, result
 
 
 def test_push_test_prints_connection_and_credential_errors(fleet):
     fleet.apns.stop_listening()
-    done = push_test(fleet, "--provider", "apns", "--token", ios_token())
-    assert done.returncode == 1 and done.stderr, done
+    result = push_test(fleet, "--provider", "apns", "--token", ios_token())
+    assert result.returncode == 1 and result.stderr, result
     fleet.fcm.script(Respond(400, {"error": "invalid_grant"}), is_token_request)
-    done = push_test(fleet, "--provider", "fcm", "--token", android_token())
-    assert done.returncode == 1 and "invalid_grant" in done.stderr, done
+    result = push_test(fleet, "--provider", "fcm", "--token", android_token())
+    assert result.returncode == 1 and "invalid_grant" in result.stderr, result
 
 
 @pytest.mark.parametrize("arguments",
@@ -271,10 +271,10 @@ BAD = {
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 @pytest.mark.parametrize("changes, words", BAD.values(), ids=BAD)
 def test_invalid_settings_exit_78(providers, tmp_path, command, changes, words):
-    done = run(command, "--config", configured(providers, tmp_path, **changes))
-    assert done.returncode == 78, done
-    assert all(word in done.stderr for word in words), done.stderr
-    assert "listening" not in done.stdout
+    result = run(command, "--config", configured(providers, tmp_path, **changes))
+    assert result.returncode == 78, result
+    assert all(word in result.stderr for word in words), result.stderr
+    assert "listening" not in result.stdout
 
 
 def configured(providers, tmp_path, **changes):
@@ -289,9 +289,9 @@ def configured(providers, tmp_path, **changes):
                          ids=str)
 def test_invalid_account_exits_78(providers, tmp_path, content, word):
     (tmp_path / "bad.json").write_text(content)
-    done = run("serve", "--config",
+    result = run("serve", "--config",
                configured(providers, tmp_path, fcm={"service_account_file": "bad.json"}))
-    assert done.returncode == 78 and word in done.stderr, done
+    assert result.returncode == 78 and word in result.stderr, result
 
 
 @pytest.mark.parametrize("member",
@@ -299,9 +299,9 @@ def test_invalid_account_exits_78(providers, tmp_path, content, word):
                           "token_uri"])
 def test_incomplete_account_exits_78(providers, tmp_path, member):
     path = providers.fcm.write_account(tmp_path / "bad.json", **{member: None})
-    done = run("serve", "--config",
+    result = run("serve", "--config",
                configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
-    assert done.returncode == 78 and member in done.stderr, done
+    assert result.returncode == 78 and member in result.stderr, result
 
 
 @pytest.mark.parametrize("content",
@@ -310,15 +310,16 @@ def test_incomplete_account_exits_78(providers, tmp_path, member):
                          ids=ascii)
 def test_invalid_key_exits_78_and_is_not_printed(providers, tmp_path, content):
     (tmp_path / "bad.p8").write_text(content)
-    done = run("serve", "--config", configured(providers, tmp_path, apns={"key_file": "bad.p8"}))
-    assert done.returncode == 78 and "key_file" in done.stderr and "AAAA" not in done.stderr, done
+    result = run("serve", "--config", configured(providers, tmp_path, apns={"key_file": "bad.p8"}))
+    assert (result.returncode == 78 and "key_file" in result.stderr
+            and "AAAA" not in result.stderr), result
 
 
 def test_key_of_wrong_type_exits_78(providers, tmp_path):
     account = json.loads(providers.account_file.read_text())
     (tmp_path / "rsa.p8").write_text(account["private_key"])
-    done = run("serve", "--config", configured(providers, tmp_path, apns={"key_file": "rsa.p8"}))
-    assert done.returncode == 78 and "key_file" in done.stderr, done
+    result = run("serve", "--config", configured(providers, tmp_path, apns={"key_file": "rsa.p8"}))
+    assert result.returncode == 78 and "key_file" in result.stderr, result
 
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
@@ -331,9 +332,9 @@ def test_key_of_wrong_type_exits_78(providers, tmp_path):
 def test_invalid_ca_file_exits_78(providers, tmp_path, command, section, content):
     (tmp_path / "ca.pem").write_text(providers.key_file.read_text() if content == "a private key"
                                      else content)
-    done = run(command, "--config",
+    result = run(command, "--config",
                configured(providers, tmp_path, **{section: {"ca_file": "ca.pem"}}))
-    assert done.returncode == 78 and f"push.{section}.ca_file" in done.stderr, done
+    assert result.returncode == 78 and f"push.{section}.ca_file" in result.stderr, result
 
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
@@ -342,9 +343,9 @@ def test_invalid_ca_file_exits_78(providers, tmp_path, command, section, content
                           ("fcm", "service_account_file")])
 def test_fifo_exits_78_without_blocking(providers, tmp_path, command, section, key):
     os.mkfifo(tmp_path / "fifo")
-    done = run(command, "--config", configured(providers, tmp_path, **{section: {key: "fifo"}}))
-    assert (done.returncode == 78 and f"push.{section}.{key}" in done.stderr
-            and "FIFO" in done.stderr), done
+    result = run(command, "--config", configured(providers, tmp_path, **{section: {key: "fifo"}}))
+    assert (result.returncode == 78 and f"push.{section}.{key}" in result.stderr
+            and "FIFO" in result.stderr), result
 
 
 @pytest.mark.parametrize("member, text",
@@ -353,9 +354,9 @@ def test_fifo_exits_78_without_blocking(providers, tmp_path, command, section, k
                          ids=ascii)
 def test_control_characters_in_account_exit_78(providers, tmp_path, member, text):
     path = providers.fcm.write_account(tmp_path / "bad.json", **{member: text})
-    done = run("serve", "--config",
+    result = run("serve", "--config",
                configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
-    assert done.returncode == 78 and member in done.stderr, done
+    assert result.returncode == 78 and member in result.stderr, result
 
 
 @pytest.mark.parametrize("keys, word", [
@@ -363,22 +364,22 @@ def test_control_characters_in_account_exit_78(providers, tmp_path, member, text
     ([{"id": "a", "key": "A" * 43 + "="}] * 2, "a"), ([{"id": "a"}], "key")],
                          ids=str)
 def test_invalid_encryption_keys_exit_78(providers, tmp_path, keys, word):
-    done = run("check-config", "--config",
+    result = run("check-config", "--config",
                configured(providers, tmp_path, store={"encryption_keys": keys}))
-    assert (done.returncode == 78 and "encryption_keys" in done.stderr + word
-            and word in done.stderr), done
-    assert "c2hvcnQ" not in done.stderr
+    assert (result.returncode == 78 and "encryption_keys" in result.stderr + word
+            and word in result.stderr), result
+    assert "c2hvcnQ" not in result.stderr
 
 
 def test_check_config_prints_the_catalogue(providers, tmp_path):
-    done = run("check-config", "--config",
+    result = run("check-config", "--config",
                configured(providers, tmp_path,
                           texts={
         "job-assigned": {"title": "Go to {pickupAddress|work}", "body": "{nonsense|x}"}}))
-    assert done.returncode == 0, done
-    assert ("job-assigned" in done.stdout and "Go to work" in done.stdout
-            and "nonsense" in done.stdout + done.stderr)
-    assert "PRIVATE KEY" not in done.stdout and "secret1" not in done.stdout
+    assert result.returncode == 0, result
+    assert ("job-assigned" in result.stdout and "Go to work" in result.stdout
+            and "nonsense" in result.stdout + result.stderr)
+    assert "PRIVATE KEY" not in result.stdout and "secret1" not in result.stdout
 
 
 def test_relative_paths_are_relative_to_the_configuration(

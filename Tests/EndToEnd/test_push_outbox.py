@@ -262,10 +262,10 @@ def test_retries_have_the_remaining_lifetime(start_push_fleet):
     fleet.fcm.script(Respond(503), is_send_request, times=2)
     fleet.announce(device)
     device.next()
-    lives = [float(request.json["message"]["android"]["ttl"][:-1]) for request in device.sent]
+    lifetimes = [float(request.json["message"]["android"]["ttl"][:-1]) for request in device.sent]
     ends = {request.json["message"]["apns"]["headers"]["apns-expiration"]
             for request in device.sent}
-    assert lives[0] >= lives[1] + 1 > lives[2] + 2 and len(ends) == 1, lives
+    assert lifetimes[0] >= lifetimes[1] + 1 > lifetimes[2] + 2 and len(ends) == 1, lifetimes
 
 
 def test_repeated_request_queues_no_second_push(start_push_fleet):

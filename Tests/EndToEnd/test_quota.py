@@ -132,5 +132,5 @@ def test_C10_concurrent_connections_up_to_the_limit_succeed(limited, closing, lo
         assert wire.read_response().status == 101
         opcode, payload = wire.next_frame()
         assert opcode in (TEXT, CLOSE)
-        outcomes.append("greeted" if opcode == TEXT else int.from_bytes(payload[:2], "big"))
-    assert outcomes.count("greeted") == 3 and outcomes.count(4100) == 27
+        outcomes.append("established" if opcode == TEXT else int.from_bytes(payload[:2], "big"))
+    assert outcomes.count("established") == 3 and outcomes.count(4100) == 27

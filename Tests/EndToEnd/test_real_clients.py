@@ -155,13 +155,13 @@ def test_pysher_unsubscribes(gateway, listener, channel):
 
 
 def test_sdks_of_two_applications(gateway, closing, listener, channel):
-    theirs = closing(Listener(gateway, SECOND))
-    for each in (listener, theirs):
-        each.subscribe(channel, "ours", "theirs")
+    foreign = closing(Listener(gateway, SECOND))
+    for each in (listener, foreign):
+        each.subscribe(channel, "ours", "foreign")
     sdk(gateway).trigger(channel, "ours", "x")
-    sdk(gateway, SECOND).trigger(channel, "theirs", "x")
+    sdk(gateway, SECOND).trigger(channel, "foreign", "x")
     assert listener.next()[1] == "ours"
-    assert theirs.next()[1] == "theirs"
+    assert foreign.next()[1] == "foreign"
 
 
 @pytest.mark.parametrize("data", ["{}", "", "plain", '{"a": "ü \\u0000 🚚"}', "a b\n"], ids=ascii)

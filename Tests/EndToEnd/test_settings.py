@@ -31,8 +31,8 @@ VALID = {
 
 @pytest.mark.parametrize("more", VALID.values(), ids=VALID)
 def test_valid_application_settings(config, more):
-    done = run("check-config", "--config", config(apps=[FIRST.entry(**more)]))
-    assert done.returncode == 0, done.stderr
+    result = run("check-config", "--config", config(apps=[FIRST.entry(**more)]))
+    assert result.returncode == 0, result.stderr
 
 
 def test_two_secrets(config):
@@ -49,8 +49,8 @@ def test_C4_activity_seconds(config, seconds):
 def test_C4_environment_overrides_activity_seconds(config):
     assert run("check-config", "--config", config(),
                FLEETWIRE_SERVER_ACTIVITY_SECONDS="60").returncode == 0
-    done = run("check-config", "--config", config(), FLEETWIRE_SERVER_ACTIVITY_SECONDS="0")
-    assert done.returncode == 78 and "activity_seconds" in done.stderr.lower()
+    result = run("check-config", "--config", config(), FLEETWIRE_SERVER_ACTIVITY_SECONDS="0")
+    assert result.returncode == 78 and "activity_seconds" in result.stderr.lower()
 
 
 def test_C11_tls_files(config, tls):
@@ -95,18 +95,18 @@ INVALID = {
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 @pytest.mark.parametrize("sections, words", INVALID.values(), ids=INVALID)
 def test_invalid_setting_exits_78_and_names_the_key(config, command, sections, words):
-    done = run(command, "--config", config(**sections))
-    assert done.returncode == 78, done
-    assert done.stdout == ""
+    result = run(command, "--config", config(**sections))
+    assert result.returncode == 78, result
+    assert result.stdout == ""
     for word in ["test.yaml", *words]:
-        assert word in done.stderr, f"{word!r} is not in {done.stderr!r}"
+        assert word in result.stderr, f"{word!r} is not in {result.stderr!r}"
 
 
 @pytest.mark.parametrize("given, missing", [("certificate", "key"), ("key", "certificate")])
 def test_C11_certificate_and_key_are_both_required(config, tls, given, missing):
-    done = run("check-config", "--config", config(server=SERVER | {"tls": {given: tls[given]}}))
-    assert done.returncode == 78, done
-    assert f"server.tls.{missing}" in done.stderr, done.stderr
+    result = run("check-config", "--config", config(server=SERVER | {"tls": {given: tls[given]}}))
+    assert result.returncode == 78, result
+    assert f"server.tls.{missing}" in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("content", [None, "", "no certificate"],
@@ -116,7 +116,7 @@ def test_C11_invalid_certificate_exits_78(config, tls, tmp_path, content):
     path = tmp_path / "broken.pem"
     if content is not None:
         path.write_text(content)
-    done = run("serve", "--config",
+    result = run("serve", "--config",
                config(server=SERVER | {"tls": tls | {"certificate": str(path)}}))
-    assert done.returncode == 78, done
-    assert "server.tls.certificate" in done.stderr and "listening" not in done.stdout
+    assert result.returncode == 78, result
+    assert "server.tls.certificate" in result.stderr and "listening" not in result.stdout

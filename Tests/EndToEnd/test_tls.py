@@ -117,16 +117,16 @@ def test_slow_consumer_is_closed_over_tls(secure, closing):
     and the gateway still stops on SIGTERM.
     """
     gateway = secure(limits={"outbox_bytes": 262_144})
-    api, sleeper, reader = (closing(Api(gateway)), closing(RawClient(gateway)),
+    api, slow_consumer, reader = (closing(Api(gateway)), closing(RawClient(gateway)),
                             closing(RawClient(gateway)))
-    sleeper.subscribe("flood")
+    slow_consumer.subscribe("flood")
     reader.subscribe("flood")
     for number in range(600):
         api.publish("flood", data=str(number).ljust(10_000, "."))
         assert reader.receive()["data"].startswith(f"{number}.")
     assert scrape(api).total("fleetwire_slow_consumer_total") == 1
     wait_for_metric(api, "fleetwire_connected", 1)
-    assert sleeper.read_to_end()
+    assert slow_consumer.read_to_end()
     assert reader.receive_until_pong() == []
     gateway.assert_idle()
     gateway.stop()

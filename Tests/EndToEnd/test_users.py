@@ -142,15 +142,15 @@ def test_U4_ids_allow_channel_characters_and_colons(connect, api, user_id):
 
 
 def test_U4_users_are_scoped_to_their_application(connect, open_api, user):
-    ours, theirs = connect(), connect(SECOND)
+    ours, foreign = connect(), connect(SECOND)
     ours.sign_in(user)
-    theirs.sign_in(user, SECOND)
-    for client in (ours, theirs):
+    foreign.sign_in(user, SECOND)
+    for client in (ours, foreign):
         client.subscribe(own(user))
-    open_api(SECOND).publish(own(user), "theirs")
+    open_api(SECOND).publish(own(user), "foreign")
     open_api(FIRST).publish(own(user), "ours")
     ours.expect("ours")
-    theirs.expect("theirs")
+    foreign.expect("foreign")
 
 
 @pytest.mark.parametrize("name",
@@ -166,11 +166,11 @@ def test_U5_other_user_channels_are_rejected(connect, user, name):
 
 
 def test_U5_signatures_do_not_authorize_user_channels(connect, api, user):
-    owner, thief, stranger = connect(), connect(), connect()
+    owner, attacker, outsider = connect(), connect(), connect()
     owner.sign_in(user)
     owner.subscribe(own(user))
-    thief.sign_in(user + "-thief")
-    for client in (thief, stranger):
+    attacker.sign_in(user + "-thief")
+    for client in (attacker, outsider):
         client.send_subscribe(own(user))
         client.expect_error()
         client.send_subscribe(own(user), auth=FIRST.auth(client.socket_id, own(user)))
@@ -180,7 +180,7 @@ def test_U5_signatures_do_not_authorize_user_channels(connect, api, user):
         client.expect_error()
     api.publish(own(user), "personal")
     owner.expect("personal")
-    for client in (thief, stranger):
+    for client in (attacker, outsider):
         client.expect_nothing()
 
 
@@ -214,18 +214,18 @@ def test_U6_J1_terminate_closes_all_connections_of_the_user(connect, api, user, 
 
 def test_U6_terminate_leaves_other_users_connected(connect, api, open_api, user, channel):
     """Also clients that use the id only in a presence channel, or in another application."""
-    name, gone, other, by_name, theirs = ("presence-" + channel, connect(), connect(), connect(),
+    name, gone, other, by_name, foreign = ("presence-" + channel, connect(), connect(), connect(),
                                           connect(SECOND))
     gone.sign_in(user)
     other.sign_in(user + "-other")
     by_name.join(name, user)
-    theirs.sign_in(user, SECOND)
+    foreign.sign_in(user, SECOND)
     assert api.post_signed(f"users/{user}/terminate_connections").status == 200
     assert gone.expect_close()[0] == 4009
-    for client in (other, by_name, theirs):
+    for client in (other, by_name, foreign):
         client.expect_nothing()
     assert open_api(SECOND).post_signed(f"users/{user}/terminate_connections").status == 200
-    assert theirs.expect_close()[0] == 4009
+    assert foreign.expect_close()[0] == 4009
 
 
 def test_U6_terminate_id_with_a_colon(connect, api):

@@ -68,7 +68,7 @@ class Request:
 
 
 class Connection(asyncio.Protocol):
-    """One connection of a client. Accepts more streams than announced, in order to refuse them
+    """One connection of a client. Accepts more streams than announced, in order to reject them
     itself.
     """
 

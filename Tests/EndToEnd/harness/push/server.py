@@ -103,7 +103,7 @@ class ProviderFake:
             self.run(start())
 
     def stop_listening(self) -> None:
-        """Starts an outage: refuses connections and ends those that are open."""
+        """Starts an outage: rejects connections and ends those that are open."""
         async def stop() -> None:
             self.server.close()
             for connection in self.open_connections:
