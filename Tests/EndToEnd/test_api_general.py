@@ -47,8 +47,7 @@ def test_A3_L4_invalid_signature_is_401_and_names_the_string_to_sign(
         kept_alive, method, path, body):
     response = call(kept_alive, App("1001", "key1", "wrong"), method, path, body)
     assert response.status == 401, response
-    # The error writes line ends of the signed string as \
-    # .
+    # The error writes line ends of the signed string as \n.
     assert response.text.startswith(
         rf'Invalid signature: you should have sent HmacSHA256Hex("{method}\n/apps/1001/{path}\n')
 

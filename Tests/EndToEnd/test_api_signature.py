@@ -119,8 +119,7 @@ def test_A3_error_names_the_string_to_sign(api, subscriber, body):
     assert response.status == 401
     assert response.headers["content-type"].startswith("text/plain")
     expected = string_to_sign("POST", EVENTS, params)
-    # The error writes line ends of the signed text as
-    # .
+    # The error writes line ends of the signed text as \n.
     assert response.text.strip().replace("\\n", "\n") == (
         f'Invalid signature: you should have sent HmacSHA256Hex("{expected}", your_secret_key), but you sent "{"f" * 64}"')
     assert FIRST.secret not in response.text

@@ -133,7 +133,7 @@ def test_429_for_one_device_delays_only_that_device(fleet):
     assert len(attempts) == 2 and attempts[1].at - attempts[0].at >= 0.9
 
 
-def test_toomanyprovidertokenupdates_creates_no_new_token(fleet):
+def test_too_many_provider_token_updates_creates_no_new_token(fleet):
     device = fleet.ios()
     fleet.warm_up(device)
     fleet.apns.script(refusal(429, "TooManyProviderTokenUpdates"), times=1)

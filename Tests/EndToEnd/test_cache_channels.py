@@ -109,7 +109,7 @@ def test_K2_subscribing_during_publications_has_no_gap(connect, open_api, channe
         assert numbers == list(range(len(clients) - len(numbers), len(clients)))
 
 
-def test_K3_kept_while_nobody_is_subscribed(connect, api, cached):
+def test_K3_kept_without_subscribers(connect, api, cached):
     first = connect()
     enter(first, cached)
     expect_miss(first, cached)

@@ -65,7 +65,7 @@ def test_register_app_device(owner, fields, expected):
             and device["token"] == f"{token[:4]}…{token[-4:]}")
 
 
-def test_registering_again_updates_lastseenat(owner):
+def test_registering_again_updates_last_seen_at(owner):
     token = android_token()
     owner.expect_ok("POST", FCM_TOKEN, {"fcmToken": token})
     [first] = devices(owner)
@@ -98,7 +98,7 @@ def test_fcm_token_lengths(owner, length):
     assert token not in device["token"] or length == 1
 
 
-def test_new_token_of_a_deviceid_replaces_the_old(owner):
+def test_new_token_of_a_device_id_replaces_the_old(owner):
     first, second, other = android_token(), android_token(), android_token()
     owner.expect_ok("POST", FCM_TOKEN, {"fcmToken": first, "deviceId": "device-1"})
     owner.expect_ok("POST", FCM_TOKEN, {"fcmToken": other, "deviceId": "device-2"})
@@ -106,7 +106,7 @@ def test_new_token_of_a_deviceid_replaces_the_old(owner):
     assert tokens(owner) == masked(second, other)
 
 
-def test_deviceid_is_scoped_to_its_owner(fleet):
+def test_device_id_is_scoped_to_its_owner(fleet):
     for owner in (first := fleet.driver(), second := fleet.driver()):
         owner.expect_ok("POST", FCM_TOKEN, {"fcmToken": android_token(), "deviceId": "device-1"})
     assert len(devices(first)) == len(devices(second)) == 1
@@ -197,7 +197,7 @@ def test_invalid_fcm_tokens_are_400(owner, method, token):
 
 @pytest.mark.parametrize("device", ["", 1, [], {}, False, "x" * 151, "a\x00b", "a\nb"],
                          ids=lambda device: ascii(device)[:12])
-def test_invalid_deviceids_are_400(owner, device):
+def test_invalid_device_ids_are_400(owner, device):
     response = owner.request("POST", FCM_TOKEN, {"fcmToken": android_token(), "deviceId": device})
     assert (response.status == 400
             and list(response.json()["error"]["fields"]) == ["deviceId"]), response

@@ -105,7 +105,7 @@ LOOPS = pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops=
 
 
 @LOOPS
-def test_assign(scenario):
+def test_assign_sends_its_events(scenario):
     response = scenario.assign(scenario.old, driverName="Dan")
     order = response["data"]["order"]
     assert (response.keys() == {"success", "message", "data", "correlationId"}
@@ -116,7 +116,7 @@ def test_assign(scenario):
 
 
 @LOOPS
-def test_reassign(scenario):
+def test_reassign_sends_its_events(scenario):
     scenario.assign(scenario.old, driverName="Dan")
     response = scenario.admin.assign(scenario.code, scenario.new)
     removed = scenario.ids | {"reason": "Reassigned to another driver",
@@ -136,7 +136,7 @@ def test_assign_same_driver_updates_fields_without_events(scenario):
 
 
 @LOOPS
-def test_unassign(scenario):
+def test_unassign_sends_its_events(scenario):
     scenario.assign(scenario.old)
     response = scenario.admin.order(scenario.code, "unassign", reason="ill")
     scenario.expect(
@@ -155,7 +155,7 @@ def test_unassign(scenario):
 
 
 @LOOPS
-def test_cancel(scenario):
+def test_cancel_sends_its_events(scenario):
     scenario.assign(scenario.old)
     response = scenario.admin.order(scenario.code, "cancel-enhanced", reason="rain")
     scenario.expect(
@@ -179,14 +179,14 @@ def cancelled(scenario: Scenario, driver: str | None, reason: str | None) -> lis
         ("admin-channel", "order-cancelled", scenario.ids | {"driverId": driver, "reason": reason})]
 
 
-def test_cancel_unassigned_order(scenario):
+def test_cancel_unassigned_order_sends_its_events(scenario):
     scenario.admin.expect_ok("PUT", f"/api/admin/orders/{scenario.code}", scenario.fields)
     scenario.expect(scenario.admin.order(scenario.code, "cancel-enhanced"),
                     *cancelled(scenario, None, None))
 
 
 @LOOPS
-def test_remove_driver(scenario):
+def test_remove_driver_sends_its_events(scenario):
     scenario.assign(scenario.old)
     response = scenario.admin.order(scenario.code, "remove-driver", reason="late")
     scenario.expect(
@@ -208,27 +208,27 @@ def test_remove_driver(scenario):
 
 
 @LOOPS
-def test_assign_route(scenario):
+def test_assign_route_sends_its_events(scenario):
     route = scenario.assign_route(scenario.old)["data"]["route"]
     assert (route["id"], route["status"], route["driverId"],
             route["version"]) == (scenario.route, "assigned", scenario.old, 1)
 
 
-def test_reassign_route(scenario):
+def test_reassign_route_sends_its_events(scenario):
     scenario.assign_route(scenario.old)
     response = scenario.admin.route(scenario.route, "assign-driver", driverId=scenario.new)
     scenario.expect(response, scenario.route_unassigned(scenario.old),
                     *scenario.route_assigned(scenario.new))
 
 
-def test_assign_route_to_same_driver(scenario):
+def test_assign_route_to_same_driver_sends_no_events(scenario):
     scenario.assign_route(scenario.old)
     response = scenario.admin.route(scenario.route, "assign-driver", driverId=scenario.old)
     assert "already assigned" in response["message"]
     scenario.expect(response)
 
 
-def test_unassign_route(scenario):
+def test_unassign_route_sends_its_events(scenario):
     scenario.assign_route(scenario.old)
     response = scenario.admin.route(scenario.route, "unassign", reason="merged")
     scenario.expect(response, scenario.route_unassigned(scenario.old),
@@ -237,7 +237,7 @@ def test_unassign_route(scenario):
     assert response["data"]["route"]["status"] == "available"
 
 
-def test_cancel_route(scenario):
+def test_cancel_route_sends_its_events(scenario):
     scenario.assign_route(scenario.old)
     response = scenario.admin.route(scenario.route, "cancel", reason="snow")
     scenario.expect(response, (scenario.drivers[0], "route-cancelled", scenario.route_ids | {
@@ -248,7 +248,7 @@ def test_cancel_route(scenario):
     assert response["data"]["route"]["status"] == "cancelled"
 
 
-def test_remove_drop(scenario):
+def test_remove_drop_sends_its_events(scenario):
     scenario.assign_route(scenario.old)
     response = scenario.admin.route(scenario.route, "drops/D9/remove", reason="closed")
     ids = scenario.route_ids | {"dropId": "D9"}
@@ -265,7 +265,7 @@ def test_remove_drop(scenario):
 @pytest.mark.parametrize("action, event, more",
                          [("cancel", "route-cancelled", {}),
                           ("drops/D9/remove", "drop-removed", {"dropId": "D9"})])
-def test_unassigned_route(scenario, action, event, more):
+def test_actions_on_an_unassigned_route_notify_dashboards_only(scenario, action, event, more):
     ids = {"routeId": scenario.route, "routeNumber": None} | more
     scenario.expect(scenario.admin.route(scenario.route, action),
                     ("admin-channel", event, ids | {"driverId": None, "reason": None}))
@@ -275,7 +275,7 @@ def test_unassigned_route(scenario, action, event, more):
 
 
 @pytest.mark.parametrize("who", ["assigned", "unassigned"])
-def test_accept(scenario, who):
+def test_accept_sends_its_events(scenario, who):
     if who == "assigned":
         scenario.assign(scenario.old, driverName="Dan")
     else:
@@ -289,7 +289,7 @@ def test_accept(scenario, who):
                     (f"booking-{scenario.reference}", "job-accepted", scenario.ids | fields))
 
 
-def test_progress(scenario):
+def test_progress_sends_its_events(scenario):
     """The dashboard and the customer get an event for each step; the customer gets two on arrival.
     """
     scenario.assign(scenario.old, driverName="Dan")
@@ -318,7 +318,7 @@ def test_progress(scenario):
         expect_no_events(scenario.api, *(client for client, _ in scenario.listeners))
 
 
-def test_accept_route(scenario):
+def test_accept_route_sends_its_events(scenario):
     scenario.assign_route(scenario.old)
     response = scenario.fleet.driver(scenario.old,
                                      name="Dan").expect_ok(

@@ -282,7 +282,7 @@ def matches(pattern: str, path: str) -> bool:
     ("POST", "/api/driver/jobs/{}/accept", {}), ("POST", "/api/driver/routes/{}/accept", {}),
     ("PUT", "/api/driver/jobs/{}/progress", {"step": "en_route"}),
     ("GET", "/api/ops/notifications/{}", None)])
-def test_404_for_what_is_not_there_comes_after_400(fleet, method, path, body):
+def test_404_for_unknown_ids_comes_after_400(fleet, method, path, body):
     caller = fleet.caller("driver" if "driver" in path else "admin", "n1")
     path = path.replace("{}", unique_id("unknown"))
     if body is not None:
@@ -293,7 +293,7 @@ def test_404_for_what_is_not_there_comes_after_400(fleet, method, path, body):
 @pytest.mark.parametrize("group",
                          ["/api/admin/", "/api/driver/", "/api/ops/", "/pusher/", "/api/auth/",
                           "/app-", "/api/delivery/"])
-def test_404_for_paths_comes_after_401_and_403(fleet, group):
+def test_404_for_unknown_paths_comes_after_401_and_403(fleet, group):
     path, authorized = f"{group}nowhere", {"/api/driver/": "driver"}.get(group, "admin")
     for method in ("GET", "POST"):
         response = fleet.caller(authorized, "n1").request(method, path)
@@ -313,7 +313,7 @@ def test_404_for_paths_comes_after_401_and_403(fleet, group):
     "/api/admin/routes/X/drops//remove", "/api/admin/routes/X/drops/D/removed",
     "/api/admin/routes/X/remove-driver", "/api/admin/routes/X/cancel-enhanced",
     "/api/admin/orders/X/cancel", "/api/admin/orders/X/unassign/extra"])
-def test_paths_that_are_nearly_right(fleet, path):
+def test_similar_paths_are_rejected(fleet, path):
     assert fleet.admin().post(path, {"driverId": "d"}).status in (400, 404, 405)
 
 
@@ -321,7 +321,7 @@ def test_paths_that_are_nearly_right(fleet, path):
                          ["text/plain", "application/xml", "multipart/form-data; boundary=x",
                           "application/x-www-form-urlencoded", "",
                           "application/json; charset=utf-16"])
-def test_bodies_of_other_types_are_read_as_json_or_refused(fleet, control_client, content_type):
+def test_other_content_types_are_read_as_json_or_rejected(fleet, control_client, content_type):
     response = fleet.admin().post(f"/api/admin/orders/{unique_id('O')}/assign-driver",
                                   {"driverId": "d1"}, headers={"Content-Type": content_type})
     assert response.status in (200, 400, 415), response
@@ -330,15 +330,15 @@ def test_bodies_of_other_types_are_read_as_json_or_refused(fleet, control_client
     assert response.status in (400, 415), response
 
 
-def test_a_query_is_no_body(fleet):
+def test_query_parameters_are_no_body_fields(fleet):
     assert "driverId" in fleet.admin().expect_error(400, "POST", f"/api/admin/orders/{unique_id('O')}/assign-driver?driverId=d1", {})
 
 
 # Framing
 
 
-def sent(gateway, *headers: tuple[str, str], body: bytes = b"") -> tuple[int, dict]:
-    """A POST with these headers and no others, and its answer."""
+def send_post(gateway, *headers: tuple[str, str], body: bytes = b"") -> tuple[int, dict]:
+    """Sends a POST with only these headers. Returns its status and body."""
     with contextlib.closing(
             HTTPConnection(gateway.host, gateway.port, timeout=TIMEOUT)) as connection:
         connection.putrequest("POST", "/api/admin/orders/NoSuch/unassign",
@@ -352,18 +352,19 @@ def sent(gateway, *headers: tuple[str, str], body: bytes = b"") -> tuple[int, di
         return response.status, json.loads(response.read())
 
 
-def test_an_absent_body_is_an_empty_object(gateway):
+def test_absent_body_is_an_empty_object(gateway):
     """curl -X POST sends no Content-Length."""
     bearer = ("Authorization", "Bearer " + token("admin", "ada"))
-    assert sent(gateway, bearer) == (409, {"success": False, "error": "Order NoSuch has no driver"})
-    assert sent(gateway)[0] == 401
+    assert send_post(gateway, bearer) == (409,
+                                          {"success": False, "error": "Order NoSuch has no driver"})
+    assert send_post(gateway)[0] == 401
 
 
-def test_what_cannot_be_read_is_refused_in_the_envelope_too(gateway):
-    status, response = sent(gateway, ("Transfer-Encoding", "chunked"), body=b"0\r\n\r\n")
+def test_unreadable_requests_are_rejected_in_the_envelope(gateway):
+    status, response = send_post(gateway, ("Transfer-Encoding", "chunked"), body=b"0\r\n\r\n")
     assert status == 411 and response.keys() == {"success", "error"}
-    status, response = sent(gateway, ("Content-Length", "nine"))
+    status, response = send_post(gateway, ("Content-Length", "nine"))
     assert status == 400 and "Content-Length" in response["error"]
-    status, response = sent(gateway, ("Authorization", "Bearer " + "x" * 9_000),
+    status, response = send_post(gateway, ("Authorization", "Bearer " + "x" * 9_000),
                             ("Content-Length", "0"))
     assert status == 431 and response["success"] is False

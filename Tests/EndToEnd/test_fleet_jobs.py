@@ -84,7 +84,7 @@ def test_unknown_jobs_are_404(driver, code):
     driver.expect_error(404, "PUT", f"/api/driver/jobs/{code}/progress", {"step": "en_route"})
 
 
-def test_job_is_found_by_bookingid(admin, driver, code):
+def test_job_is_found_by_booking_id(admin, driver, code):
     """The code takes precedence over the bookingId."""
     booking = unique_id("B")
     admin.assign(code, driver.subject, bookingId=booking)

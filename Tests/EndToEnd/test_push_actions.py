@@ -74,7 +74,7 @@ def scenario(start_push_fleet):
 # Orders
 
 
-def test_assign(scenario):
+def test_assign_is_pushed(scenario):
     response = scenario.assign(driverName="Dan")
     for push in scenario.expect(response,
                                 (scenario.old, 0, "job-assigned", "new_job"))[scenario.old.subject]:
@@ -89,7 +89,7 @@ def test_assign(scenario):
         assert push.aps["sound"] == "default" and push.aps["thread-id"] == "jobs" and push.is_urgent
 
 
-def test_reassign(scenario):
+def test_reassign_is_pushed(scenario):
     scenario.expect(scenario.assign(), (scenario.old, 0, "job-assigned", "new_job"))
     received = scenario.expect(scenario.assign(scenario.new),
                                (scenario.old, 0, "job-removed", "job_update"),
@@ -105,7 +105,7 @@ def test_assign_same_driver_sends_no_push(scenario):
     scenario.fleet.expect_no_pushes(*scenario.devices[scenario.old.subject])
 
 
-def test_unassign(scenario):
+def test_unassign_is_pushed(scenario):
     scenario.expect(scenario.assign(), (scenario.old, 0, "job-assigned", "new_job"))
     for push in scenario.expect(scenario.admin.order(scenario.code, "unassign", reason="ill"),
                                 (scenario.old, 0, "order-removed", "job_update"))[
@@ -115,7 +115,7 @@ def test_unassign(scenario):
                 and push.data["orderRef"] == scenario.reference)
 
 
-def test_cancel(scenario):
+def test_cancel_is_pushed(scenario):
     scenario.expect(scenario.assign(), (scenario.old, 0, "job-assigned", "new_job"))
     response = scenario.admin.order(scenario.code, "cancel-enhanced", reason="rain")
     for push in scenario.expect(response,
@@ -130,7 +130,7 @@ def test_cancel_unassigned_order_sends_no_push(scenario):
     scenario.expect(scenario.admin.order(scenario.code, "cancel-enhanced"))
 
 
-def test_remove_driver(scenario):
+def test_remove_driver_is_pushed(scenario):
     """The customer gets a push as well."""
     scenario.expect(scenario.assign(), (scenario.old, 0, "job-assigned", "new_job"))
     response = scenario.admin.order(scenario.code, "remove-driver", reason="ill")
@@ -149,7 +149,7 @@ def test_claim_and_progress_send_no_push(scenario):
         *(device for devices in scenario.devices.values() for device in devices))
 
 
-def test_arrival(scenario):
+def test_arrival_is_pushed(scenario):
     scenario.expect(scenario.assign(driverName="Dan"), (scenario.old, 0, "job-assigned", "new_job"))
     scenario.old.accept(scenario.code)
     scenario.old.progress(scenario.code, "en_route")
@@ -183,7 +183,7 @@ def test_arrival_of_a_driver_without_name(scenario):
 # Routes
 
 
-def test_assign_route(scenario):
+def test_assign_route_is_pushed(scenario):
     for push in scenario.expect(scenario.assign_route(),
                                 (scenario.old, 0, "route-assigned", "new_route"))[
         scenario.old.subject]:
@@ -196,7 +196,7 @@ def test_assign_route(scenario):
 @pytest.mark.parametrize("action, event",
                          [("cancel", "route-cancelled"), ("unassign", "route-unassigned"),
                           ("drops/D1/remove", "drop-removed")])
-def test_other_route_actions(scenario, action, event):
+def test_other_route_actions_are_pushed(scenario, action, event):
     scenario.expect(scenario.assign_route(), (scenario.old, 0, "route-assigned", "new_route"))
     response = scenario.admin.route(scenario.route, action, reason="flood")
     for push in scenario.expect(response,
@@ -205,7 +205,7 @@ def test_other_route_actions(scenario, action, event):
         assert push.data["routeNumber"] == "RT-7"
 
 
-def test_reassign_route(scenario):
+def test_reassign_route_is_pushed(scenario):
     scenario.assign_route()
     response = scenario.admin.route(scenario.route, "assign-driver", driverId=scenario.new.subject)
     for device in scenario.devices[scenario.old.subject]:
