@@ -259,9 +259,10 @@ def check_over_HTTP(gateway: Gateway, worker: list[Action]) -> None:
             if action.response is not None:
                 order = caller.get_order(action.code)
                 action.check(order["version"] >= action.index + 1, "is not in the order:", order)
-                for each in action.response["data"]["notificationIds"]:
+                for notification in action.response["data"]["notificationIds"]:
                     received = caller.expect_ok("GET",
-                                                f"/api/ops/notifications/{each}")["notification"]
+                                                f"/api/ops/notifications/{notification}")[
+                        "notification"]
                     action.check(received["correlationId"] == action.name,
                                  "has a notification of another action:", received)
             again = action.perform(caller)

@@ -218,9 +218,9 @@ def test_request_without_response_delays_no_other(fleet):
     stuck = devices[3]
     fleet.apns.script(Hang(), to(stuck.token), times=1)
     ids = announce_to_all(fleet, devices)
-    for device, each in zip(devices, ids):
+    for device, notification in zip(devices, ids):
         if device is not stuck:
-            fleet.wait_for_accepted(each)
+            fleet.wait_for_accepted(notification)
     assert fleet.steps(ids[3])[-1]["step"] == "push_queued"
     fleet.wait_for_accepted(ids[3], seconds=30)
     first, second = stuck.sent
@@ -235,14 +235,14 @@ def test_blackholed_connection_is_retired(fleet):
     fleet.apns.script(Blackhole(), times=1)
     started = time.monotonic()
     ids = announce_to_all(fleet, devices)
-    for each in ids:
-        fleet.wait_for_accepted(each, seconds=60)
+    for notification in ids:
+        fleet.wait_for_accepted(notification, seconds=60)
     assert 9 < time.monotonic() - started < 40
     assert fleet.apns.requests[-1].connection is not old
     fleet.wait_for_log_entry("push_connection_retired")
     again = announce_to_all(fleet, devices)
-    for each in again:
-        fleet.wait_for_accepted(each)
+    for notification in again:
+        fleet.wait_for_accepted(notification)
 
 
 def test_slow_responses_are_awaited(fleet):
@@ -262,8 +262,8 @@ def test_503_pauses_the_lane_and_saves_attempts(fleet):
     fleet.apns.script(Respond(503, {"reason": "ServiceUnavailable"}), seconds=6)
     ids = announce_to_all(fleet, devices)
     fleet.wait_for_lane_state("apns", "paused")
-    for each in ids:
-        fleet.wait_for_accepted(each, seconds=90)
+    for notification in ids:
+        fleet.wait_for_accepted(notification, seconds=90)
     rejected = [request for request in fleet.apns.requests if request.status == 503]
     assert len(rejected) < 300, f"{len(rejected)} requests in six seconds of outage"
     expect_each_once(fleet, ids)
@@ -272,20 +272,20 @@ def test_503_pauses_the_lane_and_saves_attempts(fleet):
 def test_untrusted_certificate_pauses_the_lane(start_push_fleet, tls):
     fleet = start_push_fleet(apns={"ca_file": "/etc/ssl/certs/ca-certificates.crt"})
     device = fleet.ios()
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     fleet.wait_for_lane_state("apns", "paused")
-    assert fleet.apns.requests == [] and fleet.steps(each)[-1]["step"] == "push_queued"
+    assert fleet.apns.requests == [] and fleet.steps(notification)[-1]["step"] == "push_queued"
     fleet.apns.violations.clear()  # the failed handshake is expected
 
 
 def test_server_without_http2_pauses_the_lane(fleet):
     fleet.apns.context.set_alpn_protocols(["http/1.1"])
     device = fleet.ios()
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     fleet.apns.wait_until(lambda: fleet.apns.violations, "a connection")
     fleet.wait_for_lane_state("apns", "paused")
-    assert fleet.apns.requests == [] and fleet.steps(each)[-1]["step"] == "push_queued"
+    assert fleet.apns.requests == [] and fleet.steps(notification)[-1]["step"] == "push_queued"
     fleet.apns.context.set_alpn_protocols(["h2"])
-    fleet.wait_for_accepted(each, seconds=40)
+    fleet.wait_for_accepted(notification, seconds=40)
     assert all("instead of h2" in violation for violation in fleet.apns.violations)
     fleet.apns.violations.clear()

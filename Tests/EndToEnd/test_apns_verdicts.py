@@ -37,9 +37,9 @@ def test_invalid_token_is_removed_and_never_used_again(fleet, status, reason, mo
     other.next(fleet.announce(other))
     fleet.apns.mark_alive(device.token)
     device.register()
-    each = fleet.announce(device)
-    fleet.wait_for_accepted(each)
-    assert device.pushes[-1].notification == each
+    notification = fleet.announce(device)
+    fleet.wait_for_accepted(notification)
+    assert device.pushes[-1].notification == notification
 
 
 def test_queued_pushes_of_an_invalid_token_are_cancelled(fleet):
@@ -48,8 +48,8 @@ def test_queued_pushes_of_an_invalid_token_are_cancelled(fleet):
     ids = [fleet.announce(device) for _ in range(30)]
     fleet.apns.script(refusal(410, "Unregistered", timestamp=now() + 60_000), to(device.token))
     fleet.apns.listen()
-    for each in ids[1:]:
-        [step] = fleet.wait_for_step(each, "push_cancelled", seconds=40)
+    for notification in ids[1:]:
+        [step] = fleet.wait_for_step(notification, "push_cancelled", seconds=40)
         assert step["detail"]["reason"] == "device_removed"
     assert len(device.sent) == 1, "a new connection has one request at a time"
 
@@ -62,8 +62,8 @@ def test_410_keeps_token_registered_later(fleet):
     fleet.fail_next_push(device, refusal(410, "Unregistered", timestamp=before))
     assert len(registered_devices(device)) == 1
     fleet.apns.mark_alive(device.token)
-    fleet.wait_for_accepted(each := fleet.announce(device))
-    assert device.pushes[-1].notification == each
+    fleet.wait_for_accepted(notification := fleet.announce(device))
+    assert device.pushes[-1].notification == notification
     assert fleet.metric("push_token_removals_total") == 0
 
 
@@ -106,9 +106,9 @@ def test_5xx_is_retried_with_the_same_id(fleet, response):
     device = fleet.ios()
     fleet.warm_up(device)
     fleet.apns.script(response, to(device.token), times=2)
-    each = fleet.announce(device)
-    assert device.next(each)
-    [step] = fleet.wait_for_accepted(each)
+    notification = fleet.announce(device)
+    assert device.next(notification)
+    [step] = fleet.wait_for_accepted(notification)
     first, second, third = attempts = device.sent[-3:]
     assert len({request.headers["apns-id"] for request in attempts}) == len(
         {request.headers["apns-collapse-id"] for request in attempts}) == 1
@@ -173,15 +173,15 @@ def test_expired_provider_token_is_renewed_once(fleet):
                       lambda request: request.headers["authorization"] == old)
     started = time.monotonic()
     ids = fleet.announce_to_drivers([device.owner.subject for device in devices])
-    for device, each in zip(devices, ids):
-        fleet.apns.wait_until(lambda: any(push.notification == each for push in device.pushes),
-                              "every push")
+    for device, notification in zip(devices, ids):
+        fleet.apns.wait_until(
+            lambda: any(push.notification == notification for push in device.pushes), "every push")
     assert time.monotonic() - started < 5
     assert len(
         fleet.apns.provider_tokens) == 2, "one renewal for all pushes sent with the old token"
-    for each in ids:
+    for notification in ids:
         # The renewal counts no attempt of the push.
-        [step] = fleet.wait_for_accepted(each)
+        [step] = fleet.wait_for_accepted(notification)
         assert step["detail"]["attempts"] == 1, step
     assert all(registration for registration in map(registered_devices, devices))
 
@@ -190,11 +190,11 @@ def test_second_expiry_at_once_stops_the_lane(fleet):
     """The clock is wrong then: no new token is made for 20 minutes."""
     device = fleet.ios()
     fleet.apns.script(refusal(403, "ExpiredProviderToken"))
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     fleet.wait_for_lane_state("apns", "stopped")
     fleet.wait_for_log_entry("ExpiredProviderToken|clock", "error")
     assert len(fleet.apns.provider_tokens) <= 2
-    assert fleet.steps(each)[-1]["step"] == "push_queued"
+    assert fleet.steps(notification)[-1]["step"] == "push_queued"
 
 
 @pytest.mark.parametrize("reason",
@@ -211,7 +211,7 @@ def test_rejected_provider_token_stops_the_lane_and_keeps_the_queue(fleet, reaso
         android.next(fleet.announce(android))
     assert len(fleet.apns.requests) == 1, "the lane stops after the first rejection"
     assert len(fleet.log_entries(reason, "error")) == 1
-    assert (all(fleet.steps(each)[-1]["step"] == "push_queued" for each in ids)
+    assert (all(fleet.steps(notification)[-1]["step"] == "push_queued" for notification in ids)
             and all(registered_devices(device) for device in devices))
     fleet.wait_for_metric("push_queue_depth", 10, provider="apns")
 
@@ -223,11 +223,11 @@ def test_non_apns_responses_stop_the_lane(fleet, response):
     """A 200 of APNs has no body, and APNs never redirects."""
     device = fleet.ios()
     fleet.apns.script(response, times=1)
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     lane = fleet.wait_for_lane_state("apns", "stopped")
     assert lane["lastError"]["reason"] == f"HTTP {response.status}, not of the provider"
     fleet.wait_for_log_entry("not of the provider", "error")
-    assert fleet.steps(each)[-1]["step"] == "push_queued"
+    assert fleet.steps(notification)[-1]["step"] == "push_queued"
 
 
 def test_stopped_lane_probes_and_resumes(fleet):
@@ -238,6 +238,6 @@ def test_stopped_lane_probes_and_resumes(fleet):
     first = fleet.apns.requests[0]
     fleet.apns.wait_until(lambda: len(fleet.apns.requests) == 2, "a probe", seconds=40)
     assert 25 < fleet.apns.requests[1].at - first.at < 40 and rule.times == 0
-    for each in ids:
-        fleet.wait_for_accepted(each, seconds=45)
+    for notification in ids:
+        fleet.wait_for_accepted(notification, seconds=45)
     assert fleet.lane("apns")["state"] == "running"

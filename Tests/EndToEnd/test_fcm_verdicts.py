@@ -36,8 +36,8 @@ def test_invalid_token_is_removed_and_never_used_again(fleet, response, reason):
     other.next(fleet.announce(other))
     fleet.fcm.mark_alive(device.token)
     device.register()
-    fleet.wait_for_accepted(each := fleet.announce(device))
-    assert device.pushes[-1].notification == each
+    fleet.wait_for_accepted(notification := fleet.announce(device))
+    assert device.pushes[-1].notification == notification
 
 
 def test_404_keeps_token_registered_meanwhile(fleet):
@@ -46,10 +46,10 @@ def test_404_keeps_token_registered_meanwhile(fleet):
     fleet.warm_up(device)
     response = error(404, "NOT_FOUND", "UNREGISTERED", after=1.0)
     fleet.fcm.script(response, to(device.token), times=1)
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     fleet.fcm.wait_until(lambda: len(device.sent) == 2, "the request")
     device.register()
-    fleet.wait_for_step(each, "push_failed")
+    fleet.wait_for_step(notification, "push_failed")
     assert len(registered_devices(device)) == 1
     fleet.fcm.mark_alive(device.token)
     fleet.wait_for_accepted(fleet.announce(device))
@@ -97,8 +97,8 @@ def test_5xx_is_retried(fleet, response):
     device = fleet.android()
     fleet.warm_up(device)
     fleet.fcm.script(response, to(device.token), times=2)
-    device.next(each := fleet.announce(device))
-    fleet.wait_for_accepted(each)
+    device.next(notification := fleet.announce(device))
+    fleet.wait_for_accepted(notification)
     first, second, third = device.sent[-3:]
     assert second.at - first.at >= 0.9 and third.at - second.at >= 1.9, "1 s, then 2 s, plus jitter"
     assert first.json["message"]["android"]["notification"]["tag"] == third.json["message"][
@@ -114,10 +114,10 @@ def test_retry_after_seconds(fleet, response):
     device, other = fleet.android(), fleet.android()
     fleet.warm_up(device, other)
     fleet.fcm.script(response, to(device.token), times=1)
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     fleet.fcm.wait_until(lambda: len(device.sent) == 2, "the first try")
     other.next(fleet.announce(other))
-    device.next(each)
+    device.next(notification)
     assert 4 <= device.sent[-1].at - device.sent[-2].at < 12
 
 
@@ -136,13 +136,13 @@ def test_quota_error_without_retry_after_waits_a_minute(fleet):
     device, other = fleet.android(), fleet.android()
     fleet.warm_up(device, other)
     fleet.fcm.script(error(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"), to(device.token), times=1)
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     fleet.fcm.wait_until(lambda: len(device.sent) == 2, "the first try")
     for _ in range(3):
         # Time passes meanwhile: any other failure would have been retried.
         fleet.fcm.script(error(500, "INTERNAL", "INTERNAL"), to(other.token), times=1)
         other.next(fleet.announce(other))
-    assert len(device.sent) == 2 and fleet.steps(each)[-1]["step"] == "push_queued"
+    assert len(device.sent) == 2 and fleet.steps(notification)[-1]["step"] == "push_queued"
 
 
 # Access tokens
@@ -153,8 +153,8 @@ def test_one_access_token_for_all_pushes(providers, start_push_fleet):
     fleet = start_push_fleet()
     devices = [fleet.android() for _ in range(50)]
     ids = fleet.announce_to_drivers([device.owner.subject for device in devices])
-    for each in ids:
-        fleet.wait_for_accepted(each)
+    for notification in ids:
+        fleet.wait_for_accepted(notification)
     assert len(fleet.fcm.token_requests) == 1
     fleet.wait_for_metric("push_credential_renewals_total", 1, kind="fcm_oauth")
 
@@ -164,8 +164,8 @@ def test_rejected_access_token_is_renewed_once(fleet):
     fleet.warm_up(*devices[:2])
     fleet.fcm.expire_access_tokens()
     ids = fleet.announce_to_drivers([device.owner.subject for device in devices])
-    for each in ids:
-        [step] = fleet.wait_for_accepted(each)
+    for notification in ids:
+        [step] = fleet.wait_for_accepted(notification)
         assert step["detail"]["attempts"] == 1, step
     assert len(fleet.fcm.token_requests) == 2
     assert all(registered_devices(device) for device in devices)
@@ -207,21 +207,21 @@ def test_rejected_credentials_stop_the_lane_and_keep_the_queue(
     providers.fcm.script(response, is_token_request)
     fleet = start_push_fleet()
     device, apple = fleet.android(), fleet.ios()
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     lane = fleet.wait_for_lane_state("fcm", "stopped")
     assert reason in lane["lastError"]["reason"]
     fleet.wait_for_log_entry(reason or "fcm", "error")
     for _ in range(20):
         apple.next(fleet.announce(apple))
-    assert len(fleet.fcm.requests) == 1 and fleet.steps(each)[-1]["step"] == "push_queued"
+    assert len(fleet.fcm.requests) == 1 and fleet.steps(notification)[-1]["step"] == "push_queued"
 
 
 def test_token_request_times_out(providers, start_push_fleet):
     providers.fcm.script(Hang(), is_token_request, times=1)
     fleet = start_push_fleet()
     device = fleet.android()
-    each = fleet.announce(device)
-    fleet.wait_for_accepted(each, seconds=40)
+    notification = fleet.announce(device)
+    fleet.wait_for_accepted(notification, seconds=40)
     assert (len(fleet.fcm.token_requests) == 2
             and fleet.fcm.token_requests[1].at - fleet.fcm.token_requests[0].at >= 9)
 
@@ -240,7 +240,7 @@ def test_forbidden_stops_the_lane_and_keeps_the_queue(fleet, response, words):
     for _ in range(20):
         apple.next(fleet.announce(apple))
     assert len(fleet.fcm.send_requests) == 1
-    assert (all(fleet.steps(each)[-1]["step"] == "push_queued" for each in ids)
+    assert (all(fleet.steps(notification)[-1]["step"] == "push_queued" for notification in ids)
             and all(map(registered_devices, devices)))
 
 
@@ -248,10 +248,10 @@ def test_push_forbidden_while_others_succeed_fails_alone(fleet):
     bad, good = fleet.android(), fleet.android()
     fleet.warm_up(bad, good)
     fleet.fcm.script(error(403, "PERMISSION_DENIED"), to(bad.token))
-    each = fleet.announce(bad)
+    notification = fleet.announce(bad)
     fleet.wait_for_lane_state("fcm", "stopped")
     fleet.wait_for_accepted(fleet.announce(good), seconds=75)
-    [step] = fleet.wait_for_step(each, "push_failed", seconds=15)
+    [step] = fleet.wait_for_step(notification, "push_failed", seconds=15)
     assert step["detail"]["reason"] == "PERMISSION_DENIED"
     fleet.wait_for_log_entry("others are not", "error")
     assert fleet.lane("fcm")["state"] == "running" and len(registered_devices(bad)) == 1
@@ -268,7 +268,7 @@ def test_goaway_loses_and_duplicates_nothing(fleet):
         fleet.fcm.wait_until(lambda: len(fleet.fcm.send_requests) > 10, "requests")
         fleet.fcm.send_goaway(process_open)
         fleet.fcm.delay = 0.0
-        for each in ids:
-            fleet.wait_for_accepted(each, seconds=40)
+        for notification in ids:
+            fleet.wait_for_accepted(notification, seconds=40)
     assert [requests for requests in fleet.fcm.accepted().values() if len(requests) > 1] == []
     assert len(fleet.fcm.token_requests) == 1

@@ -53,13 +53,13 @@ class Scenario:
         """
         ids = response["data"]["notificationIds"]
         assert len(ids) == len(set(ids)) == len(rows), (ids, rows)
-        assert all(ULID.fullmatch(each) for each in ids), ids
+        assert all(ULID.fullmatch(notification) for notification in ids), ids
         for client, channels in self.listeners:
-            for (channel, event, data), each in zip(rows, ids):
+            for (channel, event, data), notification in zip(rows, ids):
                 if channel in channels:
                     received = expect_event(client, f"private-{channel}", event, **data)
                     assert (received["notificationId"],
-                            received["correlationId"]) == (each, response["correlationId"])
+                            received["correlationId"]) == (notification, response["correlationId"])
         expect_no_events(self.api, *(client for client, _ in self.listeners))
 
     def assigned(self, driver: str, name: str | None = None) -> list[tuple]:

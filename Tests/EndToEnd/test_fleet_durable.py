@@ -50,7 +50,7 @@ def test_restart_keeps_everything(start_gateway, closing, end):
         "notificationId": ids[0], "type": "new_job", "entityId": code, "event": "received",
         "timestamp": "2026-01-01T00:00:00Z"})
     paths = [f"/api/admin/orders/{code}", f"/api/admin/routes/{route}",
-             *(f"/api/ops/notifications/{each}" for each in ids)]
+             *(f"/api/ops/notifications/{notification}" for notification in ids)]
     before = [admin.expect_ok("GET", path) for path in paths]
     own = [driver.expect_ok("GET", path)
            for path in ("/api/driver/jobs", "/api/driver/notifications")]
@@ -293,8 +293,8 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
     admin = fleet.admin()
     for response in done:
         assert admin.get_order(response["data"]["order"]["code"])["status"] == "assigned"
-        for each in response["data"]["notificationIds"]:
-            admin.expect_ok("GET", f"/api/ops/notifications/{each}")
+        for notification in response["data"]["notificationIds"]:
+            admin.expect_ok("GET", f"/api/ops/notifications/{notification}")
     assert admin.get_order(rejected)["version"] == 1
 
 
@@ -430,8 +430,8 @@ def test_drain_loses_no_answered_action(start_gateway, closing):
     assert len(done) >= 8 * 20
     for code, ids in done:
         assert admin.get_order(code)["status"] == "assigned"
-        for each in ids:
-            admin.expect_ok("GET", f"/api/ops/notifications/{each}")
+        for notification in ids:
+            admin.expect_ok("GET", f"/api/ops/notifications/{notification}")
 
 
 # Audit

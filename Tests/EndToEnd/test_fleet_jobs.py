@@ -349,7 +349,7 @@ def test_driver_catches_up_after_a_gap(admin, driver, fleet):
     client.close()
     second = admin.order(code, "remove-driver")["data"]["notificationIds"][0]
     third = admin.assign(code, driver.subject)["data"]["notificationIds"][0]
-    assert [each["id"] for each in notifications(driver)] == [third, second, first]
+    assert [notification["id"] for notification in notifications(driver)] == [third, second, first]
     assert [job["code"] for job in driver.expect_ok("GET", "/api/driver/jobs")["data"]["jobs"]] == [
         code]
     assert without_ids(notifications(driver)[1]["data"])[

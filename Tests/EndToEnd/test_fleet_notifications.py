@@ -170,8 +170,8 @@ def test_report_batches(admin, fleet, count):
     assert driver.expect_ok("POST", LOG,
                             {"events": [report(ids[number % len(ids)])
                                         for number in range(count)]})["success"] is True
-    for each in ids:
-        assert [step["step"] for step in history(admin, each)[1]].count("received") == 1
+    for notification in ids:
+        assert [step["step"] for step in history(admin, notification)[1]].count("received") == 1
 
 
 @pytest.mark.parametrize("events", [[], {}, "x", [None], [[]], [report("x")] * 101],

@@ -51,10 +51,12 @@ class ActionFixture:
             for push in pushes:
                 assert (push.data["event"], push.data["type"]) == (event, kind), push
         pushed = {ids[index] for _, index, _, _ in expected}
-        self.fleet.expect_not_pushed(*(each for each in ids if each not in pushed))
-        for each in pushed:
-            self.fleet.wait_for_accepted(each,
-                                         2 * sum(ids[index] == each for _, index, _, _ in expected))
+        self.fleet.expect_not_pushed(
+            *(notification for notification in ids if notification not in pushed))
+        for notification in pushed:
+            self.fleet.wait_for_accepted(notification,
+                                         2 * sum(ids[index] == notification
+                                                 for _, index, _, _ in expected))
         return received
 
     def assert_job(self, push: Push) -> None:

@@ -50,10 +50,10 @@ def test_announce_to_all_reaches_every_driver_with_a_device(fleet):
     drivers = [device for person in [fleet.driver() for _ in range(3)]
                for device in (fleet.ios(person), fleet.android(person))]
     customer = fleet.android(fleet.customer())
-    each = fleet.announce({"all": True}, "NEW_BATCH_AVAILABLE", batchId="B2")
+    notification = fleet.announce({"all": True}, "NEW_BATCH_AVAILABLE", batchId="B2")
     for device in drivers:
-        assert device.next(each).badge == 1
-    fleet.wait_for_accepted(each, len(drivers))
+        assert device.next(notification).badge == 1
+    fleet.wait_for_accepted(notification, len(drivers))
     fleet.expect_no_pushes(customer)
 
 
@@ -61,14 +61,14 @@ def test_announce_to_all_of_a_large_fleet(fleet):
     """More devices than one batch expands; each device gets one push."""
     count = 1_200
     devices = fleet.register_devices(count)
-    each = fleet.announce({"all": True})
+    notification = fleet.announce({"all": True})
     for fake in (fleet.apns, fleet.fcm):
         fake.wait_until(lambda: len(fake.accepted()) == count / 2, "a push to every device",
                         seconds=60)
     fleet.wait_for_metric("push_queue_depth", 0, provider="apns")
     for device in devices:
-        assert [push.notification for push in device.pushes] == [each]
-    listed = fleet.steps(each)
+        assert [push.notification for push in device.pushes] == [notification]
+    listed = fleet.steps(notification)
     assert (100 <= len(listed) <= 2 * count
             and all(step["step"] in ("push_queued", "push_accepted")
                     for step in listed)), "its history has a bounded length"
@@ -91,8 +91,8 @@ def test_unregistered_device_gets_nothing(fleet):
     owner = fleet.driver()
     gone, kept = fleet.ios(owner), fleet.android(owner)
     gone.unregister()
-    kept.next(each := fleet.announce(owner))
-    fleet.wait_for_accepted(each, 1)
+    kept.next(notification := fleet.announce(owner))
+    fleet.wait_for_accepted(notification, 1)
     assert gone.sent == []
 
 
@@ -199,9 +199,9 @@ def test_disabled_provider_gets_no_requests(start_push_fleet):
     fleet = start_push_fleet(fcm={"enabled": False})
     owner = fleet.driver()
     apple, android = fleet.ios(owner), fleet.android(owner)
-    each = fleet.announce(owner)
-    apple.next(each)
-    fleet.wait_for_accepted(each, 1)
+    notification = fleet.announce(owner)
+    apple.next(notification)
+    fleet.wait_for_accepted(notification, 1)
     assert fleet.fcm.requests == [] and android.sent == []
 
 
@@ -270,10 +270,10 @@ def test_badge_survives_a_restart(start_push_fleet):
     device.owner.expect_ok("POST", "/api/driver/notifications/read", {"ids": ids[:2]})
     fleet.gateway.kill()
     fleet = start_push_fleet("kept")
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     device.seen = 3
     # Pushes whose acceptance was not recorded may be repeated first.
     pushes = fleet.apns.wait_until(
-        lambda: [push for push in device.pushes if push.notification == each],
+        lambda: [push for push in device.pushes if push.notification == notification],
         "the push after the restart")
     assert pushes[0].badge == 2

@@ -67,7 +67,7 @@ def test_no_push_is_lost_under_random_faults(start_push_fleet):
             fleet.apns.stop_listening()
             fleet.apns.listen()
     started = time.monotonic()
-    ends = {each: wait_for_end(fleet, each, started + 100) for each in ids}
+    ends = {notification: wait_for_end(fleet, notification, started + 100) for notification in ids}
     print(f"{len(fleet.apns.requests) + len(fleet.fcm.requests)} requests, {time.monotonic() - started:.0f} s after the last was queued")
     check_results(fleet, devices, ends, invalid)
 

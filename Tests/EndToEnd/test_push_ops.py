@@ -27,9 +27,9 @@ def fleet(start_push_fleet):
 def test_history_lists_the_pushes(fleet):
     owner = fleet.driver()
     apple, android = fleet.ios(owner), fleet.android(owner)
-    each = fleet.announce(owner)
-    fleet.wait_for_accepted(each, 2)
-    steps = fleet.dispatcher.expect_ok("GET", f"/api/ops/notifications/{each}")["steps"]
+    notification = fleet.announce(owner)
+    fleet.wait_for_accepted(notification, 2)
+    steps = fleet.dispatcher.expect_ok("GET", f"/api/ops/notifications/{notification}")["steps"]
     assert (steps[0]["step"] == "created"
             and [step["step"] for step in steps].count("push_queued") == 2)
     assert [step["at"] for step in steps] == sorted(step["at"] for step in steps)
@@ -50,10 +50,10 @@ def test_history_lists_the_pushes(fleet):
 def test_push_awaiting_retry_is_queued(fleet):
     device = fleet.ios()
     fleet.apns.script(Respond(503), times=1)
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     fleet.apns.wait_until(lambda: device.sent, "the first try")
-    assert [step["step"] for step in fleet.steps(each)] == ["push_queued"]
-    fleet.wait_for_accepted(each)
+    assert [step["step"] for step in fleet.steps(notification)] == ["push_queued"]
+    fleet.wait_for_accepted(notification)
 
 
 @pytest.mark.parametrize("outcome, step",
@@ -252,13 +252,13 @@ def test_reload_does_not_block_on_a_fifo(start_push_fleet, providers):
 
 BAD = {
     "an unknown key": ({"apns": {"hots": "x"}}, ["hots", "host"]),
-    "a team of nine": ({"apns": {"team_id": "TEAM12345"}}, ["team_id"]),
+    "team_id of nine characters": ({"apns": {"team_id": "TEAM12345"}}, ["team_id"]),
     "a missing team": ({"apns": {"team_id": ""}}, ["team_id"]),
     "a missing key id": ({"apns": {"key_id": ""}}, ["key_id"]),
     "a missing topic": ({"apns": {"topic": ""}}, ["topic"]),
     "a key file that does not exist": ({"apns": {"key_file": "nowhere.p8"}}, ["key_file"]),
     "a missing key file": ({"apns": {"key_file": ""}}, ["key_file"]),
-    "a port of text": ({"apns": {"port": "many"}}, ["port"]),
+    "port: string": ({"apns": {"port": "many"}}, ["port"]),
     "a port too high": ({"apns": {"port": 65_536}}, ["port"]),
     "a CA file that does not exist": ({"apns": {"ca_file": "nowhere.pem"}}, ["ca_file"]),
     "an account file that does not exist": ({"fcm": {"service_account_file": "nowhere.json"}},

@@ -38,7 +38,8 @@ def test_outage_of_one_provider_delays_only_its_pushes(start_push_fleet):
     fleet.apns.wait_until(lambda: len(fleet.apns.accepted()) == len(ids) + 1, "everything",
                           seconds=60)
     assert [requests for requests in fleet.apns.accepted().values() if len(requests) > 1] == []
-    attempts = [fleet.wait_for_accepted(each)[0]["detail"]["attempts"] for each in ids]
+    attempts = [fleet.wait_for_accepted(notification)[0]["detail"]["attempts"]
+                for notification in ids]
     # A push that was never sent counts no attempt; one may have been in flight on the connection
     # that broke.
     assert max(attempts) <= 2 and attempts.count(2) <= 1, attempts
@@ -61,10 +62,10 @@ def test_many_pushes_of_one_driver_do_not_delay_another(start_push_fleet):
     fleet.apns.stop_listening()
     for number in range(500):
         fleet.announce(busy)
-    each = fleet.announce(quiet)
+    notification = fleet.announce(quiet)
     fleet.apns.listen()
     [push] = quiet.wait(1, seconds=40)
-    assert push.notification == each and push.request.number < 10, push.request
+    assert push.notification == notification and push.request.number < 10, push.request
 
 
 @pytest.mark.parametrize("kind", ["ios", "android"])
@@ -75,8 +76,8 @@ def test_new_owner_does_not_get_pushes_of_the_old(start_push_fleet, kind):
     device.fake.stop_listening()
     ids = [fleet.announce(old) for _ in range(3)]
     device.register(new)
-    for each in ids:
-        [step] = fleet.wait_for_step(each, "push_cancelled")
+    for notification in ids:
+        [step] = fleet.wait_for_step(notification, "push_cancelled")
         assert step["detail"]["reason"] == "new_owner", step
     new_push = fleet.announce(new)
     device.fake.listen()
@@ -87,9 +88,9 @@ def test_unregistering_cancels_queued_pushes(start_push_fleet):
     fleet = start_push_fleet()
     device = fleet.ios()
     fleet.apns.stop_listening()
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     device.unregister()
-    [step] = fleet.wait_for_step(each, "push_cancelled")
+    [step] = fleet.wait_for_step(notification, "push_cancelled")
     # The lane or the store cancels it, depending on which of them holds the job.
     assert step["detail"]["reason"] in ("unregistered", "device_removed"), step
 
@@ -99,10 +100,10 @@ def test_new_token_of_a_device_gets_queued_pushes(start_push_fleet):
     owner = fleet.driver()
     old = fleet.android(owner, deviceId="device-1")
     fleet.fcm.stop_listening()
-    each = fleet.announce(owner)
+    notification = fleet.announce(owner)
     new = fleet.android(owner, deviceId="device-1")
     fleet.fcm.listen()
-    assert new.wait(1, seconds=40)[0].notification == each and old.sent == []
+    assert new.wait(1, seconds=40)[0].notification == notification and old.sent == []
 
 
 def test_404_for_a_replaced_token_retries_the_new_one(start_push_fleet):
@@ -110,11 +111,11 @@ def test_404_for_a_replaced_token_retries_the_new_one(start_push_fleet):
     owner = fleet.driver()
     old = fleet.android(owner, deviceId="device-1")
     fleet.fcm.script(error(404, "NOT_FOUND", "UNREGISTERED", after=1.5), is_send_request, times=1)
-    each = fleet.announce(owner)
+    notification = fleet.announce(owner)
     fleet.fcm.wait_until(lambda: old.sent, "the request")
     new = fleet.android(owner, deviceId="device-1")
-    assert new.wait(1)[0].notification == each
-    [step] = fleet.wait_for_accepted(each)
+    assert new.wait(1)[0].notification == notification
+    [step] = fleet.wait_for_accepted(notification)
     assert step["detail"]["attempts"] == 2, step
     fleet.wait_for_metric("push_total", 1, outcome="accepted")
     assert (fleet.metric("push_total", outcome="rejected") == 0
@@ -138,8 +139,8 @@ def test_queued_pushes_are_sent_after_a_restart(start_push_fleet, end):
     fleet.apns.listen()
     fleet.fcm.listen()
     fleet = start_push_fleet("kept")
-    for each in ids[:-1]:
-        fleet.wait_for_accepted(each, seconds=40)
+    for notification in ids[:-1]:
+        fleet.wait_for_accepted(notification, seconds=40)
     fleet.wait_for_accepted(ids[-1], 100, seconds=40)
     for device in apples + androids:
         assert len(device.pushes) == 2
@@ -179,8 +180,8 @@ def test_sigterm_waits_for_responses_and_sends_no_new_pushes(start_push_fleet):
     fleet.apns.delay = 0.0
     fleet.apns.set_stream_limit(1_000)
     fleet = start_push_fleet("kept")
-    for each in ids:
-        fleet.wait_for_accepted(each, seconds=40)
+    for notification in ids:
+        fleet.wait_for_accepted(notification, seconds=40)
     assert [requests for requests in fleet.apns.accepted().values()
             if len(requests) > 1] == [], "a received response was not recorded"
     assert [request for request in fleet.apns.requests
@@ -191,14 +192,14 @@ def test_sigterm_waits_at_most_drain_seconds(start_push_fleet):
     fleet = start_push_fleet("kept", server={"drain_seconds": 2})
     device = fleet.ios()
     fleet.apns.script(Hang())
-    each = fleet.announce(device)
+    notification = fleet.announce(device)
     fleet.apns.wait_until(lambda: device.sent, "the request")
     started = time.monotonic()
     fleet.gateway.stop()
     assert time.monotonic() - started < 6
     fleet.apns.clear_rules()
     fleet = start_push_fleet("kept")
-    fleet.wait_for_accepted(each)
+    fleet.wait_for_accepted(notification)
 
 
 def test_sigterm_during_an_outage_exits_at_once(start_push_fleet):
@@ -245,8 +246,8 @@ def test_expired_push_is_not_sent(start_push_fleet):
     short, long = (fleet.announce(device, "DRIVER_APPROVED"),
                    fleet.announce(device, "DRIVER_REJECTED"))
     tried = fleet.announce(android, "DRIVER_APPROVED")
-    for each in (short, tried):
-        fleet.wait_for_step(each, "push_expired")
+    for notification in (short, tried):
+        fleet.wait_for_step(notification, "push_expired")
     fleet.apns.listen()
     assert [push.notification for push in device.wait(1, seconds=40)] == [long]
     assert fleet.metric("push_total", provider="apns",

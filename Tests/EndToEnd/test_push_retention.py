@@ -64,9 +64,9 @@ def test_ended_pushes_and_their_notifications_are_deleted(start_push_fleet):
     fleet = start_push_fleet("kept")
     device = fleet.ios()
     old, recent = fleet.announce(device), fleet.announce(device)
-    for each in (old, recent):
-        fleet.wait_for_accepted(each)
-        device.next(each)
+    for notification in (old, recent):
+        fleet.wait_for_accepted(notification)
+        device.next(notification)
     fleet.gateway.stop()
     older, age = earlier(old, 31 * DAY), 31 * DAY
     edit(fleet, ("UPDATE notifications SET id = ?, created_at = created_at - ? WHERE id = ?", (older, age, old)),

@@ -130,8 +130,8 @@ class PushFleet(Fleet):
 
     def expect_not_pushed(self, *notifications: str) -> None:
         """Expects no push jobs; jobs are created with the notification, so none can follow."""
-        for each in notifications:
-            assert self.steps(each) == [], each
+        for notification in notifications:
+            assert self.steps(notification) == [], notification
 
     def metrics(self) -> Metrics:
         return Metrics(self.dispatcher.request("GET", "/metrics").text)
