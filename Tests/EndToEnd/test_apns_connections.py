@@ -10,7 +10,7 @@ import pytest
 from h2.errors import ErrorCodes
 
 from harness.push.apns import to
-from harness.push.behavior import Abort, GoAway, Blackhole, Hang, PassThrough, Reset, Respond
+from harness.push.behavior import Abort, Blackhole, GoAway, Hang, PassThrough, Reset, Respond
 from harness.push.devices import Device
 from harness.push.push_fleet import PushFleet, poll_until
 

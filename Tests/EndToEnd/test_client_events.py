@@ -6,7 +6,7 @@ import time
 import pytest
 
 from harness.api import Api
-from harness.apps import FIRST, TIMEOUT, SECOND
+from harness.apps import FIRST, SECOND, TIMEOUT
 from harness.client import Client
 
 SETTINGS = {"first": {"client_events": True}}

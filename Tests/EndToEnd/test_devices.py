@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness.fleet import TIMESTAMP, SETTINGS as FLEET, Caller, Fleet, unique_id
+from harness.fleet import SETTINGS as FLEET, TIMESTAMP, Caller, Fleet, unique_id
 from harness.push.devices import APP_DEVICE, FCM_TOKEN, android_token, ios_token
 
 SETTINGS = FLEET

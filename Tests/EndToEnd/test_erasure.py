@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from harness.fleet import wait_until, unique_id
+from harness.fleet import unique_id, wait_until
 
 
 @pytest.fixture

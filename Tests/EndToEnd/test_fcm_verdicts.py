@@ -5,7 +5,7 @@ import time
 import pytest
 
 from harness.push.behavior import Hang, PassThrough, Respond
-from harness.push.fcm import error, is_token_request, is_send_request, to
+from harness.push.fcm import error, is_send_request, is_token_request, to
 from harness.push.push_fleet import registered_devices
 
 

@@ -8,9 +8,9 @@ import queue
 import pysher
 import pytest
 
-from harness.apps import FIRST, TIMEOUT, SECOND
-from harness.fleet import (ANY_TIME, SETTINGS as FLEET, ULID, Fleet, unique_id, expect_event,
-                           expect_no_events, join)
+from harness.apps import FIRST, SECOND, TIMEOUT
+from harness.fleet import (ANY_TIME, SETTINGS as FLEET, ULID, Fleet, expect_event, expect_no_events,
+                           join, unique_id)
 from harness.gateway import Gateway
 
 SETTINGS = FLEET
@@ -274,16 +274,16 @@ def test_actions_on_an_unassigned_route_notify_dashboards_only(scenario, action,
 # Driver actions
 
 
-@pytest.mark.parametrize("who", ["assigned", "unassigned"])
-def test_accept_sends_its_events(scenario, who):
-    if who == "assigned":
+@pytest.mark.parametrize("state", ["assigned", "unassigned"])
+def test_accept_sends_its_events(scenario, state):
+    if state == "assigned":
         scenario.assign(scenario.old, driverName="Dan")
     else:
         scenario.admin.expect_ok("PUT", f"/api/admin/orders/{scenario.code}", scenario.fields)
     response = scenario.fleet.driver(scenario.old, name="Dan").accept(scenario.code)
     fields = {"driverName": "Dan", "step": "accepted", "timestamp": ANY_TIME}
     scenario.expect(response,
-                    *(scenario.assigned(scenario.old, "Dan")[1:] if who == "unassigned" else []),
+                    *(scenario.assigned(scenario.old, "Dan")[1:] if state == "unassigned" else []),
                     ("admin-channel", "job-accepted",
                      scenario.ids | {"driverId": scenario.old} | fields),
                     (f"booking-{scenario.reference}", "job-accepted", scenario.ids | fields))

@@ -10,7 +10,7 @@ import pytest
 
 from harness.api import Response
 from harness.apps import FIRST
-from harness.fleet import JWT, Fleet, error_message, unique_id, expect_no_events, join, sign_in
+from harness.fleet import JWT, Fleet, error_message, expect_no_events, join, sign_in, unique_id
 
 MASTER_KEY = bytes(range(32))
 SETTINGS = {
@@ -26,30 +26,31 @@ class Scenario:
 
     def __init__(self, fleet: Fleet):
         self.fleet, self.admin = fleet, fleet.admin("x")
-        self.mine, self.other = fleet.driver(name="Dan"), fleet.driver()
+        self.driver, self.other_driver = fleet.driver(name="Dan"), fleet.driver()
         self.job, self.other_job = unique_id("J"), unique_id("K")
         self.reference, self.other_reference = unique_id("R"), unique_id("S")
-        self.admin.assign(self.job, self.mine.subject, bookingReference=self.reference)
-        self.admin.assign(self.other_job, self.other.subject, bookingReference=self.other_reference)
+        self.admin.assign(self.job, self.driver.subject, bookingReference=self.reference)
+        self.admin.assign(self.other_job, self.other_driver.subject,
+                          bookingReference=self.other_reference)
         self.customer = fleet.customer(name="Cleo", bookings=[self.reference, unique_id("T")])
         self.ops = fleet.ops()
 
     def channels(self) -> dict[str, str]:
         return {
-            "driver mine": f"private-driver-{self.mine.subject}",
-            "driver other": f"private-driver-{self.other.subject}",
+            "own driver": f"private-driver-{self.driver.subject}",
+            "other driver": f"private-driver-{self.other_driver.subject}",
             "drivers": "private-drivers-channel", "dashboard": "private-admin-channel",
-            "tracking mine": f"private-tracking-{self.reference}",
-            "tracking other": f"private-tracking-{self.other_reference}",
-            "booking mine": f"private-booking-{self.reference}",
-            "booking other": f"private-booking-{self.other_reference}",
-            "customer mine": f"private-customer-{self.customer.subject}",
-            "customer other": "private-customer-other",
+            "own tracking": f"private-tracking-{self.reference}",
+            "other tracking": f"private-tracking-{self.other_reference}",
+            "own booking": f"private-booking-{self.reference}",
+            "other booking": f"private-booking-{self.other_reference}",
+            "own customer": f"private-customer-{self.customer.subject}",
+            "other customer": "private-customer-other",
             "unlisted": "private-something", "presence": "presence-something",
             "presence of drivers": "presence-drivers-channel",
-            "presence driver other": f"presence-driver-{self.other.subject}",
+            "presence driver other": f"presence-driver-{self.other_driver.subject}",
             "encrypted": "private-encrypted-something",
-            "encrypted driver other": f"private-encrypted-driver-{self.other.subject}"}
+            "encrypted driver other": f"private-encrypted-driver-{self.other_driver.subject}"}
 
 
 @pytest.fixture
@@ -58,18 +59,18 @@ def scenario(fleet):
 
 
 ALLOWED = {
-    "mine": {"driver mine", "drivers", "tracking mine", "booking mine"},
-    "customer": {"customer mine", "tracking mine", "booking mine"},
+    "driver": {"own driver", "drivers", "own tracking", "own booking"},
+    "customer": {"own customer", "own tracking", "own booking"},
     "ops": set(),
 }
 
 
-@pytest.mark.parametrize("who", ["mine", "customer", "ops"])
-def test_each_role_is_authorized_for_exactly_its_channels(scenario, connect, who):
-    caller, client = getattr(scenario, who), connect()
+@pytest.mark.parametrize("role", ["driver", "customer", "ops"])
+def test_each_role_is_authorized_for_exactly_its_channels(scenario, connect, role):
+    caller, client = getattr(scenario, role), connect()
     for kind, channel in scenario.channels().items():
         response = caller.channel_auth(client.socket_id, channel)
-        if kind in ALLOWED[who]:
+        if kind in ALLOWED[role]:
             assert response.json() == {"auth": FIRST.auth(client.socket_id, channel)}, (
                 kind, response)
             assert response.status == 200
@@ -99,7 +100,7 @@ def test_admin_is_authorized_for_all_channels(scenario, connect):
 
 
 def test_signed_subscription_receives_events(scenario, connect, api):
-    for caller, kinds in ((scenario.mine, ALLOWED["mine"]),
+    for caller, kinds in ((scenario.driver, ALLOWED["driver"]),
                           (scenario.customer, ALLOWED["customer"]),
                           (scenario.admin, ["dashboard", "unlisted"])):
         for kind in sorted(kinds):
@@ -132,9 +133,9 @@ def bodies(channel: str) -> dict[str, tuple[bytes, dict]]:
 
 
 def test_form_and_json_bodies_are_equivalent(scenario):
-    channel = scenario.channels()["driver mine"]
+    channel = scenario.channels()["own driver"]
     for kind, (body, headers) in bodies(channel).items():
-        response = scenario.mine.post("/pusher/auth", body, headers=headers)
+        response = scenario.driver.post("/pusher/auth", body, headers=headers)
         assert (response.status,
                 response.json()) == (200, {"auth": FIRST.auth(SOCKET, channel)}), kind
 
@@ -143,13 +144,14 @@ def test_form_and_json_bodies_are_equivalent(scenario):
                          ["fleet_session={}", "a=b; fleet_session={}; c=d",
                           'x="y"; fleet_session={}'])
 def test_token_in_cookie_authenticates(scenario, fleet, cookie):
-    channel, anonymous = scenario.channels()["driver mine"], fleet.caller()
+    channel, anonymous = scenario.channels()["own driver"], fleet.caller()
     body = {"socket_id": SOCKET, "channel_name": channel}
     response = anonymous.post("/pusher/auth", body,
-                              headers={"Cookie": cookie.format(scenario.mine.bearer)})
+                              headers={"Cookie": cookie.format(scenario.driver.bearer)})
     assert (response.status, response.json()) == (200, {"auth": FIRST.auth(SOCKET, channel)})
     assert anonymous.request("GET", "/api/driver/jobs",
-                             headers={"Cookie": cookie.format(scenario.mine.bearer)}).status == 200
+                             headers={
+        "Cookie": cookie.format(scenario.driver.bearer)}).status == 200
 
 
 def test_authorization_header_precedes_cookie(scenario):
@@ -158,7 +160,7 @@ def test_authorization_header_precedes_cookie(scenario):
     """
     cookie = {"Cookie": f"fleet_session={scenario.admin.bearer}"}
     body = {"socket_id": SOCKET, "channel_name": "private-admin-channel"}
-    assert scenario.mine.post("/pusher/auth", body, headers=cookie).status == 403
+    assert scenario.driver.post("/pusher/auth", body, headers=cookie).status == 403
     assert scenario.fleet.caller(bearer="nonsense").post(
         "/pusher/auth", body, headers=cookie).status == 401
 
@@ -171,14 +173,14 @@ def test_missing_or_invalid_token_is_401(scenario, fleet, path, cookie):
     anonymous = fleet.caller()
     response = anonymous.post(path,
                               {"socket_id": SOCKET, "channel_name": "private-drivers-channel"},
-                              headers={"Cookie": cookie.format(scenario.mine.bearer)})
+                              headers={"Cookie": cookie.format(scenario.driver.bearer)})
     assert response.status == 401, response
     assert error_message(path, response)
 
 
 def test_user_auth_identifies_driver_customer_and_admin(scenario, connect):
     for caller, expected in (
-            (scenario.mine, {"id": f"driver:{scenario.mine.subject}",
+            (scenario.driver, {"id": f"driver:{scenario.driver.subject}",
                              "user_info": {"name": "Dan"}}),
             (scenario.customer, {"id": f"customer:{scenario.customer.subject}",
                                  "user_info": {"name": "Cleo"}})):
@@ -198,7 +200,7 @@ def test_user_auth_identifies_driver_customer_and_admin(scenario, connect):
                          ids=["form", "JSON"])
 def test_user_auth_accepts_form_and_json(scenario, body):
     headers = FORM if body[:1] != b"{" else {"Content-Type": "application/json"}
-    received = scenario.mine.post("/pusher/user-auth", body, headers=headers).json()
+    received = scenario.driver.post("/pusher/user-auth", body, headers=headers).json()
     assert received["auth"] == FIRST.user_auth(SOCKET, received["user_data"])
 
 
@@ -206,9 +208,9 @@ def test_user_auth_accepts_form_and_json(scenario, body):
 
 
 def test_signed_in_user_subscribes_to_plain_channels_of_the_role(scenario, connect, api):
-    for caller, kinds in ((scenario.mine, ALLOWED["mine"]),
+    for caller, kinds in ((scenario.driver, ALLOWED["driver"]),
                           (scenario.customer, ALLOWED["customer"]),
-                          (scenario.admin, ["dashboard", "driver other", "booking other"])):
+                          (scenario.admin, ["dashboard", "other driver", "other booking"])):
         client = connect()
         sign_in(client, caller)
         for kind in sorted(kinds):
@@ -218,14 +220,14 @@ def test_signed_in_user_subscribes_to_plain_channels_of_the_role(scenario, conne
             client.expect("hello", channel=plain, data=kind)
 
 
-@pytest.mark.parametrize("who", ["mine", "customer", "ops", None])
-def test_other_plain_channels_are_rejected(scenario, connect, api, who):
+@pytest.mark.parametrize("role", ["driver", "customer", "ops", None])
+def test_other_plain_channels_are_rejected(scenario, connect, api, role):
     client, plain = connect(), []
-    if who and who != "ops":
-        sign_in(client, getattr(scenario, who))
+    if role and role != "ops":
+        sign_in(client, getattr(scenario, role))
     for kind, channel in scenario.channels().items():
         if channel.startswith("private-") and kind not in ALLOWED.get(
-                who, ()) and "unlisted" not in kind and "encrypted" not in kind:
+                role, ()) and "unlisted" not in kind and "encrypted" not in kind:
             plain.append(channel.removeprefix("private-"))
             client.send_subscribe(plain[-1])
             client.expect_rejection(plain[-1])
@@ -250,11 +252,11 @@ def test_losing_a_job_ends_subscriptions_to_its_channels(scenario, connect, api)
     """Plain and private channels, by reassignment and by unassignment; other subscribers stay."""
     plain, private = connect(), connect()
     customer = scenario.fleet.listen(scenario.customer, f"tracking-{scenario.reference}")
-    sign_in(plain, scenario.mine)
+    sign_in(plain, scenario.driver)
     plain.subscribe(f"tracking-{scenario.reference}")
     plain.subscribe(f"booking-{scenario.reference}")
-    join(private, scenario.mine, f"private-tracking-{scenario.reference}")
-    scenario.admin.assign(scenario.job, scenario.other.subject)
+    join(private, scenario.driver, f"private-tracking-{scenario.reference}")
+    scenario.admin.assign(scenario.job, scenario.other_driver.subject)
     for client, names in ((plain, ["booking", "tracking"]), (private, ["private-tracking"])):
         errors = [client.receive() for _ in names]
         assert {message["event"]
@@ -262,9 +264,9 @@ def test_losing_a_job_ends_subscriptions_to_its_channels(scenario, connect, api)
     api.publish([f"tracking-{scenario.reference}", f"booking-{scenario.reference}"], "position")
     customer.expect("position", channel=f"private-tracking-{scenario.reference}")
     expect_no_events(api, plain, private)
-    assert scenario.mine.channel_auth(SOCKET,
+    assert scenario.driver.channel_auth(SOCKET,
                                       f"private-tracking-{scenario.reference}").status == 403
-    successor = scenario.fleet.listen(scenario.other, f"tracking-{scenario.reference}")
+    successor = scenario.fleet.listen(scenario.other_driver, f"tracking-{scenario.reference}")
     scenario.admin.order(scenario.job, "unassign")
     assert successor.receive()["event"] in ("pusher:error", "pusher:subscription_error")
     expect_no_events(api, successor, customer)
@@ -274,18 +276,19 @@ def test_losing_a_job_ends_subscriptions_to_its_channels(scenario, connect, api)
 def test_ended_job_revokes_its_channels(scenario, connect, api, end):
     """The booking's next order may have another driver."""
     client, channel = connect(), f"private-booking-{scenario.reference}"
-    join(client, scenario.mine, channel)
+    join(client, scenario.driver, channel)
     if end == "cancelled":
         scenario.admin.order(scenario.job, "cancel-enhanced")
     else:
-        scenario.mine.accept(scenario.job)
+        scenario.driver.accept(scenario.job)
         for step in ("en_route", "arrived", "loading", "in_transit", "unloading", "completed"):
-            scenario.mine.progress(scenario.job, step)
+            scenario.driver.progress(scenario.job, step)
     while client.receive()["event"] != "pusher:error":
         pass
     next_order = unique_id("J")
-    scenario.admin.assign(next_order, scenario.other.subject, bookingReference=scenario.reference)
-    scenario.other.accept(next_order)
+    scenario.admin.assign(next_order, scenario.other_driver.subject,
+                          bookingReference=scenario.reference)
+    scenario.other_driver.accept(next_order)
     expect_no_events(api, client)
 
 
@@ -294,13 +297,13 @@ def test_ended_job_revokes_its_channels(scenario, connect, api, end):
                           "renamed"])
 def test_old_signature_is_rejected_once_the_permission_ended(scenario, connect, end):
     client, channel = connect(), f"private-tracking-{scenario.reference}"
-    signed = scenario.mine.channel_auth(client.socket_id, channel).json()
+    signed = scenario.driver.channel_auth(client.socket_id, channel).json()
     if end == "reassigned":
-        scenario.admin.assign(scenario.job, scenario.other.subject)
+        scenario.admin.assign(scenario.job, scenario.other_driver.subject)
     elif end == "completed":
-        scenario.mine.accept(scenario.job)
+        scenario.driver.accept(scenario.job)
         for step in ("en_route", "arrived", "loading", "in_transit", "unloading", "completed"):
-            scenario.mine.progress(scenario.job, step)
+            scenario.driver.progress(scenario.job, step)
     elif end == "renamed":
         scenario.admin.expect_ok("PUT", f"/api/admin/orders/{scenario.job}",
                                  {"bookingReference": unique_id("R")})
@@ -310,23 +313,23 @@ def test_old_signature_is_rejected_once_the_permission_ended(scenario, connect, 
                               "cancelled": "cancel-enhanced"}[end])
     client.send_subscribe(channel, **signed)
     client.expect_rejection(channel)
-    assert scenario.mine.channel_auth(client.socket_id, channel).status == 403
+    assert scenario.driver.channel_auth(client.socket_id, channel).status == 403
 
 
 def test_subscribe_concurrent_with_reassignment_gives_no_access(scenario, connect, api):
     for number in range(40):
         code, client = unique_id("J"), connect()
-        scenario.admin.assign(code, scenario.mine.subject)
+        scenario.admin.assign(code, scenario.driver.subject)
         channel, signed = f"tracking-{code}", {}
         if number % 2:
             channel, signed = (f"private-{channel}",
-                               scenario.mine.channel_auth(
+                               scenario.driver.channel_auth(
                 client.socket_id, f"private-{channel}").json())
         else:
-            sign_in(client, scenario.mine)
+            sign_in(client, scenario.driver)
         asking = threading.Thread(target=client.send_subscribe, args=[channel], kwargs=signed)
         asking.start()
-        scenario.admin.assign(code, scenario.other.subject)
+        scenario.admin.assign(code, scenario.other_driver.subject)
         asking.join()
         client.receive_until_pong()
         api.publish(f"tracking-{code}", "position")
@@ -373,15 +376,15 @@ def lookalikes(own: str, other: str) -> list[str]:
 
 
 def test_lookalike_channel_names_are_rejected(scenario, connect, api):
-    own, other = scenario.mine.subject, scenario.other.subject
-    client, victim = connect(), scenario.fleet.listen(scenario.other, f"driver-{other}")
-    sign_in(client, scenario.mine)
+    own, other = scenario.driver.subject, scenario.other_driver.subject
+    client, victim = connect(), scenario.fleet.listen(scenario.other_driver, f"driver-{other}")
+    sign_in(client, scenario.driver)
     forbidden = [f"private-driver-{other}", f"driver-{other}"]
     for name in lookalikes(own, other):
         as_form = urlencode({"socket_id": client.socket_id, "channel_name": name}).encode()
-        assert_not_signed(scenario.mine.post("/pusher/auth", as_form, headers=FORM),
+        assert_not_signed(scenario.driver.post("/pusher/auth", as_form, headers=FORM),
                           client.socket_id, forbidden)
-        assert_not_signed(scenario.mine.channel_auth(client.socket_id, name), client.socket_id,
+        assert_not_signed(scenario.driver.channel_auth(client.socket_id, name), client.socket_id,
                           forbidden)
         client.send_subscribe(name)
         client.send_subscribe(name, auth=FIRST.auth(client.socket_id, f"private-driver-{own}"))
@@ -403,7 +406,7 @@ def test_socket_id_must_be_two_numbers(scenario, socket_id):
     """The signature covers `SOCKET:CHANNEL`: a socket id with a colon could choose the channel."""
     for path, more in (("/pusher/auth", {"channel_name": "private-drivers-channel"}),
                        ("/pusher/user-auth", {})):
-        response = scenario.mine.post(path, {"socket_id": socket_id} | more)
+        response = scenario.driver.post(path, {"socket_id": socket_id} | more)
         assert response.status == 400, response
         assert "socket_id" in error_message(path, response)
 
@@ -411,33 +414,34 @@ def test_socket_id_must_be_two_numbers(scenario, socket_id):
 @pytest.mark.parametrize("channel", [None, 1, [], ["private-drivers-channel"], {}, True],
                          ids=json.dumps)
 def test_channel_name_must_be_a_string(scenario, channel):
-    response = scenario.mine.post("/pusher/auth", {"socket_id": SOCKET, "channel_name": channel})
+    response = scenario.driver.post("/pusher/auth", {"socket_id": SOCKET, "channel_name": channel})
     assert response.status == 400 and "channel_name" in error_message("/pusher/auth", response)
 
 
 def test_duplicate_fields_sign_no_other_channel(scenario):
-    own, other = (f"private-driver-{who.subject}" for who in (scenario.mine, scenario.other))
+    own, other = (f"private-driver-{user.subject}"
+                  for user in (scenario.driver, scenario.other_driver))
     for first, second in ((own, other), (other, own)):
         form = f"socket_id={SOCKET}&channel_name={first}&channel_name={second}".encode()
         twice = f'{{"socket_id":"{SOCKET}","channel_name":"{first}","channel_name":"{second}"}}'.encode()
-        for response in (scenario.mine.post("/pusher/auth", form, headers=FORM),
-                         scenario.mine.post("/pusher/auth", twice),
-                         scenario.mine.post(f"/pusher/auth?socket_id={SOCKET}&channel_name={other}",
-                                            f"socket_id={SOCKET}&channel_name={first}".encode(),
-                                            headers=FORM)):
+        for response in (scenario.driver.post("/pusher/auth", form, headers=FORM),
+                         scenario.driver.post("/pusher/auth", twice),
+                         scenario.driver.post(
+            f"/pusher/auth?socket_id={SOCKET}&channel_name={other}",
+            f"socket_id={SOCKET}&channel_name={first}".encode(), headers=FORM)):
             assert FIRST.auth(SOCKET, other) not in response.text
             assert response.status in (200, 400, 403), response
 
 
 def test_signature_of_a_driver_authorizes_nothing_else(scenario, connect):
-    client, own, other = (connect(), f"private-driver-{scenario.mine.subject}",
-                          f"private-driver-{scenario.other.subject}")
-    auth = scenario.mine.channel_auth(client.socket_id, own).json()["auth"]
-    user = scenario.mine.user_auth(client.socket_id).json()
+    client, own, other = (connect(), f"private-driver-{scenario.driver.subject}",
+                          f"private-driver-{scenario.other_driver.subject}")
+    auth = scenario.driver.channel_auth(client.socket_id, own).json()["auth"]
+    user = scenario.driver.user_auth(client.socket_id).json()
     for channel, fields in ((other, {"auth": auth}), (other, {"auth": user["auth"]}),
                             (other, {"auth": user["auth"], "channel_data": user["user_data"]}),
                             (":user:", {"auth": user["auth"], "channel_data": user["user_data"]}),
-                            (f"presence-driver-{scenario.other.subject}", {"auth": auth})):
+                            (f"presence-driver-{scenario.other_driver.subject}", {"auth": auth})):
         client.send_subscribe(channel, **fields)
         client.expect_rejection(channel)
     outsider = connect()
@@ -448,12 +452,12 @@ def test_signature_of_a_driver_authorizes_nothing_else(scenario, connect):
 def test_second_sign_in_is_rejected(scenario, connect, api):
     """Otherwise one connection could collect the permissions of two users."""
     client = connect()
-    sign_in(client, scenario.mine)
-    client.send("pusher:signin", scenario.other.user_auth(client.socket_id).json())
+    sign_in(client, scenario.driver)
+    client.send("pusher:signin", scenario.other_driver.user_auth(client.socket_id).json())
     client.expect_error()
-    client.send_subscribe(f"driver-{scenario.other.subject}")
-    client.expect_rejection(f"driver-{scenario.other.subject}")
-    client.subscribe(f"driver-{scenario.mine.subject}")
+    client.send_subscribe(f"driver-{scenario.other_driver.subject}")
+    client.expect_rejection(f"driver-{scenario.other_driver.subject}")
+    client.subscribe(f"driver-{scenario.driver.subject}")
 
 
 # Browsers

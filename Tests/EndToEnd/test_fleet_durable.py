@@ -15,8 +15,8 @@ import pytest
 
 from harness.api import Api
 from harness.client import Client
-from harness.fleet import (TIMESTAMP, SETTINGS as FLEET, Caller, Fleet, error_message, wait_until,
-                           unique_id, expect_no_events)
+from harness.fleet import (SETTINGS as FLEET, TIMESTAMP, Caller, Fleet, error_message,
+                           expect_no_events, unique_id, wait_until)
 from harness.gateway import check_log, run, write_config
 
 INFINITE = resource.RLIM_INFINITY

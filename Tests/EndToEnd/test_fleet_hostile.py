@@ -12,7 +12,7 @@ import pytest
 
 from harness.api import Response
 from harness.apps import TIMEOUT
-from harness.fleet import SETTINGS as FLEET, Caller, error_message, unique_id, token
+from harness.fleet import SETTINGS as FLEET, Caller, error_message, token, unique_id
 from harness.wire import Wire, request
 
 SETTINGS = {"sections": FLEET["sections"] | {"metrics": {"token": "metrics-token"}}}

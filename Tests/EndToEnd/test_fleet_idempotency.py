@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from harness.api import Response, Api
-from harness.fleet import (SETTINGS as FLEET, Caller, Fleet, error_message, unique_id,
-                           expect_no_events)
+from harness.api import Api, Response
+from harness.fleet import (SETTINGS as FLEET, Caller, Fleet, error_message, expect_no_events,
+                           unique_id)
 
 SETTINGS = FLEET
 

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from harness.fleet import (TIMESTAMP, ANY_TIME, ORDER_FIELDS, SETTINGS as FLEET, unique_id,
-                           expect_event, expect_no_events, without_ids)
+from harness.fleet import (ANY_TIME, ORDER_FIELDS, SETTINGS as FLEET, TIMESTAMP, expect_event,
+                           expect_no_events, unique_id, without_ids)
 
 SETTINGS = FLEET
 STEPS = ["en_route", "arrived", "loading", "in_transit", "unloading", "completed"]

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from harness.apps import SECOND
-from harness.fleet import (TIMESTAMP, SETTINGS as FLEET, ULID, Caller, Fleet, error_message,
-                           unique_id, expect_event, expect_no_events)
+from harness.fleet import (SETTINGS as FLEET, TIMESTAMP, ULID, Caller, Fleet, error_message,
+                           expect_event, expect_no_events, unique_id)
 from harness.metrics import Metrics
 
 SETTINGS = FLEET

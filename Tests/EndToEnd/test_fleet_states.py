@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness.fleet import (ORDER_FIELDS, SETTINGS as FLEET, Caller, unique_id, expect_no_events,
+from harness.fleet import (ORDER_FIELDS, SETTINGS as FLEET, Caller, expect_no_events, unique_id,
                            without_ids)
 
 SETTINGS = FLEET

@@ -9,7 +9,7 @@ import pytest
 from harness.api import Api, event_body
 from harness.apps import SECOND
 from harness.client import Client
-from harness.metrics import wait_for_metric, scrape
+from harness.metrics import scrape, wait_for_metric
 from harness.wire import Wire, request
 
 COUNTERS = ["new_connections_total", "new_disconnections_total", "ws_messages_received_total",

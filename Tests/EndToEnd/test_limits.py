@@ -8,7 +8,7 @@ import pytest
 from harness.api import Api
 from harness.apps import TIMEOUT
 from harness.client import Client
-from harness.metrics import wait_for_metric, scrape
+from harness.metrics import scrape, wait_for_metric
 from harness.wire import Wire, upgrade
 
 

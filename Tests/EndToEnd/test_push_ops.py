@@ -12,8 +12,8 @@ from harness.fleet import TIMESTAMP, wait_until
 from harness.gateway import run, write_config
 from harness.push.apns import refusal
 from harness.push.behavior import Respond
-from harness.push.fcm import error, is_token_request, is_send_request
 from harness.push.devices import android_token, ios_token
+from harness.push.fcm import error, is_send_request, is_token_request
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from harness.api import Api
-from harness.apps import TIMEOUT, SECOND
+from harness.apps import SECOND, TIMEOUT
 from harness.client import Client
 from harness.raw_client import RawClient
 from harness.wire import CLOSE, TEXT, Wire, upgrade

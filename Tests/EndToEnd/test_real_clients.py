@@ -9,7 +9,7 @@ import pusher
 import pysher
 import pytest
 
-from harness.apps import DISABLED, FIRST, TIMEOUT, SECOND
+from harness.apps import DISABLED, FIRST, SECOND, TIMEOUT
 from harness.gateway import run
 
 

@@ -8,7 +8,7 @@ import pusher
 import pytest
 from pusher.http import POST, Request
 
-from harness.apps import DISABLED, FIRST, TIMEOUT, SECOND
+from harness.apps import DISABLED, FIRST, SECOND, TIMEOUT
 
 MASTER_KEY = base64.b64encode(bytes(range(32))).decode()
 

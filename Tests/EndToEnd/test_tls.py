@@ -7,10 +7,10 @@ import ssl
 import pytest
 
 from harness.api import Api
-from harness.apps import TIMEOUT, SECOND
+from harness.apps import SECOND, TIMEOUT
 from harness.client import Client
+from harness.metrics import scrape, wait_for_metric
 from harness.raw_client import RawClient
-from harness.metrics import wait_for_metric, scrape
 from harness.wire import TEXT, Wire, frame
 
 ONLY = {"first": {"tls_only": True}}

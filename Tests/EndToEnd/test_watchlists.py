@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from harness.apps import FIRST, TIMEOUT, SECOND
+from harness.apps import FIRST, SECOND, TIMEOUT
 from harness.raw_client import RawClient
 
 EVENT = "pusher_internal:watchlist_events"

@@ -8,8 +8,8 @@ from harness.api import Api
 from harness.client import Client
 from harness.fleet import wait_until
 from harness.gateway import Gateway, check_log
-from harness.raw_client import RawClient
 from harness.metrics import wait_for_metric
+from harness.raw_client import RawClient
 from harness.webhook_receiver import WebhookReceiver, unused_port, webhook
 
 

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from .api import Response, Api
+from .api import Api, Response
 from .apps import TIMEOUT
 from .client import Client
 from .gateway import Gateway

@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from .apps import DISABLED, FIRST, TIMEOUT, SECOND
+from .apps import DISABLED, FIRST, SECOND, TIMEOUT
 
 FOLDER = Path(__file__).resolve().parent.parent
 BINARY = Path(os.environ.get("FLEETWIRE_BINARY")

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from .apps import FIRST, TIMEOUT, SECOND
+from .apps import FIRST, SECOND, TIMEOUT
 
 
 def webhook(url: str, **more) -> dict:

@@ -6,8 +6,8 @@ import select
 import socket
 import struct
 
-from .apps import FIRST, TIMEOUT
 from .api import Response
+from .apps import FIRST, TIMEOUT
 from .gateway import Gateway
 
 TEXT, BINARY, CLOSE, PING, PONG, CONTINUATION = 1, 2, 8, 9, 10, 0

@@ -15,7 +15,7 @@ from ..tokens import RS256
 from .apns import UUID, unique, unpadded
 from .behavior import Behavior, Respond
 from .connection import Request
-from .schema import APS, RESERVED, contract, members, number, one_of, text, strings
+from .schema import APS, RESERVED, contract, members, number, one_of, strings, text
 from .server import ProviderFake
 
 PROJECT, CLIENT, KEY_ID = ("fleet-project", "push@fleet-project.iam.gserviceaccount.com",

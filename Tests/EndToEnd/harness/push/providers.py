@@ -9,8 +9,8 @@ from ..fleet import JWT, Caller
 from ..gateway import yaml_flow
 from ..tokens import ES256, RS256
 from .apns import KEY, TEAM, TOPIC, APNsFake
-from .fcm import FCMFake
 from .devices import Device, android_token, ios_token
+from .fcm import FCMFake
 
 ENCRYPTION = [{"id": "k1", "key": base64.b64encode(bytes(range(32))).decode()}]
 
