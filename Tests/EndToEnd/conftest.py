@@ -163,7 +163,7 @@ def providers(tmp_path, tls):
 @pytest.fixture
 def start_push_fleet(providers, start_gateway, closing):
     """Starts gateways that push to the fakes: `start_push_fleet()`, `start_push_fleet("kept",
-    mode="fallback", texts={…}, apns={…}, fcm={…})`.
+    mode="fallback", catalogue={…}, apns={…}, fcm={…})`.
     """
     def start(folder: str | None = None, server: dict | None = None, first: dict | None = None,
               wrapper: list | None = None, **sections) -> PushFleet:

@@ -35,7 +35,7 @@ def test_invalid_token_is_removed_and_never_used_again(fleet, status, reason, mo
     fleet.wait_for_metric("push_token_removals_total", 1, reason=reason)
     # From now on the fake reports any push to this token as a violation.
     other.next(fleet.announce(other))
-    fleet.apns.mark_alive(device.token)
+    fleet.apns.mark_valid(device.token)
     device.register()
     notification = fleet.announce(device)
     fleet.wait_for_accepted(notification)
@@ -61,7 +61,7 @@ def test_410_keeps_token_registered_later(fleet):
     fleet.warm_up(device)
     fleet.fail_next_push(device, refusal(410, "Unregistered", timestamp=before))
     assert len(registered_devices(device)) == 1
-    fleet.apns.mark_alive(device.token)
+    fleet.apns.mark_valid(device.token)
     fleet.wait_for_accepted(notification := fleet.announce(device))
     assert device.pushes[-1].notification == notification
     assert fleet.metric("push_token_removals_total") == 0

@@ -112,7 +112,7 @@ def test_second_instance_on_the_same_port(start_gateway, closing):
     client = closing(Client.connect(first))
     result = run("serve", "--config", first.config, "--port", str(first.port))
     assert result.returncode not in (0, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGILL,
-                                   -signal.SIGTRAP)
+                                     -signal.SIGTRAP)
     assert "listening" not in result.stdout
     assert str(first.port) in result.stderr
     client.expect_nothing()

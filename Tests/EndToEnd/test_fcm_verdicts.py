@@ -34,7 +34,7 @@ def test_invalid_token_is_removed_and_never_used_again(fleet, response, reason):
     fleet.expect_not_pushed(fleet.announce(device))
     fleet.wait_for_metric("push_token_removals_total", 1, reason=reason)
     other.next(fleet.announce(other))
-    fleet.fcm.mark_alive(device.token)
+    fleet.fcm.mark_valid(device.token)
     device.register()
     fleet.wait_for_accepted(notification := fleet.announce(device))
     assert device.pushes[-1].notification == notification
@@ -51,7 +51,7 @@ def test_404_keeps_token_registered_meanwhile(fleet):
     device.register()
     fleet.wait_for_step(notification, "push_failed")
     assert len(registered_devices(device)) == 1
-    fleet.fcm.mark_alive(device.token)
+    fleet.fcm.mark_valid(device.token)
     fleet.wait_for_accepted(fleet.announce(device))
 
 

@@ -181,7 +181,7 @@ def test_missing_or_invalid_token_is_401(scenario, fleet, path, cookie):
 def test_user_auth_identifies_driver_customer_and_admin(scenario, connect):
     for caller, expected in (
             (scenario.driver, {"id": f"driver:{scenario.driver.subject}",
-                             "user_info": {"name": "Dan"}}),
+                               "user_info": {"name": "Dan"}}),
             (scenario.customer, {"id": f"customer:{scenario.customer.subject}",
                                  "user_info": {"name": "Cleo"}})):
         client = connect()
@@ -265,7 +265,7 @@ def test_losing_a_job_ends_subscriptions_to_its_channels(scenario, connect, api)
     customer.expect("position", channel=f"private-tracking-{scenario.reference}")
     expect_no_events(api, plain, private)
     assert scenario.driver.channel_auth(SOCKET,
-                                      f"private-tracking-{scenario.reference}").status == 403
+                                        f"private-tracking-{scenario.reference}").status == 403
     successor = scenario.fleet.listen(scenario.other_driver, f"tracking-{scenario.reference}")
     scenario.admin.order(scenario.job, "unassign")
     assert successor.receive()["event"] in ("pusher:error", "pusher:subscription_error")

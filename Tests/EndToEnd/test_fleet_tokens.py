@@ -186,7 +186,7 @@ def test_invalid_key_responses_keep_the_old_keys(start_gateway, keys, response):
 
 def test_requests_are_served_while_keys_are_fetched(start_gateway, keys, closing):
     server = keys(jwks=key_set(RSA.jwk("k1")))
-    server.open.clear()
+    server.may_respond.clear()
     gateway = start_gateway(loops=1, **configured(
         {"algorithm": "RS256", "jwks_url": f"{server.url}/jwks", "issuer": ISSUER},
         {"algorithm": "HS256", "secret": SECRET, "issuer": OTHER_ISSUER}))
@@ -198,12 +198,12 @@ def test_requests_are_served_while_keys_are_fetched(start_gateway, keys, closing
     for thread in waiting:
         thread.start()
     try:
-        assert server.asked.wait(15), "the gateway did not fetch the key"
+        assert server.requested.wait(15), "the gateway did not fetch the key"
         for _ in range(5):
             assert status(gateway, HS256().token(claims(iss=OTHER_ISSUER))) == 200
         assert seen == []
     finally:
-        server.open.set()
+        server.may_respond.set()
         for thread in waiting:
             thread.join(15)
     assert seen == [200] * 5 and server.requests["/jwks"] == 1
@@ -473,7 +473,7 @@ def test_invalid_token_arguments_exit_64(start_gateway, arguments):
     gateway = start_gateway(**configured({"algorithm": "HS256", "secret": SECRET}))
     given = {"--role": "driver", "--subject": "42", "--ttl": "1h"} | {arguments[0]: arguments[1]}
     result = run("token", "--config", gateway.config,
-               *[word for pair in given.items() for word in pair])
+                 *[word for pair in given.items() for word in pair])
     assert result.returncode == 64 and result.stdout == "" and result.stderr, result
 
 

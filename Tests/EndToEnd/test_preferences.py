@@ -189,8 +189,8 @@ def test_arrival_is_urgent(fleet):
 
 def test_catalogue_sets_urgency(start_push_fleet):
     fleet = start_push_fleet(
-        texts={"DRIVER_APPROVED": {"title": "Now", "urgent": True},
-               "BATCH_REASSIGNED": {"title": "Later", "urgent": False}})
+        catalogue={"DRIVER_APPROVED": {"title": "Now", "urgent": True},
+                   "BATCH_REASSIGNED": {"title": "Later", "urgent": False}})
     device = fleet.android()
     prefer(device.owner, quietHours={"enabled": True, "from": "00:00", "to": "00:00"})
     device.next(fleet.announce(device, "DRIVER_APPROVED"))

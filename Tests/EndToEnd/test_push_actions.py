@@ -276,7 +276,7 @@ def test_priority_lifetime_and_collapse_id_of_the_catalogue(start_push_fleet):
                          "data_type": "custom"},
         "order-removed": {"title": "Gone", "collapse": "notification", "lifetime": "30m",
                           "sound": "horn.caf"}}
-    scenario = ActionFixture(start_push_fleet(texts=entries))
+    scenario = ActionFixture(start_push_fleet(catalogue=entries))
     response = scenario.assign()
     first = [device.next(response["data"]["notificationIds"][0])
              for device in scenario.devices[scenario.old.subject]]

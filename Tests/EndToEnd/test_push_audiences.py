@@ -137,7 +137,7 @@ def test_bookings_are_those_of_the_last_registration(fleet):
 
 
 def test_off_is_never_pushed(start_push_fleet):
-    fleet = start_push_fleet(texts={"DRIVER_APPROVED": {"title": "T", "push": "off"}})
+    fleet = start_push_fleet(catalogue={"DRIVER_APPROVED": {"title": "T", "push": "off"}})
     device = fleet.ios()
     fleet.expect_not_pushed(fleet.announce(device, "DRIVER_APPROVED"))
     device.next(fleet.announce(device, "DRIVER_REJECTED"))
@@ -145,7 +145,7 @@ def test_off_is_never_pushed(start_push_fleet):
 
 def test_mode_off_is_the_default_of_entries_without_push(start_push_fleet):
     fleet = start_push_fleet(mode="off",
-                             texts={"DRIVER_APPROVED": {"title": "T", "push": "mirror"}})
+                             catalogue={"DRIVER_APPROVED": {"title": "T", "push": "mirror"}})
     device = fleet.ios()
     fleet.expect_not_pushed(fleet.announce(device, "DRIVER_REJECTED"))
     device.next(fleet.announce(device, "DRIVER_APPROVED"))
@@ -153,7 +153,7 @@ def test_mode_off_is_the_default_of_entries_without_push(start_push_fleet):
 
 @pytest.mark.parametrize("settings",
                          [{"mode": "fallback"},
-                          {"texts": {"DRIVER_APPROVED": {"title": "T", "push": "fallback"}}}],
+                          {"catalogue": {"DRIVER_APPROVED": {"title": "T", "push": "fallback"}}}],
                          ids=["mode", "entry"])
 @pytest.mark.parametrize("channel", ["private", "plain"])
 def test_fallback_pushes_only_if_not_subscribed_to_the_own_channel(
@@ -182,8 +182,8 @@ def test_mirror_pushes_also_if_connected(fleet):
 def test_events_for_all_drivers_are_pushed_if_their_entry_enables_it(start_push_fleet):
     """Not to recipients of another push of the same action."""
     fleet = start_push_fleet(
-        texts={"order-removed": {"title": "Gone"},
-               "job-available-again": {"title": "Free", "push": "mirror"}})
+        catalogue={"order-removed": {"title": "Gone"},
+                   "job-available-again": {"title": "Free", "push": "mirror"}})
     owned, others = fleet.ios(), [fleet.android(), fleet.ios()]
     code, response = fleet.order(owned.owner)
     owned.next(response["data"]["notificationIds"][0])

@@ -60,7 +60,7 @@ def test_push_awaiting_retry_is_queued(fleet):
                          [("rejected", "push_failed"), ("cancelled", "push_cancelled"),
                           ("expired", "push_expired"), ("accepted", "push_accepted")])
 def test_each_outcome_is_a_step_and_a_metric(start_push_fleet, outcome, step):
-    fleet = start_push_fleet(texts={"DRIVER_APPROVED": {"title": "T", "lifetime": "2s"}})
+    fleet = start_push_fleet(catalogue={"DRIVER_APPROVED": {"title": "T", "lifetime": "2s"}})
     device = fleet.android()
     if outcome == "rejected":
         fleet.fcm.script(error(400, "INVALID_ARGUMENT"), is_send_request)
@@ -194,10 +194,10 @@ def test_invalid_push_test_arguments_exit_64(fleet, arguments):
 
 def test_sighup_reloads_the_catalogue(start_push_fleet, providers):
     fleet = start_push_fleet(
-        texts={"DRIVER_APPROVED": {"title": "Old words", "body": "{name|driver}"}})
+        catalogue={"DRIVER_APPROVED": {"title": "Old words", "body": "{name|driver}"}})
     device = fleet.ios()
     assert device.next(fleet.announce(device, name="Dan")).title == "Old words"
-    providers.write_texts(
+    providers.write_catalogue(
         {"DRIVER_APPROVED": {"title": "New words", "body": "{name|you}", "lifetime": "10m"}})
     fleet.gateway.process.send_signal(signal.SIGHUP)
 
@@ -205,7 +205,8 @@ def test_sighup_reloads_the_catalogue(start_push_fleet, providers):
         return device.next(fleet.announce(device)).title == title
 
     wait_until(lambda: has_title("New words"), "the new texts are used")
-    path = providers.write_texts({"DRIVER_APPROVED": {"title": "Bad words", "body": "{unclosed"}})
+    path = providers.write_catalogue(
+        {"DRIVER_APPROVED": {"title": "Bad words", "body": "{unclosed"}})
     fleet.gateway.process.send_signal(signal.SIGHUP)
     assert path.name in fleet.wait_for_log_entry("reload_failed", "error")["reason"]
     assert has_title("New words"), "an invalid file must not change the texts"
@@ -219,16 +220,16 @@ def test_sighup_reloads_the_catalogue(start_push_fleet, providers):
                                               f"/api/ops/notifications/{push.notification}")[
         "notification"]
     assert notification["expiresAt"] != notification["createdAt"] and push.text == "you"
-    providers.write_texts({"DRIVER_APPROVED": {"title": "Newest words"}})
+    providers.write_catalogue({"DRIVER_APPROVED": {"title": "Newest words"}})
     fleet.gateway.process.send_signal(signal.SIGHUP)
     wait_until(lambda: has_title("Newest words"), "the corrected file is used")
 
 
 def test_reload_applies_push_modes(start_push_fleet, providers):
-    fleet = start_push_fleet(texts={"DRIVER_APPROVED": {"title": "T"}})
+    fleet = start_push_fleet(catalogue={"DRIVER_APPROVED": {"title": "T"}})
     device = fleet.ios()
     fleet.warm_up(device)
-    providers.write_texts({"DRIVER_APPROVED": {"title": "T", "push": "off"}})
+    providers.write_catalogue({"DRIVER_APPROVED": {"title": "T", "push": "off"}})
     fleet.gateway.process.send_signal(signal.SIGHUP)
     wait_until(
         lambda: not [step for step in fleet.steps(fleet.announce(device))
@@ -237,7 +238,7 @@ def test_reload_applies_push_modes(start_push_fleet, providers):
 
 
 def test_reload_does_not_block_on_a_fifo(start_push_fleet, providers):
-    fleet = start_push_fleet(texts={"DRIVER_APPROVED": {"title": "T"}})
+    fleet = start_push_fleet(catalogue={"DRIVER_APPROVED": {"title": "T"}})
     (providers.folder / "notifications.yaml").unlink()
     os.mkfifo(providers.folder / "notifications.yaml")
     fleet.gateway.process.send_signal(signal.SIGHUP)
@@ -290,7 +291,7 @@ def configured(providers, tmp_path, **changes):
 def test_invalid_account_exits_78(providers, tmp_path, content, word):
     (tmp_path / "bad.json").write_text(content)
     result = run("serve", "--config",
-               configured(providers, tmp_path, fcm={"service_account_file": "bad.json"}))
+                 configured(providers, tmp_path, fcm={"service_account_file": "bad.json"}))
     assert result.returncode == 78 and word in result.stderr, result
 
 
@@ -300,7 +301,7 @@ def test_invalid_account_exits_78(providers, tmp_path, content, word):
 def test_incomplete_account_exits_78(providers, tmp_path, member):
     path = providers.fcm.write_account(tmp_path / "bad.json", **{member: None})
     result = run("serve", "--config",
-               configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
+                 configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
     assert result.returncode == 78 and member in result.stderr, result
 
 
@@ -333,7 +334,7 @@ def test_invalid_ca_file_exits_78(providers, tmp_path, command, section, content
     (tmp_path / "ca.pem").write_text(providers.key_file.read_text() if content == "a private key"
                                      else content)
     result = run(command, "--config",
-               configured(providers, tmp_path, **{section: {"ca_file": "ca.pem"}}))
+                 configured(providers, tmp_path, **{section: {"ca_file": "ca.pem"}}))
     assert result.returncode == 78 and f"push.{section}.ca_file" in result.stderr, result
 
 
@@ -355,7 +356,7 @@ def test_fifo_exits_78_without_blocking(providers, tmp_path, command, section, k
 def test_control_characters_in_account_exit_78(providers, tmp_path, member, text):
     path = providers.fcm.write_account(tmp_path / "bad.json", **{member: text})
     result = run("serve", "--config",
-               configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
+                 configured(providers, tmp_path, fcm={"service_account_file": str(path)}))
     assert result.returncode == 78 and member in result.stderr, result
 
 
@@ -365,16 +366,14 @@ def test_control_characters_in_account_exit_78(providers, tmp_path, member, text
                          ids=str)
 def test_invalid_encryption_keys_exit_78(providers, tmp_path, keys, word):
     result = run("check-config", "--config",
-               configured(providers, tmp_path, store={"encryption_keys": keys}))
+                 configured(providers, tmp_path, store={"encryption_keys": keys}))
     assert (result.returncode == 78 and "encryption_keys" in result.stderr + word
             and word in result.stderr), result
     assert "c2hvcnQ" not in result.stderr
 
 
 def test_check_config_prints_the_catalogue(providers, tmp_path):
-    result = run("check-config", "--config",
-               configured(providers, tmp_path,
-                          texts={
+    result = run("check-config", "--config", configured(providers, tmp_path, catalogue={
         "job-assigned": {"title": "Go to {pickupAddress|work}", "body": "{nonsense|x}"}}))
     assert result.returncode == 0, result
     assert ("job-assigned" in result.stdout and "Go to work" in result.stdout

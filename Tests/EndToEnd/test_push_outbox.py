@@ -238,8 +238,8 @@ def test_retry_is_superseded_by_a_newer_notification(start_push_fleet, kind):
 
 def test_expired_push_is_not_sent(start_push_fleet):
     fleet = start_push_fleet(
-        texts={"DRIVER_APPROVED": {"title": "T", "lifetime": "2s"},
-               "DRIVER_REJECTED": {"title": "R", "lifetime": "1h"}})
+        catalogue={"DRIVER_APPROVED": {"title": "T", "lifetime": "2s"},
+                   "DRIVER_REJECTED": {"title": "R", "lifetime": "1h"}})
     device, android = fleet.ios(), fleet.android()
     fleet.apns.stop_listening()
     fleet.fcm.script(Respond(503), is_send_request)

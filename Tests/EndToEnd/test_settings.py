@@ -63,7 +63,7 @@ INVALID = {
     "activity_seconds over an hour": ({"server": SERVER | {"activity_seconds": 3601}},
                                       ["activity_seconds"]),
     "activity_seconds: string": ({"server": SERVER | {"activity_seconds": "soon"}},
-                         ["activity_seconds", "soon"]),
+                                 ["activity_seconds", "soon"]),
     "an unknown key of tls": ({"server": SERVER | {"tls": {"certificat": "c.pem"}}},
                               ["certificat", "certificate"]),
     "behind_proxy: string": ({"server": SERVER | {"behind_proxy": "perhaps"}},
@@ -71,7 +71,7 @@ INVALID = {
     "client_events: string": ({"apps": [FIRST.entry(client_events="perhaps")]},
                               ["client_events", "perhaps"]),
     "subscription_counts: number": ({"apps": [FIRST.entry(subscription_counts=7)]},
-                                        ["subscription_counts"]),
+                                    ["subscription_counts"]),
     "tls_only: list": ({"apps": [FIRST.entry(tls_only=[])]}, ["tls_only"]),
     "a misspelt feature": ({"apps": [FIRST.entry(client_event=True)]},
                            ["client_event", "client_events"]),
@@ -117,6 +117,6 @@ def test_C11_invalid_certificate_exits_78(config, tls, tmp_path, content):
     if content is not None:
         path.write_text(content)
     result = run("serve", "--config",
-               config(server=SERVER | {"tls": tls | {"certificate": str(path)}}))
+                 config(server=SERVER | {"tls": tls | {"certificate": str(path)}}))
     assert result.returncode == 78, result
     assert "server.tls.certificate" in result.stderr and "listening" not in result.stdout

@@ -118,7 +118,7 @@ def test_slow_consumer_is_closed_over_tls(secure, closing):
     """
     gateway = secure(limits={"outbox_bytes": 262_144})
     api, slow_consumer, reader = (closing(Api(gateway)), closing(RawClient(gateway)),
-                            closing(RawClient(gateway)))
+                                  closing(RawClient(gateway)))
     slow_consumer.subscribe("flood")
     reader.subscribe("flood")
     for number in range(600):

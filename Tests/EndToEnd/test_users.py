@@ -215,7 +215,7 @@ def test_U6_J1_terminate_closes_all_connections_of_the_user(connect, api, user, 
 def test_U6_terminate_leaves_other_users_connected(connect, api, open_api, user, channel):
     """Also clients that use the id only in a presence channel, or in another application."""
     name, gone, other, by_name, foreign = ("presence-" + channel, connect(), connect(), connect(),
-                                          connect(SECOND))
+                                           connect(SECOND))
     gone.sign_in(user)
     other.sign_in(user + "-other")
     by_name.join(name, user)

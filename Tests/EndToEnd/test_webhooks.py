@@ -305,7 +305,7 @@ def test_V2_batches_contain_events_of_one_second(receiver, gateway, closing, cha
     batches = [post for post in receiver.history["/batch"] if channel.encode() in post.body]
     assert len(batches) <= 5 and all(len(post.events) <= 100 for post in batches), len(batches)
     received = [event["channel"] for post in batches for event in post.events
-            if event["name"] == "channel_occupied" and event["channel"] in names]
+                if event["name"] == "channel_occupied" and event["channel"] in names]
     assert received == names
     for path in ENDPOINTS.keys() - {"/batch"}:
         assert all(len(post.events) == 1 for post in receiver.history[path]), path

@@ -17,9 +17,9 @@ class KeyServer:
         self.headers = {"Cache-Control": "public, max-age=3600"}
         self.status = 200
         # While cleared, every response waits.
-        self.open = threading.Event()
-        self.open.set()
-        self.asked = threading.Event()
+        self.may_respond = threading.Event()
+        self.may_respond.set()
+        self.requested = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -28,8 +28,8 @@ class KeyServer:
             def do_GET(self) -> None:
                 path = self.path.partition("?")[0]
                 outer.requests[path] += 1
-                outer.asked.set()
-                outer.open.wait(30)
+                outer.requested.set()
+                outer.may_respond.wait(30)
                 document = outer.documents.get(path)
                 body = document if isinstance(document, bytes) else json.dumps(document).encode()
                 self.send_response(404 if document is None else outer.status)
@@ -57,7 +57,7 @@ class KeyServer:
         """Starts an outage: the server stops listening."""
         if self.running:
             self.running = False
-            self.open.set()
+            self.may_respond.set()
             self.server.shutdown()
             self.thread.join()
             self.server.server_close()

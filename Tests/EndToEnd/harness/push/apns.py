@@ -92,7 +92,7 @@ class APNsFake(ProviderFake):
 
     def record(self, request: Request) -> None:
         token, sent = request.path.rpartition("/")[2], request.headers.get("apns-id")
-        if self.must_know_dead(token, request):
+        if self.must_know_invalid(token, request):
             self.report_violation(f"sent to an invalid token: {request}")
         try:
             key = (token, request.json["notificationId"])
@@ -198,7 +198,7 @@ class APNsFake(ProviderFake):
                 request.connection.memory["known"] = True
                 request.connection.announce_limit(self.limit)
         elif request.status == 410 or b"BadDeviceToken" in request.response_body or b"DeviceTokenNotForTopic" in request.response_body:
-            self.dead_tokens[request.path.rpartition("/")[2]] = request
+            self.invalid_tokens[request.path.rpartition("/")[2]] = request
 
 
 def unique(pairs: list) -> dict:

@@ -163,7 +163,7 @@ class FCMFake(ProviderFake):
             return error(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT",
                          field=errors[0].partition(":")[0])
         token = whole["message"]["token"]
-        if self.must_know_dead(token, request):
+        if self.must_know_invalid(token, request):
             self.report_violation(f"sent to an invalid token: {request}")
         return None
 
@@ -235,4 +235,4 @@ class FCMFake(ProviderFake):
     def after_response(self, request: Request) -> None:
         if request.path == SEND and (b'"UNREGISTERED"' in request.response_body
                                      or b'"SENDER_ID_MISMATCH"' in request.response_body):
-            self.dead_tokens[request.json["message"]["token"]] = request
+            self.invalid_tokens[request.json["message"]["token"]] = request

@@ -35,9 +35,9 @@ class Providers:
         self.ca_file = tls["certificate"]
 
     def sections(self, mode: str | None = None, apns: dict | None = None, fcm: dict | None = None,
-                 texts: dict | None = None, **more) -> dict:
+                 catalogue: dict | None = None, **more) -> dict:
         """Returns sections of the configuration. `apns`, `fcm` and `more` override or add settings;
-        `texts` are entries of the catalogue.
+        `catalogue` are the entries of the notification catalogue.
         """
         push = {
             "apns": {"enabled": True, "host": self.apns.host, "port": self.apns.port,
@@ -48,11 +48,11 @@ class Providers:
                     "base_url": self.fcm.base_url, "ca_file": self.ca_file} | (fcm or {})}
         configuration = {"auth": {"jwt": JWT}, "push": push | ({"mode": mode} if mode else {}),
                          "store": {"encryption_keys": ENCRYPTION}}
-        if texts is not None:
-            configuration["notifications"] = {"file": str(self.write_texts(texts))}
+        if catalogue is not None:
+            configuration["notifications"] = {"file": str(self.write_catalogue(catalogue))}
         return configuration | more
 
-    def write_texts(self, entries: dict) -> Path:
+    def write_catalogue(self, entries: dict) -> Path:
         path = self.folder / "notifications.yaml"
         path.write_text(
             "".join(f"{json.dumps(name)}: {yaml_flow(entry)}\n" for name, entry in entries.items()))

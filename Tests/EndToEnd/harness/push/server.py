@@ -53,7 +53,7 @@ class ProviderFake:
         self.violations: list[str] = []
         self.rules: list[Rule] = []
         # Invalid tokens, and the request whose response said so.
-        self.dead_tokens: dict[str, Request] = {}
+        self.invalid_tokens: dict[str, Request] = {}
         self.limit = 1_000
         self.delay: float | Callable[[], float] = 0.0
         self.peak_connections = self.refused_streams = 0
@@ -126,9 +126,9 @@ class ProviderFake:
     def skip(self, times: int, matches: Callable[[Request], bool] | None = None) -> None:
         self.script(PassThrough(), matches, times)
 
-    def mark_alive(self, token: str) -> None:
+    def mark_valid(self, token: str) -> None:
         """Marks a token as valid: the app has registered it again."""
-        self.dead_tokens.pop(token, None)
+        self.invalid_tokens.pop(token, None)
 
     def clear_requests(self) -> None:
         """Discards all requests recorded so far, to save memory in long tests."""
@@ -259,9 +259,9 @@ class ProviderFake:
             self.changed.notify_all()
         self.after_response(request)
 
-    def must_know_dead(self, token: str, request: Request) -> bool:
+    def must_know_invalid(self, token: str, request: Request) -> bool:
         """Returns whether the sender must have known for some time that the token is invalid."""
-        rejected = self.dead_tokens.get(token)
+        rejected = self.invalid_tokens.get(token)
         return (rejected is not None and not rejected.response_may_be_lost
                 and request.at > rejected.responded_at + GRACE)
 
