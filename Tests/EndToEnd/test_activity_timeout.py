@@ -85,7 +85,7 @@ def clients(tmp_path_factory):
     while (now := time.monotonic()) - start < 2 * PINGED + 1:
         for client in clients.values():
             if (not client.ended and client.sends_every
-                and now - client.last_sent > client.sends_every):
+                    and now - client.last_sent > client.sends_every):
                 client.send_event(frame(TEXT, client.message))
         open_clients = [client for client in clients.values() if not client.ended]
         ready = {

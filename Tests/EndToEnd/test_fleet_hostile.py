@@ -223,7 +223,7 @@ def raw(gateway, closing, method: str, path: str, body: bytes, bearer: str | Non
         [f"Authorization: Bearer {bearer}"] if bearer else [])
     peer.send_ignoring_reset(request(method, path, body, headers))
     response = peer.read_response()
-    assert response, f"no answer to {method} {path}"
+    assert response, f"no response to {method} {path}"
     return response
 
 

@@ -103,7 +103,7 @@ def test_L12_incomplete_request_is_not_processed(wire, control_client, how, cut)
 def test_L12_reset_before_the_response(wire, control_client):
     for _ in range(20):
         peer = wire()
-        peer.send(post(event_body(control_client.channel + "-other", "no-answer-wanted")))
+        peer.send(post(event_body(control_client.channel + "-other", "no-response-wanted")))
         peer.reset()
 
 

@@ -155,19 +155,19 @@ def test_new_subscriber_receives_all_later_events_only(connect, open_api, channe
     """A subscription during publications: no event from before the subscribe request, and no gap
     afterwards.
     """
-    api, answered, all_joined = open_api(), [], threading.Event()
+    api, published, all_joined = open_api(), [], threading.Event()
 
     def publish() -> None:
-        while not all_joined.is_set() or len(answered) < 400:
-            api.publish(channel, data=str(len(answered)))
-            answered.append(None)
+        while not all_joined.is_set() or len(published) < 400:
+            api.publish(channel, data=str(len(published)))
+            published.append(None)
 
     clients = [connect() for _ in range(12)]
     with ThreadPoolExecutor(1) as pool:
         stream = pool.submit(publish)
         published_before = []
         for client in clients:
-            published_before.append(len(answered))
+            published_before.append(len(published))
             client.subscribe(channel)
         all_joined.set()
         stream.result()
@@ -176,7 +176,7 @@ def test_new_subscriber_receives_all_later_events_only(connect, open_api, channe
         numbers = []
         while (message := client.receive())["event"] == "event":
             numbers.append(int(message["data"]))
-        assert numbers == list(range(len(answered) - len(numbers), len(answered)))
+        assert numbers == list(range(len(published) - len(numbers), len(published)))
         assert numbers[0] >= before
 
 

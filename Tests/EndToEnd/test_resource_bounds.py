@@ -96,16 +96,16 @@ def test_connecting_during_a_drain_closes_4200(start_gateway, closing):
 def test_announced_length_allocates_no_memory(start_gateway, closing):
     """Limits may add up to gigabytes; a Content-Length alone must not allocate them."""
     gateway = start_gateway(limits={"event_bytes": 1048576, "batch_events": 1000})
-    for announced, answered in ((6_000_000_000, {413}), (16_000_000, {None})):
+    for announced, expected in ((6_000_000_000, {413}), (16_000_000, {None})):
         peer = closing(Wire(gateway))
         peer.send(
             request("POST", "/apps/1001/events", headers=[f"Content-Length: {announced}"],
                     length=False))
-        if None in answered:
+        if None in expected:
             peer.close_write()
             peer.read_to_end()
         else:
-            assert peer.read_response().status in answered
+            assert peer.read_response().status in expected
     gateway.assert_alive()
 
 

@@ -186,7 +186,7 @@ class Connection(asyncio.Protocol):
     def respond(self, request: Request, status: int, headers: dict[str, str], body: bytes) -> None:
         request.response_body = body
         if (request.stream not in self.awaiting_response or self.blackholed
-            or self.ended_at is not None):
+                or self.ended_at is not None):
             request.status = status if status == 200 else 0
             return  # the client no longer waits, but an accepted push stays accepted
         self.awaiting_response.discard(request.stream)
