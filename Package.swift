@@ -86,7 +86,7 @@ let package = Package(
         tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "TestSupport", "Threads"]),
         tests("Threads"),
         tests("Observability", ["Primitives", "Threads"]),
-        tests("Configuration", ["FleetRules", "TestSupport", "Yams"]),
+        tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
         tests("HTTPClient"),
         tests(
             "Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "TestSupport", "Threads"],

@@ -6,17 +6,25 @@ import PusherProtocol
 /// Patterns match plain names; the same rule holds for the `private-` and `private-encrypted-` forms of a name. Channels
 /// without a matching rule follow Pusher: plain names are open to all, the others need a signature.
 package struct ChannelPolicy: Equatable, Sendable {
-    /// Who may subscribe to a channel.
-    package enum Access: Equatable, Sendable {
+    /// Who may subscribe to a channel. Admins may subscribe to all. Raw values are those of the configuration.
+    package enum Access: String, CaseIterable, Sendable {
         case open
         /// The driver whose id is the part that `*` matches.
-        case ownDriver
-        case anyDriver
+        case ownDriver = "own-driver"
+        case anyDriver = "any-driver"
         case admin
         /// The driver assigned to the job, and the customers who booked it. `*` matches the booking's reference.
         case booking
         /// The customer whose id is the part that `*` matches.
-        case ownCustomer
+        case ownCustomer = "own-customer"
+
+        /// Whether a pattern must end in `*`.
+        package var needsWildcard: Bool {
+            switch self {
+            case .ownDriver, .booking, .ownCustomer: true
+            case .open, .anyDriver, .admin: false
+            }
+        }
     }
 
     /// One line of the policy.

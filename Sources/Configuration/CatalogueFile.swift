@@ -5,7 +5,7 @@ import FleetRules
 extension NotificationCatalogue {
     /// Applies a file's entries. Entries and options that are not in the file keep their values.
     mutating func read(_ root: Section) {
-        root.named(.catalogueName) { name, section in
+        root.entries(named: .catalogueName) { name, section in
             update(name) { $0.read(section) }
         }
     }

@@ -1,4 +1,4 @@
-/// One thing wrong with the configuration: where it stands, and what was expected there. It never quotes a secret.
+/// A problem with the configuration: its location, and what was expected. Never quotes a secret.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     /// The configuration file, or the environment variable that holds the value.
     package var file: String
@@ -18,18 +18,18 @@ package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
 
     /// For example `fleetwire.yaml:7: server.port: expected an integer from 0 to 65535, found "abc"`.
     package var description: String {
-        let place = line.map { "\(file):\($0)" } ?? file
-        return (key.isEmpty ? [place, problem] : [place, key, problem]).joined(separator: ": ")
+        let location = line.map { "\(file):\($0)" } ?? file
+        return (key.isEmpty ? [location, problem] : [location, key, problem]).joined(separator: ": ")
     }
 }
 
-/// Everything wrong with the configuration, in the order of the file, so that one reading is enough to mend it.
+/// All problems with the configuration, in the order of the file.
 package struct ConfigurationErrors: Error, Equatable, CustomStringConvertible {
     /// The problems; at least one.
     package let problems: [ConfigurationError]
 
     package init(_ problems: [ConfigurationError]) {
-        precondition(!problems.isEmpty, "a configuration without problems is no error")
+        precondition(!problems.isEmpty, "ConfigurationErrors needs at least one problem")
         self.problems = problems
     }
 

@@ -1,24 +1,23 @@
-/// How long something stays worth delivering, as a configuration writes it: `30s`, `10m`, `1h` or `7d`.
+/// A duration as the configuration writes it: `30s`, `10m`, `1h` or `7d`.
 struct DurationText {
-    /// What the configuration says.
     let text: String
     let seconds: Int
 
     init?(_ text: String) {
         guard let unit = text.utf8.last.flatMap(Self.seconds), let count = Int(text.dropLast()) else { return nil }
         let (seconds, overflows) = count.multipliedReportingOverflow(by: unit)
-        guard count >= 0, !overflows, String(count) == text.dropLast() else { return nil }  // neither 010s nor +1s
+        guard count >= 0, !overflows, String(count) == text.dropLast() else { return nil }  // Rejects 010s and +1s.
         self.text = text
         self.seconds = seconds
     }
 
-    /// So many seconds (0…), in the largest unit that leaves no rest; one day is 24h.
+    /// Uses the largest unit that divides the duration; one day is 24h.
     init(seconds: Int) {
         let units = seconds > 86_400 ? "dhm".utf8 : "hm".utf8
         let unit = units.first { Self.seconds(in: $0).map { seconds > 0 && seconds % $0 == 0 } ?? false }
-        let length = unit.flatMap(Self.seconds) ?? 1
+        let unitSeconds = unit.flatMap(Self.seconds) ?? 1
         let name = unit.map { String(decoding: [$0], as: UTF8.self) } ?? "s"
-        self.init(text: "\(seconds / length)\(name)", seconds: seconds)
+        self.init(text: "\(seconds / unitSeconds)\(name)", seconds: seconds)
     }
 
     private init(text: String, seconds: Int) {
@@ -36,8 +35,8 @@ struct DurationText {
         }
     }
 
-    /// The shortest that leaves time to deliver anything.
+    /// The shortest in which anything can be delivered.
     static let shortest = DurationText(text: "1s", seconds: 1)
-    /// The longest that FCM keeps a message.
+    /// The longest for which FCM stores a message.
     static let longest = DurationText(text: "28d", seconds: 28 * 86_400)
 }

@@ -1,4 +1,4 @@
-/// How an error shows what somebody wrote: in quotes, on one line, and not for ever.
+/// Quotes a value for an error message: one line, at most 60 characters.
 enum QuotedValue {
     static let charactersMax = 60
 
@@ -7,7 +7,7 @@ enum QuotedValue {
         return String(cut).debugDescription + (cut.endIndex < text.endIndex ? "…" : "")
     }
 
-    /// A text for readers, not for programmers: whole, and only what would leave its line is escaped.
+    /// The whole text. Escapes only quotes, backslashes and characters that break the line or control the terminal.
     static func whole(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -19,7 +19,7 @@ enum QuotedValue {
         return quoted + "\""
     }
 
-    /// A secret's size says which one it is without saying it.
+    /// A secret's size, which helps to recognise the secret without revealing it.
     static func sizeOnly(of text: String) -> String {
         switch text.count {
         case 0: "\"\""
@@ -28,7 +28,7 @@ enum QuotedValue {
         }
     }
 
-    /// A key as a part of a path: bare when it looks like one of ours.
+    /// A key as part of a path: unquoted if it could be one of ours.
     static func ofKey(_ key: String) -> String {
         let isPlain = key.utf8.allSatisfy(\.isNameByte)
         return isPlain && (1...charactersMax).contains(key.utf8.count) ? key : of(key)

@@ -1,8 +1,10 @@
-// Every key there is: its name, where its value goes, and what it may be. To add one, add a documented field to
-// `Settings`, its line here, and its line to config/fleetwire.yaml; the environment variable follows by itself.
+import Access
+
+// All keys: name, target field, valid values. To add one, add a documented field to `Settings`, a line here, and a line
+// to config/fleetwire.yaml. The environment variable follows from the key's path.
 
 extension Settings {
-    /// Fills in what the file and the environment say; the rest keeps its default.
+    /// Applies the values of the file and of the environment. Absent keys keep their defaults.
     mutating func read(_ root: Section) {
         root.section("server") {
             $0.text("host", into: &server.host, .host)
@@ -32,7 +34,7 @@ extension Settings {
             $0.list("encryption_keys", into: &store.encryptionKeys, mayBeEmpty: true) { Store.EncryptionKey($0) }
         }
         root.section("push") { push.read($0) }
-        root.section("notifications") { $0.part("file") { notifications.read($0) } }
+        root.section("notifications") { $0.include("file") { notifications.read($0) } }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
             $0.secret("token", into: &metrics.token, .token)
@@ -43,18 +45,18 @@ extension Settings {
         }
     }
 
-    /// The apps, and which of them is the fleet's: any, when they are wrong themselves.
+    /// The apps, and which of them is the fleet's. If an app is invalid, `fleet.app` is not checked against them.
     private mutating func readApps(_ root: Section) {
-        let problemCount = root.reader.problems.count
+        let problemsBefore = root.reader.problems.count
         root.list("apps", into: &apps) { App($0) }
-        let areSound = root.reader.problems.count == problemCount
-        root.section("fleet") { $0.text("app", into: &fleet.app, areSound ? .app(among: apps.map(\.id)) : .any) }
+        let areValid = root.reader.problems.count == problemsBefore
+        root.section("fleet") { $0.text("app", into: &fleet.app, areValid ? .app(among: apps.map(\.id)) : .any) }
     }
 }
 
 extension Settings.App {
     fileprivate init(_ app: Section) {
-        self.init(id: "", key: "", secret: "")  // which their rules refuse, so the file must give them
+        self.init(id: "", key: "", secret: "")  // The rules reject "", so the keys are required.
         app.text("id", into: &id, .identifier, unique: true)
         app.text("key", into: &key, .identifier, unique: true)
         app.secrets("secret", or: "secrets", into: &secrets, countMax: 10, .nonEmpty)
@@ -85,7 +87,7 @@ extension Settings.App {
 
 extension Settings.Store.EncryptionKey {
     fileprivate init(_ entry: Section) {
-        self.init(id: "", key: "")  // which their rules refuse, so the file must give them
+        self.init(id: "", key: "")  // The rules reject "", so the keys are required.
         entry.text("id", into: &id, .identifier, unique: true)
         entry.secret("key", into: &key, .storeKey)
     }
@@ -93,39 +95,43 @@ extension Settings.Store.EncryptionKey {
 
 extension Settings.ChannelRule {
     fileprivate init(_ rule: Section) {
-        self.init(pattern: "", access: .admin)  // which the file must give both
-        var access: Access?
-        let place = rule.text("pattern", into: &pattern, .channelPattern, unique: true)
+        self.init(pattern: "", access: .admin)  // Both keys are required.
+        var access: ChannelPolicy.Access?
+        let location = rule.text("pattern", into: &pattern, .channelPattern, unique: true)
         rule.choice("access", into: &access, isRequired: true)
         rule.flag("durable", into: &durable)
-        guard let access, let place else { return }
+        guard let access, let location else { return }
         self.access = access
         if access.needsWildcard && !pattern.hasSuffix("*") {
             let problem = "expected a pattern that ends in * for \(access.rawValue), found \(QuotedValue.of(pattern))"
-            rule.reader.report(problem, at: place)
+            rule.reader.report(problem, at: location)
         }
     }
 }
 
 extension Settings.JWT {
     fileprivate init(_ jwt: Section, isOnly: Bool) {
-        let problemCount = jwt.reader.problems.count
+        let problemsBefore = jwt.reader.problems.count
         jwt.choice("algorithm", into: &algorithm)
-        let places = (
+        let locations = (
             secret: jwt.secret("secret", into: &secret, .any),
-            publicKey: jwt.secret("public_key", into: &publicKey, .publicKey),  // it may be a secret in the wrong place
+            // As a secret, because it may be one under the wrong key.
+            publicKey: jwt.secret("public_key", into: &publicKey, .publicKey),
             jwksURL: jwt.text("jwks_url", into: &jwksURL, .keysURLOrNone)
         )
         jwt.text("issuer", into: &issuer, isOnly ? .any : .issuer, unique: true)
         jwt.text("audience", into: &audience, .any)
         jwt.text("cookie", into: &cookie, .cookieName)
-        guard jwt.reader.problems.count == problemCount, let problem = keyError(isOnly: isOnly) else { return }
-        let place = [("secret", places.secret), ("public_key", places.publicKey), ("jwks_url", places.jwksURL)]
-            .first { $0.0 == problem.key }?.1
-        jwt.reader.report(problem.text, at: place ?? jwt.reader.place(jwt.path, jwt.line))
+        guard jwt.reader.problems.count == problemsBefore, let problem = keyError(isOnly: isOnly) else { return }
+        let location = [
+            ("secret", locations.secret), ("public_key", locations.publicKey), ("jwks_url", locations.jwksURL),
+        ]
+        .first { $0.0 == problem.key }?.1
+        jwt.reader.report(problem.text, at: location ?? jwt.reader.location(jwt.path, jwt.line))
     }
 
-    /// What is wrong with the keys that there are, and at which; each algorithm has its own.
+    /// The problem with the issuer's keys, and the key at which to report it; nil if there is none. Each algorithm has its
+    /// own keys.
     private func keyError(isOnly: Bool) -> (key: String?, text: String)? {
         let keys = [("secret", secret), ("public_key", publicKey), ("jwks_url", jwksURL)]
             .filter { !$0.1.isEmpty }.map(\.0)

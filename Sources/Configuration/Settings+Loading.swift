@@ -1,10 +1,10 @@
 extension Settings {
-    /// The settings of a configuration file, overridden by the environment.
+    /// The settings of a configuration file, overridden by environment variables.
     ///
     /// - Parameters:
     ///   - file: The file's path; relative paths inside the file start from its directory.
     ///   - environment: All variables. Those that start with `FLEETWIRE_` must be known.
-    /// - Throws: Every problem found, not just the first.
+    /// - Throws: All problems, not just the first.
     package static func load(
         file: String, environment: [String: String]
     ) throws(ConfigurationErrors) -> Settings {
@@ -19,21 +19,21 @@ extension Settings {
         }
     }
 
-    /// The settings that a configuration text describes. Nothing is read but what is passed.
+    /// The settings of a configuration text. Reads neither files nor the environment by itself.
     ///
     /// - Parameters:
-    ///   - yaml: The configuration's text; an empty one gives the defaults.
-    ///   - file: The name that problems are reported under.
+    ///   - yaml: The configuration's text; an empty text gives the defaults.
+    ///   - file: The file's name in errors.
     ///   - environment: All variables. Those that start with `FLEETWIRE_` must be known.
-    ///   - content: Reads what `file:PATH`, `server.tls`, `push` and `notifications` name; without it there are no such files.
-    /// - Throws: Every problem found, not just the first.
+    ///   - readFile: Reads the files that `file:PATH`, `server.tls`, `push` and `notifications` name; by default none exist.
+    /// - Throws: All problems, not just the first.
     package static func parse(
         _ yaml: String, file: String = "fleetwire.yaml", environment: [String: String] = [:],
-        content: @escaping (_ path: String) throws(UnreadableFile) -> String = UnreadableFile.always
+        readFile: @escaping (_ path: String) throws(UnreadableFile) -> String = UnreadableFile.missing
     ) throws(ConfigurationErrors) -> Settings {
-        let substitution = VariableExpansion(
-            environment: environment, directory: TextFile.directory(of: file), content: content)
-        let reader = SettingsReader(file: file, substitution: substitution)
+        let expansion = VariableExpansion(
+            environment: environment, directory: TextFile.directory(of: file), readFile: readFile)
+        let reader = SettingsReader(file: file, expansion: expansion)
         var settings = Settings()
         reader.read(yaml) { settings.read($0) }
         guard reader.problems.isEmpty else { throw ConfigurationErrors(reader.problems) }

@@ -1,66 +1,62 @@
 import FleetRules
 
 extension Settings {
-    /// How notifications reach phones as well.
+    /// Push notifications to devices.
     package struct Push: Equatable, Sendable {
-        /// What is pushed of an event whose entry in the catalogue does not say.
+        /// Applies to catalogue entries without `push`.
         package var mode = NotificationCatalogue.PushMode.mirror
-        /// Apple's service, for phones with its tokens.
         package var apns = APNs()
-        /// Google's service, for all others.
         package var fcm = FCM()
-        /// Days without a word from an app after which nothing is sent to its phone any more (1–3,650). Tokens of Android
-        /// expire after as many as the default (firebase.google.com/docs/cloud-messaging/manage-tokens).
+        /// Days (1–3,650). A device that has not registered for so long gets no more pushes. FCM expires tokens after 270
+        /// days of inactivity (firebase.google.com/docs/cloud-messaging/manage-tokens).
         package var staleDays = 270
 
         package init() {}
     }
 
-    /// Apple's push service, and as whom the gateway speaks to it. A disabled one may lack everything else, and none of its
-    /// files is read.
+    /// Apple Push Notification service. While it is disabled, no other key is required, and none of the files is read.
     package struct APNs: Equatable, Sendable {
-        /// False: nothing is sent to tokens of Apple's.
+        /// False: nothing is sent to APNs tokens.
         package var enabled = false
-        /// Where production's tokens are served: a host name.
+        /// The host for production tokens.
         package var host = "api.push.apple.com"
-        /// Where the tokens of apps under development are served: a host name.
+        /// The host for tokens of development builds.
         package var sandboxHost = "api.sandbox.push.apple.com"
-        /// The TCP port of `host` (1–65,535): 443, or 2197 where a firewall has it so.
+        /// The TCP port of `host` (1–65,535): 443, or 2197 if a firewall blocks 443.
         package var port = 443
-        /// The TCP port of `sandboxHost` (1–65,535); a file that says 0 or nothing means that of `host`.
+        /// The TCP port of `sandboxHost` (1–65,535). 0 or nothing in the file: that of `host`.
         package var sandboxPort = 443
-        /// Whose key it is: 10 of A–Z and 0–9.
+        /// The Apple developer team: 10 of A–Z and 0–9.
         package var teamID = ""
-        /// Which key it is: 10 of A–Z and 0–9.
+        /// The id of the signing key: 10 of A–Z and 0–9.
         package var keyID = ""
-        /// The path of the key's file.
+        /// The path of the signing key's file.
         package var keyFile = ""
-        /// What that file held when the configuration was read: the PEM text of a private key.
+        /// The content of that file when the configuration was read: a private key in PEM.
         package var key = ""
         /// The app's bundle id: 1–255 letters, digits, `.`, `-` or `_`.
         package var topic = ""
-        /// The path of a PEM file with the authorities to trust instead of the system's; empty: the system's.
+        /// The path of a PEM file with the CA certificates to trust; empty: the system's.
         package var caFile = ""
-        /// What that file held when the configuration was read.
+        /// The content of that file when the configuration was read.
         package var authorities = ""
 
         package init() {}
     }
 
-    /// Google's push service, and as whom the gateway speaks to it. A disabled one may lack everything else, and none of its
-    /// files is read.
+    /// Firebase Cloud Messaging. While it is disabled, no other key is required, and none of the files is read.
     package struct FCM: Equatable, Sendable {
-        /// False: nothing is sent to tokens of Google's.
+        /// False: nothing is sent to FCM tokens.
         package var enabled = false
         /// The path of the service account's file.
         package var serviceAccountFile = ""
-        /// What that file held when the configuration was read: a JSON object.
+        /// The content of that file when the configuration was read: a JSON object. It also holds the URL for access tokens.
         package var serviceAccount = ""
-        /// Where messages go: `https://host[:port]`, without a path. Where access tokens come from, the service account says.
+        /// Where messages are sent: `https://host[:port]`, without a path.
         package var baseURL = "https://fcm.googleapis.com"
-        /// The path of a PEM file with the authorities to trust instead of the system's; empty: the system's.
+        /// The path of a PEM file with the CA certificates to trust; empty: the system's.
         package var caFile = ""
-        /// What that file held when the configuration was read.
+        /// The content of that file when the configuration was read.
         package var authorities = ""
 
         package init() {}

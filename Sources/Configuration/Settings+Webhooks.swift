@@ -1,20 +1,20 @@
 extension Settings {
-    /// Where an app's backend hears what happens.
+    /// An endpoint of an app's backend that receives webhooks.
     package struct Webhook: Equatable, Sendable {
-        /// Where events are posted: http or https, with neither user info nor fragment.
+        /// http or https, without user info and fragment. May contain a password.
         package var url: String
-        /// What it hears of, by the names of `WebhookKinds`; empty: everything.
+        /// The events to send, by the names of `WebhookKinds`; empty: all.
         package var events: [String] = []
-        /// True: what happens in quick succession goes in one request.
+        /// True: events in quick succession are sent in one request.
         package var batch = false
-        /// True: `url` may lead into the private network.
+        /// True: `url` may resolve to an address of a private network.
         package var allowPrivate = false
 
         package init(url: String) {
             self.url = url
         }
 
-        /// More would make one client's deed many requests.
+        /// Bounds how many requests one client event causes.
         package static let perAppMax = 10
     }
 }
@@ -23,8 +23,8 @@ extension Settings {
 
 extension Settings.Webhook {
     init(_ webhook: Section) {
-        self.init(url: "")  // which the rule refuses, so the file must give it
-        webhook.secret("url", into: &url, .webhookURL)  // many carry their password
+        self.init(url: "")  // The rule rejects "", so the key is required.
+        webhook.secret("url", into: &url, .webhookURL)
         webhook.texts("events", into: &events, .webhookEvent, mayBeEmpty: true)
         webhook.flag("batch", into: &batch)
         webhook.flag("allow_private", into: &allowPrivate)

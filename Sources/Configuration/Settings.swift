@@ -1,56 +1,48 @@
 import FleetRules
 import PusherProtocol
 
-/// Everything an operator decides, as one plain value: read and checked once at start, then passed around.
+/// The configuration as one value: read and checked at start, and again on SIGHUP.
 ///
 /// `Settings()` is the development default: loopback, port 6001, one app with well-known credentials.
-/// A key exists only once something honours it; `Settings+Keys.swift` maps keys to these fields.
+/// `Settings+Keys.swift` maps keys to these fields.
 package struct Settings: Equatable, Sendable {
-    /// Where the gateway listens, and how it stops.
     package var server = Server()
-    /// Who may use the gateway: at least one app, with distinct ids and keys.
+    /// At least one app. No two have the same id, no two the same key.
     package var apps = [App(id: "1001", key: "key1", secret: "secret1")]
-    /// Which app carries the fleet channels.
     package var fleet = Fleet()
-    /// Who may subscribe to the channels of the fleet's app: the first whose pattern matches decides, none restricts nobody.
+    /// Access to the channels of the fleet's app. The first rule that matches decides; without rules nothing is restricted.
     package var channels = ChannelRule.contract
-    /// Whose tokens say who somebody is.
     package var auth = Auth()
-    /// Where state survives a restart.
     package var store = Store()
-    /// How notifications reach phones as well.
     package var push = Push()
-    /// What phones show for each event.
+    /// Texts and push options of notifications.
     package var notifications = NotificationCatalogue.builtIn
-    /// What Prometheus reads.
     package var metrics = Metrics()
-    /// What is logged, and how.
     package var log = Log()
 
     package init() {}
 
-    /// Where the gateway listens, and how it stops.
+    /// The listener, the event loops, timeouts and TLS.
     package struct Server: Equatable, Sendable {
         /// The address to listen on: an IP address or a host name.
         package var host = "127.0.0.1"
         /// The TCP port to listen on (0–65,535). 0: any free port.
         package var port = 6001
-        /// Event loops, a thread each (0–64). 0: one per core.
+        /// The number of event loops, a thread each (0–64). 0: one per core.
         package var loops = 0
-        /// Seconds over which a stopping gateway lets its connections go (0–300).
+        /// Seconds over which clients are disconnected on shutdown (0–300).
         package var drainSeconds = 10
         /// Seconds of silence after which clients ping (1–3,600), advertised to them as `activity_timeout`. The server
-        /// asks after a quarter more, and gives up after another quarter.
+        /// pings after 1.25 times as long and closes the connection after 1.5 times as long.
         package var activitySeconds = 120
-        /// True: a proxy in front terminates TLS, and its `X-Forwarded-Proto` is believed.
+        /// True: a reverse proxy terminates TLS, and its `X-Forwarded-Proto` is trusted.
         package var behindProxy = false
-        /// What the gateway serves TLS with, if it does.
         package var tls = TLS()
 
         package init() {}
     }
 
-    /// A certificate and its key: both, or neither for plain connections.
+    /// The TLS listener's certificate and key: both, or neither for plain connections.
     package struct TLS: Equatable, Sendable {
         /// The path of a PEM file with the certificate chain, or empty.
         package var certificate = ""
@@ -62,32 +54,31 @@ package struct Settings: Equatable, Sendable {
         package init() {}
     }
 
-    /// One application: the credentials its clients and backends present, and what it may ask for.
+    /// An application: its credentials, features and limits.
     package struct App: Equatable, Sendable {
-        /// Names the app in REST paths: 1–64 letters, digits, `_` or `-`, and no other app's.
+        /// The app's name in REST paths: 1–64 letters, digits, `_` or `-`.
         package var id: String
-        /// Names the app to its clients: 1–64 letters, digits, `_` or `-`, and no other app's.
+        /// The app's name in WebSocket paths; public. 1–64 letters, digits, `_` or `-`.
         package var key: String
-        /// Sign REST requests and channel grants: 1–10 texts that are not empty. The first signs, all verify, so that one
-        /// can be replaced without a gap.
+        /// Sign REST requests and channel subscriptions: 1–10 non-empty texts. The first signs and all verify, so a secret
+        /// can be replaced without downtime.
         package var secrets: [String]
-        /// False: the app stays configured, and everybody who asks for it is refused.
+        /// False: all connections and requests for the app are rejected.
         package var enabled = true
-        /// Of which the keys of its `private-encrypted-` channels are derived: 32 bytes in base64. Empty: its backends keep
-        /// that to themselves, and the gateway signs for none of these channels.
+        /// The key from which the keys of `private-encrypted-` channels are derived: 32 bytes in base64. Empty: the gateway
+        /// does not sign subscriptions to these channels; the app's backend does.
         package var encryptionMasterKey = ""
         /// True: clients may send events to each other.
         package var clientEvents = false
-        /// True: subscribers hear how many they are.
+        /// True: subscribers receive the channel's subscription count.
         package var subscriptionCounts = false
-        /// True: who comes without TLS is refused.
+        /// True: connections without TLS are rejected.
         package var tlsOnly = false
-        /// The web pages that may connect, at least one: `*` for all, or `scheme://host[:port]`, where the host may begin
+        /// Origins of web pages that may connect, at least one: `*` for all, or `scheme://host[:port]`. The host may begin
         /// with `*.`.
         package var allowedOrigins = ["*"]
-        /// Bounds on what the app may ask for, each with its unit and range.
         package var limits = Limits()
-        /// Where its backend hears what happens: at most ``Webhook/perAppMax``.
+        /// At most ``Webhook/perAppMax``.
         package var webhooks: [Webhook] = []
 
         package init(id: String, key: String, secret: String) {
@@ -97,21 +88,20 @@ package struct Settings: Equatable, Sendable {
         }
     }
 
-    /// Where state survives a restart.
+    /// The database.
     package struct Store: Equatable, Sendable {
-        /// The path of the database, which is made where it is missing. Relative ones in a file start from its directory.
+        /// The path of the SQLite file, created if missing. In a file it is relative to that file's directory.
         package var path = "var/fleetwire.db"
-        /// What a power cut may take.
         package var durability = Durability.full
-        /// Days after which what is over is forgotten (1–3,650).
+        /// Days after which ended orders and routes, notifications and audit entries are deleted (1–3,650).
         package var retentionDays = 30
-        /// What device tokens are encrypted with, no two of one id: the first encrypts, all decrypt, so that one can be
-        /// replaced without a loss.
+        /// Encrypt device tokens. The first key encrypts and all decrypt, so a key can be replaced without losing tokens.
+        /// No two have the same id.
         package var encryptionKeys: [EncryptionKey] = []
 
         package init() {}
 
-        /// A key, and the name that what it encrypts is marked with.
+        /// A key, and the id that is stored with the values it encrypts.
         package struct EncryptionKey: Equatable, Sendable {
             /// 1–64 letters, digits, `_` or `-`.
             package var id: String
@@ -124,37 +114,39 @@ package struct Settings: Equatable, Sendable {
             }
         }
 
-        /// What a power cut may take: nothing that was answered, or the last moments.
+        /// Which commits survive a power failure.
         package enum Durability: String, CaseIterable, Sendable {
-            case full, normal
+            /// All.
+            case full
+            /// Those up to the last checkpoint. Faster: a commit does not wait for the disk.
+            case normal
         }
     }
 
-    /// What Prometheus reads.
+    /// The `/metrics` endpoint.
     package struct Metrics: Equatable, Sendable {
-        /// The first word of every metric's name: `[a-z_][a-z0-9_]*`.
+        /// The prefix of all metric names: `[a-z_][a-z0-9_]*`.
         package var prefix = "fleetwire"
-        /// The bearer token that opens the metrics: printable ASCII without spaces. Empty: loopback only, no token.
+        /// The bearer token for `/metrics`: printable ASCII without spaces. Empty: no token; only requests from loopback are served.
         package var token = ""
 
         package init() {}
     }
 
-    /// What is logged, and how.
+    /// The log on standard error.
     package struct Log: Equatable, Sendable {
-        /// The least severe level that is written.
+        /// Records below this level are not written.
         package var level = Level.info
-        /// How a line is written.
         package var format = Format.json
 
         package init() {}
 
-        /// How much a line matters, least first.
+        /// In order of severity, lowest first.
         package enum Level: String, CaseIterable, Sendable {
             case debug, info, warning, error
         }
 
-        /// How a line is written: an object for machines, or words for a terminal.
+        /// One JSON object per line, or plain text for terminals.
         package enum Format: String, CaseIterable, Sendable {
             case json, text
         }

@@ -1,17 +1,18 @@
-/// The names that mean something, in the order they were asked for, and which of them a misspelt one resembles.
+/// The known names, and which of them a misspelt name resembles most.
 struct SpellingSuggestions {
+    /// In the order of insertion.
     private(set) var names: [String] = []
 
     mutating func insert(_ name: String) {
         names.append(name)
     }
 
-    /// The name with the most similar last part, so that a key written in the wrong section is found too; of several,
-    /// the most similar as a whole.
+    /// The name with the most similar last part, so that a key in the wrong section is found, too. Of several, the one most
+    /// similar as a whole.
     func nearest(to name: String) -> String? {
         let wanted = (last: lastPart(of: name), whole: bytes(of: name[...]))
         var nearest: (name: String, last: Int, whole: Int)?
-        var distances: [[UInt8]: Int] = [:]  // by last part: a thousand apps share a few
+        var distances: [[UInt8]: Int] = [:]  // By last part: a thousand apps share a few.
         for known in names {
             let part = lastPart(of: known)
             let last = distances[part] ?? editDistance(part, wanted.last)
@@ -27,13 +28,13 @@ struct SpellingSuggestions {
         bytes(of: name.lastIndex(of: ".").map { name[$0...].dropFirst() } ?? name[...])
     }
 
-    /// No known name is nearly as long, and the distance is quadratic.
+    /// Cut to 100 bytes: the distance takes quadratic time, and all known names are shorter.
     private func bytes(of name: Substring) -> [UInt8] {
         Array(name.utf8.prefix(100))
     }
 }
 
-/// How many bytes to insert, remove or replace to make one text the other (Levenshtein), a row of the table at a time.
+/// The Levenshtein distance: how many bytes to insert, delete or replace. Keeps one row of the table.
 func editDistance(_ source: [UInt8], _ target: [UInt8]) -> Int {
     var row = Array(0...target.count)
     for (i, byte) in source.enumerated() {

@@ -1,7 +1,7 @@
-// What the texts must look like that say who may do what: apps, channels, tokens.
+// Rules for apps, channels, the catalogue and token issuers.
 
 extension StringRule {
-    /// Of many, an error names the first ones.
+    /// The error names at most ten of the ids.
     static func app(among ids: [String]) -> StringRule {
         let shown = ids.prefix(10)
         let rest = ids.count > shown.count ? " or \(ids.count - shown.count) more" : ""
@@ -9,7 +9,7 @@ extension StringRule {
         return StringRule("a configured app's id (\(shown.joined(separator: ", "))\(rest))") { $0.isEmpty || known.contains($0) }
     }
 
-    /// A rule speaks of plain names: it holds for their private and presence twins too.
+    /// Patterns match plain names; a rule also applies to their private and presence forms.
     static let channelPattern = StringRule(
         "1 to 200 letters, digits or _-=@,.; with * only at the end, and not private-, presence-, cache- or # in front"
     ) { text in
@@ -27,17 +27,17 @@ extension StringRule {
         $0.utf8.count <= 64 && $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
-    /// RFC 6265 leaves a cookie's name to HTTP's token: printable ASCII without separators.
+    /// RFC 6265: a cookie's name is an HTTP token, printable ASCII without separators.
     static let cookieName = StringRule("a cookie's name, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }
 
-    /// Whether the key in it is any good is for the library to say that uses it; this stops what cannot be one.
+    /// Rejects texts that cannot be a public key. OpenSSL checks the key itself (`Settings.keyError`).
     static let publicKey = StringRule("a public key in PEM, usually as file:PATH, or \"\"") {
         $0.isEmpty || hasPublicPEMBlock($0)
     }
 
-    /// Who can change keys on the way can be anybody, so they come by TLS, or not from outside.
+    /// TLS or loopback only: an attacker who replaces keys in transit can forge any identity.
     static let keysURL = StringRule("an https URL, or an http one on loopback", accepts: isKeysURL)
 
     static let keysURLOrNone = StringRule("an https URL, or an http one on loopback, or \"\"") { $0.isEmpty || isKeysURL($0) }

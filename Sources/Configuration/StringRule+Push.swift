@@ -1,17 +1,17 @@
 import JSON
 import PusherProtocol
 
-// What the texts must look like that say whom the gateway pushes through, and whom it tells.
+// Rules for push providers, webhooks and encryption keys.
 
 extension StringRule {
-    /// Teams and keys (developer.apple.com, "Establishing a token-based connection to APNs").
+    /// Team ids and key ids (developer.apple.com, "Establishing a token-based connection to APNs").
     static let appleIdentifier = StringRule("10 upper-case letters or digits") {
         $0.utf8.count == 10 && $0.utf8.allSatisfy { $0.isLetterOrDigit && !$0.isLowercase }
     }
 
     static let appleIdentifierOrNone = appleIdentifier.orNone
 
-    /// Goes with every push, which has 4,096 bytes for all.
+    /// At most 64 bytes: it is part of every push, whose payload is limited to 4,096 bytes.
     static let label = StringRule("a text of at most 64 bytes") { $0.utf8.count <= 64 }
 
     static let bundleID = StringRule("an app's bundle id: 1 to 255 letters, digits, . - or _") {
@@ -20,13 +20,13 @@ extension StringRule {
 
     static let bundleIDOrNone = bundleID.orNone
 
-    /// No path and no closing slash: requests bring theirs.
+    /// Without path and trailing slash: requests append their own path.
     static let baseURL = StringRule("an https URL of nothing but a host and perhaps a port") { text in
         guard let url = URLParts(text) else { return false }
         return url.scheme == "https" && url.isBare
     }
 
-    /// User info would go into logs, and a fragment nowhere.
+    /// User info would be logged, and a fragment is never sent.
     static let webhookURL = StringRule("an http or https URL without user info and fragment") { URLParts($0) != nil }
 
     static let webhookEvent: StringRule = {
@@ -36,13 +36,13 @@ extension StringRule {
 
     static let storeKey = StringRule(masterKey.expected) { !$0.isEmpty && masterKey.accepts($0) }
 
-    /// Whether it is any good is for the library to say that signs with it; this stops what cannot be one.
+    /// Rejects texts that cannot be a private key. OpenSSL checks the key itself (`Settings.keyError`).
     static let privateKey = StringRule("a private key in PEM") {
         let block = /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----\s[A-Za-z0-9+\/=\s]+-----END ([A-Z0-9 ]*PRIVATE KEY)-----/
         return $0.firstMatch(of: block).map { $0.1 == $0.2 } ?? false
     }
 
-    /// Whether all is in it is for those to say who sign with it; this stops the app's own configuration in XML and the like.
+    /// Any JSON object. `ServiceAccount` checks its members; this rejects other files, such as the app's XML configuration.
     static let serviceAccount = StringRule("a service account's JSON") { text in
         Array(text.utf8).withUnsafeBytes { bytes in
             (try? JSONReader.value(bytes))?.kind == .object

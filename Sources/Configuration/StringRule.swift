@@ -1,4 +1,4 @@
-/// What a text must look like: the words that say so in an error, and the test itself.
+/// A rule for a text: its description for errors, and the test.
 struct StringRule: Sendable {
     /// Completes "expected …".
     let expected: String
@@ -9,7 +9,7 @@ struct StringRule: Sendable {
         self.accepts = accepts
     }
 
-    /// The text, if it is accepted.
+    /// The text; nil if the rule rejects it.
     func accepted(_ text: String) -> String? {
         accepts(text) ? text : nil
     }
@@ -18,7 +18,7 @@ struct StringRule: Sendable {
 extension StringRule {
     static let any = StringRule("a text") { _ in true }
 
-    /// 32 bytes take 43 characters, of which the last has two bits to spare, and one of padding.
+    /// 32 bytes are 43 characters, of which the last has two unused bits, and one of padding.
     static let masterKey = StringRule("32 bytes in base64") {
         $0.isEmpty
             || $0.utf8.count == 44 && $0.utf8.last == UInt8(ascii: "=")
@@ -28,17 +28,17 @@ extension StringRule {
 
     static let nonEmpty = StringRule("a text that is not empty") { !$0.isEmpty }
 
-    /// Whether it resolves is for the system to say when the gateway binds; this stops what cannot be one.
+    /// Rejects texts that cannot be a host. Whether it resolves turns out when the gateway binds.
     static let host = StringRule("an IP address or a host name") {
         (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
     }
 
-    /// Ids and keys stand in URL paths, so they need no escaping.
+    /// Ids and keys occur in URL paths; these characters need no escaping.
     static let identifier = StringRule("1 to 64 letters, digits, _ or -") {
         (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isNameByte)
     }
 
-    /// No path and no closing slash: browsers send none, so it would never match.
+    /// Without path and trailing slash: browsers send neither, so such an origin would never match.
     static let origin = StringRule("\"*\" or an origin such as https://example.com:8443 or https://*.example.com") {
         $0 == "*" || isOrigin($0)
     }
@@ -48,7 +48,7 @@ extension StringRule {
         return $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "_") }
     }
 
-    /// A token that no header could carry would lock everybody out.
+    /// A token with other characters cannot be sent in a header, so every request would be rejected.
     static let token = StringRule("printable ASCII without spaces, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
@@ -67,6 +67,6 @@ extension StringRule {
 extension UInt8 {
     var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
     var isLowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
-    var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }  // 0x20 is all that sets the cases apart
+    var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }  // Setting bit 0x20 makes an ASCII letter lower-case.
     var isNameByte: Bool { isLetterOrDigit || self == UInt8(ascii: "_") || self == UInt8(ascii: "-") }
 }

@@ -2,26 +2,26 @@ import Glibc
 
 /// Why a file could not be read.
 package struct UnreadableFile: Error, Equatable {
-    /// In words, such as `No such file or directory`.
+    /// For example `No such file or directory`.
     package let reason: String
 
     package init(reason: String) {
         self.reason = reason
     }
 
-    /// Stands for a file system without files.
-    package static func always(_ path: String) throws(UnreadableFile) -> String {
+    /// Reads as if no file existed.
+    package static func missing(_ path: String) throws(UnreadableFile) -> String {
         throw UnreadableFile(reason: "No such file or directory")
     }
 }
 
-/// Small text files: the configuration, and the secrets it points to.
+/// Reads small text files: the configuration, and the secrets it names.
 enum TextFile {
-    /// Far above any configuration, far below what would hurt.
+    /// Far larger than any configuration, and small enough to hold in memory.
     static let bytesMax = 1_048_576
 
     static func content(of path: String) throws(UnreadableFile) -> String {
-        // Else the opening of a FIFO waits for somebody who writes to it, and no signal would end the process meanwhile.
+        // Non-blocking: opening a FIFO would wait for a writer, and signals do not end the process at this point.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw systemFailure() }
         defer { close(descriptor) }
@@ -33,12 +33,12 @@ enum TextFile {
         return text
     }
 
-    /// The part of a path that relative paths beside it start from: empty, or ending in a slash.
+    /// The directory of a path: empty, or ending in a slash.
     static func directory(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     }
 
-    /// What is no file ends when somebody else wants it to, or never, as `file:/dev/zero`.
+    /// Rejects everything but regular files: reading a device such as /dev/zero may never end.
     private static func checkKind(of descriptor: Int32) throws(UnreadableFile) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw systemFailure() }

@@ -1,12 +1,12 @@
-/// An http or https URL as far as the configuration cares: its scheme is in lower case, its host is there, and neither user
-/// info nor fragment is.
+/// The parts of an http or https URL that the configuration checks. The scheme is in lower case, there is a host, and there
+/// is neither user info nor a fragment.
 struct URLParts {
     let scheme: Substring
     private let host: Substring
-    /// Whether neither path nor query follows.
+    /// Whether there is neither a path nor a query.
     let isBare: Bool
 
-    /// Nil when the text is no such URL, or longer than 2,000 bytes.
+    /// Nil if the text is not such a URL, or is longer than 2,000 bytes.
     init?(_ text: String) {
         let form =
             #/
@@ -19,7 +19,7 @@ struct URLParts {
         (scheme, host, isBare) = (match.1, match.2, match.4 == nil)
     }
 
-    /// Only what cannot be a name that somebody else owns: 127.0.0.1.example.com is one.
+    /// True only for literal loopback addresses and `localhost`: 127.0.0.1.example.com may be anyone's host.
     var isLoopback: Bool {
         if host == "[::1]" || host.lowercased() == "localhost" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

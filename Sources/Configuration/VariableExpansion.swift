@@ -1,38 +1,37 @@
-/// Brings values from outside into the configuration, so that secrets need not be written in it.
+/// Expands references to the environment and to files, so that secrets need not be written into the configuration.
 ///
-/// `${NAME}` anywhere in a value is the environment's; `$${` is a plain `${`. A whole value `file:PATH` is that file's
-/// content. Only what was written is looked at, never what was brought in: a secret may contain anything.
+/// `${NAME}` anywhere in a value is replaced by the environment variable; `$${` is a literal `${`. A whole value
+/// `file:PATH` is replaced by that file's content. Expanded text is not expanded again: a secret may contain anything.
 struct VariableExpansion {
-    /// All variables.
+    /// All environment variables.
     let environment: [String: String]
-    /// Where relative paths start: empty, or ending in a slash.
+    /// The directory that relative paths start from: empty, or ending in a slash.
     let directory: String
-    /// Reads a file.
-    let content: (_ path: String) throws(UnreadableFile) -> String
+    let readFile: (_ path: String) throws(UnreadableFile) -> String
 
-    /// Why a value could not be made, in words fit for `ConfigurationError.problem`.
+    /// Why a value could not be expanded. `reason` is worded as `ConfigurationError.problem`.
     struct Failure: Error, Equatable {
         let reason: String
     }
 
     func resolve(_ written: String) throws(Failure) -> String {
         guard written.hasPrefix("file:") else { return try expand(written) }
-        let named = try expand(String(written.dropFirst("file:".count)))
-        guard !named.isEmpty else { throw Failure(reason: "expected a path after file:") }
-        let path = located(named)
+        let name = try expand(String(written.dropFirst("file:".count)))
+        guard !name.isEmpty else { throw Failure(reason: "expected a path after file:") }
+        let path = resolvePath(name)
         do {
-            return withoutNewline(try content(path))
+            return withoutFinalNewline(try readFile(path))
         } catch {
             throw Failure(reason: "cannot read \(QuotedValue.of(path)): \(error.reason)")
         }
     }
 
-    /// The path of what the configuration names relative to itself.
-    func located(_ path: String) -> String {
+    /// A path of the configuration, relative to the directory of its file.
+    func resolvePath(_ path: String) -> String {
         path.hasPrefix("/") ? path : directory + path
     }
 
-    /// Replaces each `${NAME}`. Works on bytes: in characters, an accent after a brace would hide the brace.
+    /// Replaces each `${NAME}`. Works on bytes: as a character, a brace and a following combining accent would be one.
     private func expand(_ written: String) throws(Failure) -> String {
         var rest = written.utf8[...]
         var text: [UInt8] = []
@@ -55,7 +54,7 @@ struct VariableExpansion {
         return String(decoding: text + rest, as: UTF8.self)
     }
 
-    /// The name before the closing brace. Anything else is not repeated: it may be part of a secret.
+    /// The name before the closing brace. The error quotes nothing: the text may be part of a secret.
     private func variableName(in rest: Substring.UTF8View) throws(Failure) -> String {
         let name = rest.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
         guard let first = name.first, !first.isDigit, rest[name.endIndex...].first == UInt8(ascii: "}") else {
@@ -64,8 +63,8 @@ struct VariableExpansion {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Editors end files with a newline that is no part of a secret.
-    private func withoutNewline(_ text: String) -> String {
-        text.hasSuffix("\n") || text.hasSuffix("\r\n") ? String(text.dropLast()) : text  // both are one character
+    /// Editors end files with a newline, which is not part of a secret.
+    private func withoutFinalNewline(_ text: String) -> String {
+        text.hasSuffix("\n") || text.hasSuffix("\r\n") ? String(text.dropLast()) : text  // Both are one Character.
     }
 }

@@ -1,9 +1,9 @@
 import Yams
 
-/// A text that should be YAML, and the tree it stands for.
+/// Parses YAML text that may be hostile.
 struct YAMLText {
-    /// Aliases of aliases make a short text a tree of any size: as a key it takes for ever to compare, and one that is
-    /// deep enough overflows the stack when it is freed. So few can do neither, and the parser bounds plain nesting.
+    /// Aliases of aliases expand a short text to a tree of any size: comparing such a key takes exponential time, and
+    /// freeing a deep tree overflows the stack. 20 aliases can do neither; the parser bounds plain nesting.
     static let aliasesMax = 20
 
     private let text: String
@@ -12,13 +12,13 @@ struct YAMLText {
         self.text = text
     }
 
-    /// What keeps a text from being YAML. It quotes no line of it: the line may hold a secret.
+    /// Why a text is not valid YAML. Quotes no line of it: the line may hold a secret.
     struct Failure: Error {
         let line: Int?
         let problem: String
     }
 
-    /// Nil when there is nothing but comments.
+    /// The root node; nil if there is nothing but comments.
     func root() throws(Failure) -> Node? {
         let aliases = countAliases()
         guard aliases <= Self.aliasesMax else {
@@ -34,7 +34,7 @@ struct YAMLText {
         }
     }
 
-    /// Counts what looks like an alias, in quotes and comments too: the count need only never be too low.
+    /// Counts everything that looks like an alias, in quotes and comments too: the count may be too high, never too low.
     private func countAliases() -> Int {
         var count = 0
         var (previous, last): (UInt8, UInt8) = (0, 0)
@@ -49,8 +49,8 @@ struct YAMLText {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
             .composer(let context, let problem, let mark, _):
-            let circumstance = context.map { "\($0.text) (line \($0.mark.line)), " } ?? ""
-            return Failure(line: mark.line, problem: "not valid YAML: \(circumstance)\(problem)")
+            let prefix = context.map { "\($0.text) (line \($0.mark.line)), " } ?? ""
+            return Failure(line: mark.line, problem: "not valid YAML: \(prefix)\(problem)")
         case .reader(let problem, let offset, _, _):
             return Failure(line: offset.map(line(at:)), problem: "not valid YAML: \(problem)")
         case .duplicatedKeysInMapping(let keys, let context):
@@ -67,7 +67,7 @@ struct YAMLText {
 }
 
 extension Node {
-    /// A scalar's text as it was written: `1001`, `007` and `yes` are what they look like.
+    /// A scalar's text as written: `1001`, `007` and `yes` are texts, too. Nil for other nodes, null and tagged values.
     var text: String? {
         guard case .scalar(let scalar) = self, !isNothing, localTag == nil else { return nil }
         return scalar.string
@@ -79,7 +79,7 @@ extension Node {
         return ["", "~", "null", "Null", "NULL"].contains(scalar.string) && localTag == nil
     }
 
-    /// What an error calls this node; its content stays out of it.
+    /// The kind of node, for errors, without its content.
     var kind: String {
         if let localTag { return "a value tagged \(localTag)" }
         switch self {
@@ -90,7 +90,7 @@ extension Node {
         }
     }
 
-    /// A tag such as `!vault` asks for something that nobody here does; taking the text for the value would be wrong.
+    /// A tag such as `!vault` requests processing that we do not support, so its text is not the value.
     private var localTag: String? {
         guard case .scalar(let scalar) = self else { return nil }
         let tag = scalar.tag.description

@@ -54,7 +54,7 @@ package struct Lifecycle {
         }
         self.assembly = blueprint
         blueprint.metrics.setReady(true)
-        settings.warn(in: log)
+        settings.logWarnings(to: log)
         log.info(
             "listening",
             ["host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count)])

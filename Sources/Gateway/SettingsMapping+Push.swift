@@ -4,26 +4,26 @@ import FleetRules
 import HTTPClient
 import Push
 
-/// Why what proves to a provider who we are, or to us who it is, cannot be used.
+/// Why a provider's credential or CA file cannot be used.
 struct CredentialError: Error {
-    /// The key of the configuration: `push.apns.key_file`.
+    /// The configuration key, such as `push.apns.key_file`.
     let key: String
     let problem: String
 }
 
 extension Settings {
-    /// How the provider of a lane is reached; nil when it is not enabled, or not usable (see ``keyProblem``).
+    /// Address and credential of a lane's provider; nil if it is not enabled or not usable (see ``keyError``).
     package func pushProvider(of lane: PushLane) -> ProviderSettings? {
         (try? push.providers())?.first { $0.lane == lane }?.settings
     }
 }
 
 extension Settings.Push {
-    /// The lanes that are enabled, and how their providers are reached.
+    /// The enabled lanes with the addresses and credentials of their providers.
     func providers() throws(CredentialError) -> [(lane: PushLane, settings: ProviderSettings)] {
         var providers: [(PushLane, ProviderSettings)] = []
         if apns.enabled {
-            try Self.check(apns.authorities, of: apns.caFile, key: "push.apns.ca_file")
+            try Self.checkCertificates(apns.authorities, of: apns.caFile, key: "push.apns.ca_file")
             let token = APNsToken(teamID: apns.teamID, keyID: apns.keyID, key: try apns.privateKey())
             let hosts = [(PushLane.apns, apns.host, apns.port), (.apnsSandbox, apns.sandboxHost, apns.sandboxPort)]
             for (lane, host, port) in hosts {
@@ -32,15 +32,15 @@ extension Settings.Push {
             }
         }
         if fcm.enabled {
-            try Self.check(fcm.authorities, of: fcm.caFile, key: "push.fcm.ca_file")
+            try Self.checkCertificates(fcm.authorities, of: fcm.caFile, key: "push.fcm.ca_file")
             let settings = FCMSettings(baseURL: fcm.baseURL, account: try fcm.account(), caFile: fcm.caFile)
             providers.append((.fcm, .fcm(settings)))
         }
         return providers
     }
 
-    /// libcurl reads the file when it connects, and would only then say that it cannot.
-    private static func check(_ authorities: String, of file: String, key: String) throws(CredentialError) {
+    /// Checked at start: libcurl reads the file only when it connects, so an error would show up late.
+    private static func checkCertificates(_ authorities: String, of file: String, key: String) throws(CredentialError) {
         guard file.isEmpty || CABundle.areReadable(in: authorities) else {
             throw CredentialError(key: key, problem: "expected PEM with at least one certificate, and nothing unreadable")
         }
@@ -56,7 +56,7 @@ extension Settings.APNs {
             throw CredentialError(key: "push.apns.key_file", problem: "\(error)")
         }
         guard key.kind == .p256 else {
-            throw CredentialError(key: "push.apns.key_file", problem: "expected a key of the curve P-256, as Apple gives them")
+            throw CredentialError(key: "push.apns.key_file", problem: "expected a key of the curve P-256, as Apple issues them")
         }
         return key
     }
@@ -73,10 +73,10 @@ extension Settings.FCM {
 }
 
 extension NotificationRules {
-    /// What the catalogue decides before anything is pushed.
+    /// The rules of the configured catalogue.
     init(_ settings: Settings) { self.init(settings, settings.notifications) }
 
-    /// The same of another catalogue.
+    /// The rules of another catalogue: one reloaded by SIGHUP.
     init(_ settings: Settings, _ catalogue: NotificationCatalogue) {
         let rules = catalogue.names.compactMap { name in
             catalogue.entry(for: name).map { (name, Rule($0, mode: settings.push.mode)) }

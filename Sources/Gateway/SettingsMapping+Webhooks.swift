@@ -3,9 +3,10 @@ import Observability
 import PusherProtocol
 import Webhooks
 
-/// From what the operator wrote of webhooks to what the worker understands, and from what it counts to what operators read.
+// Maps webhook settings to endpoints, and the worker's counters and reports to metrics and log records.
+
 extension Settings {
-    /// Where webhooks go: the endpoints of all applications that are not switched off.
+    /// The webhook endpoints of all enabled apps.
     var webhookEndpoints: [WebhookEndpoint] {
         apps.enumerated().flatMap { index, app -> [WebhookEndpoint] in
             guard app.enabled, let secret = app.secrets.first else { return [] }
@@ -19,23 +20,24 @@ extension Settings {
 }
 
 extension WebhookWorker {
-    /// Says in `log` what operators are to know.
+    /// Logs the worker's reports.
     convenience init(endpoints: [WebhookEndpoint], log: Observability.Log) {
         self.init(endpoints: endpoints, Environment { log.report($0) })
     }
 
     func families(prefix: String) -> [MetricFamily] {
         let statistics = statistics
-        let tally = statistics.counts
+        let counts = statistics.counts
         let outcomes = [
-            ("delivered", tally.delivered), ("retried", tally.retried), ("dropped", tally.dropped), ("refused", tally.refused),
+            ("delivered", counts.delivered), ("retried", counts.retried), ("dropped", counts.dropped),
+            ("refused", counts.refused),
         ]
         return [
             MetricFamily(
-                "\(prefix)_webhook_total", .counter, help: "Webhook events, by what became of them at their endpoint.",
+                "\(prefix)_webhook_total", .counter, help: "Webhook events, by outcome.",
                 samples: outcomes.map { ([("outcome", $0)], String($1)) }),
             MetricFamily(
-                "\(prefix)_webhook_queue_depth", .gauge, help: "Webhook events that wait for their endpoints.",
+                "\(prefix)_webhook_queue_depth", .gauge, help: "Queued webhook events.",
                 value: statistics.depth),
         ]
     }

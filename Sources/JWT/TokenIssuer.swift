@@ -1,12 +1,5 @@
 import Access
 
-/// How tokens may be signed (RFC 7518 section 3.1). There is no `none`.
-package enum TokenAlgorithm: String, CaseIterable, Sendable {
-    case hs256 = "HS256"
-    case rs256 = "RS256"
-    case es256 = "ES256"
-}
-
 /// Somebody whose tokens are believed, and what has to be true of them.
 package struct TokenIssuer: Equatable, Sendable {
     /// Where the keys are that verify the signatures.

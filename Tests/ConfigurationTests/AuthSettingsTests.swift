@@ -1,3 +1,4 @@
+import Access
 import Testing
 
 @testable import Configuration
@@ -10,14 +11,14 @@ import Testing
         try read("auth: {jwt: \(map)}", environment, files: Self.files).get().auth.jwt
     }
 
-    @Test("A single map needs no key, and then accepts no token", arguments: ["", "~", "{}", "[{}]", "{algorithm: HS256}"])
+    @Test("A single issuer may have no key; it then accepts no token", arguments: ["", "~", "{}", "[{}]", "{algorithm: HS256}"])
     func disabled(map: String) throws {
         let entries = try jwt(map)
         #expect(entries == [Settings.JWT()])
         #expect(!entries[0].isEnabled)
     }
 
-    @Test("Every key of an issuer reaches its field")
+    @Test("Every key of an issuer sets its field")
     func everyKey() throws {
         var expected = Settings.JWT()
         expected.secret = "hunter2"
@@ -39,7 +40,7 @@ import Testing
         #expect(expected.isEnabled)
     }
 
-    @Test("Several issuers are a list, in its order")
+    @Test("A list of issuers keeps its order")
     func several() throws {
         let entries = try jwt("[{secret: a, issuer: i}, {algorithm: ES256, public_key: file:k.pem, issuer: j}]")
         #expect(entries.map(\.issuer) == ["i", "j"])
@@ -47,7 +48,7 @@ import Testing
         #expect(try jwt("[{secret: a}]").map(\.secret) == ["a"])
     }
 
-    @Test("The environment overrides a single map, and adds to it")
+    @Test("Variables override and add keys of a single issuer")
     func environment() throws {
         #expect(try jwt("{secret: a}", ["FLEETWIRE_AUTH_JWT_SECRET": "b"])[0].secret == "b")
         #expect(try read("", ["FLEETWIRE_AUTH_JWT_SECRET": "b"]).get().auth.jwt[0].secret == "b")
@@ -114,19 +115,19 @@ import Testing
         Case("[{isuer: i}]", "c.yaml:1: auth.jwt[0].isuer: unknown key; did you mean auth.jwt[0].issuer?"),
     ]
 
-    @Test("A mistake is reported with its place, and without the secret", arguments: wrongKeys + wrongLists + wrongValues)
-    func mistake(_ example: Case) {
+    @Test("An error names its location and does not show the secret", arguments: wrongKeys + wrongLists + wrongValues)
+    func error(_ example: Case) {
         #expect(problems("{auth: {jwt: \(example.yaml)}}", files: Self.files) == example.lines)
     }
 
-    @Test("A variable that does not fit the file is named")
+    @Test("An error caused by a variable names the variable")
     func variable() {
         #expect(
             problems("auth: {jwt: {algorithm: RS256}}", ["FLEETWIRE_AUTH_JWT_SECRET": "hunter2"])
                 == ["FLEETWIRE_AUTH_JWT_SECRET: expected public_key or jwks_url for RS256, found secret"])
     }
 
-    @Test("Every key of Firebase reaches its field")
+    @Test("Every key of Firebase sets its field")
     func firebase() throws {
         let yaml = "auth: {firebase: {project_id: fleet-1, certificates_url: \"http://127.0.0.1:9/c\", role: customer}}"
         let firebase = try read(yaml).get().auth.firebase
@@ -134,20 +135,20 @@ import Testing
         #expect(firebase.isEnabled)
         #expect(firebase.certificatesURL == "http://127.0.0.1:9/c")
         #expect(firebase.role == .customer)
-        for role in Settings.Role.allCases {
+        for role in Role.allCases {
             #expect(try read("auth: {firebase: {role: \(role.rawValue)}}").get().auth.firebase.role == role)
         }
     }
 
     @Test(
-        "A mistake about Firebase is reported with its place",
+        "An error about Firebase names its location",
         arguments: [
             ("{project_id: Fleet}", "project_id: expected up to 64 lower-case letters, digits or -, found \"Fleet\""),
             ("{certificates_url: ''}", "certificates_url: expected an https URL, or an http one on loopback, found \"\""),
             ("{role: boss}", "role: expected driver, admin, customer or ops, found \"boss\""),
             ("{project: a}", "project: unknown key; did you mean auth.firebase.project_id?"),
         ])
-    func firebaseMistake(yaml: String, line: String) {
+    func firebaseError(yaml: String, line: String) {
         #expect(problems("auth: {firebase: \(yaml)}") == ["c.yaml:1: auth.firebase.\(line)"])
     }
 }

@@ -95,7 +95,7 @@ import Testing
 
     typealias Case = ConfigurationErrorTests.Case
 
-    static let mistakes = [
+    static let errors = [
         Case(
             "job-assigned:\n  title: \"Hi {name\"",
             "n.yaml:2: job-assigned.title: expected a } after the { at character 4, or {{ for a plain {"),
@@ -118,8 +118,8 @@ import Testing
         Case("a: {", "n.yaml:2: not valid YAML: while parsing a flow node (line 2), did not find expected node content"),
     ]
 
-    @Test("An error names its file and line", arguments: mistakes)
-    func mistake(_ example: Case) {
+    @Test("An error names its file and line", arguments: errors)
+    func error(_ example: Case) {
         let lines = problems("log: {}\nnotifications: {file: n.yaml}", files: ["n.yaml": example.yaml])
         #expect(lines == example.lines)
     }

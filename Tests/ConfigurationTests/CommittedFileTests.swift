@@ -4,7 +4,7 @@ import Yams
 
 @testable import Configuration
 
-/// config/fleetwire.yaml is the documentation of the configuration, so it may not lag behind.
+/// config/fleetwire.yaml documents the configuration, so it must have all keys and the defaults.
 @Suite struct CommittedFileTests {
     static let path = #filePath.replacing("Tests/ConfigurationTests/CommittedFileTests.swift", with: "config/fleetwire.yaml")
 
@@ -12,7 +12,7 @@ import Yams
     static let storeKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     static let secret = "development-secret-change-me-0123456789"
 
-    @Test("The committed file holds the defaults, and what development needs besides")
+    @Test("The committed file has the defaults and the development secret")
     func defaults() throws {
         var expected = Settings()
         expected.fleet.app = "1001"
@@ -21,30 +21,30 @@ import Yams
         #expect(try Settings.load(file: Self.path, environment: [:]) == expected)
     }
 
-    @Test("The committed catalogue says what is built in, and leaves nothing to it")
+    @Test("The committed catalogue equals the built-in one and is complete")
     func catalogue() throws {
         let text = try TextFile.content(of: Self.cataloguePath)
-        let substitution = VariableExpansion(environment: [:], directory: "", content: UnreadableFile.always)
-        let reader = SettingsReader(file: Self.cataloguePath, substitution: substitution, isPart: true)
+        let expansion = VariableExpansion(environment: [:], directory: "", readFile: UnreadableFile.missing)
+        let reader = SettingsReader(file: Self.cataloguePath, expansion: expansion, isIncluded: true)
         var catalogue = NotificationCatalogue([])
         reader.read(text) { catalogue.read($0) }
         #expect(reader.problems == [])
         #expect(catalogue == .builtIn)
     }
 
-    @Test("The committed file has every key, and no other")
+    @Test("The committed file has exactly the known keys")
     func everyKey() throws {
         let text = try TextFile.content(of: Self.path)
         let yaml = withAlternative(text)
-        let substitution = VariableExpansion(environment: [:], directory: "", content: UnreadableFile.always)
-        let reader = SettingsReader(file: Self.path, substitution: substitution)
+        let expansion = VariableExpansion(environment: [:], directory: "", readFile: UnreadableFile.missing)
+        let reader = SettingsReader(file: Self.path, expansion: expansion)
         var settings = Settings()
         reader.read(yaml) { settings.read($0) }
         let written = paths(in: try YAMLText(yaml).root(), at: "")
         #expect(written == Set(reader.keys.names.map(withoutIndex)))
     }
 
-    @Test("What stands there as a comment may take the place of what it replaces")
+    @Test("The commented-out alternatives are valid")
     func alternative() throws {
         let text = try TextFile.content(of: Self.path)
         let yaml = withAlternative(text.replacing(/\ +secret: secret1[^\n]*\n/, with: ""))
@@ -58,7 +58,7 @@ import Yams
         #expect(settings == expected)
     }
 
-    @Test("Every key with a value has a comment beside it")
+    @Test("Every key with a value has a comment on its line")
     func comments() throws {
         let lines = try TextFile.content(of: Self.path).split(separator: "\n")
         for line in lines where Line(line)?.hasValue == true {
@@ -66,7 +66,7 @@ import Yams
         }
     }
 
-    /// A line `key:` or `key: value` of a file in block style, or such a line as a comment, which takes another's place.
+    /// A line `key:` or `key: value` in block style, or a commented-out alternative of that form.
     private struct Line {
         let hasValue: Bool
 
@@ -76,14 +76,14 @@ import Yams
         }
     }
 
-    /// With `secrets` beside `secret`, and with the examples of lists that are empty.
+    /// The file with `secrets` besides `secret`, and with the commented-out elements of empty lists.
     private func withAlternative(_ text: String) -> String {
         text.replacing("    # secrets:", with: "    secrets:")
             .replacing(/(webhooks|encryption_keys): \[\]/) { "\($0.1):" }
             .replacing(/\n( *)# (- |  )([a-z_]+: )/) { "\n\($0.1)  \($0.2)\($0.3)" }
     }
 
-    /// The paths of all keys; the elements of a list share theirs.
+    /// The paths of all keys. Elements of a list share a path.
     private func paths(in node: Node?, at path: String) -> Set<String> {
         switch node {
         case .mapping(let map):

@@ -133,7 +133,7 @@ import Testing
             "c.yaml:1: server.tls.certificate: cannot read \"none.pem\": No such file or directory"),
     ]
 
-    /// An app with what an app must have, but for its secret.
+    /// An app with all required keys except its secret.
     private static func app(_ rest: String) -> String {
         "apps: [{id: a, key: b, \(rest)}]"
     }
@@ -155,9 +155,9 @@ import Testing
     ]
 
     @Test(
-        "A mistake is reported with its place, what was expected and what was found",
+        "An error names its location, what was expected and what was found",
         arguments: wrongValues + wrongShapes + unknownKeys + apps + eitherSecret + origins + tlsFiles + invalidYAML)
-    func mistake(_ example: Case) {
+    func error(_ example: Case) {
         #expect(problems(example.yaml, files: ["c.pem": ""]) == example.lines)
     }
 
@@ -182,7 +182,7 @@ import Testing
             ])
     }
 
-    @Test("A file that a variable names is reported there, the one that is missing beside it in the file")
+    @Test("A file named by a variable is reported at the variable, its missing counterpart in the file")
     func tlsVariables() {
         #expect(
             problems("server: {}", ["FLEETWIRE_SERVER_TLS_KEY": "none"])
@@ -192,12 +192,12 @@ import Testing
                 == ["c.yaml:1: server.tls.certificate: expected a file to go with server.tls.key, found nothing"])
     }
 
-    @Test("The environment is checked even when the file is no YAML")
+    @Test("The environment is checked even if the file is not YAML")
     func invalidYAMLAndVariable() {
         #expect(problems("{", ["FLEETWIRE_LOG_LEVEL": "x"]).count == 2)
     }
 
-    @Test("A file full of mistakes reports the first hundred")
+    @Test("At most 100 problems are reported")
     func many() {
         #expect(problems((0..<1_000).map { "k\($0): 1" }.joined(separator: "\n")).count == SettingsReader.problemsMax)
         let apps = String(repeating: "- {}\n", count: 1_000)
@@ -230,7 +230,7 @@ import Testing
         #expect(!lines.contains { $0.contains("hunt") }, "\(lines)")
     }
 
-    @Test("A wrong secret in the environment is not shown either")
+    @Test("Errors do not show an invalid secret from the environment")
     func secretVariable() {
         #expect(
             problems("", ["FLEETWIRE_METRICS_TOKEN": "hunter 2"])

@@ -3,7 +3,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct EnvironmentTests {
-    @Test("Every scalar outside lists can be overridden, and the environment wins over the file")
+    @Test("Variables override every scalar outside lists")
     func everyScalar() throws {
         let environment = [
             "FLEETWIRE_SERVER_HOST": "0.0.0.0", "FLEETWIRE_SERVER_PORT": "0", "FLEETWIRE_SERVER_LOOPS": "3",
@@ -89,7 +89,7 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    @Test("A number in the environment keeps its range", arguments: IntegerKey.outsideLists)
+    @Test("The range of a number applies to its variable", arguments: IntegerKey.outsideLists)
     func ranges(key: IntegerKey) throws {
         let name = "FLEETWIRE_" + key.path.uppercased().replacing(".", with: "_")
         let (low, high) = (key.range.lowerBound, key.range.upperBound)
@@ -103,13 +103,13 @@ import Testing
         }
     }
 
-    @Test("A value that is overridden need not be right")
+    @Test("An overridden value is not checked")
     func overridden() throws {
         let settings = try read("server: {port: \"${UNSET}\"}", ["FLEETWIRE_SERVER_PORT": "80"]).get()
         #expect(settings.server.port == 80)
     }
 
-    @Test("An unknown variable is an error that names the nearest")
+    @Test("An unknown variable is an error that suggests the most similar one")
     func unknown() {
         #expect(
             problems("", ["FLEETWIRE_SERVER_PROT": "1"])
@@ -119,19 +119,19 @@ import Testing
                 == ["FLEETWIRE_PORT: unknown variable; did you mean FLEETWIRE_SERVER_PORT?"])
     }
 
-    @Test("No variable reaches into a list, known or not", arguments: ["FLEETWIRE_APPS", "FLEETWIRE_APPS_0_KEY"])
+    @Test("No variable overrides part of a list", arguments: ["FLEETWIRE_APPS", "FLEETWIRE_APPS_0_KEY"])
     func list(name: String) {
         #expect(problems("", [name: "x"]) == ["\(name): unknown variable; apps is a list, which only the file sets"])
     }
 
-    @Test("Other programs' variables and the command line's are left alone")
+    @Test("Variables of other programs and FLEETWIRE_CONFIG are ignored")
     func others() {
         #expect(problems("", ["PATH": "/bin", "FLEETWIRE_CONFIG": "c.yaml", "fleetwire_x": ""]) == [])
     }
 
     private func reading(_ yaml: String) -> SettingsReader {
-        let substitution = VariableExpansion(environment: [:], directory: "", content: UnreadableFile.always)
-        let reader = SettingsReader(file: "c.yaml", substitution: substitution)
+        let expansion = VariableExpansion(environment: [:], directory: "", readFile: UnreadableFile.missing)
+        let reader = SettingsReader(file: "c.yaml", expansion: expansion)
         var settings = Settings()
         reader.read(yaml) { settings.read($0) }
         return reader

@@ -1,3 +1,4 @@
+import Access
 import Testing
 
 @testable import Configuration
@@ -5,7 +6,7 @@ import Testing
 @Suite struct FleetSettingsTests {
     static let twoApps = "apps: [{id: a, key: ka, secret: x}, {id: b, key: kb, secret: x}]\n"
 
-    @Test("The fleet's app is the first, or the one that is named")
+    @Test("The fleet's app is the first, or the configured one")
     func app() throws {
         #expect(try read(Self.twoApps).get().fleetAppIndex == 0)
         #expect(try read(Self.twoApps + "fleet: {app: ''}").get().fleetAppIndex == 0)
@@ -16,7 +17,7 @@ import Testing
         #expect(try read(Self.twoApps, ["FLEETWIRE_FLEET_APP": "b"]).get().fleetAppIndex == 1)
     }
 
-    @Test("An app that is not there is an error that names those that are")
+    @Test("An unknown app is an error that lists the known ones")
     func unknownApp() {
         #expect(
             problems(Self.twoApps + "fleet: {app: c}")
@@ -32,13 +33,13 @@ import Testing
             ])
     }
 
-    @Test("Apps that are wrong themselves are mended first")
+    @Test("fleet.app is not checked if an app is invalid")
     func wrongApps() {
         #expect(problems("apps: []\nfleet: {app: c}").count == 1)
         #expect(problems("apps: [{id: '?', key: k, secret: s}]\nfleet: {app: c}").count == 1)
     }
 
-    @Test("Rules replace the default, in their order")
+    @Test("Rules replace the default and keep their order")
     func channels() throws {
         let yaml = """
             channels:
@@ -58,8 +59,8 @@ import Testing
         #expect(try read("channels: []").get().channels == [])
     }
 
-    @Test("Every access is accepted", arguments: Settings.ChannelRule.Access.allCases)
-    func access(access: Settings.ChannelRule.Access) throws {
+    @Test("Every access is accepted", arguments: ChannelPolicy.Access.allCases)
+    func access(access: ChannelPolicy.Access) throws {
         let rules = try read("channels: [{pattern: \"a-*\", access: \(access.rawValue)}]").get().channels
         #expect(rules == [Settings.ChannelRule(pattern: "a-*", access: access)])
         let lines = problems("channels: [{pattern: a, access: \(access.rawValue)}]")
@@ -71,7 +72,7 @@ import Testing
                     ] : []))
     }
 
-    @Test("The default is the contract's")
+    @Test("The default rules are those of the contract")
     func contract() {
         let rules = Settings.ChannelRule.contract
         #expect(
@@ -85,7 +86,7 @@ import Testing
     static let patterns =
         "expected 1 to 200 letters, digits or _-=@,.; with * only at the end, "
         + "and not private-, presence-, cache- or # in front"
-    static let mistakes = [
+    static let errors = [
         ConfigurationErrorTests.Case("channels:", "c.yaml:1: channels: expected a list of maps, found nothing"),
         ConfigurationErrorTests.Case("channels: {}", "c.yaml:1: channels: expected a list of maps, found a map"),
         ConfigurationErrorTests.Case("channels: [a]", "c.yaml:1: channels[0]: expected a map, found a text"),
@@ -109,12 +110,12 @@ import Testing
         ConfigurationErrorTests.Case("fleet: a", "c.yaml:1: fleet: expected a map, found a text"),
     ]
 
-    @Test("A mistake is reported with its place", arguments: mistakes)
-    func mistake(_ example: ConfigurationErrorTests.Case) {
+    @Test("An error names its location", arguments: errors)
+    func error(_ example: ConfigurationErrorTests.Case) {
         #expect(problems(example.yaml) == example.lines)
     }
 
-    @Test("No variable reaches into the rules")
+    @Test("No variable overrides the rules")
     func variable() {
         #expect(
             problems("", ["FLEETWIRE_CHANNELS_0_ACCESS": "open"])

@@ -4,14 +4,14 @@ import Testing
 @testable import Configuration
 
 @Suite struct HostileTextTests {
-    /// Whatever comes of it, every line of an error must say where.
+    /// Reads a text; it may be valid or not, but each line of an error must name a location.
     private func check(_ yaml: String, _ seed: UInt64) {
         for line in problems(yaml, ["A": "${A}"], files: ["a": "b", "notifications.yaml": ""]) {
             #expect(line.hasPrefix("c.yaml"), "seed \(seed): \(line)")
         }
     }
 
-    @Test("Random text is read or refused", arguments: 0..<8 as Range<UInt64>)
+    @Test("Random text causes no crash", arguments: 0..<8 as Range<UInt64>)
     func garbage(seed: UInt64) {
         let pieces = [
             " ", "  ", "\n", "\n  ", ":", ": ", "- ", "{", "}", "[", "]", ",", "\"", "'", "#", "&a ", "*a", "!", "!!int ",
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("The committed file with random damage is read or refused", arguments: 0..<8 as Range<UInt64>)
+    @Test("The committed file with random damage causes no crash", arguments: 0..<8 as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let file = Array(try TextFile.content(of: CommittedFileTests.path).utf8)
         var dice = SplitMix(seed: seed)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("The committed catalogue with random damage is read or refused", arguments: 0..<8 as Range<UInt64>)
+    @Test("The committed catalogue with random damage causes no crash", arguments: 0..<8 as Range<UInt64>)
     func damagedCatalogue(seed: UInt64) throws {
         let file = Array(try TextFile.content(of: CommittedFileTests.cataloguePath).utf8)
         var dice = SplitMix(seed: seed)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("Maps may share what they say, by a bounded number of aliases")
+    @Test("A bounded number of aliases is allowed")
     func aliases() throws {
         func yaml(_ aliases: Int) -> String {
             "apps:\n- {id: 0, key: k0, secret: '*', limits: &l {event_bytes: 7}}\n"
@@ -71,7 +71,7 @@ import Testing
             problems(yaml(YAMLText.aliasesMax + 1)) == ["c.yaml: expected at most 20 aliases such as *name, found 21"])
     }
 
-    @Test("Aliases of aliases are refused before they grow", arguments: ["b: *a39", "server: {? *a39 : x}"])
+    @Test("Aliases of aliases are rejected before expansion", arguments: ["b: *a39", "server: {? *a39 : x}"])
     func bomb(use: String) {
         let levels = (1..<40).map { "a\($0): &a\($0) [\(String(repeating: "*a\($0 - 1), ", count: 9))]" }
         #expect(problems("a0: &a0 [x]\n" + levels.joined(separator: "\n") + "\n" + use).count == 1)
@@ -81,7 +81,7 @@ import Testing
         #expect(!problems("a0: &a0 [x]\n" + few + use.replacing("39", with: "7")).isEmpty)
     }
 
-    @Test("Nesting has an end, with the help of aliases too")
+    @Test("Nesting is bounded, with aliases too")
     func nesting() {
         #expect(problems(String(repeating: "[", count: 100_000)).count == 1)
         #expect(problems(String(repeating: "- ", count: 100_000)).count == 1)
@@ -90,7 +90,7 @@ import Testing
         #expect(problems("- &a0 x\n" + tall) == ["c.yaml:1: expected a map, found a list"])
     }
 
-    @Test("A thousand apps are no burden")
+    @Test("Reads a thousand apps quickly")
     func many() throws {
         let apps = (0..<1_000).map { "- {id: \($0), key: k\($0), secret: s, limits: {event_bytes: 7}}\n" }
         #expect(try read("apps:\n" + apps.joined()).get().apps.count == 1_000)

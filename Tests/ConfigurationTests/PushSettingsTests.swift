@@ -16,7 +16,7 @@ import Testing
         problems("push: \(map)", ["PASSWORD": "text"], files: Self.files)
     }
 
-    @Test("Nothing is pushed until a service is enabled")
+    @Test("By default no provider is enabled")
     func defaults() throws {
         let push = Settings().push
         #expect(push.mode == .mirror)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("Every key reaches its field, and the files' contents theirs")
+    @Test("Every key sets its field, and the content of files theirs")
     func everyKey() throws {
         let map = """
             {mode: fallback, stale_days: 30,
@@ -63,7 +63,7 @@ import Testing
         #expect(try push(map) == expected)
     }
 
-    @Test("Files are looked for beside the configuration")
+    @Test("File paths are relative to the configuration")
     func relative() throws {
         let yaml = """
             push:
@@ -80,7 +80,7 @@ import Testing
         #expect(settings.push.fcm.caFile == "/etc/fleet/../ca.pem")
     }
 
-    @Test("The sandbox's port is production's, unless it is another")
+    @Test("sandbox_port defaults to port")
     func sandboxPort() throws {
         #expect(try push("{apns: {port: 2197}}").apns.sandboxPort == 2197)
         #expect(try push("{apns: {port: 2197, sandbox_port: 0}}").apns.sandboxPort == 2197)
@@ -92,7 +92,7 @@ import Testing
                 == ["c.yaml:1: push.apns.sandbox_port: expected an integer from 0 to 65535, found \"65536\""])
     }
 
-    @Test("Of a service that is not enabled no file is read")
+    @Test("Files of a disabled provider are not read")
     func disabled() throws {
         let push = try push("{apns: {key_file: gone.p8, ca_file: gone.pem}, fcm: {service_account_file: gone.json}}")
         #expect(push.apns.keyFile == "gone.p8")
@@ -106,7 +106,7 @@ import Testing
         #expect(try push("{mode: \(mode.rawValue)}").mode == mode)
     }
 
-    // MARK: Mistakes
+    // MARK: Errors
 
     typealias Case = ConfigurationErrorTests.Case
 
@@ -164,17 +164,17 @@ import Testing
         Case("[]", "c.yaml:1: push: expected a map, found an empty list"),
     ]
 
-    /// An enabled service that lacks only its key's file.
+    /// An enabled APNs section without `key_file`.
     private static func apns(_ rest: String) -> String {
         "{apns: {enabled: true, team_id: ABCDE12345, key_id: ABCDE12345, topic: t, \(rest)}}"
     }
 
-    @Test("A mistake is reported with its place, and without what files hold", arguments: missing + unfit)
-    func mistake(_ example: Case) {
+    @Test("An error names its location and does not show file contents", arguments: missing + unfit)
+    func error(_ example: Case) {
         #expect(lines(example.yaml) == example.lines)
     }
 
-    @Test("What a variable enables names what is missing in the file")
+    @Test("Enabling a provider by variable reports the keys missing in the file")
     func enabledByVariable() {
         #expect(
             problems("log: {}", ["FLEETWIRE_PUSH_FCM_ENABLED": "true"])

@@ -14,7 +14,7 @@ func read(
     }
 }
 
-/// The lines of the error that a text causes; none when it causes none.
+/// The lines of the error that a text causes; empty if it is valid.
 func problems(
     _ yaml: String, _ environment: [String: String] = [:], files: [String: String] = [:]
 ) -> [String] {
@@ -24,7 +24,7 @@ func problems(
     }
 }
 
-/// A number's key, how to see it, and its range.
+/// An integer key: its path, its value in the settings, and its range.
 struct IntegerKey: Sendable, CustomTestStringConvertible {
     let path: String
     let value: @Sendable (Settings) -> Int

@@ -4,7 +4,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct SettingsLoadingTests {
-    /// A directory of its own, gone when the test is.
+    /// A temporary directory, deleted after the test.
     private final class Directory {
         let path = FileManager.default.temporaryDirectory.appending(path: "fleetwire-\(UUID().uuidString)").path
 
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Secrets are read from files beside the configuration")
+    @Test("Paths of secret files are relative to the configuration")
     func secrets() throws {
         let directory = try Directory([
             "c.yaml": Data("apps: [{id: a, key: b, secret: file:secret}]".utf8), "secret": Data("s3cret\n".utf8),
@@ -36,7 +36,7 @@ import Testing
         #expect(settings.apps == [Settings.App(id: "a", key: "b", secret: "s3cret")])
     }
 
-    @Test("TLS files are found beside the configuration, or where they say")
+    @Test("Paths of TLS files are absolute or relative to the configuration")
     func tls() throws {
         let directory = try Directory([
             "c.yaml": Data("server: {tls: {certificate: c.pem, key: \"${KEY}\"}}".utf8), "c.pem": Data(), "k.pem": Data(),
@@ -48,7 +48,7 @@ import Testing
         #expect(settings.server.tls.isEnabled)
     }
 
-    @Test("What has changed on disk is seen when it is loaded again, as often as that is asked for")
+    @Test("Each load reads the files again")
     func again() throws {
         let directory = try Directory([
             "c.yaml": Data("metrics: {token: file:token}\nnotifications: {file: n.yaml}".utf8), "token": Data("one".utf8),
@@ -69,7 +69,7 @@ import Testing
         #expect(try Settings.load(file: file, environment: [:]) == first)
     }
 
-    @Test("A file that cannot be read is an error that names it")
+    @Test("An unreadable file is an error that names it")
     func unreadable() throws {
         let directory = try Directory(["bytes": Data([0x61, 0xFF]), "c.yaml": Data("log: {level: file:none}".utf8)])
         let path = directory.path
@@ -81,7 +81,7 @@ import Testing
                 == "\(path)/c.yaml:1: log.level: cannot read \"\(path)/none\": No such file or directory")
     }
 
-    @Test("A file may have one mebibyte and no more")
+    @Test("A file has at most 1 MiB")
     func size() throws {
         let comment = Data(repeating: UInt8(ascii: "#"), count: TextFile.bytesMax)
         let directory = try Directory(["fits": comment, "larger": comment + Data("#".utf8)])
@@ -89,7 +89,7 @@ import Testing
         #expect(problem("\(directory.path)/larger") == "\(directory.path)/larger: cannot be read: larger than 1 MiB")
     }
 
-    @Test("What is no regular file is not waited for")
+    @Test("Rejects irregular files without blocking")
     func irregular() throws {
         let directory = try Directory([
             "c.yaml": Data("notifications: {file: fifo}".utf8), "d.yaml": Data("metrics: {token: 'file:fifo'}".utf8),

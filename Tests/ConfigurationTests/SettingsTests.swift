@@ -41,13 +41,13 @@ import Testing
     }
 
     @Test(
-        "A text that says nothing gives the defaults",
+        "An empty text gives the defaults",
         arguments: ["", "\n", "# a comment", "---", "~", "{}", "server:", "server: {}\nlog: ~", "\u{FEFF}log: {}"])
     func nothing(yaml: String) {
         #expect(read(yaml) == .success(Settings()))
     }
 
-    @Test("Every key reaches its field")
+    @Test("Every key sets its field")
     func everyKey() throws {
         let yaml = """
             server:
@@ -105,14 +105,14 @@ import Testing
         #expect(settings == expected)
     }
 
-    @Test("A number may be at either edge of its range", arguments: IntegerKey.outsideLists + IntegerKey.limits)
+    @Test("Accepts both bounds of a number's range", arguments: IntegerKey.outsideLists + IntegerKey.limits)
     func edges(key: IntegerKey) throws {
         for edge in [key.range.lowerBound, key.range.upperBound] {
             #expect(try key.value(read(key.yaml("\(edge)")).get()) == edge)
         }
     }
 
-    @Test("A number may be nothing else", arguments: IntegerKey.outsideLists + IntegerKey.limits)
+    @Test("Rejects numbers outside the range and other texts", arguments: IntegerKey.outsideLists + IntegerKey.limits)
     func beyondEdges(key: IntegerKey) {
         let (low, high) = (key.range.lowerBound, key.range.upperBound)
         let numbers = ["\(low - 1)", "\(high + 1)", "99999999999999999999", "1e3", "0x10", "010", "+2000", "abc", "2.5"]
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("A list may be as long as it says", arguments: [1, 10])
+    @Test("A list may have up to its maximum of elements", arguments: [1, 10])
     func secrets(count: Int) throws {
         let list = (0..<count).map { "s\($0)" }
         let yaml = "apps: [{id: a, key: b, secrets: [\(list.joined(separator: ", "))]}]"

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SpellingSuggestionsTests {
     @Test(
-        "The edit distance counts insertions, removals and replacements",
+        "The edit distance counts insertions, deletions and replacements",
         arguments: [("", "", 0), ("", "abc", 3), ("port", "prot", 2), ("kitten", "sitting", 3), ("same", "same", 0)])
     func distance(source: String, target: String, distance: Int) {
         #expect(editDistance(Array(source.utf8), Array(target.utf8)) == distance)
@@ -23,7 +23,7 @@ import Testing
         #expect(names.nearest(to: name) == expected)
     }
 
-    @Test("Among no names none is near")
+    @Test("Without names there is no suggestion")
     func none() {
         #expect(SpellingSuggestions().nearest(to: "a") == nil)
     }

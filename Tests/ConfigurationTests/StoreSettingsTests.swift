@@ -8,7 +8,7 @@ import Testing
         try Settings.parse(yaml, file: "/etc/fleet/c.yaml", environment: environment)
     }
 
-    @Test("The database stands where it says, beside the configuration if that is relative")
+    @Test("The database's path is absolute or relative to the configuration")
     func path() throws {
         #expect(try elsewhere("").store.path == "/etc/fleet/var/fleetwire.db")
         #expect(try elsewhere("store: {path: f.db}").store.path == "/etc/fleet/f.db")
@@ -28,7 +28,7 @@ import Testing
         try read("store: {encryption_keys: \(list)}", environment, files: ["k": Self.key + "\n"]).get().store.encryptionKeys
     }
 
-    @Test("Keys stand in the order of their list, wherever they come from")
+    @Test("Encryption keys keep the order of their list")
     func encryptionKeys() throws {
         #expect(Settings().store.encryptionKeys == [])
         #expect(try keys("[]") == [])
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "A wrong key is reported with its place, and never shown",
+        "An error about an encryption key names its location and does not show the key",
         arguments: [
             ("~", ": expected a list of maps, found nothing"),
             ("[{key: \(key)}]", "[0].id: expected 1 to 64 letters, digits, _ or -, found nothing"),
@@ -57,7 +57,7 @@ import Testing
         #expect(problems("store: {encryption_keys: \(list)}") == ["c.yaml:1: store.encryption_keys\(line)"])
     }
 
-    @Test("No variable reaches into the keys")
+    @Test("No variable overrides the encryption keys")
     func variable() {
         #expect(
             problems("", ["FLEETWIRE_STORE_ENCRYPTION_KEYS": "x"]) == [
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "A mistake is reported with its place",
+        "An error names its location",
         arguments: [
             ("{path: ''}", "path: expected a file's path, found \"\""),
             ("{path: ~}", "path: expected a file's path, found nothing"),
@@ -76,7 +76,7 @@ import Testing
             ("{retention: 3}", "retention: unknown key; did you mean store.retention_days?"),
             ("{paths: a}", "paths: unknown key; did you mean store.path?"),
         ])
-    func mistake(yaml: String, line: String) {
+    func error(yaml: String, line: String) {
         #expect(problems("store: \(yaml)") == ["c.yaml:1: store.\(line)"])
     }
 }

@@ -111,7 +111,7 @@ import Testing
         "-----BEGIN \(label)-----\nQUJD+/0=\nAAAA\n-----END \(label)-----\n"
     }
 
-    @Test("A rule accepts what it says and nothing else", arguments: cases)
+    @Test("A rule accepts exactly what it describes", arguments: cases)
     func rule(_ example: Case) {
         for text in example.good { #expect(example.rule.accepts(text), "\(example.name) \(text)") }
         for text in example.bad { #expect(!example.rule.accepts(text), "\(example.name) \(text)") }

@@ -9,15 +9,15 @@ import Testing
     ]
 
     private func resolve(_ written: String) throws(VariableExpansion.Failure) -> String {
-        let substitution = VariableExpansion(environment: Self.variables, directory: "conf/") { path throws(UnreadableFile) in
+        let expansion = VariableExpansion(environment: Self.variables, directory: "conf/") { path throws(UnreadableFile) in
             guard let content = Self.files[path] else { throw UnreadableFile(reason: "gone") }
             return content
         }
-        return try substitution.resolve(written)
+        return try expansion.resolve(written)
     }
 
     @Test(
-        "What was written is replaced, once",
+        "References are replaced once",
         arguments: [
             ("plain", "plain"), ("", ""), ("${NAME}", "value"), ("a${NAME}b${NAME}", "avaluebvalue"), ("${_a1}", ""),
             ("$${NAME}", "${NAME}"), ("$$${NAME}", "$${NAME}"), ("$NAME $ $$ {NAME}", "$NAME $ $$ {NAME}"), ("$", "$"),
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be replaced is named",
+        "A reference that cannot be expanded is named",
         arguments: [
             ("${UNSET}", "${UNSET} is not set"), ("${name}", "${name} is not set"),
             ("file:none", "cannot read \"conf/none\": gone"), ("file:", "expected a path after file:"),
@@ -41,14 +41,14 @@ import Testing
     }
 
     @Test(
-        "A brace that begins no variable must be escaped",
+        "${ without a variable's name must be escaped",
         arguments: ["${", "${}", "a${b", "${1}", "${a b}", "${a-b}", "${é}", "${\u{301}}"])
     func malformed(written: String) {
         let reason = "expected a variable's name and } after ${; write $${ for a plain ${"
         #expect(throws: VariableExpansion.Failure(reason: reason)) { try resolve(written) }
     }
 
-    @Test("Any value can come from outside, wherever it stands")
+    @Test("Any value can contain references")
     func everywhere() throws {
         let yaml = """
             server: {port: "${PORT}"}
@@ -63,7 +63,7 @@ import Testing
         #expect(settings.metrics.token == "t")
     }
 
-    @Test("The parts of a list can come from outside, each by itself")
+    @Test("Each element of a list can contain references")
     func lists() throws {
         let yaml = "apps: [{id: a, key: k, secrets: [\"${NEW}\", file:old], allowed_origins: [\"https://${HOST}\"]}]"
         let settings = try read(yaml, ["NEW": "n", "HOST": "*.example.com"], files: ["old": "o\n"]).get()
@@ -71,8 +71,8 @@ import Testing
         #expect(settings.apps[0].allowedOrigins == ["https://*.example.com"])
     }
 
-    @Test("A variable that is not set is reported at the value that wants it")
-    func place() {
+    @Test("An unset variable is reported at the value that refers to it")
+    func location() {
         #expect(
             problems("log: {}\nmetrics:\n  token: ${TOKEN}") == ["c.yaml:3: metrics.token: ${TOKEN} is not set"])
         #expect(

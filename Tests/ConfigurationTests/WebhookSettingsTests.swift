@@ -13,7 +13,7 @@ import Testing
         try read(Self.app(list), environment).get().apps[0].webhooks
     }
 
-    @Test("An app has none, or those of its list, in its order")
+    @Test("An app's webhooks keep the order of their list")
     func list() throws {
         #expect(Settings().apps[0].webhooks == [])
         #expect(try webhooks("[]") == [])
@@ -38,7 +38,7 @@ import Testing
         #expect(try webhooks("[{url: https://a, events: [\(event)]}]")[0].events == [event])
     }
 
-    @Test("An app may have ten, and no more")
+    @Test("An app has at most ten webhooks")
     func count() throws {
         func list(_ count: Int) -> String { "[" + (0..<count).map { "{url: https://a/\($0)}" }.joined(separator: ",") + "]" }
         #expect(try webhooks(list(10)).count == 10)
@@ -47,7 +47,7 @@ import Testing
                 == ["c.yaml:1: apps[0].webhooks: expected a list of at most 10 maps, found one of 11"])
     }
 
-    @Test("An address with a password in it may come from elsewhere")
+    @Test("A URL can contain references")
     func substituted() throws {
         #expect(try webhooks("[{url: 'https://a/${TOKEN}'}]", ["TOKEN": "hunter2"])[0].url == "https://a/hunter2")
     }
@@ -56,7 +56,7 @@ import Testing
     static let events = "expected \(names.dropLast().joined(separator: ", ")) or device_removed"
 
     @Test(
-        "A mistake is reported with its place, and an address never shown",
+        "An error names its location and does not show the URL",
         arguments: [
             Case("~", "webhooks: expected a list of maps, found nothing"),
             Case("https://a", "webhooks: expected a list of maps, found a text"),
@@ -74,11 +74,11 @@ import Testing
                 "[{url: https://a, allowprivate: true}]",
                 "webhooks[0].allowprivate: unknown key; did you mean apps[0].webhooks[0].allow_private?"),
         ])
-    func mistake(_ example: Case) {
+    func error(_ example: Case) {
         #expect(problems(Self.app(example.yaml)) == example.lines.map { "c.yaml:1: apps[0].\($0)" })
     }
 
-    @Test("No variable reaches into the list")
+    @Test("No variable overrides the list")
     func variable() {
         #expect(
             problems("", ["FLEETWIRE_APPS_0_WEBHOOKS": "x"])

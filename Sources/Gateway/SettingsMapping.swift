@@ -1,0 +1,69 @@
+import Access
+import Configuration
+import JWT
+import Observability
+
+// Maps the configuration's values to those of the modules: tokens and channels here, the rest in `+Push`, `+Webhooks`.
+
+extension Settings.Auth {
+    /// The trusted issuers that are configured, Firebase last.
+    package var issuers: [TokenIssuer] {
+        var issuers = jwt.filter(\.isEnabled).map(TokenIssuer.init)
+        if firebase.isEnabled {
+            issuers.append(
+                .firebase(projectID: firebase.projectID, certificatesURL: firebase.certificatesURL, role: firebase.role))
+        }
+        return issuers
+    }
+}
+
+extension TokenIssuer {
+    fileprivate init(_ jwt: Settings.JWT) {
+        let keys: Keys =
+            if !jwt.secret.isEmpty {
+                .secret(jwt.secret)
+            } else if !jwt.publicKey.isEmpty {
+                .pem(jwt.publicKey)
+            } else {
+                .remote(url: jwt.jwksURL, .jwks)
+            }
+        self.init(algorithm: jwt.algorithm, keys: keys, issuer: jwt.issuer, audience: jwt.audience)
+    }
+}
+
+extension ChannelPolicy {
+    init(_ rules: [Settings.ChannelRule]) { self.init(rules.map { Rule($0.pattern, $0.access) }) }
+}
+
+extension Settings {
+    /// The first key whose value cannot be used although its form is valid: a broken PEM, a wrong curve. Nil if there is none.
+    package var keyError: (key: String, problem: String)? {
+        do throws(TokenIssuerError) {
+            _ = try TokenVerifier(issuers: auth.issuers, ring: IssuerKeyCache(issuers: auth.issuers))
+        } catch {
+            return ("auth.jwt.public_key", error.description)
+        }
+        do throws(CredentialError) {
+            _ = try push.providers()
+        } catch {
+            return (error.key, error.problem)
+        }
+        return nil
+    }
+
+    /// Logs warnings about insecure but valid settings.
+    func logWarnings(to log: Observability.Log) {
+        for rule in channels where rule.access == .open {
+            log.warning(
+                "open_fleet_channel",
+                [
+                    "pattern": .text(rule.pattern),
+                    "hint": "anyone may subscribe; choose another access once all apps sign subscriptions",
+                ])
+        }
+        for issuer in auth.jwt where issuer.isEnabled && !issuer.secret.isEmpty && issuer.secret.utf8.count < 32 {
+            log.warning(
+                "short_token_secret", ["issuer": .text(issuer.issuer), "hint": "a secret below 32 bytes can be guessed"])
+        }
+    }
+}
