@@ -87,7 +87,7 @@ struct LibwebsocketsContext: ~Copyable {
         guard let created, let vhost = lws_get_vhost_by_name(created, "default") else {
             throw tls.map { StartError(unusable: $0) }
                 ?? StartError(
-                    "make a libwebsockets context: is the package libwebsockets-evlib-ev installed, and is there memory?")
+                    "create the libwebsockets context: no libev plug-in, or out of memory. Install libwebsockets-evlib-ev.")
         }
         handle = created
         heartbeat = .allocate(capacity: 1)

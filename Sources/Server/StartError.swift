@@ -1,11 +1,11 @@
 import Glibc
 
-/// Why the server cannot start: what it could not do, readable after "cannot ".
+/// Why the gateway cannot start. The description completes "cannot …": verb, subject, reason.
 package struct StartError: Error, CustomStringConvertible {
     package let description: String
-    /// Whether somebody else has the port.
+    /// Whether another process uses the port.
     package let isAddressInUse: Bool
-    /// Whether the configuration is to blame.
+    /// Whether the configuration is the cause; the process then exits with 78 (EX_CONFIG).
     package let isConfiguration: Bool
 
     package init(_ description: String, isConfiguration: Bool = false) {

@@ -6,10 +6,10 @@ import Observability
 import Primitives
 import Store
 
-/// `fleetwire audit`: who did what to an order or a route, and when; beside a running gateway or without one.
+/// `fleetwire audit`: prints the audit log of an order or a route. Works whether or not a gateway is running.
 struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print who did what to an order or a route, and when, oldest first.")
+        abstract: "Print the audit log of an order or a route, oldest entry first.")
 
     @OptionGroup var configuration: ConfigurationOption
 
@@ -32,14 +32,16 @@ struct Audit: ParsableCommand {
                 count += 1
                 print(Self.line(entry))
             }
-            if count == 0 { StandardError.print("fleetwire: nothing is recorded of \(order ?? route ?? "")") }
+            if count == 0 {
+                StandardError.print("fleetwire: no audit entries for \(order.map { "order \($0)" } ?? "route \(route ?? "")")")
+            }
         } catch {
             StandardError.print("fleetwire: cannot \(error)")
             throw ExitCode.failure
         }
     }
 
-    /// Time, who, what, from where to where, why, and what ties it to the request.
+    /// Time, actor, action, states before and after, reason, details, correlation id.
     private static func line(_ entry: AuditEntry) -> String {
         var parts = [Timestamp.iso8601(milliseconds: entry.at), entry.actor.terminalEscaped, entry.action]
         if let after = entry.after {
@@ -51,7 +53,7 @@ struct Audit: ParsableCommand {
         return parts.joined(separator: "  ")
     }
 
-    private static func text(_ standing: AuditEntry.State) -> String {
-        standing.driverID.map { "\(standing.status.rawValue), driver \($0)" } ?? standing.status.rawValue
+    private static func text(_ state: AuditEntry.State) -> String {
+        state.driverID.map { "\(state.status.rawValue), driver \($0)" } ?? state.status.rawValue
     }
 }

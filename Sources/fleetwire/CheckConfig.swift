@@ -1,10 +1,11 @@
 import ArgumentParser
 
-/// `fleetwire check-config`: what `serve` would say of the configuration, and phones of each event, without serving.
+/// `fleetwire check-config`: checks the configuration as `serve` does, and prints each catalogue entry with sample data.
 struct CheckConfig: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
-        abstract: "Check the configuration, and show what phones will: exit 0, or 78 with what is wrong.")
+        abstract: "Check the configuration and print notifications with sample data.",
+        discussion: "Exits with 0 if the configuration is valid; else prints all errors and exits with 78.")
 
     @OptionGroup var configuration: ConfigurationOption
 

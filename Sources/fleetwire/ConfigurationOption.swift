@@ -6,13 +6,13 @@ import Glibc
 /// `--config FILE`, for every command that reads the configuration.
 struct ConfigurationOption: ParsableArguments {
     @Option(
-        name: .customLong("config"), help: "The configuration file; by default $FLEETWIRE_CONFIG, else config/fleetwire.yaml.")
+        name: .customLong("config"), help: "The configuration file (default: $FLEETWIRE_CONFIG, else config/fleetwire.yaml).")
     private var given: String?
 
     var file: String { given ?? Environment.all["FLEETWIRE_CONFIG"] ?? "config/fleetwire.yaml" }
 
-    /// The settings, with what the environment overrides. A bad configuration ends the process with status 78
-    /// (EX_CONFIG) and a line per problem.
+    /// The settings of the file and the environment. If they are invalid, prints a line per problem and exits with status 78
+    /// (EX_CONFIG).
     func load() throws -> Settings {
         do throws(ConfigurationErrors) {
             let settings = try Settings.load(file: file, environment: Environment.all)
@@ -27,7 +27,7 @@ struct ConfigurationOption: ParsableArguments {
     }
 }
 
-/// The process's environment, read once where the process starts and passed on from there.
+/// The process's environment variables.
 enum Environment {
     static var all: [String: String] {
         var variables: [String: String] = [:]
@@ -41,7 +41,7 @@ enum Environment {
     }
 }
 
-/// Lines for people, beside the log.
+/// Writes messages of commands to standard error.
 enum StandardError {
     static func print(_ line: String) {
         let bytes = Array((line + "\n").utf8)

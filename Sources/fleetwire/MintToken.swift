@@ -4,27 +4,27 @@ import Configuration
 import Glibc
 import JWT
 
-/// `fleetwire token`: a token for development, signed with the configured secret.
+/// `fleetwire token`: prints a JWT for development.
 struct MintToken: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Print a token for development, signed with auth.jwt.secret (HS256).",
-        discussion: "For example: curl -H \"Authorization: Bearer $(fleetwire token --role admin --subject ann)\" …")
+        commandName: "token", abstract: "Print a JWT for development, signed with auth.jwt.secret (HS256).",
+        discussion: "Example: curl -H \"Authorization: Bearer $(fleetwire token --role admin --subject ann)\" …")
 
     @OptionGroup var configuration: ConfigurationOption
 
-    @Option(help: "driver, admin, customer or ops.")
+    @Option(help: "The role: driver, admin, customer or ops.")
     var role: String
 
-    @Option(help: "Whose token it is: a driver's or customer's id, an admin's name.")
+    @Option(help: "The user: a driver's or customer's id, or an admin's name.")
     var subject: String
 
-    @Option(help: "How long it is good for: a number with s, m, h or d.")
+    @Option(help: "The time until the token expires: a number with s, m, h or d.")
     var ttl = "1h"
 
-    @Option(help: "A name to show to others.")
+    @Option(help: "The user's display name.")
     var name: String?
 
-    @Option(help: "Of a customer: the reference of a booking he may follow; may be given several times.")
+    @Option(help: "The reference of a booking that a customer may follow; can be repeated.")
     var booking: [String] = []
 
     func run() throws {
@@ -40,7 +40,7 @@ struct MintToken: ParsableCommand {
         }
         guard let issuer = settings.auth.jwt.first(where: { !$0.secret.isEmpty }) else {
             StandardError.print(
-                "fleetwire: \(self.configuration.file) has no auth.jwt.secret to sign with: tokens are made elsewhere")
+                "fleetwire: cannot sign a token: \(configuration.file) has no auth.jwt.secret. Get a token from the issuer.")
             throw ExitCode.failure
         }
         print(

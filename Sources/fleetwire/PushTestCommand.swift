@@ -4,28 +4,29 @@ import Gateway
 import Push
 import Threads
 
-/// `fleetwire push-test`: one push to one phone, to see whether the configuration is right.
+/// `fleetwire push-test`: sends one push to one device, to check the configuration.
 struct PushTestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push-test", abstract: "Send one push to a phone, with the configured credentials.",
-        discussion: "Prints what the provider says; exit 0 when it has accepted, else 1.")
+        commandName: "push-test", abstract: "Send one push to a device with the configured credentials.",
+        discussion: "Prints the provider's response. Exits with 0 if the provider accepted the push, else with 1.")
 
     @OptionGroup var configuration: ConfigurationOption
 
-    @Option(help: "apns or fcm.")
+    @Option(help: "The push provider: apns or fcm.")
     var provider: PushProvider
 
-    @Option(help: "The phone's token, as its app registers it.")
+    @Option(help: "The device token, as the app registers it.")
     var token: String
 
-    @Flag(help: "The token is of APNs' sandbox.")
+    @Flag(help: "The token is for the APNs sandbox (development builds).")
     var sandbox = false
 
     func run() throws {
         let settings = try configuration.load()
         let token = try deviceToken()
         guard let provider = settings.pushProvider(of: token.lane) else {
-            StandardError.print("fleetwire: push.\(provider.rawValue).enabled is false in \(configuration.file)")
+            StandardError.print(
+                "fleetwire: cannot send a push: push.\(provider.rawValue).enabled is false in \(configuration.file)")
             throw ExitCode.failure
         }
         let finding = PushTest.send(to: token, provider, now: Clock.unixMilliseconds)

@@ -6,38 +6,55 @@ import HTTPClient
 import JSON
 import PusherProtocol
 
-/// `fleetwire send`: a signed publish from the shell, as a backend would do it.
+/// `fleetwire send`: publishes an event through the REST API, as a backend does.
 struct Send: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Publish an event, signed with an app's secret from the configuration.",
-        discussion: "Prints the server's answer; exit 0 when it was 200, else 1 with what was wrong.")
+        discussion: "Prints the response. Exits with 0 if its status is 200, else with 1.")
 
     @OptionGroup var configuration: ConfigurationOption
 
-    @Option(help: "The server; by default the configured address.")
+    @Option(help: "The server's URL (default: the configured address).")
     var url: String?
 
-    @Option(help: "The id of the app to publish as; by default the first configured.")
+    @Option(help: "The app's id (default: the first configured app).")
     var app: String?
 
-    @Option(name: .long, help: "A channel to publish to; may be given several times.")
+    @Option(name: .long, help: "A channel to publish to; can be repeated.")
     var channel: [String]
 
     @Option(help: "The event's name.")
     var event: String
 
-    @Option(parsing: .unconditional, help: "The event's data, passed through as it is.")
+    @Option(parsing: .unconditional, help: "The event's data, sent unchanged.")
     var data = "{}"
 
-    @Option(name: .customLong("socket-id"), help: "A connection that is not to get the event.")
+    @Option(name: .customLong("socket-id"), help: "The socket id of a connection that does not receive the event.")
     var socketID: String?
 
     func run() throws {
         let settings = try configuration.load()
         guard let app = settings.apps.first(where: { self.app == nil || $0.id == self.app }) else {
-            throw ValidationError("No app \(self.app ?? "") in \(configuration.file)")
+            throw ValidationError("Expected --app to be the id of an app in \(configuration.file), found \(self.app ?? "")")
         }
         let body = body()
+        let server = url ?? "http\(settings.server.tls.isEnabled ? "s" : "")://\(settings.server.urlHost):\(settings.server.port)"
+        do {
+            let answer = try Post.json(body, to: server + signedPath(for: app, body: body), timeoutSeconds: 10)
+            let text = answer.body.last == "\n" ? String(answer.body.dropLast()) : answer.body
+            guard answer.status == 200 else {
+                StandardError.print("fleetwire: cannot publish: \(server) responded with status \(answer.status): \(text)")
+                throw ExitCode.failure
+            }
+            print(text)
+        } catch let failure as Post.Failure {
+            StandardError.print("fleetwire: cannot publish: \(failure)")
+            throw ExitCode.failure
+        }
+    }
+
+    /// The path and query of the request, signed with the app's first secret.
+    private func signedPath(for app: Settings.App, body: [UInt8]) -> String {
         let path = "/apps/\(app.id)/events"
         let query = body.withUnsafeBytes { bytes in
             [
@@ -48,37 +65,17 @@ struct Send: ParsableCommand {
         let text = SigningText.request(method: "POST", path: path, query: query)
         let signature = HMACKey(secret: app.secrets[0]).signature(of: text)
         let parameters = (query + [(name: "auth_signature", value: signature)]).map { "\($0.name)=\($0.value)" }
-        let server = url ?? "http\(settings.server.tls.isEnabled ? "s" : "")://\(settings.server.urlHost):\(settings.server.port)"
-        do {
-            let answer = try Post.json(body, to: server + path + "?" + parameters.joined(separator: "&"), timeoutSeconds: 10)
-            let text = answer.body.last == "\n" ? String(answer.body.dropLast()) : answer.body
-            guard answer.status == 200 else {
-                StandardError.print("fleetwire: \(server) answered \(answer.status): \(text)")
-                throw ExitCode.failure
-            }
-            print(text)
-        } catch let failure as Post.Failure {
-            StandardError.print("fleetwire: \(failure)")
-            throw ExitCode.failure
-        }
+        return path + "?" + parameters.joined(separator: "&")
     }
 
     private func body() -> [UInt8] {
         var json = JSONWriter()
-        json.raw(#"{"name":"#)
-        json.string(event)
-        json.raw(#","channels":["#)
-        for (index, channel) in channel.enumerated() {
-            if index > 0 { json.raw(",") }
-            json.string(channel)
+        json.object {
+            $0.member("name", event)
+            $0.member("channels", channel)
+            $0.member("data", data)
+            if let socketID { $0.member("socket_id", socketID) }
         }
-        json.raw(#"],"data":"#)
-        json.string(data)
-        if let socketID {
-            json.raw(#","socket_id":"#)
-            json.string(socketID)
-        }
-        json.raw("}")
         return json.bytes
     }
 }

@@ -5,13 +5,13 @@ import Glibc
 import Observability
 import Server
 
-/// `fleetwire serve`: the gateway, until SIGTERM or SIGINT.
+/// `fleetwire serve`: runs the gateway.
 struct Serve: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Run the gateway until SIGTERM or SIGINT.")
 
     @OptionGroup var configuration: ConfigurationOption
 
-    @Option(help: "Listen on this port instead of the configured one; 0 for any free one.")
+    @Option(help: "The TCP port to listen on (default: server.port; 0: any free port).")
     var port: UInt16?
 
     func run() throws {
@@ -25,12 +25,12 @@ struct Serve: ParsableCommand {
                 try Settings.load(file: file, environment: Environment.all)
             }
         } catch {
-            let hint = error.isAddressInUse ? "; is another instance running?" : ""
+            let hint = error.isAddressInUse ? ". Stop the other instance, or set server.port." : ""
             StandardError.print("fleetwire: cannot \(error)\(hint)")
             throw error.isConfiguration ? ExitCode(EX_CONFIG) : ExitCode.failure
         }
         print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
-        fflush(nil)  // a pipe would keep the line to itself
+        fflush(nil)  // Standard output is buffered if it is a pipe.
         service.runUntilSignalled()
     }
 }

@@ -1,22 +1,24 @@
 import ArgumentParser
 import Simulation
 
-/// `fleetwire simulate`: replays one seeded run of the fan-out core.
+/// `fleetwire simulate`: runs seeded simulations of the fan-out core.
 struct Simulate: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Replay seeded simulations of the fan-out core.")
+    static let configuration = CommandConfiguration(abstract: "Run seeded simulations of the fan-out core.")
 
     @Option(help: "The first seed.")
     var seed: UInt64 = 1
 
-    @Option(help: "How many seeds, counting up.")
+    @Option(help: "The number of consecutive seeds to run.")
     var seeds: UInt64 = 1
 
-    @Option(help: "Steps of each run.")
+    @Option(help: "The number of steps of each run.")
     var steps = 500
 
     func validate() throws {
-        guard steps >= 0 else { throw ValidationError("--steps: expected 0 or more") }
-        guard !seed.addingReportingOverflow(seeds).overflow else { throw ValidationError("--seed: too large to count up from") }
+        guard steps >= 0 else { throw ValidationError("Expected --steps to be at least 0, found \(steps)") }
+        guard !seed.addingReportingOverflow(seeds).overflow else {
+            throw ValidationError("Expected --seed plus --seeds to be at most \(UInt64.max)")
+        }
     }
 
     func run() throws {
