@@ -1,10 +1,10 @@
-# Everything one does with Fleetwire. `make run` and `make test` need nothing done before.
+# Build, run and test Fleetwire. `make run` and `make test` work in a fresh clone.
 
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
 PYTHON := .build/python/bin/python
 PYTHON_READY := .build/python/.ready
-# Load generator and reference server for `make bench`: a folder with wsload.c and floor.c.
+# Directory of the load generator (wsload.c) and the reference server (floor.c) for `make bench`.
 BENCH_TOOLS ?= ../shared/bench
 SECONDS_PER_FUZZER ?= 10
 ROUNDS ?= 200
@@ -28,47 +28,47 @@ build: packages ## Build the release binary.
 
 test: unit e2e ## Run all tests.
 
-unit: packages
+unit: packages ## Run the Swift tests.
 	swift test --disable-xctest --parallel
 
-e2e: build $(PYTHON_READY)
+e2e: build $(PYTHON_READY) ## Run the end-to-end tests.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile
 
-check: lint build test ## What CI runs.
+check: lint build test ## Run all that CI runs.
 
-lint:
+lint: ## Check the formatting.
 	swift format lint --strict --recursive Sources Tests Package.swift
 
-format:
+format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift
 
-bench: build ## Print the speed table; ARCHITECTURE.md has the last one.
+bench: build ## Run the benchmarks.
 	Benchmarks/run $(BINARY) $(BENCH_TOOLS)
 	python3 Benchmarks/push.py $(BINARY)
 
-sim: build ## Many seeds of the simulation.
+sim: build ## Run the simulation with SEEDS seeds.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
 
-crash: build $(PYTHON_READY) ## Kill the gateway at random instants under load; nothing it answered may be lost.
+crash: build $(PYTHON_READY) ## Kill the gateway under load, ROUNDS times; check that no acknowledged action is lost.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS)
 
-conformance: ## Which points of the protocol have no test.
+conformance: ## List protocol points without a test.
 	@dev/conformance
 
-fuzz: packages ## Every fuzzer for a few seconds.
+fuzz: packages ## Run each fuzzer for SECONDS_PER_FUZZER.
 	Tests/Fuzz/run.sh $(SECONDS_PER_FUZZER)
 
-tsan: packages $(PYTHON_READY) ## Unit and end-to-end tests under ThreadSanitizer.
+tsan: packages $(PYTHON_READY) ## Run unit and end-to-end tests under ThreadSanitizer.
 	swift test --disable-xctest --sanitize=thread --scratch-path .build-tsan
 	swift build --sanitize=thread --scratch-path .build-tsan --product fleetwire
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-tsan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
 
-asan: packages $(PYTHON_READY) ## Unit and end-to-end tests under AddressSanitizer.
+asan: packages $(PYTHON_READY) ## Run unit and end-to-end tests under AddressSanitizer.
 	swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
 	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 LSAN_OPTIONS=print_suppressions=0:suppressions=$(abspath Tests/EndToEnd/leaks.txt) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
 
-packages:
+packages: ## Install missing Debian packages.
 	@dev/packages
 
 $(PYTHON_READY): Tests/EndToEnd/requirements.txt | packages
@@ -76,5 +76,5 @@ $(PYTHON_READY): Tests/EndToEnd/requirements.txt | packages
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-clean:
+clean: ## Delete all build products.
 	rm -rf .build .build-*
