@@ -3,7 +3,7 @@ import Testing
 
 @testable import Access
 
-/// Whose the fleet's channels are, by their names alone.
+/// Permissions on the fleet channels, derived from their names.
 @Suite struct ChannelPolicyTests {
     private let policy = ChannelPolicy([
         .init("driver-*", .ownDriver), .init("drivers-channel", .anyDriver), .init("admin-channel", .admin),
@@ -15,9 +15,9 @@ import Testing
     private let admin = Identity(role: .admin, id: "42", bookings: ["R1"])
     private let ops = Identity(role: .ops, id: "42", bookings: ["R1"])
 
-    // MARK: Every role, every access, every form
+    // MARK: Each role, each access, each form
 
-    /// Forms of a name that mean the same people.
+    /// Forms of a name that follow the same rule.
     private static let forms = ["", "private-", "private-encrypted-"]
 
     @Test(arguments: forms) func driversHaveTheirOwnAndWhatIsForAllOfThem(form: String) {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// Everybody's but those of `rights` are refused.
+    /// All names but those in `rights` are denied.
     private func expect(_ identity: Identity, _ form: String, _ rights: [String: ChannelPolicy.Permission]) {
         for name in Self.names {
             #expect(policy.permission(for: identity, on: channel(form + name)) == rights[name] ?? .denied, "\(form + name)")
@@ -67,7 +67,7 @@ import Testing
         "booking-R2", "booking-R9", "customer-42", "customer-7", "lobby-1",
     ]
 
-    // MARK: What no pattern names
+    // MARK: Channels without a rule
 
     @Test(arguments: [
         "news", "driver", "driver-", "Driver-42", "DRIVER-42", "drivers-channel-2", "drivers-channe", "cache-driver-42",
@@ -97,10 +97,10 @@ import Testing
             #expect(!policy.isOpen(channel(name)), "\(name)")
         }
         #expect(policy.isOpen(channel("lobby-1")))
-        #expect(!policy.isOpen(channel("private-lobby-1")), "a signature is for whoever it was made for")
+        #expect(!policy.isOpen(channel("private-lobby-1")), "signed channels are never open")
     }
 
-    // MARK: Look-alikes
+    // MARK: Canonically equivalent names
 
     @Test(arguments: ["driver-4", "driver-420", "driver-42-", "driver-042", "driver-42.", "driver--42", "driver-@42"])
     func otherDriversChannelIsDenied(name: String) {
@@ -172,7 +172,7 @@ import Testing
         #expect(policy.reference(of: channel("tracking-tracking-R1")) == "tracking-R1")
     }
 
-    // MARK: Twins
+    // MARK: Mirrors
 
     @Test func plainAndPrivateFormsAreMirrors() {
         for name in ["driver-42", "drivers-channel", "admin-channel", "tracking-R1", "booking-R1", "customer-42", "lobby-1"] {
@@ -194,7 +194,7 @@ import Testing
         #expect(policy.mirror(of: signed)?.text.utf8.count == 192)
     }
 
-    /// Whatever the patterns: a twin's twin is the channel itself, and is as much listed.
+    /// For any patterns: the mirror of a channel's mirror is the channel, and both match a rule.
     @Test(arguments: ["*", "private-*", "presence-*", "encrypted-*", "cache-*", "driver-*", "p*", "private-encrypted-x"])
     func mirroringIsSymmetric(pattern: String) {
         let policy = ChannelPolicy([.init(pattern, .ownDriver)])
@@ -203,11 +203,11 @@ import Testing
             for second in prefixes {
                 for third in prefixes {
                     let name = channel(first + second + third + "driver-x")
-                    guard let twin = policy.mirror(of: name) else { continue }
-                    #expect(policy.mirror(of: twin) == name, "\(name.text) and \(twin.text)")
-                    #expect(twin.text == "private-" + name.text || name.text == "private-" + twin.text)
-                    let accesses = [name.access, twin.access]
-                    #expect(accesses == [.open, .signed] || accesses == [.signed, .open], "\(name.text) and \(twin.text)")
+                    guard let mirror = policy.mirror(of: name) else { continue }
+                    #expect(policy.mirror(of: mirror) == name, "\(name.text) and \(mirror.text)")
+                    #expect(mirror.text == "private-" + name.text || name.text == "private-" + mirror.text)
+                    let accesses = [name.access, mirror.access]
+                    #expect(accesses == [.open, .signed] || accesses == [.signed, .open], "\(name.text) and \(mirror.text)")
                 }
             }
         }

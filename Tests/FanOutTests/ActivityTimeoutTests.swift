@@ -1,14 +1,14 @@
 import FanOut
 import Testing
 
-/// How long a silent client is waited for, and how many events a talkative one may send (PROTOCOL P4, E9).
+/// Pinging and closing idle connections, and the rate limit of client events (PROTOCOL P4, E9).
 @Suite struct ActivityTimeoutTests {
     static let actions: [(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action)] = [
         (0, false, .idle), (120, false, .idle), (149, false, .idle), (150, false, .ping), (1_000, false, .ping),
         (150, true, .idle), (179, true, .idle), (180, true, .close), (1_000, true, .close), (0, true, .idle),
     ]
 
-    /// With 120 seconds a client pings by itself at 120, is asked at 150 and given up at 180.
+    /// With a timeout of 120 s the client pings at 120 s, the server pings at 150 s and closes at 180 s.
     @Test(arguments: actions) func p4PingsBeforeClosing(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action) {
         #expect(ActivityTimeout(activitySeconds: 120).action(silence: silence, hasPinged: hasPinged) == action)
     }
@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Events
 
-    /// How many of `count` events may be sent at a moment.
+    /// The number of events, out of `count`, that the limit permits at a moment.
     private func taken(_ count: Int, of allowance: inout EventRateLimit, perSecond: Int, now: Int64) -> Int {
         (0..<count).reduce(0) { sent, _ in sent + (allowance.consume(perSecond: perSecond, now: now) ? 1 : 0) }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanOut
 
-/// The parts a channel and an application are made of.
+/// The parts of a channel and of an application.
 @Suite struct ChannelTests {
     @Test func channelTracksItsLoops() {
         var channel = Channel(name: name("news"), app: 0, loopCount: 3)
@@ -50,7 +50,7 @@ import Testing
     @Test func w2UserIsOnlineWhileAConnectionIsOpen() {
         var users = UserDirectory()
         let (x, y, z) = (socket("1.0"), socket("2.0"), socket("3.0"))
-        #expect(users.signIn(user("anna", watching: ["bert", "anna"]), x) == [x], "who watches himself would hear")
+        #expect(users.signIn(user("anna", watching: ["bert", "anna"]), x) == [x], "a user who watches themselves is a watcher")
         #expect(users.isOnline("anna") && !users.isOnline("bert"))
         #expect(users.signIn(user("bert"), y) == [x])
         #expect(users.signIn(user("bert"), z) == [])

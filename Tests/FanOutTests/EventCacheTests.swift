@@ -9,7 +9,7 @@ import Testing
 
     private func frame(_ text: String) -> Frame { Frame(text: Array(text.utf8)) }
 
-    /// What an event costs: its frame, its channel's name and 128 bytes for keeping it.
+    /// An event costs its frame, its channel's name and 128 bytes of overhead.
     private func cost(_ channel: String, _ text: String) -> Int { channel.utf8.count + frame(text).bytes.count + 128 }
 
     private func kept(_ channel: String, at now: Int64 = 0) -> Frame? { cache.event(on: name(channel), at: now)?.frame }

@@ -3,10 +3,10 @@ import FanOut
 import JSON
 import PusherProtocol
 
-// What the tests of the fleet's channels speak of besides the rest.
+// Fixtures for tests of the fleet channels.
 
 extension AppRules {
-    /// An application with the fleet's channels, as the contract names them, and some that are open.
+    /// An application with the contract's fleet channels, and some open ones.
     static var fleet: AppRules {
         var rules = AppRules()
         rules.policy = ChannelPolicy([
@@ -20,7 +20,7 @@ extension AppRules {
 
 func driver(_ id: String, name: String? = nil) -> Identity { Identity(role: .driver, id: id, name: name) }
 
-/// A user as our own endpoint signs him in.
+/// A user as signed in by our own endpoint.
 func user(_ id: String, bookings: [String]) -> SignedInUser {
     var json = JSONWriter()
     json.raw(#"{"id":"#)
@@ -38,33 +38,33 @@ func user(_ id: String, bookings: [String]) -> SignedInUser {
     return user
 }
 
-/// What the loser of a job is told.
+/// The error that a driver gets who lost a job.
 func ended(_ channel: String) -> Frame { error("Your subscription to \(channel) has ended: the job is no longer yours") }
 
 extension Hub.Input {
-    static func holding(_ code: String, _ reference: String, _ driverID: String?, app: AppIndex = 0) -> Hub.Input {
+    static func assigned(_ code: String, _ reference: String, _ driverID: String?, app: AppIndex = 0) -> Hub.Input {
         .assignment(Hub.JobAssignment(code: code, reference: reference, driverID: driverID), app: app)
     }
 
-    /// The order has come to its end.
-    static func end(_ code: String, _ reference: String) -> Hub.Input { .holding(code, reference, nil) }
+    /// The order has ended.
+    static func end(_ code: String, _ reference: String) -> Hub.Input { .assigned(code, reference, nil) }
 }
 
 extension Hub {
-    /// An order goes to a driver, or back to nobody.
+    /// Assigns or unassigns an order.
     @discardableResult
     mutating func assign(_ code: String, _ reference: String, to driverID: String?, app: AppIndex = 0) -> [Delivery] {
-        mail(.holding(code, reference, driverID, app: app))
+        mail(.assigned(code, reference, driverID, app: app))
     }
 
     enum Outcome { case joined, refused }
 
-    /// Subscribes, opening the connection if need be.
+    /// Subscribes; opens the connection if necessary.
     mutating func join(_ socket: SocketID, _ channel: String, app: AppIndex = 0) -> Outcome {
         if !isOpen(socket) { _ = mail(.opened(socket, app: app)) }
         return mail(.subscribe(socket, grant(channel))).contains(.send(succeeded(channel), to: socket)) ? .joined : .refused
     }
 
-    /// A connection that is open answers an unsubscription from nothing; one that is not does not.
+    /// An open connection gets an error for an unknown unsubscription; a closed one gets nothing.
     private mutating func isOpen(_ socket: SocketID) -> Bool { !mail(.unsubscribe(socket, name("no-such-channel"))).isEmpty }
 }

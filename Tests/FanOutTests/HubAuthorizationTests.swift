@@ -2,13 +2,13 @@ import Access
 import FanOut
 import Testing
 
-/// Who is let onto the fleet's channels (`channels:` in the configuration).
+/// Permission to subscribe to the fleet channels (`channels:` in the configuration).
 @Suite struct HubAuthorizationTests {
     private var hub = Hub(loopCount: 3, apps: [.fleet, AppRules()])
 
-    // MARK: Plain names
+    // MARK: Plain channels
 
-    /// Every role, and which plain names it may have once it is signed in; drivers have the job R1.
+    /// Each role and the plain channels it may subscribe to after signing in; drivers have the job R1.
     private static let plainRights: [(id: String, bookings: [String], channels: Set<String>)] = [
         ("driver:42", [], ["driver-42", "drivers-channel", "tracking-R1", "booking-R1"]),
         ("driver:7", ["R1"], ["driver-7", "drivers-channel"]),
@@ -59,7 +59,7 @@ import Testing
         #expect(!hub.mayJoin(Identity(role: .admin, id: "1"), name("driver-42"), app: 1))
     }
 
-    /// Only our own endpoint's ids are believed: a user id that could not be a driver's is no driver's.
+    /// Only ids of our own endpoint's form give an identity: a user id that is not a valid driver's is no driver.
     @Test mutating func canonicallyEquivalentIdIsAnotherUser() {
         var rules = AppRules()
         rules.policy = ChannelPolicy([.init("own", .ownDriver), .init("tracking-*", .booking)])
@@ -68,11 +68,11 @@ import Testing
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:\u{212A}")), .opened(y, app: 0), .signin(y, user("driver:")))
         let kelvin = error("driver:\u{212A} may not subscribe to tracking-R1", code: 4009)
         #expect(hub.mail(.subscribe(x, grant("tracking-R1"))) == [.send(kelvin, to: x)])
-        let nobody = error("driver: may not subscribe to own", code: 4009)
-        #expect(hub.mail(.subscribe(y, grant("own"))) == [.send(nobody, to: y)])
+        let denied = error("driver: may not subscribe to own", code: 4009)
+        #expect(hub.mail(.subscribe(y, grant("own"))) == [.send(denied, to: y)])
     }
 
-    // MARK: Signed names
+    // MARK: Signed channels
 
     private static let jobForms = ["private-tracking-R1", "private-booking-R1", "private-encrypted-tracking-R1"]
 
@@ -141,7 +141,7 @@ import Testing
         #expect(hub.mail(.subscribe(x, grant("private-tracking-R1"))) == [.send(again, to: x)])
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
     @Test mutating func mayJoinFollowsPolicyAndAssignments() {
         hub.assign("A", "R1", to: "42")

@@ -87,7 +87,7 @@ import Testing
             hub.mail(.unsubscribe(x, name("news"))) == [
                 Delivery(0, .leave(0, x)), Delivery(1, .fanOut(count(1, "news"), 0, except: nil)),
             ])
-        #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y))], "an empty channel has nobody to tell")
+        #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y))], "a vacant channel has no subscribers")
     }
 
     @Test mutating func n1CountsRequireTheAppSetting() {
@@ -104,10 +104,10 @@ import Testing
         }
         #expect(hub.mail(.tick(4_999)) == [])
         #expect(hub.mail(.tick(6_000)) == [Delivery(0, .fanOut(count(102, "news"), 0, except: nil))])
-        #expect(hub.mail(.tick(20_000)) == [], "told once")
+        #expect(hub.mail(.tick(20_000)) == [], "sent once")
         _ = hub.mail(.unsubscribe(sockets[0], name("news")))
         #expect(hub.mail(.unsubscribe(sockets[1], name("news"))).last == Delivery(0, .fanOut(count(100, "news"), 0, except: nil)))
-        #expect(hub.mail(.tick(30_000)) == [], "what was told at once is not told again")
+        #expect(hub.mail(.tick(30_000)) == [], "immediate counts are not repeated")
     }
 
     @Test mutating func n1VacatedChannelGetsNoCount() {
@@ -127,7 +127,7 @@ import Testing
         #expect(hub.hasRoomForConnection(app: 0) && hub.connectionCount(app: 0) == 149)
     }
 
-    // MARK: Answers
+    // MARK: Queries
 
     @Test mutating func g1OccupiedChannelsAreSortedByName() {
         _ = hub.mail(.opened(x, app: 1))

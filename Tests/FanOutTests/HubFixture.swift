@@ -2,7 +2,7 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// What the hub's tests speak of.
+/// Fixtures for the hub's tests.
 func socket(_ text: String) -> SocketID {
     guard let socket = SocketID(text) else { preconditionFailure("not a socket_id") }
     return socket
@@ -15,7 +15,7 @@ func name(_ text: String) -> ChannelName {
 
 func member(_ id: String, info: String? = nil) -> PresenceMember { PresenceMember(id: id, info: info.map { Array($0.utf8) }) }
 
-/// A user as he signs in, watching others.
+/// A user who signs in with a watchlist.
 func user(_ id: String, watching watchlist: [String] = []) -> SignedInUser {
     var json = JSONWriter()
     json.raw(#"{"id":"#)
@@ -33,7 +33,7 @@ func user(_ id: String, watching watchlist: [String] = []) -> SignedInUser {
     return user
 }
 
-/// The right to subscribe: on a presence channel as that member, on a user's own as that user.
+/// A grant: on a presence channel as that member, on a server-to-user channel as that user.
 func grant(_ channel: String, as id: String? = nil, info: String? = nil) -> SubscriptionGrant {
     var channelData: String?
     if let id, name(channel).isPresence {
@@ -60,7 +60,7 @@ func succeeded(_ channel: String) -> Frame { ServerMessage.subscriptionSucceeded
 
 func error(_ text: String, code: Int? = nil) -> Frame { ServerMessage.error(ProtocolError(text, code: code)) }
 
-/// An effect, as the loop finds it.
+/// An effect as the loop receives it.
 struct Delivery: Equatable {
     let loop: Int
     let instruction: Instruction
@@ -75,7 +75,7 @@ struct Delivery: Equatable {
 }
 
 extension Hub {
-    /// What `inputs` cause, one after the other.
+    /// The effects of `inputs`, one after the other.
     mutating func mail(_ inputs: Input...) -> [Delivery] {
         var effects: [Effect] = []
         for input in inputs { apply(input, &effects) }

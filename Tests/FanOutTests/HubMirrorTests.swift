@@ -2,11 +2,11 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Channels that mirror each other: what a client says on one reaches the subscribers of both, each under its own name.
+/// Mirrored channels: a client event on one reaches the subscribers of both, under the name that each subscribed to.
 @Suite struct HubMirrorTests {
     private var hub = Hub(loopCount: 3, apps: [.fleet, AppRules()])
 
-    /// All are signed in as an admin.
+    /// All connections are signed in as an admin.
     private mutating func join(_ socket: SocketID, _ channels: String..., app: AppIndex = 0) {
         _ = hub.mail(.opened(socket, app: app), .signin(socket, user("admin:1")))
         for channel in channels {
@@ -69,7 +69,7 @@ import Testing
         #expect(hub.mail(speaking(x, "private-driver-42")) == [Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x))])
     }
 
-    /// A backend's events are mirrored by who publishes them, who needs room for both.
+    /// The API mirrors backends' events, because it must check for room on both channels.
     @Test mutating func publishIsNotMirroredByTheHub() {
         join(x, "private-driver-42", "driver-42")
         let publication = Hub.Publication(channel: name("driver-42"), frame: heard("driver-42"))

@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Presence channels at the hub (PROTOCOL R): what each of them hears, and in which order.
+/// Presence channels at the hub (PROTOCOL R): the events of each connection, and their order.
 @Suite struct HubPresenceTests {
     private var hub = Hub(loopCount: 3, apps: [HubPresenceTests.rules, HubPresenceTests.rules])
     private let room = name("presence-room")
@@ -27,7 +27,7 @@ import Testing
             join(x, as: "anna", info: "{}") == [
                 Delivery(0, .join(0, x)), Delivery(0, .sendPresence(room, [member("anna", info: "{}")], to: x)),
                 Delivery(0, .fanOut(added("anna", info: "{}"), 0, except: x)),
-            ], "and hears of no count (N1)")
+            ], "no subscription_count on presence channels (N1)")
     }
 
     @Test mutating func r2MemberAddedGoesToOthersOnly() {
@@ -46,7 +46,7 @@ import Testing
             hub.mail(.unsubscribe(y, room)) == [Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
         _ = hub.mail(.subscribe(y, grant("presence-room", as: "bert")))
         #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
-        #expect(hub.mail(.closed(x)) == [Delivery(0, .leave(0, x))], "nobody is left to hear of the last one")
+        #expect(hub.mail(.closed(x)) == [Delivery(0, .leave(0, x))], "no subscriber is left for member_removed")
     }
 
     @Test mutating func r4UserWithSeveralConnectionsIsOneMember() {
@@ -55,7 +55,7 @@ import Testing
         #expect(
             join(z, as: "bert", info: "2") == [
                 Delivery(2, .join(0, z)), Delivery(2, .sendPresence(room, [member("anna"), member("bert", info: "1")], to: z)),
-            ], "what the first connection said of him stands")
+            ], "the first connection's info is kept")
         #expect(hub.occupancy(of: room, app: 0)?.users == 2)
         #expect(hub.occupancy(of: room, app: 0)?.subscriptions == 3)
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
@@ -113,7 +113,7 @@ import Testing
     @Test mutating func e6ClientEventRequiresSubscription() {
         let refused = error("Cannot broadcast client event (connection not subscribed to channel presence-room)")
         _ = hub.mail(.opened(y, app: 0))
-        #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "nobody is there")
+        #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "the channel is vacant")
         _ = join(x, as: "anna")
         #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "others are")
         _ = hub.mail(.opened(w, app: 1), .subscribe(w, grant("presence-room", as: "bert")))

@@ -4,14 +4,14 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// Whether somebody hears what is said to him, so that his phone need not.
+/// Whether a recipient is connected and subscribed, so that a push with `fallback` is not needed.
 @Suite struct HubRecipientsTests {
     private static let own = name("driver-1")
     private var hub = Hub(loopCount: 2, apps: [.fleet])
 
     private var isListening: Bool { hub.isListening(driver("1"), on: Self.own, app: 0) }
 
-    /// A connection with one subscription; `proving` comes after it.
+    /// A connection with one subscription; `proving` is applied after it.
     private mutating func subscribe(_ text: String, _ channel: String, proving proofs: (SocketID) -> Hub.Input...) {
         _ = hub.mail(.opened(socket(text), app: 0), .subscribe(socket(text), grant(channel)))
         for proof in proofs { _ = hub.mail(proof(socket(text))) }
@@ -48,7 +48,7 @@ import Testing
         #expect(isListening)
     }
 
-    // MARK: Against looking through all connections
+    // MARK: Compared with a search of all connections
 
     @Test(arguments: UInt64(1)...40)
     func matchesASearchOfAllConnections(_ seed: UInt64) throws {
@@ -66,8 +66,7 @@ import Testing
     }
 }
 
-/// Connections that come, subscribe, prove who is at them, lose jobs and go, by chance; and what is known of each, kept as
-/// simply as can be.
+/// Random connections that subscribe, are identified, lose jobs and close, with a naive record of each.
 private struct History {
     static let ids = ["1", "2"]
     /// Slots 0 to 2 of two loops.
@@ -79,7 +78,7 @@ private struct History {
     private struct Known {
         var channels: [Int: String] = [:]
         var user: String?
-        /// The last four.
+        /// The last four identities.
         var identities: [Identity] = []
     }
 
@@ -117,7 +116,7 @@ private struct History {
             if connections[socket]?.user == nil { connections[socket]?.user = id }
             apply(.signin(socket, user(id)))
         case 8: recognise(driver("\(Int.random(in: 1...7, using: &dice))"), at: socket)
-        case 9, 10: apply(.holding("ORD-1", "R", Self.ids.randomElement(using: &dice)))
+        case 9, 10: apply(.assigned("ORD-1", "R", Self.ids.randomElement(using: &dice)))
         default:
             apply(.closed(socket))
             connections[socket] = nil
@@ -132,7 +131,7 @@ private struct History {
         apply(.identify(socket, identity))
     }
 
-    /// Loops are told who joins and leaves what.
+    /// Joins and leaves, as the loops receive them.
     private mutating func apply(_ input: Hub.Input, on channel: String = "") {
         for mail in hub.mail(input) {
             switch mail.instruction {

@@ -3,18 +3,18 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Jobs that change hands: who is sent away, who stays, and what everybody hears of it.
+/// Jobs that change drivers: whose subscriptions end, whose stay, and the events that follow.
 @Suite struct HubRevocationTests {
     private var hub = Hub(loopCount: 3, apps: [.fleet, .fleet])
 
-    /// Vouched for and on the channels.
-    private mutating func vouched(_ socket: SocketID, _ identities: Identity..., on channels: [String]) {
+    /// Identified and subscribed to the channels.
+    private mutating func identified(_ socket: SocketID, _ identities: Identity..., on channels: [String]) {
         _ = hub.mail(.opened(socket, app: 0))
         for identity in identities { _ = hub.mail(.identify(socket, identity)) }
         for channel in channels { #expect(hub.join(socket, channel) == .joined) }
     }
 
-    // MARK: Sent away
+    // MARK: Ended subscriptions
 
     @Test mutating func losingAJobEndsPlainAndPrivateSubscriptions() {
         hub.assign("A", "R1", to: "42")
@@ -27,13 +27,13 @@ import Testing
             ], "in the order of subscribing, and nothing else")
         #expect(hub.subscriptionCount == 2)
         #expect(hub.join(x, "tracking-R1") == .refused)
-        #expect(hub.assign("A", "R1", to: nil) == [], "told once")
+        #expect(hub.assign("A", "R1", to: nil) == [], "sent once")
     }
 
     @Test(arguments: ["private-tracking-R1", "private-booking-R1", "private-encrypted-tracking-R1"])
     mutating func aVouchedDriverLeavesEveryForm(channel: String) {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: [channel])
+        identified(x, driver("42"), on: [channel])
         #expect(hub.assign("A", "R1", to: nil) == [Delivery(0, .leave(0, x)), .send(ended(channel), to: x)])
         #expect(hub.subscriptionCount == 0 && hub.channelCount == 0)
         #expect(hub.mail(.publish([Hub.Publication(channel: name(channel), frame: event)], app: 0, except: nil)) == [])
@@ -43,7 +43,7 @@ import Testing
 
     @Test mutating func allConnectionsOfTheFormerDriverAreUnsubscribed() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
         _ = hub.mail(.opened(y, app: 0), .signin(y, user("driver:42")), .identify(y, driver("42")))
         #expect(hub.join(y, "private-tracking-R1") == .joined)
         #expect(
@@ -55,7 +55,7 @@ import Testing
 
     @Test mutating func changedReferenceEndsOldSubscriptions() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R2", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
         #expect(hub.join(x, "private-tracking-R1") == .refused)
         #expect(hub.join(x, "private-tracking-R2") == .joined)
@@ -63,15 +63,15 @@ import Testing
 
     @Test mutating func referenceAndDriverChangeTogether() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
-        vouched(y, driver("7"), on: [])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
+        identified(y, driver("7"), on: [])
         #expect(hub.assign("A", "R2", to: "7").count == 2)
         #expect(hub.join(x, "private-tracking-R2") == .refused)
         #expect(hub.join(y, "private-tracking-R1") == .refused)
         #expect(hub.join(y, "private-tracking-R2") == .joined)
     }
 
-    /// Whose signature opened it is not known: he is a driver who has lost the job.
+    /// The hub does not know which identity's signature was used: the connection's driver lost the job.
     @Test mutating func revocationSendsMemberRemoved() {
         hub.assign("A", "R1", to: "42")
         _ = hub.mail(.opened(x, app: 0), .signin(x, user("driver:42")), .opened(y, app: 0))
@@ -91,8 +91,8 @@ import Testing
         rules.subscriptionCounts = true
         hub = Hub(loopCount: 3, apps: [rules])
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
-        vouched(y, Identity(role: .customer, id: "9", bookings: ["R1"]), on: ["private-tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
+        identified(y, Identity(role: .customer, id: "9", bookings: ["R1"]), on: ["private-tracking-R1"])
         let one = ServerMessage.subscriptionCount(name("private-tracking-R1"), 1)
         #expect(
             hub.assign("A", "R1", to: nil) == [
@@ -102,22 +102,22 @@ import Testing
         #expect(hub.statistics(app: 0).subscriptions == 1)
     }
 
-    // MARK: Staying
+    // MARK: Kept subscriptions
 
     @Test mutating func reassigningTheSameDriverRevokesNothing() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R1", to: "42") == [])
-        #expect(hub.assign("A", "R1", to: "7").count == 2, "and is no second holding")
+        #expect(hub.assign("A", "R1", to: "7").count == 2, "and is no second assignment")
     }
 
     @Test mutating func endedJobRevokesItsChannels() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
         let gone = [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
         #expect(hub.mail(.end("A", "R1"), .end("A", "R1"), .end("unheard of", "R1")) == gone)
         #expect(hub.subscriptionCount == 0)
-        #expect(hub.join(x, "private-tracking-R1") == .refused, "nobody newly gets in")
+        #expect(hub.join(x, "private-tracking-R1") == .refused, "new subscriptions are rejected")
         #expect(hub.assign("A", "R1", to: nil) == [])
     }
 
@@ -125,15 +125,15 @@ import Testing
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R1", to: "42")
         hub.assign("C", "R1", to: "7")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
-        vouched(y, driver("7"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
+        identified(y, driver("7"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R1", to: "7") == [], "42 still has B")
         #expect(hub.mail(.end("C", "R1")) == [], "7 still has A")
         #expect(hub.assign("A", "R1", to: nil) == [Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
         #expect(hub.assign("B", "R9", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
-    /// Not even what the policy would refuse him today: a backend has let him in, and he has lost nothing.
+    /// Even one that the policy would deny today: a backend signed it, and the driver lost nothing.
     @Test mutating func keepingOneOfTwoOrdersKeepsAccess() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R1", to: "42")
@@ -146,18 +146,18 @@ import Testing
     @Test mutating func anotherPermittedIdentityKeepsAccess() {
         hub.assign("A", "R1", to: "42")
         let customer = Identity(role: .customer, id: "9", bookings: ["R1"])
-        vouched(x, driver("42"), customer, on: ["private-tracking-R1"])
-        vouched(y, driver("42"), Identity(role: .admin, id: "1"), on: ["private-tracking-R1"])
-        vouched(z, driver("42"), driver("7"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), customer, on: ["private-tracking-R1"])
+        identified(y, driver("42"), Identity(role: .admin, id: "1"), on: ["private-tracking-R1"])
+        identified(z, driver("42"), driver("7"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R1", to: "7") == [])
         #expect(hub.assign("A", "R1", to: nil) == [Delivery(2, .leave(0, z)), .send(ended("private-tracking-R1"), to: z)])
     }
 
     @Test mutating func permittedSignedInUserKeepsAccess() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
         _ = hub.mail(.signin(x, user("customer:9", bookings: ["R1"])))
-        vouched(y, driver("42"), on: ["private-tracking-R1"])
+        identified(y, driver("42"), on: ["private-tracking-R1"])
         _ = hub.mail(.signin(y, user("customer:9", bookings: ["R2"])))
         #expect(hub.assign("A", "R1", to: nil) == [Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
     }
@@ -165,9 +165,9 @@ import Testing
     @Test mutating func otherSubscribersAreUnaffected() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R2", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R2", "private-driver-42", "private-drivers-channel"])
-        vouched(y, Identity(role: .customer, id: "42", bookings: ["R1"]), on: ["private-tracking-R1"])
-        #expect(hub.join(z, "private-tracking-R1") == .joined, "a backend has let him in")
+        identified(x, driver("42"), on: ["private-tracking-R2", "private-driver-42", "private-drivers-channel"])
+        identified(y, Identity(role: .customer, id: "42", bookings: ["R1"]), on: ["private-tracking-R1"])
+        #expect(hub.join(z, "private-tracking-R1") == .joined, "a backend signed the subscription")
         _ = hub.mail(.opened(w, app: 1), .signin(w, user("driver:42")), .identify(w, driver("42")))
         hub.assign("A", "R1", to: "42", app: 1)
         #expect(hub.join(w, "private-tracking-R1", app: 1) == .joined)
@@ -179,12 +179,12 @@ import Testing
     @Test mutating func appWithoutPolicyRevokesNothing() {
         hub = Hub(loopCount: 3, apps: [AppRules()])
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1", "tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1", "tracking-R1"])
         #expect(hub.assign("A", "R1", to: nil) == [])
         #expect(hub.subscriptionCount == 2)
     }
 
-    // MARK: Vouching
+    // MARK: Identifying
 
     @Test mutating func identifyingHasNoEffects() {
         #expect(hub.mail(.identify(x, driver("42"))) == [], "not open")
@@ -194,38 +194,38 @@ import Testing
 
     @Test mutating func closingForgetsTheIdentity() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), on: ["private-tracking-R1"])
         _ = hub.mail(.closed(x))
-        let tenant = socket("77.0")
-        #expect(hub.join(tenant, "private-tracking-R1") == .joined)
-        #expect(hub.assign("A", "R1", to: nil) == [], "a slot's next tenant is somebody else")
-        #expect(hub.join(tenant, "private-booking-R1") == .joined, "whom a backend has let in")
+        let successor = socket("77.0")
+        #expect(hub.join(successor, "private-tracking-R1") == .joined)
+        #expect(hub.assign("A", "R1", to: nil) == [], "the slot has another connection")
+        #expect(hub.join(successor, "private-booking-R1") == .joined, "a backend signed the subscription")
         #expect(hub.mail(.identify(x, driver("42"))) == [])
-        #expect(hub.join(tenant, "private-tracking-R2") == .joined)
+        #expect(hub.join(successor, "private-tracking-R2") == .joined)
     }
 
     @Test mutating func closingForgetsAllIdentities() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), driver("42", name: "Anna"), driver("7"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), driver("42", name: "Anna"), driver("7"), on: ["private-tracking-R1"])
         _ = hub.mail(.closed(x), .opened(socket("77.0"), app: 0))
         #expect(hub.assign("A", "R1", to: "7") == [])
         #expect(hub.assign("A", "R1", to: nil) == [])
     }
 
-    /// One driver with two tokens that differ in his name.
+    /// One driver with two tokens that differ in the name.
     @Test mutating func driverCanBeIdentifiedTwice() {
         hub.assign("A", "R1", to: "42")
-        vouched(x, driver("42"), driver("42", name: "Anna"), driver("1"), driver("2"), on: ["private-tracking-R1"])
+        identified(x, driver("42"), driver("42", name: "Anna"), driver("1"), driver("2"), on: ["private-tracking-R1"])
         #expect(hub.mail(.identify(x, driver("3"))) == [], "the first goes, the second is the same driver")
         #expect(hub.assign("A", "R1", to: "7") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
-    /// Who is no longer remembered could not be sent away any more.
+    /// Without the identity, a later loss of the job could not end its subscriptions.
     @Test mutating func excessIdentityLosesItsSubscriptions() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R2", to: "1")
         let channels = ["private-tracking-R1", "private-tracking-R2", "private-driver-42", "private-booking-R1"]
-        vouched(x, driver("42"), driver("1"), driver("2"), driver("3"), on: channels)
+        identified(x, driver("42"), driver("1"), driver("2"), driver("3"), on: channels)
         let forgotten = { (channel: String) in
             error("Your subscription to \(channel) has ended: too many other users were authorized on this connection since")
         }
@@ -242,9 +242,9 @@ import Testing
     @Test mutating func excessIdentityKeepsSubscriptionsOthersPermit() {
         hub.assign("A", "R1", to: "42")
         let others = (1...3).map { Identity(role: .customer, id: "\($0)", bookings: ["R\($0)"]) }
-        vouched(x, driver("42"), others[0], others[1], others[2], on: ["private-tracking-R1", "private-tracking-R2"])
+        identified(x, driver("42"), others[0], others[1], others[2], on: ["private-tracking-R1", "private-tracking-R2"])
         #expect(hub.mail(.identify(x, driver("4"))) == [])
-        vouched(y, others[1], others[0], others[2], driver("1"), on: ["private-tracking-R2"])
+        identified(y, others[1], others[0], others[2], driver("1"), on: ["private-tracking-R2"])
         #expect(hub.mail(.identify(y, driver("4"))) == [], "a customer's right cannot be lost, so nothing has to be watched")
         _ = hub.mail(.opened(z, app: 0), .identify(z, driver("42")), .identify(z, driver("1")), .identify(z, driver("2")))
         #expect(hub.join(z, "private-booking-R1") == .joined)

@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// The hub: an input in, mail for the loops out.
+/// The hub: inputs in, effects out.
 @Suite struct HubTests {
     private var hub = Hub(loopCount: LoopSet.loopsMax, apps: [AppRules(), AppRules()])
 
@@ -144,9 +144,9 @@ import Testing
     @Test mutating func connectionSlotIsReused() {
         join(x, "news")
         _ = hub.mail(.closed(x))
-        let tenant = socket("77.0")
-        #expect(hub.mail(.opened(tenant, app: 1), .unsubscribe(tenant, name("news"))).count == 1)
-        #expect(hub.mail(.subscribe(tenant, grant("news"))).first == Delivery(0, .join(0, tenant)))
+        let successor = socket("77.0")
+        #expect(hub.mail(.opened(successor, app: 1), .unsubscribe(successor, name("news"))).count == 1)
+        #expect(hub.mail(.subscribe(successor, grant("news"))).first == Delivery(0, .join(0, successor)))
     }
 
     // MARK: Closing
@@ -178,7 +178,7 @@ import Testing
         #expect(hub.mail(.subscribe(socket("5.4294967295"), grant("news"))) == [])
     }
 
-    // MARK: Programmer's errors
+    // MARK: Programming errors
 
     @Test func openInOccupiedSlotTraps() async {
         await #expect(processExitsWith: .failure) {
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// A loop that a set of loops cannot hold would never hear an event.
+    /// A loop outside the range of ``LoopSet`` would get no events.
     @Test func tooManyLoopsTrap() async {
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: LoopSet.loopsMax + 1, apps: [AppRules()]) }
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: 0, apps: [AppRules()]) }
@@ -201,7 +201,7 @@ import Testing
     private var opened: Set<SocketID> = []
 }
 
-// MARK: What the tests speak of
+// MARK: Fixtures
 
 private let x = socket("1.0")
 private let y = socket("2.16777216")

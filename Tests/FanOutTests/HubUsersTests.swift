@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Users at the hub (PROTOCOL U, W): who hears of whom, and who has to go.
+/// Signed-in users at the hub (PROTOCOL U, W): watchlists and termination.
 @Suite struct HubUsersTests {
     private var hub = Hub(loopCount: 3, apps: [AppRules(), AppRules()])
 
@@ -47,7 +47,7 @@ import Testing
         #expect(hub.mail(.closed(y)) == [])
         #expect(hub.mail(.closed(z)) == [.send(offline("bert"), to: x)])
         _ = hub.mail(.closed(x))
-        #expect(signIn(y, bert) == [.send(success(bert), to: y)], "who has gone watches nobody")
+        #expect(signIn(y, bert) == [.send(success(bert), to: y)], "a closed connection watches no user")
     }
 
     @Test mutating func w2EveryConnectionOfAWatcherGetsEvents() {
@@ -85,7 +85,7 @@ import Testing
         #expect(signIn(z, user("u101")).count == 1, "the last one is not watched")
     }
 
-    // MARK: Channels of users
+    // MARK: Server-to-user channels
 
     @Test mutating func u4UserEventsReachAllConnections() {
         for socket in [x, y] {
@@ -98,10 +98,10 @@ import Testing
             hub.mail(.publish([publication], app: 0, except: nil)) == [
                 Delivery(0, .fanOut(frame, 0, except: nil)), Delivery(1, .fanOut(frame, 0, except: nil)),
             ])
-        #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty, "nobody else's business")
+        #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty, "server-to-user channels are not listed")
     }
 
-    /// Swift's `==` holds the Kelvin sign for a K. Users are bytes.
+    /// Swift's `==` treats the Kelvin sign as K. User ids are compared as bytes.
     @Test mutating func u5CanonicallyEquivalentUserIdsHaveSeparateChannels() {
         _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("#server-to-user-K", as: "K")))
         _ = hub.mail(.opened(y, app: 0), .subscribe(y, grant("#server-to-user-\u{212A}", as: "\u{212A}")))

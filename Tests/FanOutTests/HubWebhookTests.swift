@@ -3,7 +3,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// What the hub has backends told (PROTOCOL V), and what it has not.
+/// The webhook events that the hub records (PROTOCOL V).
 @Suite struct HubWebhookTests {
     private var hub = Hub(
         loopCount: 3, apps: [HubWebhookTests.rules(.all), HubWebhookTests.rules([]), HubWebhookTests.rules(.occupancy)])
@@ -16,8 +16,8 @@ import Testing
         return rules
     }
 
-    /// What backends are told of `inputs`.
-    private mutating func told(_ inputs: Hub.Input...) -> [AppWebhookEvent] {
+    /// The webhook events of `inputs`.
+    private mutating func webhookEvents(_ inputs: Hub.Input...) -> [AppWebhookEvent] {
         var effects: [Hub.Effect] = []
         var notices: [AppWebhookEvent] = []
         for input in inputs {
@@ -30,7 +30,7 @@ import Testing
 
     private mutating func events(_ inputs: Hub.Input...) -> [WebhookEvent] {
         var events: [WebhookEvent] = []
-        for input in inputs { events += told(input).map(\.event) }
+        for input in inputs { events += webhookEvents(input).map(\.event) }
         return events
     }
 
@@ -70,7 +70,7 @@ import Testing
         _ = events(.signin(y, user("driver:42")))
         #expect(
             events(.subscribe(y, grant("driver-42")))
-                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "twins are two channels")
+                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "mirrors are two channels")
         #expect(events(.clientEvent(x, event, on: own)) == [.clientEvent(event, on: own, from: x, userID: nil)])
     }
 
@@ -94,15 +94,15 @@ import Testing
 
     @Test mutating func revocationRecordsChannelVacated() {
         let tracking = name("private-tracking-R1")
-        _ = events(.opened(x, app: 0), .assignment(holding("42"), app: 0), .identify(x, Identity(role: .driver, id: "42")))
+        _ = events(.opened(x, app: 0), .assignment(assignment("42"), app: 0), .identify(x, Identity(role: .driver, id: "42")))
         #expect(events(.subscribe(x, grant(tracking.text))).first == .channelOccupied(tracking))
-        #expect(events(.assignment(holding("43"), app: 0)) == [.channelVacated(tracking)])
+        #expect(events(.assignment(assignment("43"), app: 0)) == [.channelVacated(tracking)])
     }
 
     @Test mutating func unwantedKindsAreNotRecorded() {
-        #expect(told(.opened(x, app: 1), .subscribe(x, grant("presence-room", as: "anna")), .closed(x)) == [])
+        #expect(webhookEvents(.opened(x, app: 1), .subscribe(x, grant("presence-room", as: "anna")), .closed(x)) == [])
         #expect(
-            told(.opened(x, app: 2), .subscribe(x, grant("presence-room", as: "anna")), .closed(x))
+            webhookEvents(.opened(x, app: 2), .subscribe(x, grant("presence-room", as: "anna")), .closed(x))
                 == [AppWebhookEvent(app: 2, .channelOccupied(room)), AppWebhookEvent(app: 2, .channelVacated(room))])
     }
 
@@ -119,7 +119,7 @@ import Testing
 
     private func count(_ count: Int) -> WebhookEvent { .subscriptionCount(name("lobby-1"), count) }
 
-    private func holding(_ driverID: String) -> Hub.JobAssignment {
+    private func assignment(_ driverID: String) -> Hub.JobAssignment {
         Hub.JobAssignment(code: "A", reference: "R1", driverID: driverID)
     }
 }

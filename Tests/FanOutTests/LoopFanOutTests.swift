@@ -4,7 +4,7 @@ import Testing
 
 /// One loop's turn as a table: instructions in, writes out.
 @Suite struct LoopFanOutTests {
-    /// A turn, and the writes it causes: those that a change to a channel forced, and those of its end.
+    /// A turn and its writes: those forced by a change of a channel's subscribers, and those at its end.
     struct Turn: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let instructions: [Instruction]
@@ -50,7 +50,7 @@ import Testing
 
     static let subscribers = [
         Turn(
-            "a newcomer sees nothing older",
+            "a new subscriber gets no older event",
             [.join(a, x), .fanOut(a1, a, except: nil), .join(a, y), .fanOut(a2, a, except: nil)],
             forced: [Write(x, a1)], atItsEnd: [Write(x, a2), Write(y, a2)]),
         Turn(
@@ -66,7 +66,7 @@ import Testing
             [.join(a, x), .join(b, x), .fanOut(b1, b, except: nil), .fanOut(a1, a, except: nil), .join(a, y)],
             forced: [Write(x, b1, a1)], atItsEnd: []),
         Turn(
-            "who comes back is a newcomer",
+            "a returning subscriber is a new one",
             [.join(a, x), .fanOut(a1, a, except: nil), .leave(a, x), .join(a, x), .fanOut(a2, a, except: nil)],
             forced: [Write(x, a1)], atItsEnd: [Write(x, a2)]),
         Turn(
@@ -126,7 +126,7 @@ import Testing
             "a stranger's exclusion changes nothing",
             [.join(a, x), .join(a, y), .fanOut(a1, a, except: z)], atItsEnd: [Write(x, a1), Write(y, a1)]),
         Turn(
-            "a slot's last tenant, excluded, does not take the next one with it",
+            "excluding a slot's former connection does not exclude the next",
             [.join(a, x), .fanOut(a1, a, except: SocketID("999.0"))], atItsEnd: [Write(x, a1)]),
     ]
 
@@ -169,13 +169,13 @@ import Testing
 
     @Test func reusedSlotStartsEmpty() {
         var loop = LoopFanOut(x, y)
-        let tenant = socket(salt: 4, slot: x.slot)
+        let successor = socket(salt: 4, slot: x.slot)
         _ = loop.apply([.join(a, x), .join(b, x), .join(a, y), .fanOut(a1, a, except: nil), .leave(a, x), .leave(b, x)])
         _ = loop.apply([.send(s1, to: x), .fanOut(a2, a, except: nil)])
         loop.close(x)
-        loop.open(tenant)
-        _ = loop.apply([.join(b, tenant), .send(s1, to: tenant), .fanOut(b1, b, except: x)])
-        #expect(loop.flush() == [Write(y, a2), Write(tenant, s1, b1)])
+        loop.open(successor)
+        _ = loop.apply([.join(b, successor), .send(s1, to: successor), .fanOut(b1, b, except: x)])
+        #expect(loop.flush() == [Write(y, a2), Write(successor, s1, b1)])
     }
 
     @Test func slotsOpenInAnyOrder() {
@@ -184,7 +184,7 @@ import Testing
         #expect(loop.flush() == [Write(z, a1), Write(x, a1)])
     }
 
-    // MARK: Programmer's errors
+    // MARK: Programming errors
 
     @Test func closingWithSubscriptionsTraps() async {
         await #expect(processExitsWith: .failure) {
@@ -202,7 +202,7 @@ import Testing
     }
 }
 
-// MARK: What the tables speak of
+// MARK: Fixtures
 
 private let a = 0
 private let b = 1
@@ -225,13 +225,13 @@ extension LoopFanOutTests {
         let socket: SocketID
         let frame: Frame
 
-        /// A write of several frames behind each other.
+        /// A write of several concatenated frames.
         init(_ socket: SocketID, _ frames: Frame...) {
             self.socket = socket
             frame = frames.count == 1 ? frames[0] : Frame(joining: frames)
         }
 
-        /// Where its bytes lie.
+        /// The address of its bytes.
         var address: UnsafeRawPointer? { frame.bytes.withUnsafeBytes { $0.baseAddress } }
 
         var testDescription: String { "\(socket): \(String(decoding: frame.bytes, as: UTF8.self))" }
@@ -241,7 +241,7 @@ extension LoopFanOutTests {
 extension LoopFanOut {
     fileprivate typealias Write = LoopFanOutTests.Write
 
-    /// A loop on which these have opened.
+    /// A loop with these open connections.
     fileprivate init(_ sockets: SocketID...) {
         self.init()
         for socket in sockets { open(socket) }

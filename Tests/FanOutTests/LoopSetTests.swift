@@ -1,7 +1,7 @@
 import FanOut
 import Testing
 
-/// A set of loops: up to 64, lowest first.
+/// A set of up to 64 loops, in ascending order.
 @Suite struct LoopSetTests {
     @Test func unionContainsBoth() {
         var loops: LoopSet = [0, 5]

@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// What becomes of a client's message before the hub hears of it. The signature of everything is `sig`.
+/// How a client's message is decoded before it reaches the hub. The valid signature of any text is `sig`.
 @Suite struct MessageActionTests {
     private let anna = socket("1.0")
 

@@ -1,36 +1,36 @@
 import FanOut
 import Foundation
 
-/// What clients say and what they get, as text to be reviewed like code: the files of `Tests/Transcripts`.
+/// Clients' messages and the frames they get, as text that is reviewed like code: the files of `Tests/Transcripts`.
 ///
 /// | Line | Meaning |
 /// |---|---|
-/// | `# comment` | nothing, as an empty line |
-/// | `+ anna` | a client named anna connects with the key `key1`; `+ anna key2`: to the other application |
+/// | `# comment` | ignored, as an empty line |
+/// | `+ anna` | a client named anna connects with key `key1`; `+ anna key2`: to the other application |
 /// | `> anna: TEXT` | anna sends a message |
-/// | `! channel event "data"` | a backend publishes; the data is a JSON string, passed through as it is written |
+/// | `! channel event "data"` | a backend publishes; the data is a JSON string, sent as written |
 /// | `! channel event "data" except anna` | the same to all but anna |
 /// | `! channel event "data" app key2` | the same for the other application |
 /// | `- anna` | anna's connection closes |
-/// | `+ 100 strangers on news` | so many clients connect with `key1` and subscribe; what they get is of no concern |
-/// | `- 3 strangers` | so many of them close |
-/// | `x 42` | a backend terminates the connections of the user with the id 42; `x 42 app key2`: of the other application's |
-/// | `~ 5000` | so many milliseconds pass |
-/// | `% client events` | before all else: the applications let clients send events |
-/// | `% subscription counts` | … tell subscribers how many they are |
-/// | `% presence members 2` | … have room for so many members in a channel |
-/// | `% cache bytes 300` | … keep so many bytes of events |
-/// | `< anna: TEXT` | what anna gets of the actions above it, back to the last line of this kind; `closed 4009`: her connection ends |
+/// | `+ 100 strangers on news` | 100 clients connect with `key1` and subscribe; their frames are not checked |
+/// | `- 3 strangers` | three of them close |
+/// | `x 42` | a backend terminates the connections of user 42; `x 42 app key2`: in the other application |
+/// | `~ 5000` | 5,000 milliseconds pass |
+/// | `% client events` | first line: the applications permit client events |
+/// | `% subscription counts` | … send subscription counts |
+/// | `% presence members 2` | … permit two members per presence channel |
+/// | `% cache bytes 300` | … cache at most 300 bytes of events |
+/// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: her connection closes |
 ///
-/// A frame that is not listed is a failure, and so is one that is listed and does not come; each client's order counts.
-/// `$anna` in a text is anna's socket id. Names are lower-case letters and may be used again after a close. The
-/// greeting (`pusher:connection_established`) is the gateway's and does not appear.
+/// An unlisted frame is a failure, and so is a listed one that does not arrive; each client's order counts. `$anna` in a
+/// text is anna's socket id. Names are lower-case letters and can be reused after a close. The first message of a
+/// connection (`pusher:connection_established`) comes from the gateway and does not appear.
 ///
-/// The signature of a text is `sig(TEXT)`, its colons written as slashes because a signature holds none:
-/// `key1:sig($anna/private-news)`. Where it does not matter, `key1:right` is the right one for any text.
+/// The signature of a text is `sig(TEXT)`, with colons written as slashes because a signature contains none:
+/// `key1:sig($anna/private-news)`. Where the signature does not matter, `key1:right` is valid for any text.
 ///
-/// Neighbouring actions may end up in one turn. A pong or a refusal goes out at once, so between a publish and what
-/// causes one of these for the same client belongs a `<` line: nothing says which comes first.
+/// Consecutive actions may share a turn. A pong or an error is sent at once, so put a `<` line between a publish and a
+/// message that causes one of these for the same client: their order is not defined.
 struct Transcript: Sendable {
     enum Action: Sendable {
         case connect(String, key: String)
@@ -43,7 +43,7 @@ struct Transcript: Sendable {
         case pass(milliseconds: Int64)
     }
 
-    /// Actions, and the messages they bring to each client.
+    /// Actions and the messages that each client gets from them.
     struct Step: Sendable {
         /// The line of the first action.
         let line: Int
@@ -54,7 +54,7 @@ struct Transcript: Sendable {
     struct Malformed: Error, Equatable { let line: Int }
 
     let name: String
-    /// Of all applications.
+    /// The rules of all applications.
     private(set) var rules = AppRules()
     private(set) var steps: [Step] = []
 
@@ -124,7 +124,7 @@ extension Transcript: CustomStringConvertible {
 }
 
 extension Transcript {
-    /// The committed ones, by name.
+    /// The committed transcripts, by name.
     static func committed() throws -> [Transcript] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Transcripts")

@@ -1,9 +1,9 @@
 import FanOut
 import PusherProtocol
 
-/// Plays a transcript to the hub and its loops as a gateway does, but without sockets and threads.
+/// Replays a transcript on the hub and its loops as a gateway does, without sockets and threads.
 struct TranscriptReplay {
-    /// How much happens before the loops send what waits. Clients must not be able to tell.
+    /// How much happens before the loops flush. Clients must not notice a difference.
     enum Turn: CaseIterable, Sendable {
         case everyAction, everyStep
     }
@@ -22,13 +22,13 @@ struct TranscriptReplay {
     private var now: Int64 = 0
     private var loops: [LoopFanOut]
     private var mailboxes: [[Instruction]]
-    /// Connections to be closed at the end of the turn.
+    /// Connections to close at the end of the turn.
     private var closing: [(socket: SocketID, code: CloseCode)] = []
     private var places: [Places]
     private var random = Counter()
 
     private var clients: [String: Client] = [:]
-    /// Those whose connection is open, by its name.
+    /// Open connections, by the client's name.
     private var open: [SocketID: String] = [:]
     private var strangers: [SocketID] = []
     private var received: [String: [String]] = [:]
@@ -43,7 +43,7 @@ struct TranscriptReplay {
         places = Array(repeating: Places(), count: loopCount)
     }
 
-    /// What went otherwise than `transcript` says, step by step; nothing if all went well.
+    /// The deviations from the transcript, step by step; empty if there are none.
     mutating func differences(from transcript: Transcript) -> [String] {
         var differences: [String] = []
         for step in transcript.steps {
@@ -95,7 +95,7 @@ struct TranscriptReplay {
     }
 
     private mutating func open(_ app: AppIndex) -> SocketID {
-        // In turn, as the listener hands connections out.
+        // Loops in turn, as the listener assigns connections.
         let loop = open.count % loops.count
         let socket = SocketID(loop: loop, slot: places[loop].take(), using: &random)
         loops[loop].open(socket)
@@ -165,7 +165,7 @@ struct TranscriptReplay {
 
     // MARK: Loops
 
-    /// The order rule: every effect goes through a mailbox, and whoever caused it empties his own at once.
+    /// The order rule: each effect goes through a mailbox, and the loop that caused it drains its own at once.
     private mutating func apply(_ input: Hub.Input, on loop: Int) {
         var effects: [Hub.Effect] = []
         hub.apply(input, &effects)
@@ -183,7 +183,7 @@ struct TranscriptReplay {
         for (socket, frame) in written { deliver(frame, to: socket) }
     }
 
-    /// What waits is sent before a connection closes; its close may be news for others.
+    /// Flushes before closing; a close can cause events for others.
     private mutating func endTurn() {
         repeat {
             for loop in loops.indices {
@@ -217,7 +217,7 @@ struct TranscriptReplay {
         received[name, default: []] += messages
     }
 
-    /// The texts of unmasked text frames behind each other.
+    /// The payloads of consecutive unmasked text frames.
     private static func messages(in bytes: ArraySlice<UInt8>) -> [String]? {
         var messages: [String] = []
         var rest = bytes
@@ -238,7 +238,7 @@ struct TranscriptReplay {
     }
 }
 
-/// A loop's slots. One given back is the next one taken, so that tenants change as fast as they can.
+/// A loop's slots. A vacated slot is the next one used, so that slots are reused as often as possible.
 private struct Places {
     private var count = 0
     private var vacant: [Int] = []
@@ -252,7 +252,7 @@ private struct Places {
     mutating func give(back slot: Int) { vacant.append(slot) }
 }
 
-/// Makes every run the same.
+/// Makes every run deterministic.
 private struct Counter: RandomNumberGenerator {
     private var last: UInt64 = 0
 

@@ -20,7 +20,7 @@ import Testing
         #expect(transcripts.count >= 16 && transcripts.allSatisfy { !$0.steps.isEmpty })
     }
 
-    // MARK: The replay is strict
+    // MARK: The replay detects deviations
 
     private static let ping = #"> anna: {"event":"pusher:ping"}"#
     private static let pong = #"< anna: {"event":"pusher:pong","data":{}}"#

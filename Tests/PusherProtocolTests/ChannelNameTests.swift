@@ -79,7 +79,7 @@ import Testing
         #expect(ChannelName(name, lengthMax: Self.lengthMax)?.isCache == isCache)
     }
 
-    // MARK: Channels of users
+    // MARK: Server-to-user channels
 
     @Test(arguments: ["1", "anna", "a b", "é", "a:b/c#", "private-", "#server-to-user-1", "😀", "\u{7F}", "'<>&"])
     func u4ServerToUserAcceptsAnyUserId(id: String) {
@@ -89,7 +89,7 @@ import Testing
         #expect(name?.isPresence == false && name?.isCache == false)
     }
 
-    /// The name is written into frames as it is.
+    /// Frames contain the name unescaped.
     @Test(arguments: ["", "\"", "a\\b", "\n", "a\u{0}", "\u{1F}"]) func u4RejectsCharactersThatJSONEscapes(id: String) {
         #expect(ChannelName("#server-to-user-" + id, lengthMax: Self.lengthMax) == nil)
     }
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// Swift's `==` holds the Kelvin sign for a K, and both forms of é for one. Users are bytes.
+    /// Swift's `==` treats the Kelvin sign as K, and both forms of é as equal. User ids are compared as bytes.
     @Test func u5CanonicallyEquivalentUserIdsDiffer() {
         for (one, other) in [("K", "\u{212A}"), ("é", "e\u{301}")] {
             let names = [one, other].compactMap { ChannelName("#server-to-user-" + $0, lengthMax: 200) }

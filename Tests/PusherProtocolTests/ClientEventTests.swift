@@ -1,7 +1,7 @@
 import PusherProtocol
 import Testing
 
-/// What a client event must be before the hub is asked (PROTOCOL E).
+/// The checks of a client event before it reaches the hub (PROTOCOL E).
 @Suite struct ClientEventTests {
     private func target(
         _ name: String = "client-e", on channel: String = "private-a", data: String = "null", isEnabled: Bool = true
@@ -50,7 +50,7 @@ import Testing
         (#""\n\n\n\n\n\n\n\n\n\n""#, true), (#""\n\n\n\n\n\n\n\n\n\n\n""#, false), (#""\"\"\"\"\"\"\"\"\"\"""#, true),
     ]
 
-    /// As text, not in its escaped form.
+    /// The limit counts decoded bytes, not the escaped form.
     @Test(arguments: sizes) func e8LimitsTheData(data: String, fits: Bool) {
         let error = ProtocolError("The data content of this event exceeds the allowed maximum (10 bytes)")
         if fits {

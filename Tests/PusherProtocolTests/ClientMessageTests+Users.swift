@@ -2,7 +2,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// Signing in and client events, as clients send them.
+/// Sign-in and client events as clients send them.
 extension ClientMessageTests {
     @Test func u1DecodesASignin() throws {
         let text = #"{"event":"pusher:signin","data":{"auth":"k:s","user_data":"{\"id\":\"1\"}"}}"#
@@ -24,7 +24,7 @@ extension ClientMessageTests {
 
     // MARK: Client events
 
-    /// What was sent as data, and the JSON that others get (E4): text stays, all else becomes a text of its JSON.
+    /// Data as sent, and the JSON that others get (E4): a string stays, any other value becomes a string of its JSON.
     static let data: [(sent: String, passed: String)] = [
         (#""""#, #""""#), (#""plain é 😀""#, #""plain é 😀""#), (#""{\"x\":1}""#, #""{\"x\":1}""#),
         (#""\u00e9\/\ud83d""#, #""\u00e9\/\ud83d""#),
@@ -42,7 +42,7 @@ extension ClientMessageTests {
         }
         #expect(event.data == Array(passed.utf8))
         #expect(event == ClientEvent(name: "client-e", channel: "private-a", data: Array(passed.utf8)))
-        // What arrives, decoded once, is what was sent.
+        // The received data, decoded once, equals the data sent.
         let value = try JSONValue.elements(of: "[\(passed)]")[0]
         if !sent.hasPrefix("\"") { #expect(value.text == sent) }
     }

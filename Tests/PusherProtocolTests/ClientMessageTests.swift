@@ -6,16 +6,16 @@ import Testing
     func decode(_ text: String) throws(ProtocolError) -> ClientMessage { try decode(Array(text.utf8)) }
 
     private func decode(_ text: [UInt8]) throws(ProtocolError) -> ClientMessage {
-        // The throw of `withUnsafeBytes` is not typed.
+        // `withUnsafeBytes` rethrows untyped errors.
         let result = text.withUnsafeBytes { bytes in
             Result { () throws(ProtocolError) in try ClientMessage(bytes) }
         }
         return try result.get()
     }
 
-    // MARK: What clients say
+    // MARK: Valid messages
 
-    /// PROTOCOL P1: libraries differ in a ping's data.
+    /// PROTOCOL P1: client libraries differ in a ping's data.
     @Test(arguments: [#","data":{}"#, #","data":"{}""#, #","data":"""#, #","data":null"#, "", #","data":7"#, #","data":[]"#])
     func decodesAPingWithAnyData(data: String) throws {
         #expect(try decode(#"{"event":"pusher:ping"\#(data)}"#) == .ping)
@@ -33,15 +33,15 @@ import Testing
             SubscriptionRequest(channel: "a")
         ),
         (#"{"event":"pusher:subscribe","data":{"channel":"a","auth":""}}"#, SubscriptionRequest(channel: "a", auth: "")),
-        // What is no channel's name is for the grant to refuse.
+        // The grant rejects invalid channel names.
         (#"{"event":"pusher:subscribe","data":{"channel":""}}"#, SubscriptionRequest(channel: "")),
         (##"{"event":"pusher:subscribe","data":{"channel":"#\u00e9\n"}}"##, SubscriptionRequest(channel: "#é\n")),
-        // Order, spaces, escaped names and members of no concern.
+        // Any order, white space, escaped names, and unknown members.
         (
             "\r\n{ \"data\" : { \"x\" : [ {} ] , \"ch\\u0061nnel\" : \"a\" } ,\t\"id\" : 1, \"ev\\u0065nt\" : \"pusher\\u003asubscribe\" } ",
             SubscriptionRequest(channel: "a")
         ),
-        // Of repeated members the last counts.
+        // The last of repeated members counts.
         (
             #"{"event":"x","event":"pusher:subscribe","data":7,"data":{"channel":"b","channel":"a"}}"#,
             SubscriptionRequest(channel: "a")
@@ -57,7 +57,7 @@ import Testing
         #expect(try decode(#"{"event":"pusher:unsubscribe","data":{"channel":"a","auth":5}}"#) == .unsubscribe(channel: "a"))
     }
 
-    // MARK: Misuse
+    // MARK: Invalid messages
 
     struct Misuse: Sendable {
         let text: String
@@ -72,7 +72,7 @@ import Testing
     private static let known = "expected pusher:subscribe, pusher:unsubscribe, pusher:signin, pusher:ping or client-…"
 
     static let misuses = [
-        // No JSON object.
+        // Not a JSON object.
         Misuse("", "Invalid JSON at byte 0: expected an object"), Misuse("[]", "Invalid JSON at byte 0: expected an object"),
         Misuse("null", "Invalid JSON at byte 0: expected an object"),
         Misuse("pusher:ping", "Invalid JSON at byte 0: expected an object"),
@@ -89,7 +89,7 @@ import Testing
         Misuse(#"{"event":null}"#, "Expected event to be a string"), Misuse(#"{"event":1}"#, "Expected event to be a string"),
         Misuse(#"{"event":{}}"#, "Expected event to be a string"),
         Misuse(#"{"event":["pusher:ping"]}"#, "Expected event to be a string"),
-        // No event of a client's.
+        // Not an event that a client may send.
         Misuse(#"{"event":""}"#, "Unknown event : \(known)"), Misuse(#"{"event":"news"}"#, "Unknown event news: \(known)"),
         Misuse(#"{"event":"pusher:x"}"#, "Unknown event pusher:x: \(known)"),
         Misuse(#"{"event":"pusher:"}"#, "Unknown event pusher:: \(known)"),
@@ -102,7 +102,7 @@ import Testing
             #"{"event":"pusher_internal:subscription_succeeded","channel":"a","data":"{}"}"#,
             "Unknown event pusher_internal:subscription_succeeded: \(known)"),
         Misuse(#"{"event":"client-"}"#, "client-: expected channel to be a string"),
-        // Data that is not an object of texts.
+        // Data that is not an object of strings.
         Misuse(#"{"event":"pusher:subscribe"}"#, "pusher:subscribe: expected data to be an object"),
         Misuse(#"{"event":"pusher:subscribe","data":null}"#, "pusher:subscribe: expected data to be an object"),
         Misuse(#"{"event":"pusher:subscribe","data":[]}"#, "pusher:subscribe: expected data to be an object"),
@@ -150,8 +150,8 @@ import Testing
         #expect(throws: ProtocolError("Invalid JSON at byte 93: nested deeper than 64")) { try decode(text) }
     }
 
-    /// What is quoted back must not be what costs: an unknown event may be a whole message long, and a single
-    /// character may be as long as that.
+    /// Quoting must not be expensive: an unknown event's name may be as long as a message, and so may a single character
+    /// with combining marks.
     @Test(arguments: ["x", "é", "😀", "\u{301}", "e\u{301}", "\u{0}"])
     func truncatesLongTextInErrors(piece: String) throws {
         var name = ""

@@ -1,8 +1,8 @@
 import PusherProtocol
 import Testing
 
-/// Swift compares texts as Unicode does, which for a character of many marks takes time that grows with the square of their
-/// number: of as many as these, minutes.
+/// Swift compares strings by canonical equivalence, in time quadratic in a character's combining marks. With as many marks
+/// as here, one comparison takes minutes.
 @Suite(.timeLimit(.minutes(1))) struct CombiningMarksTests {
     private static let marks = String(repeating: "\u{301}\u{316}", count: 150_000)
 
@@ -27,7 +27,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "p", "#", "private-", "#server-to-user-", "#server-to-user-1"]) func combiningMarksAreNotAChannel(head: String) {
+    @Test(arguments: ["", "p", "#", "private-", "#server-to-user-", "#server-to-user-1"])
+    func combiningMarksAreNotAChannel(head: String) {
         #expect(ChannelName(head + Self.marks, lengthMax: 200) == nil)
         #expect(ChannelName(head + "\u{301}", lengthMax: 200)?.access != .open)
     }

@@ -1,7 +1,7 @@
 import PusherProtocol
 import Testing
 
-/// What subscribers of presence channels say of themselves (PROTOCOL R5–R9).
+/// `channel_data` of presence channels (PROTOCOL R5–R9).
 @Suite struct PresenceMemberTests {
     private func read(_ channelData: String, infoBytes: Int = 1_024) throws(ProtocolError) -> PresenceMember {
         var limits = Limits()
@@ -18,9 +18,9 @@ import Testing
         // Escapes.
         (#"{"user_id":"\u0061\"\\\/\n\ud83d\ude00"}"#, "a\"\\/\n😀", nil), (#"{"user\u005fid":"a"}"#, "a", nil),
         (#"{"user_id":"a","user_info":{"\u00e9":"\/"}}"#, "a", #"{"\u00e9":"\/"}"#),
-        // Blanks are a name.
+        // Spaces are a valid id.
         (#"{"user_id":" "}"#, " ", nil), (#"{"user_id":"0"}"#, "0", nil),
-        // Of repeated members the last counts.
+        // The last of repeated members counts.
         (#"{"user_id":"a","user_info":1,"user_id":"b","user_info":2}"#, "b", "2"),
         (#"{"user_id":null,"user_id":"b"}"#, "b", nil), (#"{"user_id":"a","user_id":7}"#, "7", nil),
     ]

@@ -2,14 +2,14 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// What the server says of users, caches and counts. Each message is checked byte for byte, and read back as a client
-/// does: the data is a text, and the text is JSON.
+/// Messages about users, caches and counts. Each is compared byte for byte and decoded as a client does: the data is a
+/// string, and the string is JSON.
 extension ServerMessageTests {
     private func member(_ id: String, _ info: String? = nil) -> PresenceMember {
         PresenceMember(id: id, info: info.map { Array($0.utf8) })
     }
 
-    /// The members of a message's data, which must be a text.
+    /// The members of a message's data, which must be a string.
     private func data(of message: Frame) throws -> [JSONValue] {
         let header = message.bytes[1] < 126 ? 2 : message.bytes[1] == 126 ? 4 : 10
         let outer = try JSONValue.members(of: Array(message.bytes.dropFirst(header)))
@@ -39,7 +39,7 @@ extension ServerMessageTests {
                         + #""data":"{\"presence\":{\"ids\":[],\"hash\":{},\"count\":0}}"}"#))
     }
 
-    /// However much has to be escaped, twice over.
+    /// Values that must be escaped twice.
     @Test func r1MemberListRoundTrips() throws {
         let ids = ["\"", "\\", "\n\0\u{1F}", "é😀", "</script>", "12345678901234567890", "a\\\"b", ""]
         let info = #"{"\"\\\/\b\f\n\r\t\u0000\ud83d":["é😀",{"a":{}},-1.5e+3,null]}"#
@@ -136,7 +136,7 @@ extension ServerMessageTests {
                 == frame(#"{"event":"client-\"é","channel":"private-a","data":"{\"x\":1}"}"#))
     }
 
-    // MARK: Life
+    // MARK: Pings
 
     @Test func p4PingIsFrameAndEvent() {
         let event = frame(#"{"event":"pusher:ping","data":{}}"#)
@@ -144,7 +144,7 @@ extension ServerMessageTests {
         #expect(ServerMessage.ping.messageCount == 1)
     }
 
-    // MARK: Reading back
+    // MARK: Decoding
 
     @Test(arguments: [0, 1, 80, 200, 70_000]) func h5DataRoundTrips(length: Int) throws {
         let data = "\"" + String(repeating: #"\u00e9x"#, count: length) + "\""

@@ -2,7 +2,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// The server's messages, byte for byte: client libraries depend on more of their form than is documented.
+/// The server's messages, byte for byte: client libraries depend on more of the format than is documented.
 @Suite struct ServerMessageTests {
     func frame(_ text: String) -> Frame { Frame(text: Array(text.utf8)) }
 

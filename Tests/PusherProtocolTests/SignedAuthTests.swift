@@ -2,7 +2,7 @@ import Testing
 
 @testable import PusherProtocol
 
-/// `KEY:SIGNATURE`, for whatever purpose.
+/// `KEY:SIGNATURE`, for any purpose.
 @Suite struct SignedAuthTests {
     private func check(_ auth: String?, key: String = "key1") throws(ProtocolError) {
         try SignedAuth(auth, purpose: "signin").check("text", key: key) { $0 == "text" && $1 == "sig" }

@@ -2,7 +2,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// What it takes to be granted a subscription. The signature of a text is `sig`, so only its place and its text matter.
+/// What a subscription requires. The valid signature of any text is `sig`, so only its position and its text matter.
 @Suite struct SubscriptionGrantTests {
     private static let socket: SocketID = {
         var dice = SplitMix(seed: 1)
@@ -63,7 +63,7 @@ import Testing
         #expect(asked == ["\(Self.socket.salt).\(Self.socket.place):private-a;b=c", "0123abcdef"])
     }
 
-    /// Without presence `channel_data` means nothing, and must not slip into what is verified.
+    /// On other channels `channel_data` has no meaning and must not be part of the signed text.
     @Test func ignoresChannelDataOnPrivateChannels() throws {
         var asked: [String] = []
         _ = try grant("private-a", auth: "key1:s", channelData: "{}") { text, _ in
@@ -88,7 +88,7 @@ import Testing
         #expect(throws: ProtocolError(message, code: 4009)) { try grant("private-a", auth: auth, verify: never) }
     }
 
-    /// Swift's `==` holds the Kelvin sign for a K. Keys are bytes.
+    /// Swift's `==` treats the Kelvin sign as K. Keys are compared as bytes.
     @Test func comparesTheKeyAsBytes() {
         #expect(throws: ProtocolError.self) { try grant("private-a", auth: "\u{212A}1:sig", key: "K1", verify: never) }
     }
@@ -155,7 +155,7 @@ import Testing
         #expect(try grant("private-a", auth: "key1:sig", user: anna).member == nil)
     }
 
-    // MARK: Channels of users
+    // MARK: Server-to-user channels
 
     @Test func u5RequiresTheSignedInUser() throws {
         let anna = try user(#"{"id":"anna"}"#)

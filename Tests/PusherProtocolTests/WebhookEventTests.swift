@@ -1,7 +1,7 @@
 import PusherProtocol
 import Testing
 
-/// What a webhook says (PROTOCOL V1–V9), and which kinds an endpoint may ask for.
+/// The JSON of webhook events (PROTOCOL V1–V9), and the kinds that an endpoint may list.
 @Suite struct WebhookEventTests {
     @Test(arguments: table) func encodesEachEvent(_ row: Row) {
         #expect(String(decoding: row.event.json, as: UTF8.self) == row.json)
@@ -10,7 +10,7 @@ import Testing
     @Test func kindNamesAreUnique() {
         #expect(WebhookKinds.names.count == 9)
         #expect(WebhookKinds.names.reduce(into: WebhookKinds()) { $0.formUnion($1.kind) } == .all)
-        // The name in the configuration is the name in the webhook.
+        // The configuration uses the same names as the webhooks.
         for (name, kind) in WebhookKinds.names {
             let named = Self.table.filter { $0.event.kind == kind }
             #expect(!named.isEmpty && named.allSatisfy { $0.json.hasPrefix(#"{"name":"\#(name)","#) }, "\(name)")

@@ -2,10 +2,10 @@ import FanOut
 import FleetRules
 import PusherProtocol
 
-/// Who has lost which job, from the inputs alone. What follows from it is a promise, not a procedure: nobody is on a
-/// channel of a job that he has just lost, and nobody who is known to have lost one gets onto its channels.
+/// Which driver lost which job, derived from the inputs alone. It checks two promises: no driver is subscribed to a
+/// channel of a job that they have just lost, and no driver known to have lost a job can subscribe to its channels.
 struct AssignmentChecker {
-    /// A driver, and a reference that was his.
+    /// A driver and a reference that the driver lost.
     private struct Loss: Hashable {
         let app: AppIndex
         let driverID: String
@@ -20,11 +20,11 @@ struct AssignmentChecker {
     private var holders: [Order: Loss] = [:]
     private var losses: Set<Loss> = []
 
-    /// Notes `input`, whose `effects` the model has seen, and checks what must be true after it.
+    /// Records an input whose `effects` the model has applied, and checks the promises.
     mutating func check(after input: Hub.Input, _ effects: [Hub.Effect], _ model: ReferenceModel) throws(Discrepancy) {
         switch input {
-        case .assignment(let holding, let app):
-            guard let loss = note(holding, app) else { return }
+        case .assignment(let assignment, let app):
+            guard let loss = note(assignment, app) else { return }
             for (socket, connection) in model.connections where connection.app == app {
                 for channel in model.channels(of: socket) where channel.text.hasSuffix("-" + loss.reference) {
                     try check(socket, channel, loss, model)
@@ -41,12 +41,12 @@ struct AssignmentChecker {
         }
     }
 
-    /// Returns what a driver has lost by it.
-    private mutating func note(_ holding: Hub.JobAssignment, _ app: AppIndex) -> Loss? {
-        let before = holders.removeValue(forKey: Order(app: app, code: holding.code))
-        if let id = holding.driverID {
-            let held = Loss(app: app, driverID: id, reference: holding.reference)
-            holders[Order(app: app, code: holding.code)] = held
+    /// Returns the driver and reference lost through it, if any.
+    private mutating func note(_ assignment: Hub.JobAssignment, _ app: AppIndex) -> Loss? {
+        let before = holders.removeValue(forKey: Order(app: app, code: assignment.code))
+        if let id = assignment.driverID {
+            let held = Loss(app: app, driverID: id, reference: assignment.reference)
+            holders[Order(app: app, code: assignment.code)] = held
             losses.remove(held)
         }
         guard let before, !holders.values.contains(before) else { return nil }
@@ -54,7 +54,7 @@ struct AssignmentChecker {
         return before
     }
 
-    /// Only one who is nobody but that driver has certainly no other right.
+    /// Checked only for connections whose sole identity is that driver.
     private func check(
         _ socket: SocketID, _ channel: ChannelName, _ loss: Loss, _ model: ReferenceModel
     ) throws(Discrepancy) {

@@ -1,9 +1,9 @@
 import FanOut
 import PusherProtocol
 
-/// What the hub answers when it is asked, held against the model.
+/// Compares the hub's query results with the model's.
 extension Checkers {
-    /// The hub's counts are the model's.
+    /// Compares the hub's counts.
     func check(_ hub: Hub, against model: ReferenceModel) throws(Discrepancy) {
         try expect(hub.subscriptionCount, model.subscriptionCount) { "the hub counts \($0) subscriptions" }
         let apps = model.rules.indices
@@ -17,15 +17,15 @@ extension Checkers {
         }
     }
 
-    /// All that can be asked of one channel.
+    /// Compares all queries about one channel.
     func check(_ hub: Hub, _ place: ReferenceModel.ChannelKey, against model: ReferenceModel) throws(Discrepancy) {
         let (app, channel) = (place.app, place.channel)
         let name = "channel \(channel.text) of app \(app)"
         let subscribers = model.subscribers(of: place)
-        // The hub names exactly the loops on which a channel has subscribers, lowest first.
+        // The hub must name exactly the loops on which a channel has subscribers, in ascending order.
         try expect(Array(hub.loops(of: channel, app: app)), Set(subscribers.map(\.loop)).sorted()) { "\(name) has loops \($0)" }
         try expect(hub.occupancy(of: channel, app: app).map(Counts.init), Counts(subscribers, place, model)) {
-            "\(name) is occupied by \($0.map { "\($0)" } ?? "nobody")"
+            "\(name) is occupied by \($0.map { "\($0)" } ?? "no connection")"
         }
         let members = model.members[place, default: []].map(\.id)
         try expect(hub.userIDs(on: channel, app: app), members) { "\(name) has users \($0)" }
@@ -36,7 +36,7 @@ extension Checkers {
         try expect(cached?.secondsLeft, secondsLeft) { "\(name) caches for \($0 ?? 0) seconds" }
     }
 
-    /// All channels with subscribers, by name, and no user's own.
+    /// All channels with subscribers, sorted by name, without server-to-user channels.
     func check(
         _ hub: Hub, channelsOf app: AppIndex, prefix: String, against model: ReferenceModel
     ) throws(Discrepancy) {
@@ -59,10 +59,10 @@ extension Checkers {
     }
 }
 
-/// How many are on a channel.
+/// The size of a channel.
 private struct Counts: Equatable, CustomStringConvertible {
     let subscriptions: Int
-    /// On presence channels.
+    /// On presence channels only.
     let users: Int?
 
     init(_ occupancy: Hub.Occupancy) {
@@ -70,7 +70,7 @@ private struct Counts: Equatable, CustomStringConvertible {
         users = occupancy.users
     }
 
-    /// Nil when nobody is there.
+    /// Nil without subscribers.
     init?(_ subscribers: [SocketID], _ place: ReferenceModel.ChannelKey, _ model: ReferenceModel) {
         guard !subscribers.isEmpty else { return nil }
         subscriptions = subscribers.count

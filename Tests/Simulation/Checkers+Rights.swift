@@ -2,7 +2,7 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// Who may be where, and who is.
+/// Compares permissions with the model's.
 extension Checkers {
     mutating func check(
         custodyAfter input: Hub.Input, _ effects: [Hub.Effect], against model: ReferenceModel
@@ -10,7 +10,7 @@ extension Checkers {
         try assignments.check(after: input, effects, model)
     }
 
-    /// What the authorization endpoint and the operators would be told.
+    /// What the authorization endpoint and the fallback of push notifications query.
     func check(
         _ hub: Hub, rightsIn app: AppIndex, to channels: [ChannelName], against model: ReferenceModel
     ) throws(Discrepancy) {

@@ -1,20 +1,20 @@
 import FanOut
 import PusherProtocol
 
-/// What has reached the connections and what the hub says of itself, held against the model.
+/// Compares what connections received, and what the hub reports, with the model.
 ///
-/// One rule covers most: at any time a connection has received a prefix of what the model lists for it, and all of it
-/// once everything has settled. So nothing is lost, doubled, reordered within or across channels, shown to the excluded
-/// sender or to a newcomer, or carried from one tenant of a slot to the next.
+/// One rule covers most: at any time a connection has received a prefix of what the model lists for it, and all of it once
+/// the world has settled. So no frame is lost, duplicated, reordered within or across channels, delivered to the excluded
+/// sender or to a later subscriber, or delivered to a slot's next connection.
 struct Checkers {
-    /// How far a connection has got.
+    /// What a connection has received so far.
     private struct Receipt {
-        /// Frames received so far.
+        /// The number of frames received.
         var count = 0
-        /// The last batch of writes in which it was written to.
+        /// The last batch of writes that included the connection.
         var batch = 0
         var isClosed = false
-        var witness = ClientModel()
+        var client = ClientModel()
     }
 
     private var receipts: [SocketID: Receipt] = [:]
@@ -24,12 +24,12 @@ struct Checkers {
 
     mutating func opened(_ socket: SocketID) { receipts[socket] = Receipt() }
 
-    /// From here on a write to the connection is wrong.
+    /// Records a close. A later write to the connection is a violation.
     mutating func closed(_ socket: SocketID) { receipts[socket]?.isClosed = true }
 
     // MARK: Writes
 
-    /// Checks what a loop wrote in one go. Returns how many frames that were.
+    /// Checks one batch of a loop's writes. Returns the number of frames in them.
     mutating func check(
         _ writes: [(socket: SocketID, frame: Frame)], on loop: Int, against model: ReferenceModel
     ) throws(Discrepancy) -> Int {
@@ -43,7 +43,7 @@ struct Checkers {
                 throw Discrepancy("connection \(socket) was written to after its close: \(Self.text(of: frame))")
             }
             do {
-                try receipt.witness.read(frame)
+                try receipt.client.read(frame)
             } catch {
                 throw Discrepancy("connection \(socket) \(error.problem)")
             }
@@ -59,7 +59,7 @@ struct Checkers {
         return frames
     }
 
-    /// How many frames `write` holds, which must be the next ones of `expected`.
+    /// The number of frames in `write`, which must be the next ones of `expected`.
     private static func match(
         _ write: Frame, with expected: [Frame], from start: Int, _ socket: SocketID
     ) throws(Discrepancy) -> Int {
@@ -80,17 +80,17 @@ struct Checkers {
     }
 
     private static func holds(_ write: Frame, _ frame: Frame, at offset: Int) -> Bool {
-        // Mostly the very same array: equality sees that at once.
+        // Usually the same array: equality then compares only the storage.
         if offset == 0, write == frame { return true }
         return write.bytes[offset...].starts(with: frame.bytes)
     }
 
-    /// The first message of `frame` from `offset` on, without its header.
+    /// The first message of `frame` from `offset`, without its header.
     private static func text(of frame: Frame, from offset: Int = 0) -> String { WireMessage(frame, at: offset).description }
 
-    // MARK: Rest
+    // MARK: After settling
 
-    /// Nothing is under way: `socket` has received all it must.
+    /// After settling, `socket` must have received all its frames.
     func checkComplete(_ socket: SocketID, against model: ReferenceModel) throws(Discrepancy) {
         let expected = model.expected[socket] ?? []
         let count = receipts[socket]?.count ?? 0
@@ -100,16 +100,16 @@ struct Checkers {
                 + "\(Self.text(of: expected[count])) is missing")
     }
 
-    /// Nothing is under way: everybody whose user's connections were terminated has gone.
+    /// After settling, all connections of terminated users must be closed.
     func checkTerminated(against model: ReferenceModel) throws(Discrepancy) {
         let left = model.terminated.filter { model.connections[$0] != nil }
         guard let socket = left.min(by: { $0.description < $1.description }) else { return }
         throw Discrepancy("connection \(socket) should have been closed")
     }
 
-    // MARK: Mail
+    // MARK: Instructions
 
-    /// A message for one connection is for one that is open, and goes to its loop: whoever has gone is forgotten.
+    /// A message for one connection must name an open one and go to its loop.
     func check(_ effect: Hub.Effect, against model: ReferenceModel) throws(Discrepancy) {
         switch effect.instruction {
         case .send(_, let socket), .sendPresence(_, _, let socket):
@@ -122,10 +122,10 @@ struct Checkers {
 
     // MARK: Closing
 
-    /// A loop is to close `socket`: it was signed in as a user whose connections are terminated. It may have gone since.
+    /// A loop is about to close `socket`: its user's connections must have been terminated. It may have closed already.
     func check(closeOf socket: SocketID, _ code: CloseCode, on loop: Int, against model: ReferenceModel) throws(Discrepancy) {
         guard model.terminated.contains(socket), socket.loop == loop, code == .notAuthorized else {
-            throw Discrepancy("loop \(loop) was told to close \(socket) with \(code.rawValue) for no reason")
+            throw Discrepancy("loop \(loop) must close \(socket) with \(code.rawValue) for no reason")
         }
     }
 }

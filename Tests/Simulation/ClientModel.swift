@@ -2,18 +2,18 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// What one connection knows of others from the messages it was sent, as a client library would: whoever comes was not
-/// there, and whoever goes was (PROTOCOL R2–R4, W1, W2).
+/// What a client library would know of other users from the messages of one connection: a member that joins was not there,
+/// and one that leaves was (PROTOCOL R2–R4, W1, W2).
 ///
-/// It knows nothing of the model, so it holds even where the model and the hub are wrong together.
+/// It does not use the reference model, so it finds mistakes that the model and the hub share.
 struct ClientModel {
     /// Members by channel.
     private var members: [String: Set<String>] = [:]
-    /// Whether those on the watchlist are online.
+    /// Whether the watched users are online.
     private var watched: [String: Bool] = [:]
     private var revocations = RevocationChecker()
 
-    /// Takes all messages of a write.
+    /// Reads all messages of a write.
     mutating func read(_ write: Frame) throws(Discrepancy) {
         var offset = 0
         while offset < write.bytes.count {
@@ -31,21 +31,21 @@ struct ClientModel {
         case "pusher_internal:subscription_succeeded":
             let ids = message.texts("ids", in: "presence")
             guard Set(ids).count == ids.count, message.integer("count", in: "presence") == ids.count else {
-                throw Discrepancy("was told of \(ids) on \(message.channel), who are not as many as was said")
+                throw Discrepancy("got \(ids) on \(message.channel), which differs from count")
             }
             members[message.channel] = Set(ids)
         case "pusher_internal:member_added":
             guard let id = message.text("user_id"), members[message.channel]?.insert(id).inserted == true else {
-                throw Discrepancy("was told that a member came to \(message.channel) who was there: \(message)")
+                throw Discrepancy("got member_added on \(message.channel) for a present member: \(message)")
             }
         case "pusher_internal:member_removed":
             guard let id = message.text("user_id"), members[message.channel]?.remove(id) != nil else {
-                throw Discrepancy("was told that a member left \(message.channel) who was not there: \(message)")
+                throw Discrepancy("got member_removed on \(message.channel) for an absent member: \(message)")
             }
         case "pusher_internal:watchlist_events":
             for (name, ids) in message.watchlist {
                 for id in ids where watched.updateValue(name == "online", forKey: id) == (name == "online") {
-                    throw Discrepancy("was told that \(id) is \(name), which it knew")
+                    throw Discrepancy("got that \(id) is \(name), which it knew")
                 }
             }
         default: break
@@ -56,7 +56,7 @@ struct ClientModel {
 /// One text message within a write.
 struct WireMessage: CustomStringConvertible {
     let bytes: ArraySlice<UInt8>
-    /// Where the next one begins.
+    /// The offset of the next message.
     var end: Int { bytes.endIndex }
 
     init(_ frame: Frame, at offset: Int) {
@@ -71,19 +71,19 @@ struct WireMessage: CustomStringConvertible {
         bytes = rest.dropFirst(header).prefix(length)
     }
 
-    /// Whether this may tell of other users: most messages do not, and need not be parsed.
+    /// Whether the message may concern other users. Most do not and need not be parsed.
     var concernsOthers: Bool {
         guard bytes.starts(with: Self.beginning), case let kind = bytes.dropFirst(Self.beginning.count).first else {
             return false
         }
-        // member_, watchlist_, or subscription_succeeded with anything but {}.
+        // member_, watchlist_, or subscription_succeeded with data other than {}.
         return kind == UInt8(ascii: "m") || kind == UInt8(ascii: "w")
             || (kind == UInt8(ascii: "s") && bytes.suffix(4).elementsEqual(Self.presenceEnd))
     }
 
     var description: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The channel it says it is on, if any.
+    /// The message's channel, if any.
     var channel: String? {
         var channel: String?
         try? bytes.withUnsafeBytes { bytes in
@@ -96,7 +96,7 @@ struct WireMessage: CustomStringConvertible {
     private static let presenceEnd = Array(#"}}"}"#.utf8)
 }
 
-/// A message of the server's own with data in a string, read as a client does.
+/// A server event whose data is a JSON string, parsed as a client does.
 private struct Message: CustomStringConvertible {
     private(set) var event = ""
     private(set) var channel = ""
@@ -125,7 +125,7 @@ private struct Message: CustomStringConvertible {
         member(object, of: data).flatMap { member(name, of: $0) }.flatMap { Int($0) }
     }
 
-    /// Of each event its name and its users.
+    /// The name and the users of each event.
     var watchlist: [(name: String, ids: [String])] {
         Self.values(of: member("events", of: data) ?? "[]").map { event in
             let name = member("name", of: event).flatMap { Self.elements(of: "[\($0)]").first }
@@ -152,7 +152,7 @@ private struct Message: CustomStringConvertible {
         return values
     }
 
-    /// The elements that are texts.
+    /// The elements that are strings.
     private static func elements(of array: String) -> [String] {
         var texts: [String] = []
         try? Array(array.utf8).withUnsafeBytes { bytes in

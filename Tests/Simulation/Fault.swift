@@ -1,17 +1,17 @@
 import FanOut
 import PusherProtocol
 
-/// Something broken on purpose, to prove that the checkers notice. The model is never told.
+/// A planted fault, to prove that the checkers notice. The model does not see it.
 package struct Fault {
-    /// What the hub is told instead of an input; nil: nothing.
+    /// Replaces an input to the hub; nil drops it.
     package var input: (Hub.Input) -> Hub.Input? = { $0 }
-    /// What backends are told instead, of every input.
+    /// Replaces the webhook events of an input.
     package var webhookEvents: (_ notices: inout [AppWebhookEvent]) -> Void = { _ in }
-    /// What a loop finds in its mailbox instead, whenever it looks.
+    /// Replaces the content of a mailbox at each drain.
     package var mailbox: (_ loop: Int, _ instructions: inout [Instruction]) -> Void = { _, _ in }
-    /// What reaches the sockets instead of a write.
+    /// Replaces a write to a socket.
     package var write: (_ socket: SocketID, _ frame: Frame) -> [(SocketID, Frame)] = { [($0, $1)] }
 
-    /// No fault at all.
+    /// No fault.
     package init() {}
 }

@@ -1,12 +1,12 @@
 import FanOut
 import PusherProtocol
 
-/// What the hub must answer, found by looking through all connections.
+/// The expected query results, found by searching all connections.
 extension ReferenceModel {
     /// The connection's channels, in the order of subscribing.
     func channels(of socket: SocketID) -> [ChannelName] { connections[socket]?.subscriptions.map(\.channel) ?? [] }
 
-    /// Whom the connection is signed in as.
+    /// The connection's signed-in user.
     func user(of socket: SocketID) -> SignedInUser? { connections[socket]?.user }
 
     func subscribers(of place: ChannelKey) -> [SocketID] {
@@ -29,7 +29,7 @@ extension ReferenceModel {
 
     var subscriptionCount: Int { connections.values.reduce(0) { $0 + $1.subscriptions.count } }
 
-    /// Channels of an application with subscribers.
+    /// An application's channels with subscribers.
     func occupied(app: AppIndex) -> Set<ChannelName> {
         var names: Set<ChannelName> = []
         for connection in connections.values where connection.app == app {
@@ -46,11 +46,11 @@ extension ReferenceModel {
     }
 }
 
-/// What cache channels must hold: a list, oldest first.
+/// The expected content of the event cache: a list, oldest first.
 struct KeptEvents {
     let bytesMax: Int
     private(set) var events: [(channel: ChannelName, frame: Frame, expiry: Int64)] = []
-    /// Those that went for want of room.
+    /// Events evicted because the cache was full.
     private(set) var evictions = 0
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
@@ -70,6 +70,6 @@ struct KeptEvents {
 
     mutating func forget(at now: Int64) { events.removeAll { $0.expiry <= now } }
 
-    /// An event costs its frame, its channel's name and 128 bytes for keeping it.
+    /// An event costs its frame, its channel's name and 128 bytes of overhead.
     private var bytes: Int { events.reduce(0) { $0 + $1.frame.bytes.count + $1.channel.text.utf8.count + 128 } }
 }

@@ -2,9 +2,9 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// Who may be on the fleet's channels, by comparing names as a whole.
+/// The expected permissions on fleet channels, found by comparing whole names.
 extension ReferenceModel {
-    /// Who has an open order.
+    /// An open order's driver.
     struct Job: Equatable {
         let app: AppIndex
         let code: String
@@ -14,7 +14,7 @@ extension ReferenceModel {
 
     // MARK: Names
 
-    /// The first rule that the channel's name matches without what says how it is guarded.
+    /// The first rule that matches the channel's name without its access prefix.
     private func rule(for place: ChannelKey) -> (rule: ChannelPolicy.Rule, name: String)? {
         var name = place.channel.text
         for prefix in ["private-encrypted-", "private-", "presence-"] where name.hasPrefix(prefix) {
@@ -28,24 +28,24 @@ extension ReferenceModel {
         return rule.map { ($0, name) }
     }
 
-    /// Whether it is a channel of the job with this reference; nil: of any job.
+    /// Whether it is a channel of the job with this reference; nil means any job.
     func isJobs(_ place: ChannelKey, reference: String? = nil) -> Bool {
         guard let (rule, name) = rule(for: place), rule.access == .booking else { return false }
         return reference.map { name == rule.pattern.dropLast() + $0 } ?? true
     }
 
-    /// `private-` in front of a listed name, or taken away; what comes of it must be of the other kind.
+    /// Adds or removes `private-` on a matched name; the result must be of the other kind.
     func mirror(of place: ChannelKey) -> ChannelName? {
         guard rule(for: place) != nil else { return nil }
         let text = place.channel.text
         let guarded = ["private-encrypted-", "presence-", "#"]
-        let twin = text.hasPrefix("private-") ? String(text.dropFirst("private-".count)) : "private-" + text
-        let isEither = text.hasPrefix("private-") && twin.hasPrefix("private-")
-        guard !isEither, !(guarded.contains { text.hasPrefix($0) || twin.hasPrefix($0) }) else { return nil }
-        return ChannelName(twin, lengthMax: 250)
+        let mirror = text.hasPrefix("private-") ? String(text.dropFirst("private-".count)) : "private-" + text
+        let isEither = text.hasPrefix("private-") && mirror.hasPrefix("private-")
+        guard !isEither, !(guarded.contains { text.hasPrefix($0) || mirror.hasPrefix($0) }) else { return nil }
+        return ChannelName(mirror, lengthMax: 250)
     }
 
-    // MARK: Rights
+    // MARK: Permissions
 
     func mayJoin(_ identity: Identity, _ place: ChannelKey) -> Bool {
         guard fleetRules[place.app] != nil, identity.role != .ops else { return false }
@@ -66,12 +66,12 @@ extension ReferenceModel {
         }
     }
 
-    /// Of the jobs that a driver has.
+    /// The references of a driver's jobs.
     func references(of driverID: String, _ app: AppIndex) -> [String] {
         jobs.filter { $0.app == app && $0.driverID == driverID }.map(\.reference)
     }
 
-    /// All that a connection is known as.
+    /// All identities of a connection.
     func identities(of socket: SocketID) -> [Identity] {
         identified.filter { $0.socket == socket }.map(\.identity) + (user(of: socket).flatMap(Self.identity).map { [$0] } ?? [])
     }
@@ -84,7 +84,7 @@ extension ReferenceModel {
 
     func isPermitted(_ socket: SocketID, _ place: ChannelKey) -> Bool { identities(of: socket).contains { mayJoin($0, place) } }
 
-    /// Why the connection may not subscribe, if so.
+    /// Why the connection may not subscribe; nil if it may.
     func denialReason(to socket: SocketID, _ place: ChannelKey) -> String? {
         let text = place.channel.text
         guard fleetRules[place.app] != nil, !text.hasPrefix("#") else { return nil }
@@ -121,11 +121,11 @@ extension ReferenceModel {
         }
     }
 
-    mutating func hold(_ holding: Hub.JobAssignment, _ app: AppIndex) {
-        let before = jobs.first { $0.app == app && $0.code == holding.code }
+    mutating func hold(_ assignment: Hub.JobAssignment, _ app: AppIndex) {
+        let before = jobs.first { $0.app == app && $0.code == assignment.code }
         jobs.removeAll { $0 == before }
-        if let id = holding.driverID {
-            jobs.append(Job(app: app, code: holding.code, reference: holding.reference, driverID: id))
+        if let id = assignment.driverID {
+            jobs.append(Job(app: app, code: assignment.code, reference: assignment.reference, driverID: id))
         }
         guard let before, !references(of: before.driverID, app).contains(before.reference) else {
             return

@@ -2,10 +2,10 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// What the hub and the loops together must do, written so that it is plainly right: no loops, no slots, no batches.
+/// What the hub and the loops together must do, written to be obviously right: no loops, slots or batches.
 ///
-/// A publish simply lands with everyone who subscribes at that moment. Whatever can be found by looking through all
-/// connections is found so and not kept. A new input of the hub is a case of ``apply(_:)``.
+/// A publish is delivered to all current subscribers at once. The model stores nothing that it can find by searching all
+/// connections. A new input of the hub is a case of ``apply(_:)``.
 struct ReferenceModel {
     /// An open connection.
     struct Connection {
@@ -28,32 +28,32 @@ struct ReferenceModel {
     }
 
     let rules: [AppRules]
-    /// By application: what its policy is made of, if it has one.
+    /// By application: the rules of its policy, if it has one.
     let fleetRules: [[ChannelPolicy.Rule]?]
-    /// Open connections only. Its order must not reach anything.
+    /// Open connections. Their iteration order must not influence anything.
     private(set) var connections: [SocketID: Connection] = [:]
-    /// All that each connection, open or closed, must receive, in order.
+    /// The frames that each connection, open or closed, must receive, in order.
     private(set) var expected: [SocketID: [Frame]] = [:]
-    /// Who is there, in the order of joining, each as his first connection described him.
+    /// Presence members in the order of joining, each with the info of the user's first connection.
     private(set) var members: [ChannelKey: [PresenceMember]] = [:]
     /// By application.
     private(set) var kept: [KeptEvents]
-    /// Connections that have to go, and those that had to.
+    /// Connections of terminated users, open or closed.
     private(set) var terminated: Set<SocketID> = []
     /// Milliseconds, as of the last tick.
     private(set) var now: Int64 = 0
-    /// Large channels that have not heard yet how many they are.
+    /// Large channels with a `subscription_count` due.
     private var uncounted: [ChannelKey] = []
     private var nextCounting: Int64 = 0
-    /// Open orders that somebody has.
+    /// Assigned open orders.
     var jobs: [Job] = []
-    /// Who was vouched for at which open connection, the oldest first, and at most four at one.
+    /// Identified open connections, oldest first, at most four identities per connection.
     var identified: [(socket: SocketID, identity: Identity)] = []
-    /// Open connections that are signed in, in the order of signing in.
+    /// Signed-in open connections, in the order of signing in.
     private(set) var signins: [SocketID] = []
-    /// Subscriptions that were ended because a job was lost.
+    /// Subscriptions that the server ended because a job was lost.
     var revocations = 0
-    /// What backends must be told of the last input.
+    /// The webhook events of the last input.
     private(set) var webhookEvents: [AppWebhookEvent] = []
 
     init(_ rules: [AppRules], fleetRules: [[ChannelPolicy.Rule]?]) {
@@ -78,7 +78,7 @@ struct ReferenceModel {
         case .closed(let socket): close(socket)
         case .tick(let time): tick(time)
         case .identify(let socket, let identity): identify(socket, identity)
-        case .assignment(let holding, let app): hold(holding, app)
+        case .assignment(let assignment, let app): hold(assignment, app)
         }
     }
 
@@ -89,7 +89,7 @@ struct ReferenceModel {
         let place = ChannelKey(app: connection.app, channel: grant.channel)
         let isKnown = members[place, default: []].contains { $0.id == grant.member?.id }
         let limits = rules[place.app].limits
-        if let objection = denialReason(to: socket, place) { return sendError(socket, objection, code: 4009) }
+        if let reason = denialReason(to: socket, place) { return sendError(socket, reason, code: 4009) }
         if connection.subscriptions.contains(where: { $0.channel == grant.channel }) {
             return sendError(socket, "Existing subscription to channel \(grant.channel.text)")
         }
@@ -173,9 +173,9 @@ struct ReferenceModel {
         let place = ChannelKey(app: connection.app, channel: channel)
         sendAll(place, except: socket, frame)
         recordWebhookEvent(place, .clientEvent(event, on: channel, from: socket, userID: own.member?.id))
-        if let twin = mirror(of: place) {
-            let mirrored = ServerMessage.clientEvent(event, channel: twin, userID: nil)
-            sendAll(ChannelKey(app: connection.app, channel: twin), except: socket, mirrored)
+        if let mirrorChannel = mirror(of: place) {
+            let mirrored = ServerMessage.clientEvent(event, channel: mirrorChannel, userID: nil)
+            sendAll(ChannelKey(app: connection.app, channel: mirrorChannel), except: socket, mirrored)
         }
     }
 
@@ -223,7 +223,7 @@ struct ReferenceModel {
         uncounted = []
     }
 
-    /// A hundred hear of every change, more of them every five seconds.
+    /// Channels with up to a hundred subscribers get every change, larger ones a count every five seconds.
     private mutating func count(_ place: ChannelKey) {
         guard rules[place.app].subscriptionCounts, !place.channel.isPresence else { return }
         if subscribers(of: place).count <= 100 {
@@ -240,7 +240,7 @@ struct ReferenceModel {
         if count > 0 { recordWebhookEvent(place, .subscriptionCount(place.channel, count)) }
     }
 
-    // MARK: Telling
+    // MARK: Sending
 
     private mutating func sendAll(_ place: ChannelKey, except sender: SocketID? = nil, _ frame: Frame) {
         for socket in subscribers(of: place) where socket != sender { send(socket, frame) }

@@ -1,9 +1,9 @@
-/// Which of a connection's subscriptions were ended by the server, from the messages it was sent: each is told once, to one
-/// who is subscribed, and nothing of the channel comes after it.
+/// Tracks, from the messages of one connection, which subscriptions the server ended: the client gets one error, only about a
+/// channel that it is subscribed to, and gets nothing of that channel afterwards.
 struct RevocationChecker {
-    /// Channels that the connection was let onto.
+    /// Channels with a confirmed subscription.
     private var joined: Set<String> = []
-    /// Channels whose subscription has ended since.
+    /// Channels whose subscription the server has ended.
     private var ended: Set<String> = []
 
     mutating func read(_ text: WireMessage) throws(Discrepancy) {
@@ -11,7 +11,7 @@ struct RevocationChecker {
             let rest = String(decoding: text.bytes.dropFirst(Self.ending.count), as: UTF8.self)
             let channel = rest.prefix { $0 != " " }
             guard rest.dropFirst(channel.count).hasPrefix(" has ended: "), joined.remove(String(channel)) != nil else {
-                throw Discrepancy("was told of an end that it had not or knew: \(text)")
+                throw Discrepancy("got a repeated or unknown end: \(text)")
             }
             ended.insert(String(channel))
         } else if text.bytes.starts(with: Self.success) {

@@ -3,9 +3,9 @@ import FanOut
 import PusherProtocol
 import TestSupport
 
-/// What a seed decides before the first step: the size of its world, and which actions it likes.
+/// What a seed decides before the first step: the size of its world and the weights of its steps.
 struct Scenario {
-    /// The kinds of actions a seed weighs. A new feature adds its kinds here, misuse included.
+    /// The kinds of steps that a seed weighs. A new feature adds its kinds here, misuse included.
     enum Kind: CaseIterable {
         case open, close, replace, arrive
         case subscribe, subscribeAgain, unsubscribe, unsubscribeFromNothing
@@ -21,17 +21,17 @@ struct Scenario {
     let loopCount: Int
     let apps: [AppRules]
     let connectionsMax: Int
-    /// Instructions in a mailbox beyond which publishes to its loop are refused.
+    /// The mailbox size beyond which publishes to its loop are rejected.
     let highWater: Int
     let channels: [ChannelName]
     let users: SimulatedUsers
-    /// Most seeds have one.
+    /// Nil in the few seeds without a fleet.
     let fleet: SimulatedFleet?
-    /// How often each kind comes up, against the others; one that never does is missing.
+    /// The relative frequency of each kind. A kind that is left out never occurs.
     let weights: [(kind: Kind, weight: Int)]
 
     init(using dice: inout SplitMix) {
-        // Large channels hear their counts late: a few seeds have one.
+        // Large channels get their counts late: a few seeds have one.
         let isCrowded = dice.chance(percent: 4)
         loopCount = dice.within(1...4)
         var apps = (0..<(isCrowded ? 1 : dice.within(1...2))).map { _ in Self.rules(isCrowded: isCrowded, using: &dice) }
@@ -39,7 +39,7 @@ struct Scenario {
         highWater = dice.within(1...32)
         let fleet = !isCrowded && dice.chance(percent: 60) ? SimulatedFleet(appCount: apps.count, using: &dice) : nil
         for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].policy = rules.map { ChannelPolicy($0) } }
-        // The first one's backend wants to know everything, another's only who comes and goes.
+        // The first app's webhooks want all kinds, the other's only membership.
         for app in apps.indices { apps[app].webhooks = app == 0 ? .all : [.channelOccupied, .channelVacated] }
         self.apps = apps
         self.fleet = fleet
@@ -66,7 +66,7 @@ struct Scenario {
 }
 
 extension Scenario.Kind {
-    /// Whether it takes a fleet.
+    /// Whether the kind needs fleet channels.
     var isOfFleet: Bool {
         switch self {
         case .identify, .claim, .hand, .end, .publishToMirrors: true
@@ -75,7 +75,7 @@ extension Scenario.Kind {
     }
 }
 
-// MARK: Drawing
+// MARK: Random choices
 
 extension Scenario {
     private static let prefixes = [
@@ -83,7 +83,7 @@ extension Scenario {
         "presence-cache-",
     ]
 
-    /// Limits are small enough to be reached.
+    /// Limits small enough to be reached.
     private static func rules(isCrowded: Bool, using dice: inout SplitMix) -> AppRules {
         var rules = AppRules()
         rules.clientEvents = true
@@ -95,16 +95,16 @@ extension Scenario {
         return rules
     }
 
-    /// A crowd meets on the first one.
-    private static func channels(of cast: SimulatedUsers, isCrowded: Bool, using dice: inout SplitMix) -> [ChannelName] {
+    /// The first channel is the crowded one.
+    private static func channels(of users: SimulatedUsers, isCrowded: Bool, using dice: inout SplitMix) -> [ChannelName] {
         var texts = isCrowded ? ["cache-crowd"] : []
         for index in 0..<dice.within(1...9) { texts.append("\(dice.pick(prefixes) ?? "")\(index)") }
-        if dice.chance(percent: 40) { texts += cast.users.map { "#server-to-user-\($0)" } }
-        // Not every user's id can be a channel's name.
+        if dice.chance(percent: 40) { texts += users.users.map { "#server-to-user-\($0)" } }
+        // Not every user id can occur in a channel's name.
         return texts.compactMap { ChannelName($0, lengthMax: 200) }
     }
 
-    /// Swarm testing: what a seed never does lets the rest go further. Some never unsubscribe, some close constantly.
+    /// Swarm testing: leaving kinds out lets the others reach deeper states. Some seeds never unsubscribe, some close often.
     private static func weight(of kind: Kind, using dice: inout SplitMix) -> Int {
         let drawn = dice.chance(percent: 30) ? 0 : 1 << dice.below(6)
         switch kind {
@@ -121,7 +121,7 @@ extension Scenario {
         }
     }
 
-    /// All come, and a few go again, so that the crowd is now above what is told at once and now below it.
+    /// Connections mostly join and sometimes leave, so that the crowd crosses the limit for immediate counts both ways.
     private static func crowdedWeight(of kind: Kind) -> Int {
         switch kind {
         case .arrive: 160

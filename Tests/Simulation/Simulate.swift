@@ -1,9 +1,9 @@
 import TestSupport
 
-/// Plays one seed's world for some steps and lets it settle: the fan-out's promises, checked after every one of them.
+/// Runs one seed's world for some steps, lets it settle, and checks all promises after every step.
 ///
-/// Everything follows from `seed`, so a violation is seen again by asking for the same seed and steps.
-/// - Parameter fault: something to break on purpose.
+/// Everything follows from `seed`, so the same seed and steps reproduce a violation.
+/// - Parameter fault: a planted fault.
 /// - Throws: the first ``Violation``.
 package func simulate(seed: UInt64, steps: Int, fault: Fault = Fault()) throws(Violation) -> Summary {
     var dice = SplitMix(seed: seed)

@@ -3,14 +3,14 @@ import FanOut
 import PusherProtocol
 import TestSupport
 
-/// The fleet of a run: whose its channels are, who is at its connections, and which orders change hands.
+/// The fleet of a run: its channel rules, its users, and its orders' drivers.
 struct SimulatedFleet {
-    /// By application; nil for those without the fleet's channels.
+    /// By application; nil for applications without fleet channels.
     let rules: [[ChannelPolicy.Rule]?]
-    /// Names of its channels, in all forms that there are.
+    /// Names of its channels, in all forms.
     let channels: [ChannelName]
 
-    /// Few enough to meet often.
+    /// Few, so that they collide often.
     static let driverIDs = ["1", "2", "3"]
     static let references = ["R1", "R2", "R3"]
     static let codes = ["A", "B", "C", "D"]
@@ -18,13 +18,13 @@ struct SimulatedFleet {
 
     init(appCount: Int, using dice: inout SplitMix) {
         rules = (0..<appCount).map { app in
-            // Other applications have nothing to do with it, mostly.
+            // Most other applications have no fleet channels.
             app == 0 || dice.chance(percent: 25) ? Self.rules(using: &dice) : nil
         }
         channels = Self.channels(using: &dice)
     }
 
-    /// As the contract has them; some first, or for all that is left.
+    /// The contract's rules; some seeds put some first, or add a rule for all other channels.
     private static func rules(using dice: inout SplitMix) -> [ChannelPolicy.Rule] {
         var rules: [ChannelPolicy.Rule] = [
             .init("driver-*", .ownDriver), .init("drivers-channel", .anyDriver), .init("admin-channel", .admin),
@@ -54,15 +54,15 @@ struct SimulatedFleet {
         "private-presence-",
     ]
 
-    // MARK: Drawing
+    // MARK: Random choices
 
-    /// Some who sign in, as our own endpoint calls them, or as it never would.
+    /// Users who sign in, with ids that our own endpoint gives and others that it never gives.
     static func users(using dice: inout SplitMix) -> [String] {
         let first = dice.below(known.count)
         return (0..<dice.within(1...3)).map { known[(first + $0) % known.count] }
     }
 
-    /// Somebody with a token: the same person's may differ in his name or his bookings.
+    /// A user with a token. Tokens of one user may differ in name or bookings.
     static func identity(using dice: inout SplitMix) -> Identity {
         let role: Role =
             switch dice.below(10) {
@@ -76,7 +76,7 @@ struct SimulatedFleet {
         return Identity(role: role, id: dice.pick(driverIDs) ?? "", name: name, bookings: bookings)
     }
 
-    /// An order goes to a driver, mostly, with the reference it had or another.
+    /// Assigns an order, usually with its current reference.
     static func assignment(of jobs: [ReferenceModel.Job], using dice: inout SplitMix) -> Hub.JobAssignment {
         let code = dice.pick(codes) ?? ""
         let known = jobs.first { $0.code == code }?.reference

@@ -3,10 +3,10 @@ import JSON
 import PusherProtocol
 import TestSupport
 
-/// The users of a run, and what their backends say of them. Every signature is taken for right: what it takes to be
-/// granted something is not what is simulated.
+/// The users of a run, and the data that their backends sign. All signatures are valid: checking them is not part of the
+/// simulation.
 struct SimulatedUsers {
-    /// Few enough to meet often. Some look like numbers, and may be sent as such (PROTOCOL R6).
+    /// Few, so that they collide often. Some look like numbers and may be sent as such (PROTOCOL R6).
     let users: [String]
 
     private static let known = [
@@ -14,14 +14,14 @@ struct SimulatedUsers {
     ]
     private static let numbers: Set = ["1", "10", "-7", "1.0", "12345678901234567890"]
 
-    /// - Parameter others: users besides those that are known.
+    /// - Parameter others: users besides the standard ones.
     init(with others: [String], using dice: inout SplitMix) {
         let count = dice.within(1...6)
         let first = dice.below(Self.known.count)
         users = others + (0..<count).map { Self.known[(first + $0) % Self.known.count] }
     }
 
-    /// A connection's subscription to a channel, on presence channels as one of the users; nil when it may not have it.
+    /// A grant for a subscription, on presence channels as one of the users; nil if the request is rejected.
     func grant(
         _ channel: ChannelName, to socket: SocketID, signedInAs user: SignedInUser?, using dice: inout SplitMix
     ) -> SubscriptionGrant? {
@@ -31,8 +31,8 @@ struct SimulatedUsers {
         return try? request.grant(to: socket, key: "key", limits: Limits(), user: user) { _, _ in true }
     }
 
-    /// One of the users, as a connection signs in.
-    /// - Parameter id: which of them; nil: any.
+    /// A user for a sign-in.
+    /// - Parameter id: the user's id; nil picks any.
     func user(_ id: String? = nil, on socket: SocketID, using dice: inout SplitMix) -> SignedInUser? {
         guard let id = id ?? dice.pick(users) else { return nil }
         var json = JSONWriter()
@@ -56,7 +56,7 @@ struct SimulatedUsers {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Each connection of a user may say something else of him.
+    /// Each connection of a user may carry different info.
     private func writeInfo(to json: inout JSONWriter, using dice: inout SplitMix) {
         guard dice.chance(percent: 60) else { return }
         json.raw(#","user_info":{"n":"#)
@@ -64,7 +64,7 @@ struct SimulatedUsers {
         json.raw(#","text":"\"\u00e9\\" }"#)
     }
 
-    /// Of people of the fleet; only customers' count.
+    /// Bookings for fleet users; only a customer's count.
     private func writeBookings(to json: inout JSONWriter, using dice: inout SplitMix) {
         json.raw(#","bookings":["#)
         for (index, reference) in SimulatedFleet.references.filter({ _ in dice.chance(percent: 40) }).enumerated() {
@@ -74,7 +74,7 @@ struct SimulatedUsers {
         json.raw("]")
     }
 
-    /// Some watch nobody, some themselves, some somebody twice, a few too many.
+    /// Watchlists that are empty, contain the user, contain duplicates, or are too long.
     private func writeWatchlist(to json: inout JSONWriter, using dice: inout SplitMix) {
         var ids = (0..<dice.below(5)).compactMap { _ in dice.pick(users) }
         if dice.chance(percent: 3) { ids += (0..<Limits.watchlistLength).map { "stranger \($0)" } }

@@ -3,23 +3,23 @@ import PusherProtocol
 
 /// One step of a run.
 ///
-/// Most are an input for the hub from one of the loops. Those that are not need a hand of the loop as well.
+/// Most are an input to the hub from one of the loops. The others also involve the loop.
 enum Step {
-    /// A loop applies `input`: its effects go to the mailboxes, and the loop drains its own.
+    /// A loop applies `input`: the effects go to the mailboxes, and the loop drains its own.
     case input(Hub.Input, on: Int)
-    /// A connection opens on its loop, in a slot that is free there, unless its application has its fill.
+    /// A connection opens in a free slot of its loop, unless its application is at its limit.
     case open(SocketID, app: AppIndex)
     /// A connection opens and subscribes.
     case arrive(SocketID, app: AppIndex, SubscriptionGrant)
-    /// A connection closes, and its loop forgets it.
+    /// A connection closes and its loop removes it.
     case close(SocketID)
-    /// A connection closes and another takes its slot within the same turn.
+    /// A connection closes and another opens in its slot within the same turn.
     case replace(SocketID, by: SocketID, app: AppIndex)
-    /// A loop carries out what its mailbox holds, but not more than `most` instructions.
+    /// A loop performs at most `most` instructions of its mailbox.
     case drain(loop: Int, most: Int)
-    /// A loop ends its turn: it sends what waits, and closes what has to go.
+    /// A loop ends its turn: it flushes, then closes the connections marked for closing.
     case flush(loop: Int)
-    /// All loops drain and flush: everything published has arrived.
+    /// All loops drain and flush: everything published has been delivered.
     case settle
 }
 
@@ -31,7 +31,7 @@ extension Step: CustomStringConvertible {
         case .arrive(let socket, let app, let grant):
             "opened(\(socket)) in app \(app), \(Self.text(of: .subscribe(socket, grant)))"
         case .close(let socket): "closed(\(socket))"
-        case .replace(let socket, let tenant, let app): "closed(\(socket)), opened(\(tenant)) in app \(app)"
+        case .replace(let socket, let successor, let app): "closed(\(socket)), opened(\(successor)) in app \(app)"
         case .drain(let loop, .max): "drain(\(loop))"
         case .drain(let loop, let most): "drain(\(loop), \(most))"
         case .flush(let loop): "flush(\(loop))"
@@ -53,9 +53,9 @@ extension Step: CustomStringConvertible {
             return "publish(\(channels)\(sender.map { ", except \($0)" } ?? "")) in app \(app)"
         case .terminate(let userID, let app): return "terminate(\(userID)) in app \(app)"
         case .closed(let socket): return "closed(\(socket))"
-        case .identify(let socket, let identity): return "vouch(\(socket), \(identity.key))"
-        case .assignment(let holding, let app):
-            return "holding(\(holding.code), \(holding.reference), \(holding.driverID ?? "nobody")) in app \(app)"
+        case .identify(let socket, let identity): return "identify(\(socket), \(identity.key))"
+        case .assignment(let assignment, let app):
+            return "assignment(\(assignment.code), \(assignment.reference), \(assignment.driverID ?? "no driver")) in app \(app)"
         case .tick(let now): return "tick(\(now))"
         }
     }

@@ -1,33 +1,33 @@
 import FanOut
 import PusherProtocol
 
-/// What happened in a run that kept all promises.
+/// The statistics of a run without violations.
 package struct Summary: Equatable, Sendable, CustomStringConvertible {
-    /// The run.
+    /// The run's seed.
     package let seed: UInt64
-    /// Actions carried out, the last settling not counted.
+    /// Steps performed, without the final settling.
     package let steps: Int
     /// Loops of this seed's world.
     package let loopCount: Int
     /// Connections opened.
     package internal(set) var connections = 0
-    /// Publishes refused for want of room in a mailbox.
+    /// Publishes rejected because a mailbox was above its high-water mark.
     package internal(set) var refusals = 0
-    /// Connections that found no room in their application.
+    /// Connections rejected because their application was at its limit.
     package internal(set) var turnedAway = 0
-    /// Connections that were closed with their user's.
+    /// Connections closed because their user was terminated.
     package internal(set) var terminated = 0
-    /// Subscriptions that were ended because a job was lost.
+    /// Subscriptions ended because a job was lost.
     package internal(set) var revocations = 0
-    /// Webhook events for the backends.
+    /// Webhook events recorded.
     package internal(set) var webhookEvents = 0
-    /// Instructions that went through the mailboxes.
+    /// Instructions that passed through the mailboxes.
     package internal(set) var instructions = 0
     /// Writes to open connections.
     package internal(set) var writes = 0
     /// Frames in those writes.
     package internal(set) var frames = 0
-    /// Of every instruction and every write, in order, byte by byte: two runs of one seed have the same.
+    /// A digest of all instructions and writes in order: runs of the same seed have the same.
     package var digest: UInt64 { trace.value }
 
     var trace = RunDigest()
@@ -41,7 +41,7 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// FNV-1a over words instead of bytes: not for strangers' data, but quick, and the same in every process.
+/// FNV-1a over words instead of bytes: fast and the same in every process, but not for untrusted data.
 struct RunDigest: Equatable, Sendable {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -1,10 +1,10 @@
-/// A promise that did not hold, and how to see it again: the seed replays the run.
+/// A broken promise, with the seed that reproduces it.
 package struct Violation: Error, Equatable, CustomStringConvertible {
-    /// The run.
+    /// The run's seed.
     package let seed: UInt64
-    /// The step of the run, from 1.
+    /// The number of the step, from 1.
     package let step: Int
-    /// What was done in that step.
+    /// The step.
     package let failedStep: String
     /// What was wrong after it.
     package let problem: String
@@ -13,7 +13,7 @@ package struct Violation: Error, Equatable, CustomStringConvertible {
     package var description: String { "seed \(seed), step \(step), \(failedStep): \(problem)" }
 }
 
-/// What a checker found, before anybody says at which step.
+/// What a checker found; ``Violation`` adds the step.
 struct Discrepancy: Error {
     let problem: String
 

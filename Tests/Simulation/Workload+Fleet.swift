@@ -3,12 +3,12 @@ import FanOut
 import PusherProtocol
 import TestSupport
 
-/// What happens in a fleet: people come, claim their channels, and orders change hands.
+/// Steps of a fleet: users are identified, subscribe to their channels, and orders change drivers.
 extension Workload {
     mutating func fleetStep(of kind: Scenario.Kind, in world: World, using dice: inout SplitMix) -> Step? {
         switch kind {
         case .identify:
-            // Often where somebody is known already: there may be too many.
+            // Often a connection that has identities already, so that it exceeds their limit.
             let known = dice.chance(percent: 50) ? dice.pick(world.model.identified)?.socket : nil
             return (known ?? dice.pick(world.open)).map {
                 .input(.identify($0, SimulatedFleet.identity(using: &dice)), on: $0.loop)
@@ -16,19 +16,20 @@ extension Workload {
         case .claim: return identify(in: world, using: &dice)
         case .hand:
             let app = app(using: &dice)
-            let holding = SimulatedFleet.assignment(of: world.model.jobs.filter { $0.app == app }, using: &dice)
-            return .input(.assignment(holding, app: app), on: loop(using: &dice))
+            let assignment = SimulatedFleet.assignment(of: world.model.jobs.filter { $0.app == app }, using: &dice)
+            return .input(.assignment(assignment, app: app), on: loop(using: &dice))
         case .end:
             return dice.pick(SimulatedFleet.codes).map { code in
-                let holding = Hub.JobAssignment(code: code, reference: dice.pick(SimulatedFleet.references) ?? "", driverID: nil)
-                return .input(.assignment(holding, app: app(using: &dice)), on: loop(using: &dice))
+                let assignment = Hub.JobAssignment(
+                    code: code, reference: dice.pick(SimulatedFleet.references) ?? "", driverID: nil)
+                return .input(.assignment(assignment, app: app(using: &dice)), on: loop(using: &dice))
             }
         case .publishToMirrors: return publishToMirrors(in: world, using: &dice)
         default: return nil
         }
     }
 
-    /// A driver who has a job makes himself known at a connection; once he is, he subscribes to a channel of the job.
+    /// Identifies a driver who has a job, or subscribes an identified one to a channel of the job.
     private func identify(in world: World, using dice: inout SplitMix) -> Step? {
         guard let job = dice.pick(world.model.jobs) else { return nil }
         let key = "driver:\(job.driverID)"
@@ -52,13 +53,13 @@ extension Workload {
         }
     }
 
-    /// As our endpoints publish to a channel that another mirrors.
+    /// Publishes to a channel and its mirror, as the API does.
     private mutating func publishToMirrors(in world: World, using dice: inout SplitMix) -> Step? {
         let app = app(using: &dice)
         guard let channel = dice.pick(scenario.channels),
-            let twin = world.model.mirror(of: .init(app: app, channel: channel))
+            let mirrorChannel = world.model.mirror(of: .init(app: app, channel: channel))
         else { return nil }
         let sender = dice.chance(percent: 30) ? dice.pick(world.open) : nil
-        return publish(to: [channel, twin], app: app, except: sender, on: loop(using: &dice))
+        return publish(to: [channel, mirrorChannel], app: app, except: sender, on: loop(using: &dice))
     }
 }

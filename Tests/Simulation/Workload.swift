@@ -2,21 +2,21 @@ import FanOut
 import PusherProtocol
 import TestSupport
 
-/// Chooses one action after the other, as the scenario weighs them.
+/// Chooses the steps by the scenario's weights.
 struct Workload {
     let scenario: Scenario
     private var published = 0
 
     init(_ scenario: Scenario) { self.scenario = scenario }
 
-    /// The next step for `world`. A kind that finds nobody to act on ends a turn instead.
+    /// The next step for `world`. If the chosen kind has no candidate, ends a turn instead.
     mutating func next(in world: World, using dice: inout SplitMix) -> Step {
         step(of: scenario.kind(using: &dice), in: world, using: &dice) ?? .flush(loop: loop(using: &dice))
     }
 
     private mutating func step(of kind: Scenario.Kind, in world: World, using dice: inout SplitMix) -> Step? {
         switch kind {
-        case .open: return newcomer(in: world, using: &dice).map { .open($0, app: app(using: &dice)) }
+        case .open: return newConnection(in: world, using: &dice).map { .open($0, app: app(using: &dice)) }
         case .close: return dice.pick(world.open).map(Step.close)
         case .replace: return dice.pick(world.open).map { replace($0, using: &dice) }
         case .arrive: return arrive(in: world, using: &dice)
@@ -49,7 +49,7 @@ struct Workload {
     }
 }
 
-// MARK: Drawing
+// MARK: Random choices
 
 extension Workload {
     func loop(using dice: inout SplitMix) -> Int { dice.below(scenario.loopCount) }
@@ -57,26 +57,26 @@ extension Workload {
     func app(using dice: inout SplitMix) -> AppIndex { dice.below(scenario.apps.count) }
 
     private func channel(using dice: inout SplitMix) -> ChannelName {
-        // The lower of two: some channels are crowded, others come and go.
+        // The lower of two numbers: the first channels are crowded, the last ones often vacant.
         scenario.channels[min(dice.below(scenario.channels.count), dice.below(scenario.channels.count))]
     }
 
-    /// Somebody who subscribes to something, and one of the channels.
+    /// A subscriber, and one of its channels.
     private func subscriber(in world: World, using dice: inout SplitMix) -> (socket: SocketID, channel: ChannelName)? {
         guard let socket = dice.pick(world.open), let channel = dice.pick(world.model.channels(of: socket)) else { return nil }
         return (socket, channel)
     }
 
-    /// Somebody, and a channel he does not subscribe to.
+    /// A connection, and a channel that it is not subscribed to.
     private func stranger(in world: World, using dice: inout SplitMix) -> (socket: SocketID, channel: ChannelName)? {
         guard let socket = dice.pick(world.open) else { return nil }
         let others = scenario.channels.filter { !world.model.channels(of: socket).contains($0) }
         return dice.pick(others).map { (socket, $0) }
     }
 
-    // MARK: Coming
+    // MARK: Opening and subscribing
 
-    private func newcomer(in world: World, using dice: inout SplitMix) -> SocketID? {
+    private func newConnection(in world: World, using dice: inout SplitMix) -> SocketID? {
         guard world.open.count < scenario.connectionsMax else { return nil }
         let loop = loop(using: &dice)
         let slot = world.vacantSlot(on: loop, using: &dice)
@@ -84,12 +84,12 @@ extension Workload {
     }
 
     private func replace(_ socket: SocketID, using dice: inout SplitMix) -> Step {
-        let tenant = SocketID(loop: socket.loop, slot: socket.slot, using: &dice)
-        return .replace(socket, by: tenant, app: app(using: &dice))
+        let successor = SocketID(loop: socket.loop, slot: socket.slot, using: &dice)
+        return .replace(socket, by: successor, app: app(using: &dice))
     }
 
     private func arrive(in world: World, using dice: inout SplitMix) -> Step? {
-        guard let socket = newcomer(in: world, using: &dice),
+        guard let socket = newConnection(in: world, using: &dice),
             let grant = scenario.users.grant(scenario.channels[0], to: socket, signedInAs: nil, using: &dice)
         else { return nil }
         return .arrive(socket, app: app(using: &dice), grant)
@@ -112,7 +112,7 @@ extension Workload {
         .input(.tick(world.model.now + Int64(milliseconds)), on: 0)
     }
 
-    // MARK: Speaking
+    // MARK: Publishing
 
     private mutating func publish(to count: Int, except sender: SocketID? = nil, using dice: inout SplitMix) -> Step {
         let channels = (0..<count).map { _ in channel(using: &dice) }
@@ -126,7 +126,7 @@ extension Workload {
         return .input(.publish(publications, app: app, except: sender), on: loop)
     }
 
-    /// The excluded is a subscriber, or anybody: a stranger to the channel, or gone with another in its slot.
+    /// Excludes a subscriber, or any connection: one without the subscription, or a closed one whose slot is reused.
     private mutating func publishExcept(in world: World, using dice: inout SplitMix) -> Step? {
         if dice.chance(percent: 60), let (sender, own) = subscriber(in: world, using: &dice) {
             let app = world.model.connections[sender]?.app ?? 0
@@ -136,7 +136,7 @@ extension Workload {
         return sender.map { publish(to: dice.within(1...2), except: $0, using: &dice) }
     }
 
-    /// On channels of other kinds the hub is not asked.
+    /// Channels of other kinds never reach the hub.
     private mutating func speak(_ socket: SocketID, on channel: ChannelName) -> Step? {
         guard channel.access == .signed || channel.access == .presence else { return nil }
         published += 1
@@ -144,7 +144,7 @@ extension Workload {
         return .input(.clientEvent(socket, event, on: channel), on: socket.loop)
     }
 
-    /// What a connection asked for may reach the hub when it is no more.
+    /// A message may reach the hub after its connection has closed.
     private mutating func speakAfterClose(in world: World, using dice: inout SplitMix) -> Step? {
         guard let socket = dice.pick(world.gone) else { return nil }
         let channel = channel(using: &dice)
@@ -158,7 +158,7 @@ extension Workload {
         }
     }
 
-    /// An event that no other resembles; every eighth is long enough for a larger frame header.
+    /// A unique event; every eighth is long enough for a larger frame header.
     private mutating func event(on channel: ChannelName) -> Frame {
         published += 1
         let padding = published.isMultiple(of: 8) ? String(repeating: ".", count: 100) : ""

@@ -4,14 +4,14 @@ import TestSupport
 
 /// A node without sockets and threads: one hub, and loops with a mailbox and a fan-out each.
 ///
-/// It keeps the order rule as the real loops do. Whoever applies an input appends all effects to the mailboxes, then
-/// drains its own at once; the others drain whenever the seed says so.
+/// It keeps the order rule as the real loops do: the loop that applies an input appends all effects to the mailboxes and
+/// drains its own at once. The others drain when the seed says so.
 struct World {
-    /// A loop's part that matters here.
+    /// The simulated part of a loop.
     private struct Loop {
         var mailbox: [Instruction] = []
         var fanOut = LoopFanOut()
-        /// Connections to be closed at the end of the turn.
+        /// Connections to close at the end of the turn.
         var closing: [SocketID] = []
 
         var isIdle: Bool { mailbox.isEmpty && closing.isEmpty && !fanOut.isPending }
@@ -23,11 +23,11 @@ struct World {
     private var loops: [Loop]
     private(set) var model: ReferenceModel
     private var checkers = Checkers()
-    /// The channel to be checked next, whatever happens.
+    /// The channel to check next.
     private var round = 0
-    /// Open connections, in an order that depends on the seed alone.
+    /// Open connections, in an order that depends on the seed only.
     private(set) var open: [SocketID] = []
-    /// Connections closed lately.
+    /// Recently closed connections.
     private(set) var gone: [SocketID] = []
     private(set) var summary: Summary
 
@@ -40,7 +40,7 @@ struct World {
         summary = Summary(seed: seed, steps: steps, loopCount: scenario.loopCount)
     }
 
-    /// Carries out one step and checks what came of it.
+    /// Performs one step and checks its results.
     mutating func perform(_ action: Step) throws(Discrepancy) {
         switch action {
         case .input(let input, let loop): try apply(input, on: loop)
@@ -49,16 +49,16 @@ struct World {
             try open(socket, app)
             try apply(.subscribe(socket, grant), on: socket.loop)
         case .close(let socket): try close(socket)
-        case .replace(let socket, let tenant, let app):
+        case .replace(let socket, let successor, let app):
             try close(socket)
-            try open(tenant, app)
+            try open(successor, app)
         case .drain(let loop, let most): try drain(loop, most: most)
         case .flush(let loop): try flush(loop)
         case .settle: try settle()
         }
     }
 
-    /// A slot in which a connection may open on `loop`: one that others have left, or the next.
+    /// A slot for a new connection of `loop`: a vacant one, or the next.
     func vacantSlot(on loop: Int, using dice: inout SplitMix) -> Int {
         let taken = Set(open.filter { $0.loop == loop }.map(\.slot))
         let vacant = (0...taken.count).filter { !taken.contains($0) }
@@ -67,7 +67,7 @@ struct World {
 
     // MARK: Connections
 
-    /// Asked first, as the loops do, whether there is room.
+    /// Checks the application's limit first, as the loops do.
     private mutating func open(_ socket: SocketID, _ app: AppIndex) throws(Discrepancy) {
         guard hub.hasRoomForConnection(app: app) else {
             summary.turnedAway += 1
@@ -116,7 +116,7 @@ struct World {
         try drain(loop, most: .max)
     }
 
-    /// The room rule: a publish is refused as a whole before it is applied. All else is never refused.
+    /// The room rule: a publish is rejected as a whole before it is applied. Nothing else is rejected.
     private func hasRoom(for input: Hub.Input) -> Bool {
         guard case .publish(let publications, let app, _) = input else { return true }
         return publications.allSatisfy { publication in
@@ -139,7 +139,7 @@ struct World {
         }
     }
 
-    /// Sends first and closes then, so that what led to a close still arrives.
+    /// Flushes, then closes, so that frames that precede a close are delivered.
     private mutating func flush(_ loop: Int) throws(Discrepancy) {
         var writes: [(SocketID, Frame)] = []
         loops[loop].fanOut.flush { writes.append(contentsOf: fault.write($0, $1)) }
@@ -147,7 +147,7 @@ struct World {
         guard !loops[loop].fanOut.isPending else { throw Discrepancy("loop \(loop) still has to flush after its flush") }
         let closing = loops[loop].closing
         loops[loop].closing = []
-        // It may have closed by itself, and another may be in its slot.
+        // The client may have closed it already, and another connection may be in its slot.
         for socket in closing where open.contains(socket) {
             try close(socket)
             summary.terminated += 1
@@ -164,7 +164,7 @@ struct World {
         summary.writes += writes.count
     }
 
-    /// A close on one loop is news for the others, so it may take several rounds.
+    /// A close on one loop can cause events on others, so this may take several rounds.
     private mutating func settle() throws(Discrepancy) {
         repeat {
             for loop in loops.indices {
@@ -189,7 +189,7 @@ struct World {
             for publication in publications { try check(publication.channel) }
         case .closed, .tick, .assignment: try checkEverything()
         }
-        // Whatever was not concerned must not have changed: one channel after the other has its turn.
+        // Channels that were not involved must be unchanged: check one of them per step, in turn.
         round = (round + 1) % scenario.channels.count
         try check(scenario.channels[round])
     }

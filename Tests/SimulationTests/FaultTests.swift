@@ -3,9 +3,9 @@ import PusherProtocol
 import Simulation
 import Testing
 
-/// The checkers can fail: each kind of breakage is found, and called what it is.
+/// The checkers can fail: each planted fault is found and named.
 @Suite struct FaultTests {
-    @Test(arguments: Breakage.all) func plantedFaultIsFound(_ breakage: Breakage) throws {
+    @Test(arguments: PlantedFault.all) func plantedFaultIsFound(_ breakage: PlantedFault) throws {
         var others: [String] = []
         for seed in UInt64(1)...60 {
             guard let found = violation(seed: seed, breakage.fault()) else { continue }
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func violationIsReproducible() throws {
-        for breakage in Breakage.all {
+        for breakage in PlantedFault.all {
             #expect(violation(seed: 3, breakage.fault()) == violation(seed: 3, breakage.fault()))
         }
     }
@@ -40,8 +40,8 @@ import Testing
     }
 }
 
-/// A fault, and words of the problem it must cause.
-struct Breakage: Sendable, CustomTestStringConvertible {
+/// A fault, and words of the problem that the checkers must report.
+struct PlantedFault: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let problem: String
     let fault: @Sendable () -> Fault
@@ -57,33 +57,33 @@ struct Breakage: Sendable, CustomTestStringConvertible {
     // MARK: Mailboxes
 
     private static let inMailboxes = [
-        Breakage("an event is lost, others follow", problem: " as its message ") {
+        PlantedFault("an event is lost, others follow", problem: " as its message ") {
             once { mailbox in
                 guard let index = mailbox.firstIndex(where: \.isFanOut) else { return false }
                 mailbox.remove(at: index)
                 return true
             }
         },
-        Breakage("the last event is lost", problem: " is missing") {
+        PlantedFault("the last event is lost", problem: " is missing") {
             var fault = Fault()
             fault.mailbox = { _, mailbox in mailbox.removeAll(where: \.isFanOut) }
             return fault
         },
-        Breakage("an answer is lost", problem: "subscription_succeeded") {
+        PlantedFault("a reply is lost", problem: "subscription_succeeded") {
             once { mailbox in
                 guard let index = mailbox.firstIndex(where: \.isSend) else { return false }
                 mailbox.remove(at: index)
                 return true
             }
         },
-        Breakage("an event comes twice", problem: "expected nothing more") {
+        PlantedFault("an event is duplicated", problem: "expected nothing more") {
             once { mailbox in
                 guard let index = mailbox.firstIndex(where: \.isFanOut) else { return false }
                 mailbox.insert(mailbox[index], at: index)
                 return true
             }
         },
-        Breakage("two events change places", problem: " as its message ") {
+        PlantedFault("two events swap", problem: " as its message ") {
             once { mailbox in
                 let pair = mailbox.indices.dropLast().first { mailbox[$0].isFanOut && mailbox[$0 + 1].isFanOut }
                 guard let pair else { return false }
@@ -91,12 +91,12 @@ struct Breakage: Sendable, CustomTestStringConvertible {
                 return true
             }
         },
-        Breakage("a newcomer sees an older event", problem: "subscription_succeeded", { once(moveJoin) }),
-        Breakage("a slot's next channel gets an event of the last one", problem: "subscription_succeeded", repeatedInSlot),
-        Breakage("the sender is not excluded", problem: " as its message ") {
+        PlantedFault("a new subscriber gets an older event", problem: "subscription_succeeded", { once(moveJoin) }),
+        PlantedFault("a reused slot gets its former channel's event", problem: "subscription_succeeded", repeatedInSlot),
+        PlantedFault("the sender is not excluded", problem: " as its message ") {
             altered { if case .fanOut(let frame, let channel, .some) = $0 { .fanOut(frame, channel, except: nil) } else { $0 } }
         },
-        Breakage("an event goes to another channel", problem: " as its message ") {
+        PlantedFault("an event goes to another channel", problem: " as its message ") {
             altered {
                 if case .fanOut(let frame, let channel, let sender) = $0 {
                     .fanOut(frame, channel ^ 1, except: sender)
@@ -107,7 +107,7 @@ struct Breakage: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Breaks one mailbox once: as soon as `change` says that it could.
+    /// Breaks one mailbox once, as soon as `change` can.
     static func once(_ change: @escaping (inout [Instruction]) -> Bool) -> Fault {
         var fault = Fault()
         var isDone = false
@@ -138,7 +138,7 @@ struct Breakage: Sendable, CustomTestStringConvertible {
         return false
     }
 
-    /// Keeps each slot's last event, and repeats it when somebody has left the slot's channel and somebody joins.
+    /// Repeats a slot's last event when a connection leaves the slot's channel and another joins.
     @Sendable private static func repeatedInSlot() -> Fault {
         var fault = Fault()
         var events: [ChannelSlot: Instruction] = [:]
@@ -162,21 +162,21 @@ struct Breakage: Sendable, CustomTestStringConvertible {
     // MARK: The hub
 
     private static let atTheHub = [
-        Breakage("the hub misses a subscribe", problem: " subscriptions, expected: ") {
+        PlantedFault("the hub misses a subscribe", problem: " subscriptions, expected: ") {
             var fault = Fault()
             fault.input = { if case .subscribe = $0 { nil } else { $0 } }
             return fault
         },
-        Breakage("the hub misses an unsubscribe", problem: " subscriptions, expected: ") {
+        PlantedFault("the hub misses an unsubscribe", problem: " subscriptions, expected: ") {
             var fault = Fault()
             fault.input = { if case .unsubscribe = $0 { nil } else { $0 } }
             return fault
         },
-        Breakage("the hub makes a channel too many", problem: " channels, expected: ") {
+        PlantedFault("the hub creates an extra channel", problem: " channels, expected: ") {
             var fault = Fault()
             var seen: Set<String> = []
             fault.input = { input in
-                // Where the loop has subscribers already, only the count of channels tells.
+                // If the loop has subscribers already, only the channel count shows the fault.
                 guard case .subscribe(let socket, let grant) = input,
                     !seen.insert("\(grant.channel.text) on \(socket.loop)").inserted,
                     let other = try? SubscriptionRequest(channel: "other").grant(
@@ -186,7 +186,7 @@ struct Breakage: Sendable, CustomTestStringConvertible {
             }
             return fault
         },
-        Breakage("the hub takes the wrong app", problem: " as its message ") {
+        PlantedFault("the hub uses the wrong app", problem: " as its message ") {
             var fault = Fault()
             fault.input = { input in
                 guard case .publish(let publications, _, let sender) = input else { return input }
@@ -199,12 +199,12 @@ struct Breakage: Sendable, CustomTestStringConvertible {
     // MARK: Sockets
 
     private static let atTheSockets = [
-        Breakage("one write becomes two", problem: " was written to twice in one flush") {
+        PlantedFault("one write is split in two", problem: " was written to twice in one flush") {
             var fault = Fault()
             fault.write = { socket, frame in frame.halves.map { (socket, $0) } }
             return fault
         },
-        Breakage("a closed connection is written to", problem: " was written to after its close") {
+        PlantedFault("a closed connection is written to", problem: " was written to after its close") {
             var fault = Fault()
             var closed: [SocketID] = []
             fault.input = { input in
@@ -212,13 +212,13 @@ struct Breakage: Sendable, CustomTestStringConvertible {
                 return input
             }
             fault.write = { socket, frame in
-                // The one that closed last may still be about to close.
+                // The connection that closed last may still be closing.
                 let stale = closed.dropLast().last { $0.loop == socket.loop }
                 return [(socket, frame)] + (stale.map { [($0, frame)] } ?? [])
             }
             return fault
         },
-        Breakage("a loop writes to another's connection", problem: " is none of its connections") {
+        PlantedFault("a loop writes to another's connection", problem: " is none of its connections") {
             var fault = Fault()
             var last: SocketID?
             fault.write = { socket, frame in
@@ -237,7 +237,7 @@ extension Instruction {
 }
 
 extension Frame {
-    /// The two short messages that were joined to this; of anything else just itself.
+    /// The two short messages that were joined into this frame; otherwise the frame itself.
     fileprivate var halves: [Frame] {
         let end = 2 + Int(bytes[1])
         guard bytes[1] < 126, bytes.count > end + 1, bytes[end + 1] < 126, bytes.count == end + 2 + Int(bytes[end + 1])

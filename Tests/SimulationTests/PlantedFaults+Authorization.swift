@@ -2,37 +2,37 @@ import FanOut
 import PusherProtocol
 import Simulation
 
-/// What may go wrong with the fleet's channels, whose they are and what they mirror.
-extension Breakage {
+/// Faults of permissions and mirrors.
+extension PlantedFault {
     static let ofRights = [
-        Breakage("the hub misses a vouching", problem: " expected ") {
+        PlantedFault("the hub misses an identity", problem: " expected ") {
             missed { if case .identify = $0 { true } else { false } }
         },
-        Breakage("the hub misses that a job changed hands", problem: " in app 0") {
+        PlantedFault("the hub misses a job assignment", problem: " in app 0") {
             missed { if case .assignment = $0 { true } else { false } }
         },
-        Breakage("the hub hears of jobs in another app", problem: " in app ") {
+        PlantedFault("the hub records an assignment in another app", problem: " in app ") {
             var fault = Fault()
-            fault.input = { if case .assignment(let holding, _) = $0 { .assignment(holding, app: 0) } else { $0 } }
+            fault.input = { if case .assignment(let assignment, _) = $0 { .assignment(assignment, app: 0) } else { $0 } }
             return fault
         },
-        Breakage("an end is told twice", problem: " was told of an end that it had not or knew") {
+        PlantedFault("the error of an ended subscription is duplicated", problem: " got a repeated or unknown end") {
             doubled(" has ended: the job")
         },
-        Breakage("an end is not told", problem: " expected ") { lost(" has ended: the job") },
-        Breakage("a loser hears on", problem: " after the end of its subscription", heardOn),
-        Breakage("an order stays with whoever had it", problem: " subscriptions, expected: ") {
+        PlantedFault("the error of an ended subscription is lost", problem: " expected ") { lost(" has ended: the job") },
+        PlantedFault("an ended subscription still gets events", problem: " after the end of its subscription", heardOn),
+        PlantedFault("an order keeps its former driver", problem: " subscriptions, expected: ") {
             var fault = Fault()
             fault.input = { input in
-                guard case .assignment(let holding, let app) = input, holding.driverID == nil else { return input }
-                return .assignment(.init(code: holding.code + "-", reference: holding.reference, driverID: nil), app: app)
+                guard case .assignment(let assignment, let app) = input, assignment.driverID == nil else { return input }
+                return .assignment(.init(code: assignment.code + "-", reference: assignment.reference, driverID: nil), app: app)
             }
             return fault
         },
-        Breakage("a twin hears nothing", problem: " expected ", unmirrored),
+        PlantedFault("a mirror gets nothing", problem: " expected ", unmirrored),
     ]
 
-    /// Whoever was sent away gets the channel's last event once more.
+    /// Sends the channel's last event once more to a connection whose subscription was ended.
     @Sendable private static func heardOn() -> Fault {
         var fault = Fault()
         var last: [String: Frame] = [:]
@@ -52,7 +52,7 @@ extension Breakage {
         return fault
     }
 
-    /// Of a client's event for two channels the second is lost.
+    /// Loses the second of a client event's two frames for mirrored channels.
     @Sendable private static func unmirrored() -> Fault {
         var fault = Fault()
         var clientEvents: [SocketID: ChannelSlot] = [:]

@@ -2,31 +2,31 @@ import FanOut
 import PusherProtocol
 import Simulation
 
-/// What may go wrong with what backends are told.
-extension Breakage {
+/// Faults of webhook events.
+extension PlantedFault {
     static let ofNotices = [
-        Breakage("a channel is occupied twice", problem: "but it was so") {
+        PlantedFault("channel_occupied is duplicated", problem: "but it was so") {
             changed { notices in notices.first { $0.event.kind == .channelOccupied }.map { notices.append($0) } != nil }
         },
-        Breakage("a channel is vacated twice", problem: "but it was so") {
+        PlantedFault("channel_vacated is duplicated", problem: "but it was so") {
             changed { notices in notices.first { $0.event.kind == .channelVacated }.map { notices.append($0) } != nil }
         },
-        Breakage("a channel's end is not told", problem: "backends were told []") { lost(.channelVacated) },
-        Breakage("a member comes with every connection", problem: "but he was there") {
+        PlantedFault("channel_vacated is lost", problem: "backends got []") { lost(.channelVacated) },
+        PlantedFault("member_added is sent for every connection", problem: "but he was there") {
             changed { notices in notices.first { $0.event.kind == .memberAdded }.map { notices.append($0) } != nil }
         },
-        Breakage("a member's going is not told", problem: "but somebody is there") { lost(.memberRemoved) },
-        Breakage("a client's event is not told", problem: "backends were told []") { lost(.clientEvent) },
-        Breakage("a cache miss is not told", problem: "cache_miss") { lost(.cacheMiss) },
-        Breakage("a count is not told", problem: "subscription_count") { lost(.subscriptionCount) },
-        Breakage("two notices change places", problem: "but nobody is there") {
+        PlantedFault("member_removed is lost", problem: "but it has members") { lost(.memberRemoved) },
+        PlantedFault("client_event is lost", problem: "backends got []") { lost(.clientEvent) },
+        PlantedFault("a cache_miss event is lost", problem: "cache_miss") { lost(.cacheMiss) },
+        PlantedFault("subscription_count is lost in webhooks", problem: "subscription_count") { lost(.subscriptionCount) },
+        PlantedFault("two webhook events swap", problem: "but it is vacant") {
             changed { notices in
                 guard notices.count > 1, notices[0].event.kind == .channelOccupied else { return false }
                 notices.swapAt(0, 1)
                 return true
             }
         },
-        Breakage("another application's backend is told", problem: "backends were told [") {
+        PlantedFault("another application gets the webhook event", problem: "backends got [") {
             changed { notices in
                 guard let first = notices.first, first.event.kind == .channelOccupied else { return false }
                 notices[0] = AppWebhookEvent(app: first.app + 1, first.event)
@@ -35,7 +35,7 @@ extension Breakage {
         },
     ]
 
-    /// Breaks what is told once: as soon as `change` says that it could.
+    /// Breaks the webhook events once, as soon as `change` can.
     private static func changed(_ change: @escaping (inout [AppWebhookEvent]) -> Bool) -> Fault {
         var fault = Fault()
         var isDone = false

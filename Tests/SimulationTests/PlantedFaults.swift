@@ -2,12 +2,12 @@ import FanOut
 import PusherProtocol
 import Simulation
 
-/// What may go wrong with members, users and what the hub remembers.
-extension Breakage {
+/// Faults of presence members, users and query results.
+extension PlantedFault {
     // MARK: Members
 
     static let ofMembers = [
-        Breakage("a newcomer hears of himself", problem: " who was there") {
+        PlantedFault("a new member gets its own member_added", problem: " for a present member") {
             altered { instruction in
                 guard case .fanOut(let frame, let channel, .some) = instruction, frame.says("member_added") else {
                     return instruction
@@ -15,23 +15,23 @@ extension Breakage {
                 return .fanOut(frame, channel, except: nil)
             }
         },
-        Breakage("a member comes twice", problem: " who was there") { doubled("member_added") },
-        Breakage("a member goes twice", problem: " who was not there") { doubled("member_removed") },
-        Breakage("a member's going is not told", problem: " as its message ") { lost("member_removed") },
-        Breakage("a member's coming is not told", problem: " as its message ") { lost("member_added") },
-        Breakage("a newcomer is not told of himself", problem: "subscription_succeeded") {
+        PlantedFault("member_added is duplicated", problem: " for a present member") { doubled("member_added") },
+        PlantedFault("member_removed is duplicated", problem: " who was not there") { doubled("member_removed") },
+        PlantedFault("member_removed is lost", problem: " as its message ") { lost("member_removed") },
+        PlantedFault("member_added is lost", problem: " as its message ") { lost("member_added") },
+        PlantedFault("a new member is missing in its own list", problem: "subscription_succeeded") {
             altered {
                 guard case .sendPresence(let channel, let members, let socket) = $0 else { return $0 }
                 return .sendPresence(channel, members.dropLast(), to: socket)
             }
         },
-        Breakage("a member is listed twice", problem: ", who are not as many as was said") {
+        PlantedFault("a member is listed twice", problem: ", who are not as many as was said") {
             altered {
                 guard case .sendPresence(let channel, let members, let socket) = $0 else { return $0 }
                 return .sendPresence(channel, members + members, to: socket)
             }
         },
-        Breakage("a newcomer's cached event comes first", problem: " as its message ") {
+        PlantedFault("the cached event precedes the confirmation", problem: " as its message ") {
             once { mailbox in
                 let index = mailbox.indices.dropLast().first { mailbox[$0].isWelcome && mailbox[$0 + 1].isSend }
                 guard let index else { return false }
@@ -44,26 +44,26 @@ extension Breakage {
     // MARK: Users
 
     static let ofUsers = [
-        Breakage("a watcher hears twice", problem: ", which it knew") { doubled("watchlist_events") },
-        Breakage("a watcher hears nothing", problem: " as its message ") { lost("watchlist_events") },
-        Breakage("the hub misses a signin", problem: "signin_success") {
+        PlantedFault("watchlist_events is duplicated", problem: ", which it knew") { doubled("watchlist_events") },
+        PlantedFault("watchlist_events is lost", problem: " as its message ") { lost("watchlist_events") },
+        PlantedFault("the hub misses a signin", problem: "signin_success") {
             missed { if case .signin = $0 { true } else { false } }
         },
-        Breakage("the hub misses a client event", problem: " expected ") {
+        PlantedFault("the hub misses a client event", problem: " expected ") {
             missed { if case .clientEvent = $0 { true } else { false } }
         },
-        Breakage("the hub misses a termination", problem: " should have been closed") {
+        PlantedFault("the hub misses a termination", problem: " should have been closed") {
             missed { if case .terminate = $0 { true } else { false } }
         },
-        Breakage("a close is lost", problem: " should have been closed") {
+        PlantedFault("a close is lost", problem: " should have been closed") {
             var fault = Fault()
             fault.mailbox = { _, mailbox in mailbox.removeAll { if case .close = $0 { true } else { false } } }
             return fault
         },
-        Breakage("a connection is closed with a code that lets it come back", problem: " for no reason") {
+        PlantedFault("a connection is closed with a code that permits reconnecting", problem: " for no reason") {
             altered { if case .close(let socket, _) = $0 { .close(socket, .restart) } else { $0 } }
         },
-        Breakage("another's connection is closed", problem: " for no reason") {
+        PlantedFault("another user's connection is closed", problem: " for no reason") {
             var fault = Fault()
             var opened: [SocketID] = []
             fault.input = { input in
@@ -81,10 +81,10 @@ extension Breakage {
         },
     ]
 
-    // MARK: Answers
+    // MARK: Queries
 
     static let ofAnswers = [
-        Breakage("the hub subscribes somebody else", problem: " has loops ") {
+        PlantedFault("the hub subscribes another connection", problem: " has loops ") {
             var fault = Fault()
             var opened: [SocketID: AppIndex] = [:]
             fault.input = { input in
@@ -97,23 +97,23 @@ extension Breakage {
             }
             return fault
         },
-        Breakage("the hub takes a member for another", problem: " has users ", impostor),
-        Breakage("the hub takes a member's connection for another's", problem: " users, expected: ", impostor),
-        Breakage("the hub misses a publish", problem: " caches nothing, expected: ") {
+        PlantedFault("the hub joins another member", problem: " has users ", impostor),
+        PlantedFault("the hub joins another member's connection", problem: " users, expected: ", impostor),
+        PlantedFault("the hub misses a publish", problem: " caches nothing, expected: ") {
             missed { if case .publish = $0 { true } else { false } }
         },
-        Breakage("the hub's time stands still", problem: " seconds, expected: ") {
+        PlantedFault("the hub's clock stops", problem: " seconds, expected: ") {
             missed { if case .tick = $0 { true } else { false } }
         },
-        Breakage("a count is lost", problem: "subscription_count") { lost("subscription_count") },
-        Breakage("the hub opens a connection in another app", problem: " connections, expected: ") {
+        PlantedFault("a count is lost", problem: "subscription_count") { lost("subscription_count") },
+        PlantedFault("the hub opens a connection in another app", problem: " connections, expected: ") {
             var fault = Fault()
             fault.input = { if case .opened(let socket, _) = $0 { .opened(socket, app: 0) } else { $0 } }
             return fault
         },
     ]
 
-    /// Every member's second connection comes as somebody else.
+    /// Joins every member's second connection as another member.
     @Sendable private static func impostor() -> Fault {
         var fault = Fault()
         var seen: Set<String> = []
@@ -135,14 +135,14 @@ extension Breakage {
         return fault
     }
 
-    /// All messages of a kind come twice.
+    /// Duplicates all messages of a kind.
     static func doubled(_ word: String) -> Fault {
         var fault = Fault()
         fault.mailbox = { _, mailbox in mailbox = mailbox.flatMap { $0.says(word) ? [$0, $0] : [$0] } }
         return fault
     }
 
-    /// All messages of a kind are lost.
+    /// Drops all messages of a kind.
     static func lost(_ word: String) -> Fault {
         var fault = Fault()
         fault.mailbox = { _, mailbox in mailbox.removeAll { $0.says(word) } }
@@ -155,7 +155,7 @@ extension Instruction {
 
     fileprivate var isSend: Bool { if case .send = self { true } else { false } }
 
-    /// Whether it brings somebody a message with this word.
+    /// Whether it sends a message that contains this word.
     fileprivate func says(_ word: String) -> Bool {
         switch self {
         case .fanOut(let frame, _, _), .send(let frame, _): frame.says(word)

@@ -1,11 +1,11 @@
 import Simulation
 import Testing
 
-/// The promises of the fan-out in many worlds, and that a world is the same each time.
+/// The fan-out's promises in many worlds, and that runs are reproducible.
 @Suite struct SimulationTests {
     @Test func twoHundredSeedsPass() throws {
         let summaries = try (UInt64(1)...200).map { try simulate(seed: $0, steps: 300) }
-        // A world in which little happens would keep its promises too.
+        // A world in which little happens would pass, too.
         #expect(summaries.reduce(0) { $0 + $1.frames } > 50_000)
         #expect(summaries.reduce(0) { $0 + $1.refusals } > 20)
         #expect(summaries.reduce(0) { $0 + $1.turnedAway } > 200)
@@ -14,7 +14,7 @@ import Testing
         #expect(summaries.reduce(0) { $0 + $1.webhookEvents } > 5_000)
     }
 
-    /// Two sets with the same elements iterate differently even within a process, so a leak of their order shows here.
+    /// Equal sets iterate differently even within a process, so a leak of their order shows here.
     @Test(arguments: UInt64(1)...30) func sameSeedReproducesTheRun(seed: UInt64) throws {
         let first = try simulate(seed: seed, steps: 300)
         #expect(try simulate(seed: seed, steps: 300) == first)

@@ -2,7 +2,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// The dice fall as published, so that a seed means the same run on every machine.
+/// The generator matches the published sequence, so that a seed means the same run on every machine.
 @Suite struct SplitMixTests {
     @Test func matchesTheReferenceSequence() {
         var dice = SplitMix(seed: 1_234_567)

@@ -1,6 +1,6 @@
 import JSON
 
-/// A member or an element as the reader handed it over, copied so that it outlives the text.
+/// A member or an element as the reader passed it, copied so that it outlives the text.
 package struct JSONValue: Equatable {
     /// As written, quotes included; empty for an element.
     package var key: [UInt8] = []
