@@ -6,7 +6,7 @@ extension Database {
     /// The rows of any statement, each as its columns' texts.
     func dump(_ sql: String) throws -> [String] {
         var handle: OpaquePointer?
-        try check(sqlite3_prepare_v2(self.handle, sql, -1, &handle, nil), doing: sql)
+        try connection.check(sqlite3_prepare_v2(connection.handle, sql, -1, &handle, nil), doing: sql)
         defer { sqlite3_finalize(handle) }
         var rows: [String] = []
         while sqlite3_step(handle) == SQLITE_ROW {

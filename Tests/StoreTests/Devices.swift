@@ -100,8 +100,8 @@ extension CommandExecutor {
         let count = UnsafeMutablePointer<Int>.allocate(capacity: 1)
         count.pointee = 0
         defer { count.deallocate() }
-        sqlite3_progress_handler(database.handle, 100, Self.count, count)
-        defer { sqlite3_progress_handler(database.handle, 0, nil, nil) }
+        sqlite3_progress_handler(database.connection.handle, 100, Self.count, count)
+        defer { sqlite3_progress_handler(database.connection.handle, 0, nil, nil) }
         try body()
         return count.pointee * 100
     }
@@ -109,11 +109,5 @@ extension CommandExecutor {
     private static let count: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { argument in
         argument?.assumingMemoryBound(to: Int.self).pointee += 1
         return 0
-    }
-
-    /// How a statement finds its rows, as SQLite plans it.
-    func plan(_ sql: String) throws -> String {
-        try database.dump("EXPLAIN QUERY PLAN \(sql)").map { $0.split(separator: "|").last.map(String.init) ?? "" }
-            .joined(separator: "; ")
     }
 }

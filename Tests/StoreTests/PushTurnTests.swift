@@ -81,35 +81,6 @@ import Testing
         #expect(try recipients(ledger, 6) == ["0", "1", "0", "1", "0", "1"])
     }
 
-    /// Nothing that is asked with each report goes through the queue.
-    @Test func everyQuestionHasItsIndex() throws {
-        let ledger = try ledger(1)
-        let plans: [(sql: String, index: String)] = [
-            (PushQueue.next, "SEARCH job USING INDEX push_jobs_ready (lane=?)"),
-            (PushQueue.due, "USING INDEX push_jobs_waiting (lane=? AND due_at<?)"),
-            (PushQueue.nextDue, "USING COVERING INDEX push_jobs_waiting (lane=?)"),
-            (PushQueue.first, "USING COVERING INDEX push_jobs_ready (lane=?)"),
-            (PushQueue.countReady, "USING COVERING INDEX push_jobs_ready (lane=?)"),
-            (PushQueue.countWaiting, "USING COVERING INDEX push_jobs_waiting (lane=?)"),
-            (PushQueue.expire, "USING INDEX push_jobs_ageing (lane=? AND expires_at<?)"),
-            (PushTable.lastTurn, "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
-            (PushTable.cancelIfStale, "SEARCH newer USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
-            (PushQueue.next, "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
-            (PushTable.ofNotification, "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
-            (PushTable.deleteOld, "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
-            (DeviceTable.selectDrivers, "USING INDEX devices_by_owner ("),
-            (NotificationStepTable.countOrphans, "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
-            (OrderTable.clearDriver, "USING INDEX orders_by_named_driver (driver_id=?)"),
-            (OrderTable.ofCustomer, "USING INDEX orders_by_customer (customer_id=?)"),
-            (RouteTable.clearDriver, "USING INDEX routes_by_named_driver (driver_id=?)"),
-            (AuditTable.clearDetails, "USING INDEX audit_by_actor (actor=?)"),
-        ]
-        for (sql, index) in plans {
-            let plan = try ledger.plan(sql)
-            #expect(plan.contains(index) && !plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "\(plan)\n\(sql)")
-        }
-    }
-
     /// With two hundred thousand in the queue, a claim reads what it takes.
     @Test func aLongQueueIsAsQuickAsAShortOne() throws {
         let ledger = try ledger(1)

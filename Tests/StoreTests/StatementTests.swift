@@ -4,77 +4,100 @@ import Testing
 
 @Suite struct StatementTests {
     private func database() throws -> Database {
-        let room = TemporaryStore()
-        let database = try Database.open(path: room.path, durability: .normal, now: noon)
+        let store = TemporaryStore()
+        let database = try Database.open(path: store.path, durability: .normal, now: noon)
         try database.run("CREATE TABLE things (name TEXT, bytes BLOB, number BIGINT)")
         return database
     }
 
-    static let hostile = [
+    static let hostileTexts = [
         "", "'", "''", "\"", "'; DROP TABLE things; --", "?", ":name", "%_\\", "\u{0}", "before\u{0}after", "\u{FEFF}", "Zoë 🚚",
         "\u{212A}", "line\nline\r\n", String(repeating: "x", count: 100_000),
     ]
 
     // Not as arguments: the runner would print them.
-    @Test func givesEveryTextBackAsItWas() throws {
-        for text in Self.hostile { try check(text) }
+    @Test func returnsEveryTextUnchanged() throws {
+        for text in Self.hostileTexts { try check(text) }
     }
 
     private func check(_ text: String) throws {
         let database = try database()
-        try Statement("INSERT INTO things (name) VALUES (?)", on: database).run(.string(text))
-        let select = try Statement(
-            "SELECT name, typeof(name), length(CAST(name AS BLOB)) FROM things WHERE name = ?", on: database)
-        let found = try select.first(.string(text)) { row throws(DatabaseError) in
-            (row.string(0), row.string(1), row.integer(2), row.bytes(0))
-        }
+        try database.change("INSERT INTO things (name) VALUES (?)", .string(text))
+        let found = try database.first(
+            "SELECT name, typeof(name), length(CAST(name AS BLOB)) FROM things WHERE name = ?", .string(text),
+            as: { row in (row.string(0), row.string(1), row.integer(2), row.bytes(0)) })
         #expect(found?.0.utf8.elementsEqual(text.utf8) == true)
         #expect(found?.1 == "text")
         #expect(found?.2 == Int64(text.utf8.count))
         #expect(found?.3 == Array(text.utf8))
     }
 
-    @Test func tellsNothingFromEmpty() throws {
+    @Test func distinguishesNullFromEmpty() throws {
         let database = try database()
-        let insert = try Statement("INSERT INTO things (name, bytes, number) VALUES (?, ?, ?)", on: database)
-        try insert.run(.string(String?.none), .null, .null)
-        try insert.run(.string(""), .blob([]), .integer(0))
-        try insert.run(.utf8([UInt8]()), .blob([0, 255]), .integer(Int64.min))
-        let rows = try Statement("SELECT name, bytes, number FROM things", on: database).all { row throws(DatabaseError) in
-            (row.optionalString(0), row.optionalBytes(1), row.optionalInteger(2))
+        for values: (SQLValue, SQLValue, SQLValue) in [
+            (.string(String?.none), .null, .null), (.string(""), .blob([]), .integer(0)),
+            (.utf8([UInt8]()), .blob([0, 255]), .integer(Int64.min)),
+        ] {
+            try database.change("INSERT INTO things (name, bytes, number) VALUES (?, ?, ?)", values.0, values.1, values.2)
         }
+        let rows = try database.all(
+            "SELECT name, bytes, number FROM things",
+            as: { row in (row.optionalString(0), row.optionalBytes(1), row.optionalInteger(2)) })
         #expect(rows.map(\.0) == [nil, "", ""])
         #expect(rows.map(\.1) == [nil, [], [0, 255]])
         #expect(rows.map(\.2) == [nil, 0, Int64.min])
         #expect(try database.dump("SELECT typeof(name), typeof(bytes) FROM things") == ["null|null", "text|blob", "text|blob"])
     }
 
-    @Test func saysWhatItWasDoing() throws {
+    @Test func errorNamesTheStatementWithoutItsValues() throws {
         let database = try database()
         try database.run("CREATE UNIQUE INDEX once ON things (name)")
-        let sql = "INSERT INTO things (name) VALUES (?)"
-        let insert = try Statement(sql, on: database)
-        try insert.run(.string("a secret"))
-        let error = #expect(throws: DatabaseError.self) { try insert.run(.string("a secret")) }
+        func insert(_ name: String) throws(DatabaseError) {
+            try database.change("INSERT INTO things (name) VALUES (?)", .string(name))
+        }
+        try insert("a secret")
+        let error = #expect(throws: DatabaseError.self) { try insert("a secret") }
         #expect(error?.kind == .other && error?.code == "SQLite error 2067")
-        #expect(error?.description == "SQLite error 2067 (UNIQUE constraint failed: things.name) while \(sql)")
-        // It can be run again after an error.
-        try insert.run(.string("another"))
-        #expect(throws: DatabaseError.self) { _ = try Statement("SELECT nothing FROM things", on: database) }
+        #expect(
+            error?.description == "SQLite error 2067 (UNIQUE constraint failed: things.name) while "
+                + "INSERT INTO things (name) VALUES (?)")
+        // The statement can run again after an error.
+        try insert("another")
+        #expect(throws: DatabaseError.self) { try database.change("SELECT nothing FROM things") }
     }
 
-    @Test func stopsAtTheFirstErrorOfItsReader() throws {
+    @Test func stopsAtTheFirstErrorOfItsCaller() throws {
         let database = try database()
         for number in 0..<3 { try database.run("INSERT INTO things (number) VALUES (\(number))") }
-        let select = try Statement("SELECT number FROM things", on: database)
         var seen = 0
-        #expect(throws: DatabaseError.self) {
-            try select.each { row throws(DatabaseError) in
-                seen += 1
-                throw .misread("a number", doing: row.sql)
+        for _ in 0..<2 {
+            #expect(throws: DatabaseError.self) {
+                try database.each("SELECT number FROM things") { row throws(DatabaseError) in
+                    seen += 1
+                    throw .misread("a number", doing: row.sql)
+                }
             }
         }
-        #expect(seen == 1)
-        #expect(try select.all { row throws(DatabaseError) in row.integer(0) } == [0, 1, 2])
+        #expect(seen == 2)
+    }
+
+    // MARK: Cache
+
+    @Test func preparesEachLiteralOnce() throws {
+        let database = try database()
+        let before = database.preparedSQL.count
+        for number in 0..<10 { try database.change("INSERT INTO things (number) VALUES (?)", .integer(number)) }
+        #expect(database.preparedSQL.count == before + 1)
+        #expect(try database.all("SELECT number FROM things", as: { $0.integer(0) }) == Array(0..<10))
+    }
+
+    private static let composed = (0..<3).map { SQL("SELECT \($0)") }
+
+    @Test func distinguishesComposedStatements() throws {
+        let database = try database()
+        for _ in 0..<2 {
+            #expect(try Self.composed.map { try database.first($0, as: { $0.integer(0) }) } == [0, 1, 2])
+        }
+        #expect(Self.composed.map(\.text) == ["SELECT 0", "SELECT 1", "SELECT 2"])
     }
 }

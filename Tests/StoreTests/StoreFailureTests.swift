@@ -51,7 +51,7 @@ import Threads
             room,
             opened: { (ledger: CommandExecutor) throws(DatabaseError) in
                 try ledger.database.run("PRAGMA max_page_count = 1")  // SQLite makes it what the file has
-                pages.withLock { $0.ledger = UInt(bitPattern: ledger.database.handle) }
+                pages.withLock { $0.ledger = UInt(bitPattern: ledger.database.connection.handle) }
             },
             settling: { _ in
                 pages.withLock { state in
@@ -132,8 +132,8 @@ import Threads
             let result = Result {
                 try ledger.transaction { () throws(DatabaseError) in
                     // Not over BEGIN and COMMIT: interrupted behind its last step, a commit fails and is done.
-                    sqlite3_progress_handler(ledger.database.handle, 1, Self.failLast, stepsLeft)
-                    defer { sqlite3_progress_handler(ledger.database.handle, 0, nil, nil) }
+                    sqlite3_progress_handler(ledger.database.connection.handle, 1, Self.failLast, stepsLeft)
+                    defer { sqlite3_progress_handler(ledger.database.connection.handle, 0, nil, nil) }
                     return try ledger.perform(assign("A", to: "42", key: "k"), now: noon)
                 }
             }
@@ -155,7 +155,7 @@ import Threads
     /// A rollback may fail like anything else. What it left open must not keep everybody out for ever.
     @Test func aRollbackThatFailsIsMadeUpFor() throws {
         let ledger = try TemporaryStore().ledger()
-        let handle = ledger.database.handle
+        let handle = ledger.database.connection.handle
         #expect(throws: DatabaseError.self) {
             try ledger.transaction { () throws(DatabaseError) in
                 _ = try ledger.perform(assign("A", to: "42"), now: noon)

@@ -96,7 +96,7 @@ private struct Model {
     }
 
     func check(_ ledger: CommandExecutor) throws {
-        let table = try OrderTable(ledger.database)
+        let table = OrderTable(database: ledger.database)
         for (code, order) in orders { #expect(try table.order(code: code) == order) }
         #expect(try ledger.count("orders") == orders.count)
         #expect(try ledger.count("notifications") == channels.values.map(\.count).reduce(0, +))

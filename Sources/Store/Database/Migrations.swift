@@ -1,40 +1,41 @@
-/// A step from one schema to the next. Steps are only ever added: there is no way back.
+/// A step from one schema version to the next. There are no steps back.
 struct Migration {
     let version: Int
     let statements: [String]
 }
 
-/// Brings a database up to the schema that this program knows, or says why it cannot.
+/// Brings a database to the schema version of this program, or throws an error that says why not.
 struct Migrations {
     private let all: [Migration]
 
     init(_ all: [Migration] = Schema.migrations) { self.all = all }
 
-    /// The schema that the last step leads to.
+    /// The schema version of this program.
     private var known: Int { all.last?.version ?? 0 }
 
-    /// Refuses a file that this program must not write, without having changed it.
+    /// Rejects a file that this program must not write. Does not change it.
     func checkBeforeWriting(_ database: Database) throws(StoreError) {
         let version = try version(of: database)
         if version > known { throw .newer(path: database.path, schema: version, known: known) }
     }
 
-    /// Refuses a file that this program cannot read as it is.
+    /// Rejects a file that this program cannot read without migrating it.
     func checkBeforeReading(_ database: Database) throws(StoreError) {
         try checkBeforeWriting(database)
         let version = try version(of: database)
         if version < known { throw .older(path: database.path, schema: version, known: known) }
     }
 
-    /// Takes the steps that are missing, each whole or not at all.
+    /// Applies the missing migrations, each in a transaction.
     func apply(to database: Database, now: Int64) throws(StoreError) {
         let version = try version(of: database)
         do throws(DatabaseError) {
-            for step in all where step.version > version {
+            for migration in all where migration.version > version {
                 try database.transaction { () throws(DatabaseError) in
-                    for sql in step.statements { try database.run(sql) }
-                    try Statement("INSERT INTO schema_migrations (version, applied_at) VALUES (?, ?)", on: database)
-                        .run(.integer(step.version), .integer(now))
+                    for sql in migration.statements { try database.run(sql) }
+                    try database.change(
+                        "INSERT INTO schema_migrations (version, applied_at) VALUES (?, ?)",
+                        .integer(migration.version), .integer(now))
                 }
             }
         } catch {
@@ -42,16 +43,15 @@ struct Migrations {
         }
     }
 
-    /// The schema of the file; 0 when it is empty.
+    /// The schema version of the file; 0 if it is empty.
     private func version(of database: Database) throws(StoreError) -> Int {
         let tables: [String]
         var version = 0
         do throws(DatabaseError) {
-            // The one question that PostgreSQL is asked in other words.
-            tables = try Statement("SELECT name FROM sqlite_master WHERE type = 'table'", on: database)
-                .all { row throws(DatabaseError) in row.string(0) }
+            tables = try database.all(SQLDialect.tableNames, as: { $0.string(0) })
             if tables.contains("schema_migrations") {
-                version = Int(try Statement.value("SELECT MAX(version) FROM schema_migrations", on: database))
+                let last = try database.first("SELECT MAX(version) FROM schema_migrations", as: { $0.integer(0) })
+                version = Int(last ?? 0)
             }
         } catch {
             throw StoreError(error, path: database.path)

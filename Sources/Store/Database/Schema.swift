@@ -1,18 +1,18 @@
-/// The tables, as the steps that lead to them. A step that was released never changes: the next one does.
+/// The tables, as a list of migrations. A released migration never changes; changes go into a new one.
 ///
-/// Plain enough for PostgreSQL: TEXT, BIGINT and one BLOB (there BYTEA), no key that the database makes, no trigger.
-/// Times are milliseconds since 1970. JSON is TEXT, written and read whole.
+/// Runs on SQLite and PostgreSQL: only TEXT, BIGINT and ``SQLDialect/bytes``, no generated keys, no triggers. Times are
+/// milliseconds since 1970. JSON is TEXT, always written and read whole.
 enum Schema {
     static let migrations = [
-        Migration(version: 1, statements: bookkeeping + jobs + notifications + audit), Migration(version: 2, statements: phones),
+        Migration(version: 1, statements: bookkeeping + jobs + notifications + audit), Migration(version: 2, statements: push),
     ]
 
     private static let bookkeeping = [
         "CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)",
-        // The stored answers to requests that may come again.
+        // Stored responses to requests with an Idempotency-Key.
         """
         CREATE TABLE idempotency (
-            subject TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, status BIGINT NOT NULL, body TEXT NOT NULL,
+            subject TEXT NOT NULL, key TEXT NOT NULL, digest \(SQLDialect.bytes) NOT NULL, status BIGINT NOT NULL, body TEXT NOT NULL,
             created_at BIGINT NOT NULL, PRIMARY KEY (subject, key))
         """,
         "CREATE INDEX idempotency_by_age ON idempotency (created_at)",
@@ -32,7 +32,7 @@ enum Schema {
             created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)
         """,
         "CREATE INDEX orders_by_booking ON orders (booking_id) WHERE booking_id IS NOT NULL",
-        // A driver's finished jobs outnumber his open ones a hundred to one, so each kind has an index without the other.
+        // Drivers have a hundred finished jobs per open one, so each kind has a partial index.
         "CREATE INDEX orders_open ON orders (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
         "CREATE INDEX routes_open ON routes (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
         "CREATE INDEX orders_final ON orders (updated_at) WHERE status IN ('completed', 'cancelled')",
@@ -48,14 +48,14 @@ enum Schema {
             UNIQUE (channel, sequence))
         """,
         "CREATE INDEX notifications_by_age ON notifications (created_at)",
-        // The last number given out outlives the notifications, so that none is given twice. Channels of one booking
-        // (`passing` 1) are many and die with it: their rows go in the end.
+        // The last sequence number of a channel is kept longer than its notifications, so that no number is used twice.
+        // Channels of one booking (`passing` 1) are many and short-lived: retention deletes their rows.
         """
         CREATE TABLE channel_sequences (
             channel TEXT NOT NULL PRIMARY KEY, last BIGINT NOT NULL, passing BIGINT NOT NULL, used_at BIGINT NOT NULL)
         """,
         "CREATE INDEX channel_sequences_passing ON channel_sequences (used_at) WHERE passing = 1",
-        // What became of a notification, by whose word. No reference to its row: phones also speak of unknown ones.
+        // What happened to a notification, as `subject` reported it. No foreign key: devices also report unknown ids.
         """
         CREATE TABLE notification_steps (
             notification_id TEXT NOT NULL, step TEXT NOT NULL, subject TEXT NOT NULL, at BIGINT NOT NULL, told_at TEXT,

@@ -2,13 +2,21 @@ import Access
 import FleetRules
 import JSON
 
-/// Forgetting a person, as data protection law gives everybody the right to (GDPR, article 17).
+/// Erasure of a person's data (GDPR, article 17). ``erase(_:_:_:)`` is the entry point; it states the algorithm.
 extension CommandExecutor {
-    /// At once goes what is found by his id: phones, preferences, bookings, pushes not yet sent, stored answers; his name
-    /// in orders and routes; notes and positions in the audit; what his phone said beside the bare steps. Then the log of
-    /// notifications and others' stored answers are searched for him, a piece at a time (``eraseSome()``). What of his is
-    /// open then keeps what it needs, and is searched for once more when it is over (``resumeErasures()``). What was done
-    /// stays on record, by his id.
+    /// Erases a driver or customer:
+    ///
+    /// 1. In this transaction: deletes all rows found by the person's id (devices, preferences, bookings, unsent pushes,
+    ///    stored responses), and clears their name in orders and routes, notes and positions in the audit log, and details
+    ///    of notification steps.
+    /// 2. In background slices (``eraseSome()``): searches the notification log and other people's stored responses, and
+    ///    redacts the person's name and addresses (``Redaction``, ``NameRedaction``). ``ErasureTable`` stores the progress.
+    /// 3. When orders and routes that were open at the request have ended (``resumeErasures()``): repeats 1 and 2 for them.
+    ///    Until then they keep the data that is needed to carry them out.
+    /// 4. After each search: a checkpoint, which removes the old content from the write-ahead log.
+    ///
+    /// The actions remain in the audit log under the person's id. For admins and ops only step 1 and the checkpoint apply:
+    /// notifications do not contain their names.
     func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let key = person.key
         let devices = try outbox.devices.devices(of: key)
@@ -26,9 +34,9 @@ extension CommandExecutor {
             backgroundTasks.insert(.checkpoint)
         }
         try note(.erasure(of: person, command, now))
-        var settlement = CommandResult.done(command.action, body: Self.answer(counts, command.correlationID))
-        settlement.removed = devices.map { $0.removed("erased") }
-        return settlement
+        var result = CommandResult.done(command.action, body: Self.responseBody(counts, command.correlationID))
+        result.removed = devices.map { $0.removed("erased") }
+        return result
     }
 
     private func names(of person: Identity) throws(DatabaseError) -> [String] {
@@ -39,7 +47,8 @@ extension CommandExecutor {
         }
     }
 
-    /// Forgets what rows say of him that are found by his id; answers how many of each kind.
+    /// Clears a person's data in rows found by id.
+    /// - Returns: the number of rows by kind, under the names of the response's members.
     private func deleteRows(of person: Identity) throws(DatabaseError) -> [(StaticString, Int)] {
         let (role, id) = (person.role, person.id)
         let orders = role == .customer ? try orders.clearName(ofCustomer: id) : try clearOrders(ofDriver: person)
@@ -54,31 +63,32 @@ extension CommandExecutor {
         person.role == .driver ? try orders.clearName(ofDriver: person.id) : 0
     }
 
-    private static func answer(_ counts: [(StaticString, Int)], _ correlationID: String) -> [UInt8] {
-        var answer = JSONWriter(capacity: 256)
-        answer.raw(#"{"success":true,"message":"Person erased","data":{"#)
-        answer.list(counts) { json, count in
+    private static func responseBody(_ counts: [(StaticString, Int)], _ correlationID: String) -> [UInt8] {
+        var json = JSONWriter(capacity: 256)
+        json.raw(#"{"success":true,"message":"Person erased","data":{"#)
+        json.list(counts) { json, count in
             json.raw("\"")
             json.raw(count.0)
             json.raw("\":")
             json.integer(count.1)
         }
-        answer.raw(#"},"correlationId":"#)
-        answer.string(correlationID)
-        answer.raw("}")
-        return answer.bytes
+        json.raw(#"},"correlationId":"#)
+        json.string(correlationID)
+        json.raw("}")
+        return json.bytes
     }
 
-    // MARK: Searching
+    // MARK: Search
 
-    /// Notifications that one piece looks at, and stored answers, about.
-    private static let passagesMax = 500
+    /// Notifications, and about as many stored responses, per slice.
+    private static let sliceMax = 500
 
-    /// Searches some of the log and of the answers for one who is to be forgotten; false when there is nobody.
+    /// Redacts a slice of the notification log and of the stored responses for the oldest erasure.
+    /// - Returns: false if there is no erasure.
     func eraseSome() throws(DatabaseError) -> Bool {
         guard let erasure = try erasures.first() else { return false }
-        let answersTo = try clearAnswers(erasure)
-        let cursor = try clearNotifications(erasure)
+        let answersTo = try redactResponses(erasure)
+        let cursor = try redactNotifications(erasure)
         if answersTo == nil, cursor == nil {
             try finish(erasure)
         } else {
@@ -88,26 +98,27 @@ extension CommandExecutor {
         return true
     }
 
-    /// How far it came; nil when nothing is left.
-    private func clearNotifications(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> String? {
+    /// - Returns: the last notification that was searched; nil if the search is complete.
+    private func redactNotifications(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> String? {
         let person = erasure.person
         let bookings = person.role == .customer ? try orders.references(ofCustomer: person.id) : []
         let redaction = Redaction(of: person, named: erasure.names, bookings: bookings)
-        let passages = try notifications.rowsToRedact(after: erasure.cursor, upTo: erasure.lastID, most: Self.passagesMax)
-        for passage in passages {
-            if let data = redaction.redacted(passage) { try notifications.replaceData(of: passage.id, by: data) }
+        let rows = try notifications.rowsToRedact(after: erasure.cursor, upTo: erasure.lastID, most: Self.sliceMax)
+        for row in rows {
+            if let data = redaction.redacted(row) { try notifications.replaceData(of: row.id, by: data) }
         }
-        return passages.count == Self.passagesMax ? passages.last?.id : nil
+        return rows.count == Self.sliceMax ? rows.last?.id : nil
     }
 
-    /// What others are answered once more does not tell of him: the key still holds, and the request is not done twice.
-    private func clearAnswers(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Int64? {
+    /// Redacts the person in responses to other people. The idempotency keys stay valid, so no request is executed twice.
+    /// - Returns: the time of the last response that was searched; nil if the search is complete.
+    private func redactResponses(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Int64? {
         let redaction = Redaction(of: erasure.person, named: [], bookings: [])
-        let answers = try idempotency.rowsToRedact(after: erasure.answersTo, about: Self.passagesMax)
-        for answer in answers {
-            if let body = redaction.redacted(answer: answer.body) { try idempotency.replaceBody(of: answer, by: body) }
+        let rows = try idempotency.rowsToRedact(after: erasure.answersTo, about: Self.sliceMax)
+        for row in rows {
+            if let body = redaction.redacted(response: row.body) { try idempotency.replaceBody(of: row, by: body) }
         }
-        return answers.count >= Self.passagesMax ? answers.last?.storedAt : nil
+        return rows.count >= Self.sliceMax ? rows.last?.storedAt : nil
     }
 
     private func finish(_ erasure: ErasureTable.Erasure) throws(DatabaseError) {
@@ -115,7 +126,7 @@ extension CommandExecutor {
         backgroundTasks.insert(.checkpoint)
     }
 
-    // MARK: What was open
+    // MARK: Orders and routes open at the request
 
     private func hasOpen(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         let person = erasure.person
@@ -123,8 +134,8 @@ extension CommandExecutor {
         return person.role == .driver ? try routes.hasOpen(ofDriver: person.id, since: erasure.requestedAt) : false
     }
 
-    /// Begins the search anew for those of whom something has ended that was open when they were to be forgotten. It takes what
-    /// has come of them since then, too: while something is open, their names come with everything that is done for it.
+    /// Restarts the erasure of people whose orders and routes, open at the request, have ended. It includes data written
+    /// since then: every action on an open order writes the person's name again.
     func resumeErasures() throws(DatabaseError) {
         for erasure in try erasures.waiting() {
             if try hasOpen(erasure), try !hasRemainder(erasure) { continue }
@@ -143,7 +154,7 @@ extension CommandExecutor {
 }
 
 extension AuditEntry {
-    /// Who asked for it, and about whom: his id, which tells nobody who he was.
+    /// Records who requested the erasure of which person. The person's id alone does not identify them.
     fileprivate static func erasure(of person: Identity, _ command: Command, _ now: Int64) -> AuditEntry {
         var details = JSONWriter()
         details.raw(#"{"person":"#)

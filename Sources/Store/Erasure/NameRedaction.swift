@@ -1,44 +1,49 @@
 import JSON
 
-/// Takes somebody out of JSON: members that are his become null, and in other texts a mark stands for his name.
+/// Redacts a person in JSON: sets given members to null, and replaces the person's names in all other strings.
 struct NameRedaction {
-    /// What stands where a name stood.
+    /// Replaces a name.
     private static let placeholder = Array("[erased]".utf8)
-    /// A shorter one would be found in every other word.
+    /// Unicode scalars. Shorter names would match inside unrelated words.
     private static let lengthMin = 3
-    /// What programs read: a name that is found there is found by accident.
-    private static let words: [StaticString] = [
+    /// Members that programs evaluate. A match with a name there is a coincidence, so they stay unchanged.
+    private static let machineReadable: [StaticString] = [
         "type", "event", "action", "status", "step", "notificationId", "correlationId", "driverId", "driver_id", "customerId",
         "bookingId", "bookingReference", "orderId", "orderRef", "reference", "routeId", "routeNumber", "dropId", "batchId",
         "batchNumber",
     ]
 
-    /// As bytes, and the longest first: one may be a part of another.
+    /// UTF-8, longest first: a name may be part of another.
     private let names: [[UInt8]]
-    /// The members of an object within the outermost that are his.
-    private let inner: (UnsafeRawBufferPointer) throws -> [StaticString]
+    /// Returns the members to clear in a nested object.
+    private let fieldsOfNested: (UnsafeRawBufferPointer) throws -> [StaticString]
     private var json = JSONWriter(capacity: 512)
     private var hasChanged = false
 
-    private init(_ names: [String], _ inner: @escaping (UnsafeRawBufferPointer) throws -> [StaticString]) {
+    private init(_ names: [String], _ nested: @escaping (UnsafeRawBufferPointer) throws -> [StaticString]) {
         self.names = names.filter { $0.unicodeScalars.count >= Self.lengthMin }.map { Array($0.utf8) }
             .sorted { $0.count > $1.count }
-        self.inner = inner
+        fieldsOfNested = nested
     }
 
-    /// The object without him; nil when there is nothing to take out, and when it is no object.
+    /// Redacts an object.
+    /// - Parameters:
+    ///   - fields: members of the outermost object to set to null.
+    ///   - names: names to replace in strings, except in members that programs evaluate.
+    ///   - nested: returns the members of a nested object to set to null.
+    /// - Returns: the redacted object; nil if nothing changes or `object` is not a JSON object.
     static func apply(
         to object: [UInt8], clearing fields: [StaticString], names: [String],
-        inner: @escaping (UnsafeRawBufferPointer) throws -> [StaticString] = { _ in [] }
+        nested: @escaping (UnsafeRawBufferPointer) throws -> [StaticString] = { _ in [] }
     ) -> [UInt8]? {
-        var removal = NameRedaction(names, inner)
-        do { try object.withUnsafeBytes { try removal.writeObject($0, clearing: fields) } } catch { return nil }
-        return removal.hasChanged ? removal.json.bytes : nil
+        var redaction = NameRedaction(names, nested)
+        do { try object.withUnsafeBytes { try redaction.writeObject($0, clearing: fields) } } catch { return nil }
+        return redaction.hasChanged ? redaction.json.bytes : nil
     }
 
     private mutating func write(_ value: JSONSlice) throws {
         switch value.kind {
-        case .object: try writeObject(value.raw, clearing: inner(value.raw))
+        case .object: try writeObject(value.raw, clearing: fieldsOfNested(value.raw))
         case .array: try writeArray(value.raw)
         case .string: writeString(value)
         case .number, .boolean, .null: json.raw(value.raw)
@@ -56,7 +61,7 @@ struct NameRedaction {
             if value.kind != .null, fields.contains(where: key.equals) {
                 json.raw("null")
                 hasChanged = true
-            } else if Self.words.contains(where: key.equals) {
+            } else if Self.machineReadable.contains(where: key.equals) {
                 json.raw(value.raw)
             } else {
                 try write(value)
@@ -79,24 +84,24 @@ struct NameRedaction {
     private mutating func writeString(_ value: JSONSlice) {
         guard !names.isEmpty, let text = value.string else { return json.raw(value.raw) }
         let bytes = Array(text.utf8)
-        let rest = names.reduce(bytes) { Self.replace($1, in: $0) }
-        guard rest != bytes else { return json.raw(value.raw) }
-        json.string(utf8: rest)
+        let redacted = names.reduce(bytes) { Self.replace($1, in: $0) }
+        guard redacted != bytes else { return json.raw(value.raw) }
+        json.string(utf8: redacted)
         hasChanged = true
     }
 
     private static func replace(_ name: [UInt8], in text: [UInt8]) -> [UInt8] {
-        var rest: [UInt8] = []
+        var result: [UInt8] = []
         var position = 0
         while position < text.count {
             if text[position...].starts(with: name) {
-                rest += placeholder
+                result += placeholder
                 position += name.count
             } else {
-                rest.append(text[position])
+                result.append(text[position])
                 position += 1
             }
         }
-        return rest
+        return result
     }
 }

@@ -2,17 +2,20 @@ import Access
 import JSON
 import Primitives
 
-/// Takes somebody out of what notifications say.
+/// Redacts a person in notifications and stored responses.
 ///
-/// Whose name a notification bears, it says itself or not at all. A driver's: `driverId` or `driver_id` beside it; without
-/// them (what customers hear of their job) who caused it, for drivers report what they do; or the channel, if it is his own.
-/// A customer's: `customerId` beside it, the channel, or the booking: a reference of one of his orders, in the data or in
-/// the channel's name. Correlation ids would tell less: a dispatcher's tool may give many deeds the same.
+/// A notification that contains a name also shows whose name it is:
+/// - A driver's: `driverId` or `driver_id` in the data. Without them (notifications to customers) the actor, because drivers
+///   report their own progress, or the driver's own channel.
+/// - A customer's: `customerId` in the data, the customer's own channel, or the reference of one of the customer's orders in
+///   the data or in the channel's name.
+///
+/// Correlation ids are no evidence: a dispatcher's tool may use one for many actions.
 struct Redaction {
     private let person: Identity
-    /// What he was called, beside what a notification itself says.
+    /// The person's names, besides those in the notification itself.
     private let names: [String]
-    /// References of a customer's orders, and whether all of a reference's orders are over.
+    /// References of a customer's orders, and whether all orders of a reference have ended.
     private let bookings: [Identifier: Bool]
 
     init(of person: Identity, named names: [String], bookings: [(reference: String, isFinal: Bool)]) {
@@ -21,55 +24,60 @@ struct Redaction {
         self.bookings = Dictionary(bookings.map { (Identifier($0.reference), $0.isFinal) }) { $0 && $1 }
     }
 
-    /// The data without him; nil when there is nothing to take out.
-    func redacted(_ passage: NotificationTable.RedactionRow) -> [UInt8]? {
-        guard let facts = Facts(passage.data) else { return nil }
-        let fields = fields(passage, facts)
+    /// - Returns: the redacted data; nil if nothing changes.
+    func redacted(_ row: NotificationTable.RedactionRow) -> [UInt8]? {
+        guard let facts = Facts(row.data) else { return nil }
+        let fields = fields(row, facts)
         if fields.isEmpty { return nil }
         let name = person.role == .driver ? facts.driverName : facts.customerName
-        return NameRedaction.apply(to: passage.data, clearing: fields, names: names + (name.map { [$0] } ?? []))
+        return NameRedaction.apply(to: row.data, clearing: fields, names: names + (name.map { [$0] } ?? []))
     }
 
-    /// A stored answer without him: each order and route in it says whose it is. Its addresses go, too, for nobody finds his
-    /// way by an answer that is given again. Nil when there is nothing to take out.
-    func redacted(answer: [UInt8]) -> [UInt8]? {
+    /// Redacts a stored response. Each order and route in it names its driver and customer. Clears addresses of open orders
+    /// as well: a repeated response is not used for navigation.
+    /// - Returns: the redacted response; nil if nothing changes.
+    func redacted(response: [UInt8]) -> [UInt8]? {
         let (id, role) = (person.id, person.role)
-        return NameRedaction.apply(to: answer, clearing: [], names: []) { object in
-            var isHis = false
+        return NameRedaction.apply(to: response, clearing: [], names: []) { object in
+            var concernsPerson = false
             try JSONReader.object(object) { key, value in
                 guard key.equals(role == .driver ? "driverId" : "customerId") else { return }
-                isHis = value.string?.isSame(as: id) ?? false
+                concernsPerson = value.string?.isSame(as: id) ?? false
             }
-            return !isHis ? [] : role == .driver ? ["driverName"] : Self.all(true)
+            return !concernsPerson ? [] : role == .driver ? ["driverName"] : Self.customerFields(hasEnded: true)
         }
     }
 
-    private func fields(_ passage: NotificationTable.RedactionRow, _ facts: Facts) -> [StaticString] {
-        let isOwn = passage.channel.isSame(as: person.channel)
+    private func fields(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> [StaticString] {
+        let isOwnChannel = row.channel.isSame(as: person.channel)
         switch person.role {
         case .driver:
-            let isHis = facts.driverID.map { $0.isSame(as: person.id) } ?? (isOwn || passage.actor.isSame(as: person.key))
-            return isHis ? ["driverName"] : []
+            let concernsPerson =
+                facts.driverID.map { $0.isSame(as: person.id) } ?? (isOwnChannel || row.actor.isSame(as: person.key))
+            return concernsPerson ? ["driverName"] : []
         case .customer:
-            if let id = facts.customerID { return id.isSame(as: person.id) ? Self.all(isOver(passage, facts) ?? false) : [] }
-            let isOver = isOver(passage, facts)
-            return isOwn || isOver != nil ? Self.all(isOver ?? false) : []
+            if let id = facts.customerID {
+                return id.isSame(as: person.id) ? Self.customerFields(hasEnded: hasEnded(row, facts) ?? false) : []
+            }
+            let hasEnded = hasEnded(row, facts)
+            return isOwnChannel || hasEnded != nil ? Self.customerFields(hasEnded: hasEnded ?? false) : []
         case .admin, .ops: return []
         }
     }
 
-    private static func all(_ isOver: Bool) -> [StaticString] {
-        isOver ? ["customerName", "pickupAddress", "dropoffAddress"] : ["customerName"]
+    /// Addresses stay until the order has ended.
+    private static func customerFields(hasEnded: Bool) -> [StaticString] {
+        hasEnded ? ["customerName", "pickupAddress", "dropoffAddress"] : ["customerName"]
     }
 
-    /// Whether the booking that a notification is about is over; nil when it is none of his.
-    private func isOver(_ passage: NotificationTable.RedactionRow, _ facts: Facts) -> Bool? {
-        let prefixes = ["booking-", "tracking-"].filter { passage.channel.utf8.starts(with: $0.utf8) }
-        let ofChannel = prefixes.map { String(Substring(passage.channel.utf8.dropFirst($0.utf8.count))) }
+    /// Whether the booking of a notification has ended; nil if it is not the customer's.
+    private func hasEnded(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> Bool? {
+        let prefixes = ["booking-", "tracking-"].filter { row.channel.utf8.starts(with: $0.utf8) }
+        let ofChannel = prefixes.map { String(Substring(row.channel.utf8.dropFirst($0.utf8.count))) }
         return (facts.references + ofChannel).lazy.compactMap { bookings[Identifier($0)] }.first
     }
 
-    /// What the members of a notification's data tell of whom it concerns.
+    /// The members of a notification's data that show which people it concerns.
     private struct Facts {
         private(set) var driverID: String?
         private(set) var customerID: String?
@@ -83,7 +91,7 @@ struct Redaction {
                     try JSONReader.object(bytes) { key, value in add(key, value) }
                 }
             } catch {
-                return nil  // what admins word is JSON too, so nobody wrote this
+                return nil  // all notifications are JSON objects, announcements too
             }
         }
 

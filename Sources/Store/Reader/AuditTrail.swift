@@ -8,7 +8,7 @@ package final class AuditTrail {
     /// Opens the store only to read.
     package init(path: String) throws(StoreError) {
         database = try Database.open(readingFrom: path)
-        do { table = try AuditTable(database) } catch { throw StoreError(error, path: path) }
+        table = AuditTable(database: database)
     }
 
     /// Hands out the entries, oldest first.

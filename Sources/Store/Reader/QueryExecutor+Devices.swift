@@ -38,7 +38,7 @@ extension StoredDevice {
     }
 }
 
-extension PushTable.PushJobSummary {
+extension PushJobTable.PushJobSummary {
     /// The steps that a job adds to its notification's life: that it was queued, and how it ended.
     func steps(of id: String) -> [NotificationStep] {
         var steps = [step("push_queued", of: id, at: queuedAt, isLast: settledAt == nil)]

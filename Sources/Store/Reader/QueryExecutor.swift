@@ -10,25 +10,25 @@ final class QueryExecutor {
     private let routes: RouteTable
     private let notifications: NotificationTable
     private let steps: NotificationStepTable
-    private let pushes: PushTable
+    private let pushes: PushJobTable
     let devices: DeviceTable
     let preferences: PreferenceTable
 
-    init(_ database: Database) throws(DatabaseError) {
+    init(_ database: Database) {
         self.database = database
-        orders = try OrderTable(database)
-        routes = try RouteTable(database)
-        notifications = try NotificationTable(database)
-        steps = try NotificationStepTable(database)
-        pushes = try PushTable(database)
-        devices = try DeviceTable(database)
-        preferences = try PreferenceTable(database)
+        orders = OrderTable(database: database)
+        routes = RouteTable(database: database)
+        notifications = NotificationTable(database: database)
+        steps = NotificationStepTable(database: database)
+        pushes = PushJobTable(database: database)
+        devices = DeviceTable(database: database)
+        preferences = PreferenceTable(database: database)
     }
 
     /// The body of the answer, in the envelope of those who ask such things.
     func perform(_ enquiry: Query) throws(DatabaseError) -> Result<[UInt8], RuleError> {
         // One view of all tables: a commit in between must not show.
-        try database.transaction("BEGIN") { () throws(DatabaseError) in
+        try database.transaction(.reading) { () throws(DatabaseError) in
             switch enquiry {
             case .order(let code): try order(code)
             case .route(let id): try route(id)

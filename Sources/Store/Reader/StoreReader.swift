@@ -44,7 +44,7 @@ package final class StoreReader: Sendable {
 
     private static func open(_ path: String) throws(StoreError) -> QueryExecutor {
         let database = try Database.open(readingFrom: path)
-        do { return try QueryExecutor(database) } catch { throw StoreError(error, path: path) }
+        return QueryExecutor(database)
     }
 
     private static func outcome(

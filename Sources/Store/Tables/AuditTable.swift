@@ -1,40 +1,20 @@
 import FleetRules
 
-/// Who did what when.
+/// The audit log: who did what, when.
 struct AuditTable {
+    let database: Database
+
     private static let columns = """
         id, at, actor, action, order_code, route_id, correlation_id, status_before, driver_before, status_after, \
         driver_after, reason, details
         """
 
-    private let database: Database
-    private let insert: Statement
-    private let selectOrder: Statement
-    private let selectRoute: Statement
-    private let clearDetails: Statement
-    private let deleteOld: Statement
-
-    init(_ database: Database) throws(DatabaseError) {
-        self.database = database
-        insert = try Statement(
-            "INSERT INTO audit (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: database)
-        selectOrder = try Statement("SELECT \(Self.columns) FROM audit WHERE order_code = ? ORDER BY id", on: database)
-        selectRoute = try Statement("SELECT \(Self.columns) FROM audit WHERE route_id = ? ORDER BY id", on: database)
-        clearDetails = try Statement(Self.clearDetails, on: database)
-        deleteOld = try Statement(
-            "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at LIMIT ?)", on: database)
+    /// The greatest id; nil if the table is empty.
+    func lastID() throws(DatabaseError) -> String? {
+        try database.first("SELECT MAX(id) FROM audit", as: { $0.optionalString(0) }) ?? nil
     }
 
-    static let clearDetails = "UPDATE audit SET details = NULL WHERE actor = ? AND action = 'progress' AND details IS NOT NULL"
-
-    /// Forgets the notes and positions in somebody's progress reports, and that is all that their details hold; answers how
-    /// many reports.
-    func clearDetails(of actor: String) throws(DatabaseError) -> Int { try clearDetails.change(.string(actor)) }
-
-    /// The greatest there is; nil when there is none.
-    func lastID() throws(DatabaseError) -> String? { try Statement.lastID(of: "audit", on: database) }
-
-    /// - Parameter id: greater than all before it: it is what the entries are sorted by.
+    /// - Parameter id: greater than all existing ids. Entries are sorted by it.
     func append(_ entry: AuditEntry, id: String) throws(DatabaseError) {
         var order: String?
         var route: String?
@@ -43,39 +23,60 @@ struct AuditTable {
         case .route(let id): route = id
         case .fleet: break
         }
-        try insert.run(
-            .string(id), .integer(entry.at), .string(entry.actor), .string(entry.action), .string(order), .string(route),
-            .string(entry.correlationID), .string(entry.before?.status.rawValue), .string(entry.before?.driverID),
-            .string(entry.after?.status.rawValue), .string(entry.after?.driverID), .string(entry.reason), .utf8(entry.details))
+        try database.change(
+            Self.insert, .string(id), .integer(entry.at), .string(entry.actor), .string(entry.action), .string(order),
+            .string(route), .string(entry.correlationID), .string(entry.before?.status.rawValue),
+            .string(entry.before?.driverID), .string(entry.after?.status.rawValue), .string(entry.after?.driverID),
+            .string(entry.reason), .utf8(entry.details))
     }
 
-    /// Oldest first.
+    private static let insert = SQL("INSERT INTO audit (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+
+    /// Calls `each` for every entry of an order or route, oldest first.
     func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(DatabaseError) {
-        let rows: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(try Self.entry(row)) }
+        let body: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(try AuditEntry(row: row)) }
         switch subject {
-        case .order(let code): try selectOrder.each(.string(code), body: rows)
-        case .route(let id): try selectRoute.each(.string(id), body: rows)
+        case .order(let code): try database.each(Self.selectByOrder, .string(code), body: body)
+        case .route(let id): try database.each(Self.selectByRoute, .string(id), body: body)
         case .fleet: break
         }
     }
 
-    /// Forgets the oldest of those written before `cutoff`; answers how many.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try deleteOld.change(.integer(cutoff), .integer(most))
+    private static let selectByOrder = SQL("SELECT \(columns) FROM audit WHERE order_code = ? ORDER BY id")
+    private static let selectByRoute = SQL("SELECT \(columns) FROM audit WHERE route_id = ? ORDER BY id")
+
+    /// Clears the notes and positions of a person's progress reports; their details contain nothing else.
+    /// - Returns: the number of reports.
+    func clearDetails(of actor: String) throws(DatabaseError) -> Int {
+        try database.change(
+            "UPDATE audit SET details = NULL WHERE actor = ? AND action = 'progress' AND details IS NOT NULL",
+            .string(actor))
     }
 
-    private static func entry(_ row: Row) throws(DatabaseError) -> AuditEntry {
-        let order = row.optionalString(4).map { AuditEntry.Subject.order($0) }
-        let route = row.optionalString(5).map { AuditEntry.Subject.route($0) }
-        return AuditEntry(
+    /// Deletes the oldest entries written before `cutoff`.
+    /// - Returns: the number of deleted entries.
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
+        try database.change(
+            "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at LIMIT ?)",
+            .integer(cutoff), .integer(most))
+    }
+}
+
+extension AuditEntry {
+    fileprivate init(row: Row) throws(DatabaseError) {
+        let order = row.optionalString(4).map { Subject.order($0) }
+        let route = row.optionalString(5).map { Subject.route($0) }
+        self.init(
             at: row.integer(1), actor: row.string(2), action: row.string(3), subject: order ?? route ?? .fleet,
-            correlationID: row.string(6), before: try standing(row, status: 7), after: try standing(row, status: 9),
+            correlationID: row.string(6), before: try State(row: row, column: 7), after: try State(row: row, column: 9),
             reason: row.optionalString(11), details: row.optionalBytes(12))
     }
+}
 
-    /// The driver stands in the column behind the status.
-    private static func standing(_ row: Row, status column: Int32) throws(DatabaseError) -> AuditEntry.State? {
+extension AuditEntry.State {
+    /// Reads the status at `column` and the driver in the next column. Nil if the status is NULL.
+    fileprivate init?(row: Row, column: Int32) throws(DatabaseError) {
         guard let status = try row.optionalStatus(column) else { return nil }
-        return AuditEntry.State(status: status, driverID: row.optionalString(column + 1))
+        self.init(status: status, driverID: row.optionalString(column + 1))
     }
 }

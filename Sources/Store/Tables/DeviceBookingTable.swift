@@ -1,39 +1,37 @@
-/// Whose bookings are whose, as tokens said when phones were registered.
+/// Bookings by customer, as their tokens named them when they registered devices.
 struct DeviceBookingTable {
-    /// Bookings kept for one person.
+    /// Bookings stored per customer.
     private static let bookingsMax = 100
 
-    private let select: Statement
-    private let insert: Statement
-    private let delete: Statement
-    private let deleteIfNoDevices: Statement
+    let database: Database
 
-    init(_ database: Database) throws(DatabaseError) {
-        select = try Statement("SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner", on: database)
-        insert = try Statement(
-            "INSERT INTO device_bookings (reference, owner) VALUES (?, ?) ON CONFLICT (reference, owner) DO NOTHING",
-            on: database)
-        delete = try Statement("DELETE FROM device_bookings WHERE owner = ?", on: database)
-        deleteIfNoDevices = try Statement(
+    /// The ``Identity/key``s of a booking's customers.
+    func owners(of reference: String) throws(DatabaseError) -> [String] {
+        try database.all(
+            "SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner", .string(reference),
+            as: { $0.string(0) })
+    }
+
+    /// Replaces a customer's bookings by the first hundred of `references`.
+    func replace(of owner: String, by references: [String]) throws(DatabaseError) {
+        try remove(of: owner)
+        for reference in references.prefix(Self.bookingsMax) {
+            try database.change(
+                "INSERT INTO device_bookings (reference, owner) VALUES (?, ?) ON CONFLICT (reference, owner) DO NOTHING",
+                .string(reference), .string(owner))
+        }
+    }
+
+    /// Removes a customer's bookings if the customer has no devices.
+    func removeIfNoDevices(_ owner: String) throws(DatabaseError) {
+        try database.change(
             """
             DELETE FROM device_bookings WHERE owner = ? \
             AND NOT EXISTS (SELECT 1 FROM devices WHERE devices.owner = device_bookings.owner)
-            """, on: database)
+            """, .string(owner))
     }
 
-    /// ``Identity/key`` of all whose booking it is.
-    func owners(of reference: String) throws(DatabaseError) -> [String] {
-        try select.all(.string(reference)) { row throws(DatabaseError) in row.string(0) }
+    func remove(of owner: String) throws(DatabaseError) {
+        try database.change("DELETE FROM device_bookings WHERE owner = ?", .string(owner))
     }
-
-    /// Forgets what was known of somebody, and keeps these; beyond a hundred, the first hundred.
-    func replace(of owner: String, by references: [String]) throws(DatabaseError) {
-        try delete.run(.string(owner))
-        for reference in references.prefix(Self.bookingsMax) { try insert.run(.string(reference), .string(owner)) }
-    }
-
-    /// Forgets the bookings of somebody who has no phone left.
-    func removeIfNoDevices(_ owner: String) throws(DatabaseError) { try deleteIfNoDevices.run(.string(owner)) }
-
-    func remove(of owner: String) throws(DatabaseError) { try delete.run(.string(owner)) }
 }

@@ -1,6 +1,6 @@
-/// The answers to requests that may come again.
+/// Stored responses to requests with an `Idempotency-Key`.
 struct IdempotencyTable {
-    /// How long a request is known again.
+    /// Milliseconds for which a key is remembered.
     static let lifetime: Int64 = 48 * 3600 * 1000
 
     struct StoredResponse {
@@ -9,55 +9,34 @@ struct IdempotencyTable {
         let body: [UInt8]
     }
 
-    private let select: Statement
-    private let upsert: Statement
-    private let deleteSubject: Statement
-    private let deleteOld: Statement
-    private let selectSome: Statement
-    private let updateBody: Statement
+    let database: Database
 
-    init(_ database: Database) throws(DatabaseError) {
-        select = try Statement(
-            "SELECT digest, status, body FROM idempotency WHERE subject = ? AND key = ? AND created_at > ?", on: database)
-        // A conflict is with an answer that has expired and is not deleted yet.
-        upsert = try Statement(
+    /// - Parameter subject: ``Identity/key``. Each person has a key space.
+    func response(subject: String, key: String, now: Int64) throws(DatabaseError) -> StoredResponse? {
+        try database.first(
+            "SELECT digest, status, body FROM idempotency WHERE subject = ? AND key = ? AND created_at > ?",
+            .string(subject), .string(key), .integer(now - Self.lifetime),
+            as: { row in StoredResponse(digest: row.bytes(0), status: Int(row.integer(1)), body: row.bytes(2)) })
+    }
+
+    func store(_ response: StoredResponse, subject: String, key: String, now: Int64) throws(DatabaseError) {
+        // Conflicts only with a response that has expired and is not deleted yet.
+        try database.change(
             """
             INSERT INTO idempotency (subject, key, digest, status, body, created_at) VALUES (?, ?, ?, ?, ?, ?) \
             ON CONFLICT (subject, key) DO UPDATE SET digest = excluded.digest, status = excluded.status, \
             body = excluded.body, created_at = excluded.created_at
-            """, on: database)
-        deleteSubject = try Statement("DELETE FROM idempotency WHERE subject = ?", on: database)
-        deleteOld = try Statement(
-            """
-            DELETE FROM idempotency WHERE (subject, key) IN (SELECT subject, key FROM idempotency WHERE created_at <= ? \
-            ORDER BY created_at LIMIT ?)
-            """, on: database)
-        // All of the last moment, too: there is no order among those of one commit.
-        selectSome = try Statement(
-            """
-            SELECT subject, key, body, created_at FROM idempotency WHERE created_at > ?1 AND created_at <= COALESCE(\
-            (SELECT created_at FROM idempotency WHERE created_at > ?1 ORDER BY created_at LIMIT 1 OFFSET ?2), \(Int64.max)) \
-            ORDER BY created_at
-            """, on: database)
-        updateBody = try Statement("UPDATE idempotency SET body = ? WHERE subject = ? AND key = ?", on: database)
+            """, .string(subject), .string(key), .blob(response.digest), .integer(response.status),
+            .utf8(response.body), .integer(now))
     }
 
-    /// - Parameter subject: ``Identity/key``: everybody's keys are his own.
-    func response(subject: String, key: String, now: Int64) throws(DatabaseError) -> StoredResponse? {
-        try select.first(.string(subject), .string(key), .integer(now - Self.lifetime)) { row throws(DatabaseError) in
-            StoredResponse(digest: row.bytes(0), status: Int(row.integer(1)), body: row.bytes(2))
-        }
+    /// Deletes all responses of a person.
+    /// - Returns: the number of deleted responses.
+    func remove(of subject: String) throws(DatabaseError) -> Int {
+        try database.change("DELETE FROM idempotency WHERE subject = ?", .string(subject))
     }
 
-    func store(_ answer: StoredResponse, subject: String, key: String, now: Int64) throws(DatabaseError) {
-        try upsert.run(
-            .string(subject), .string(key), .blob(answer.digest), .integer(answer.status), .utf8(answer.body), .integer(now))
-    }
-
-    /// Forgets all of somebody's; answers how many.
-    func remove(of subject: String) throws(DatabaseError) -> Int { try deleteSubject.change(.string(subject)) }
-
-    // MARK: Going through all
+    // MARK: Redaction
 
     struct RedactionRow {
         let subject: String
@@ -66,21 +45,35 @@ struct IdempotencyTable {
         let storedAt: Int64
     }
 
-    /// Those stored after a moment, oldest first: about `count`, and none left out of the last one's moment.
+    /// Responses stored after a moment, oldest first: about `count`, and all of the last row's millisecond, because the
+    /// responses of one commit have no order.
     func rowsToRedact(after: Int64, about count: Int) throws(DatabaseError) -> [RedactionRow] {
-        try selectSome.all(.integer(after), .integer(count - 1)) { row throws(DatabaseError) in
-            RedactionRow(subject: row.string(0), key: row.string(1), body: row.bytes(2), storedAt: row.integer(3))
-        }
+        try database.all(
+            """
+            SELECT subject, key, body, created_at FROM idempotency WHERE created_at > ? AND created_at <= COALESCE(\
+            (SELECT created_at FROM idempotency WHERE created_at > ? ORDER BY created_at LIMIT 1 OFFSET ?), \
+            9223372036854775807) ORDER BY created_at
+            """, .integer(after), .integer(after), .integer(count - 1),
+            as: { row in
+                RedactionRow(subject: row.string(0), key: row.string(1), body: row.bytes(2), storedAt: row.integer(3))
+            })
     }
 
-    func replaceBody(of passage: RedactionRow, by body: [UInt8]) throws(DatabaseError) {
-        try updateBody.run(.utf8(body), .string(passage.subject), .string(passage.key))
+    func replaceBody(of row: RedactionRow, by body: [UInt8]) throws(DatabaseError) {
+        try database.change(
+            "UPDATE idempotency SET body = ? WHERE subject = ? AND key = ?",
+            .utf8(body), .string(row.subject), .string(row.key))
     }
 
-    // MARK: Forgetting
+    // MARK: Retention
 
-    /// Forgets what is older than ``lifetime``; answers how many.
+    /// Deletes responses older than ``lifetime``.
+    /// - Returns: the number of deleted responses.
     func deleteExpired(now: Int64, most: Int) throws(DatabaseError) -> Int {
-        try deleteOld.change(.integer(now - Self.lifetime), .integer(most))
+        try database.change(
+            """
+            DELETE FROM idempotency WHERE (subject, key) IN (SELECT subject, key FROM idempotency WHERE created_at <= ? \
+            ORDER BY created_at LIMIT ?)
+            """, .integer(now - Self.lifetime), .integer(most))
     }
 }

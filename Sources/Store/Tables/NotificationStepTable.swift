@@ -1,78 +1,70 @@
-/// Something that became of a notification, and by whose word.
+/// A step in a notification's history, as reported by a recipient.
 package struct NotificationStep: Equatable, Sendable {
     package let notificationID: String
     /// `received`, `action_accept`…
     package let step: String
-    /// Who says so, ``Identity/key``: not always the one it was sent to.
+    /// The reporter's ``Identity/key``. Not always the recipient.
     package let subject: String
-    /// When we heard of it: milliseconds since 1970.
+    /// When the report arrived: milliseconds since 1970.
     package let at: Int64
-    /// When it happened, by the clock of whoever says so, as sent.
+    /// The reporter's timestamp, as sent.
     package let toldAt: String?
-    /// Whatever else was said, as a JSON object.
+    /// Further data of the report, a JSON object.
     package let detail: [UInt8]?
 }
 
-/// The steps of the notifications' lives.
+/// The steps of notifications' histories.
 struct NotificationStepTable {
-    private let insert: Statement
-    private let select: Statement
-    private let countOrphans: Statement
-    private let clearDetails: Statement
-    private let deleteOld: Statement
+    let database: Database
 
-    init(_ database: Database) throws(DatabaseError) {
-        insert = try Statement(
+    /// Stores a step. Only the first report of each subject and step counts.
+    /// - Parameter isStray: true if the notification is not in the log.
+    /// - Returns: false if the subject has reported the step before.
+    func record(_ step: NotificationStep, isStray: Bool) throws(DatabaseError) -> Bool {
+        try database.change(
             """
             INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail, stray) \
-            VALUES (?, ?, ?, ?, ?, ?, ?) \
-            ON CONFLICT (notification_id, step, subject) DO NOTHING
-            """, on: database)
-        // What was heard in one millisecond stands in the order in which it can have happened.
-        select = try Statement(
-            """
-            SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
-            ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject
-            """, on: database)
-        countOrphans = try Statement(Self.countOrphans, on: database)
-        clearDetails = try Statement(
-            "UPDATE notification_steps SET detail = NULL WHERE subject = ? AND detail IS NOT NULL", on: database)
-        deleteOld = try Statement(
-            """
-            DELETE FROM notification_steps WHERE (notification_id, step, subject) IN (SELECT notification_id, step, subject \
-            FROM notification_steps WHERE at < ? ORDER BY at LIMIT ?)
-            """, on: database)
-    }
-
-    static let countOrphans = "SELECT COUNT(*) FROM notification_steps WHERE subject = ? AND stray = 1"
-
-    /// The first word of each subject on each step holds; false when it is not the first.
-    /// - Parameter isStray: whether it speaks of a notification that is not in the log.
-    func record(_ step: NotificationStep, isStray: Bool) throws(DatabaseError) -> Bool {
-        try insert.change(
-            .string(step.notificationID), .string(step.step), .string(step.subject), .integer(step.at),
+            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (notification_id, step, subject) DO NOTHING
+            """, .string(step.notificationID), .string(step.step), .string(step.subject), .integer(step.at),
             .string(step.toldAt), .utf8(step.detail), .integer(isStray ? 1 : 0)) > 0
     }
 
-    /// How much somebody has said of notifications that are not in the log.
+    /// The number of a subject's steps for notifications that are not in the log.
     func orphans(of subject: String) throws(DatabaseError) -> Int {
-        Int(try countOrphans.first(.string(subject)) { row throws(DatabaseError) in row.integer(0) } ?? 0)
+        Int(
+            try database.first(
+                "SELECT COUNT(*) FROM notification_steps WHERE subject = ? AND stray = 1", .string(subject),
+                as: { $0.integer(0) }) ?? 0)
     }
 
-    /// Forgets what somebody said beside the steps themselves; answers of how many.
-    func clearDetails(of subject: String) throws(DatabaseError) -> Int { try clearDetails.change(.string(subject)) }
+    /// Clears the details of a subject's steps.
+    /// - Returns: the number of steps that had details.
+    func clearDetails(of subject: String) throws(DatabaseError) -> Int {
+        try database.change(
+            "UPDATE notification_steps SET detail = NULL WHERE subject = ? AND detail IS NOT NULL", .string(subject))
+    }
 
-    /// Oldest first.
+    /// A notification's steps, oldest first.
     func steps(of id: String) throws(DatabaseError) -> [NotificationStep] {
-        try select.all(.string(id)) { row throws(DatabaseError) in
-            NotificationStep(
-                notificationID: row.string(0), step: row.string(1), subject: row.string(2), at: row.integer(3),
-                toldAt: row.optionalString(4), detail: row.optionalBytes(5))
-        }
+        // Steps of one millisecond come in the order in which they can have happened.
+        try database.all(
+            """
+            SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
+            ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject
+            """, .string(id),
+            as: { row in
+                NotificationStep(
+                    notificationID: row.string(0), step: row.string(1), subject: row.string(2), at: row.integer(3),
+                    toldAt: row.optionalString(4), detail: row.optionalBytes(5))
+            })
     }
 
-    /// Forgets those heard before `cutoff`: by then their notifications are forgotten, or never were.
+    /// Deletes steps reported before `cutoff`. By then their notifications are deleted or never existed.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try deleteOld.change(.integer(cutoff), .integer(most))
+        try database.change(
+            """
+            DELETE FROM notification_steps WHERE (notification_id, step, subject) IN (SELECT notification_id, step, subject \
+            FROM notification_steps WHERE at < ? ORDER BY at LIMIT ?)
+            """, .integer(cutoff), .integer(most))
     }
 }

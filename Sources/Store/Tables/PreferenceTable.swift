@@ -1,33 +1,27 @@
 import FleetRules
 import JSON
 
-/// What everybody wants to be told on his phone. Who has said nothing has no row.
+/// Notification preferences by person. A person who has set none has no row.
 struct PreferenceTable {
-    private let select: Statement
-    private let upsert: Statement
-    private let delete: Statement
+    let database: Database
 
-    init(_ database: Database) throws(DatabaseError) {
-        select = try Statement("SELECT json FROM preferences WHERE owner = ?", on: database)
-        upsert = try Statement(
-            """
-            INSERT INTO preferences (owner, json, updated_at) VALUES (?, ?, ?) \
-            ON CONFLICT (owner) DO UPDATE SET json = excluded.json, updated_at = excluded.updated_at
-            """, on: database)
-        delete = try Statement("DELETE FROM preferences WHERE owner = ?", on: database)
-    }
-
-    /// As they are stored; nil when there are none.
+    /// The stored JSON; nil if there is none.
     func json(of owner: String) throws(DatabaseError) -> [UInt8]? {
-        try select.first(.string(owner)) { row throws(DatabaseError) in row.bytes(0) }
+        try database.first("SELECT json FROM preferences WHERE owner = ?", .string(owner), as: { $0.bytes(0) })
     }
 
     func store(_ preferences: Preferences, of owner: String, now: Int64) throws(DatabaseError) {
-        try upsert.run(.string(owner), .utf8(preferences.json), .integer(now))
+        try database.change(
+            """
+            INSERT INTO preferences (owner, json, updated_at) VALUES (?, ?, ?) \
+            ON CONFLICT (owner) DO UPDATE SET json = excluded.json, updated_at = excluded.updated_at
+            """, .string(owner), .utf8(preferences.json), .integer(now))
     }
 
-    /// Answers how many there were: one or none.
-    func remove(of owner: String) throws(DatabaseError) -> Int { try delete.change(.string(owner)) }
+    /// - Returns: the number of deleted rows, 0 or 1.
+    func remove(of owner: String) throws(DatabaseError) -> Int {
+        try database.change("DELETE FROM preferences WHERE owner = ?", .string(owner))
+    }
 }
 
 extension Preferences {
@@ -37,40 +31,40 @@ extension Preferences {
         return json.bytes
     }
 
-    /// What ``write(to:)`` wrote; nil when it is something else.
+    /// Reads the JSON that ``write(to:)`` writes; nil if it differs in structure.
     init?(json: [UInt8]) {
         self.init()
-        var isRight = true
+        var isValid = true
         do {
             try json.withUnsafeBytes { bytes in
                 try JSONReader.object(bytes) { key, value in
                     if key.equals("types") {
-                        isRight = try readTypes(value) && isRight
+                        isValid = try readTypes(value) && isValid
                     } else if key.equals("quietHours") {
-                        isRight = try readQuietHours(value) && isRight
+                        isValid = try readQuietHours(value) && isValid
                     }
                 }
             }
         } catch {
             return nil
         }
-        if !isRight { return nil }
+        if !isValid { return nil }
     }
 
     private mutating func readTypes(_ object: JSONSlice) throws -> Bool {
-        var isRight = true
+        var isValid = true
         try JSONReader.object(object.raw) { key, value in
             guard let name = key.string, let isOn = value.boolean else {
-                isRight = false
+                isValid = false
                 return
             }
             types[name] = isOn
         }
-        return isRight
+        return isValid
     }
 
     private mutating func readQuietHours(_ object: JSONSlice) throws -> Bool {
-        var isRight = true
+        var isValid = true
         try JSONReader.object(object.raw) { key, value in
             if key.equals("enabled"), let isEnabled = value.boolean {
                 quietHours.isEnabled = isEnabled
@@ -81,9 +75,9 @@ extension Preferences {
             } else if key.equals("timeZone"), let name = value.string {
                 quietHours.timeZone = name
             } else {
-                isRight = false
+                isValid = false
             }
         }
-        return isRight
+        return isValid
     }
 }

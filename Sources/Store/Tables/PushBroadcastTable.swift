@@ -1,55 +1,47 @@
 import FleetRules
 
-/// Notifications for every driver's phones, whose jobs are still being made: there may be a hundred thousand.
+/// Notifications for every driver whose push jobs are still being created. There may be a hundred thousand drivers, so each
+/// broadcast is expanded in slices.
 struct PushBroadcastTable {
-    /// How far one of them has come.
+    /// A broadcast and its progress.
     struct Broadcast {
         let notificationID: String
-        /// ``Identity/key`` of whom the same action has reached already.
+        /// ``Identity/key`` of a driver who gets no push, because another notification of the same action reaches them.
         let except: String?
         let entity: PushIntent.Entity?
-        /// The last whose phones were looked at.
+        /// The last owner whose devices have jobs.
         let afterOwner: String
     }
 
-    private let insert: Statement
-    private let selectFirst: Statement
-    private let advance: Statement
-    private let delete: Statement
-
-    init(_ database: Database) throws(DatabaseError) {
-        insert = try Statement(
-            """
-            INSERT INTO push_audiences (notification_id, excepted, entity, after_owner) VALUES (?, ?, ?, ?)
-            """, on: database)
-        selectFirst = try Statement(
-            """
-            SELECT notification_id, excepted, entity, after_owner FROM push_audiences \
-            ORDER BY notification_id LIMIT 1
-            """, on: database)
-        advance = try Statement(
-            "UPDATE push_audiences SET after_owner = ? WHERE notification_id = ?", on: database)
-        delete = try Statement("DELETE FROM push_audiences WHERE notification_id = ?", on: database)
-    }
+    let database: Database
 
     func add(_ intent: PushIntent, except: String?) throws(DatabaseError) {
-        // Before all drivers, and behind all admins and customers.
-        try insert.run(
+        // "driver:" sorts before all drivers' keys, and after those of admins and customers.
+        try database.change(
+            "INSERT INTO push_audiences (notification_id, excepted, entity, after_owner) VALUES (?, ?, ?, ?)",
             .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"))
     }
 
-    /// The oldest; nil when there is none.
+    /// The oldest broadcast; nil if there is none.
     func first() throws(DatabaseError) -> Broadcast? {
-        try selectFirst.first { row throws(DatabaseError) in
-            Broadcast(
-                notificationID: row.string(0), except: row.optionalString(1),
-                entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3))
-        }
+        try database.first(
+            """
+            SELECT notification_id, excepted, entity, after_owner FROM push_audiences \
+            ORDER BY notification_id LIMIT 1
+            """,
+            as: { row in
+                Broadcast(
+                    notificationID: row.string(0), except: row.optionalString(1),
+                    entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3))
+            })
     }
 
     func advance(_ id: String, to owner: String) throws(DatabaseError) {
-        try advance.run(.string(owner), .string(id))
+        try database.change(
+            "UPDATE push_audiences SET after_owner = ? WHERE notification_id = ?", .string(owner), .string(id))
     }
 
-    func remove(_ id: String) throws(DatabaseError) { try delete.run(.string(id)) }
+    func remove(_ id: String) throws(DatabaseError) {
+        try database.change("DELETE FROM push_audiences WHERE notification_id = ?", .string(id))
+    }
 }

@@ -34,14 +34,14 @@ package final class CommandExecutor {
     package init(_ database: Database, _ settings: StoreWriter.Options) throws(DatabaseError) {
         self.database = database
         rules = settings.rules
-        orders = try OrderTable(database)
-        routes = try RouteTable(database)
-        notifications = try NotificationTable(database)
-        sequences = try ChannelSequenceTable(database)
-        steps = try NotificationStepTable(database)
-        auditTable = try AuditTable(database)
-        idempotency = try IdempotencyTable(database)
-        erasures = try ErasureTable(database)
+        orders = OrderTable(database: database)
+        routes = RouteTable(database: database)
+        notifications = NotificationTable(database: database)
+        sequences = ChannelSequenceTable(database: database)
+        steps = NotificationStepTable(database: database)
+        auditTable = AuditTable(database: database)
+        idempotency = IdempotencyTable(database: database)
+        erasures = ErasureTable(database: database)
         outbox = try PushOutbox(database, settings, notifications, sequences)
         // Ids go on increasing although the clock was set back while nobody was here: the log is read in their order.
         rulebook = DispatchPlanner(ids: settings.ids.continued(after: try notifications.lastID()))
@@ -51,7 +51,7 @@ package final class CommandExecutor {
     /// All that `body` does, or nothing of it.
     package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
         do throws(DatabaseError) {
-            return try database.transaction("BEGIN IMMEDIATE", body)
+            return try database.transaction(.writing, body)
         } catch {
             _ = outbox.drainFinished()  // they have not come to pass
             throw error

@@ -25,9 +25,9 @@ extension PushOutbox {
         for outcome in report.outcomes { try record(outcome, now, &answer) }
         answer.supply.dropped = try expire(lane, now: now, most: Self.turnoverMax)
         try wakeDue(lane, now)
-        answer.supply.nextDueAt = try enqueue.nextDueAt(lane)
+        answer.supply.nextDueAt = try jobs.nextDueAt(lane)
         if report.capacity > 0 { try claim(lane, most: report.capacity, now, &answer.supply) }
-        let isQueued = try enqueue.firstTurn(lane) != nil
+        let isQueued = try jobs.firstTurn(lane) != nil
         answer.supply.hasMore = isQueued || answer.supply.nextDueAt.map { $0 <= now } ?? false
         try queueDepth(lane, now, &answer.supply)
         answer.woken.remove(lane)
@@ -75,10 +75,10 @@ extension PushOutbox {
     /// Queues what has waited long enough, each behind what its recipient has in the queue, and behind the present turn: a
     /// thousand retries for one would otherwise stand before everybody, and a stopped lane would probe with one job for ever.
     private func wakeDue(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
-        if now < lastReportAt - Self.clockSlack { try enqueue.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
+        if now < lastReportAt - Self.clockSlack { try jobs.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
-        for (number, recipient) in try enqueue.due(lane, now: now, most: Self.turnoverMax) {
-            try enqueue.wake(number, turn: max(try nextTurn(of: recipient, in: lane), turn(of: lane) + 1))
+        for (number, recipient) in try jobs.due(lane, now: now, most: Self.turnoverMax) {
+            try jobs.wake(number, turn: max(try nextTurn(of: recipient, in: lane), turn(of: lane) + 1))
         }
     }
 
@@ -86,14 +86,14 @@ extension PushOutbox {
 
     private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ supply: inout PushLease) throws(DatabaseError) {
         supply.jobs.reserveCapacity(min(most, 1_000))
-        for pick in try enqueue.next(lane, most: most) {
+        for pick in try jobs.next(lane, most: most) {
             guard pick.expiresAt > now else {
                 try drop(pick, .expired, now, &supply)
                 continue
             }
             switch try job(pick) {
             case .success(let job):
-                try enqueue.take(pick.number)
+                try jobs.take(pick.number)
                 supply.jobs.append(job)
             case .failure(let reason):
                 try drop(pick, reason, now, &supply)
@@ -110,18 +110,18 @@ extension PushOutbox {
     }
 
     private func drop(
-        _ pick: PushQueue.Candidate, _ reason: DropReason, _ now: Int64, _ supply: inout PushLease
+        _ pick: PushJobTable.Candidate, _ reason: DropReason, _ now: Int64, _ supply: inout PushLease
     ) throws(DatabaseError) {
         switch reason {
         case .expired:
-            try enqueue.drop(pick.number, .expired, reason: nil, now: now)
+            try jobs.drop(pick.number, .expired, reason: nil, now: now)
             count(1, as: .expired, in: supply.lane)
         case .cancelled(let reason):
-            try enqueue.drop(pick.number, .cancelled, reason: reason, now: now)
+            try jobs.drop(pick.number, .cancelled, reason: reason, now: now)
             count(1, as: .cancelled, in: supply.lane)
         case .unreadable:
             let reason = "device_unreadable"
-            try enqueue.drop(pick.number, .failed, reason: reason, now: now)
+            try jobs.drop(pick.number, .failed, reason: reason, now: now)
             count(
                 FailedPush(
                     notificationID: pick.notificationID, event: pick.notification?.event ?? "", recipient: pick.recipient,
@@ -130,11 +130,11 @@ extension PushOutbox {
         supply.dropped += 1
     }
 
-    private func job(_ pick: PushQueue.Candidate) throws(DatabaseError) -> Result<PushJob, DropReason> {
+    private func job(_ pick: PushJobTable.Candidate) throws(DatabaseError) -> Result<PushJob, DropReason> {
         guard let notification = pick.notification else {
             return .failure(.cancelled(reason: "notification_removed"))
         }
-        let device: PushQueue.Candidate.Device
+        let device: PushJobTable.Candidate.Device
         switch pick.device {
         case .found(let found): device = found
         case .gone: return .failure(.cancelled(reason: "device_removed"))
@@ -180,7 +180,7 @@ extension PushOutbox {
         var measure = depths[lane]
         if let known = measure, !(known.at...known.at + Self.measureLifetime).contains(now) { measure = nil }
         if measure == nil {
-            let (depth, oldestAt) = try enqueue.measure(lane)
+            let (depth, oldestAt) = try jobs.measure(lane)
             measure = QueueDepth(at: now, depth: depth, oldestAt: oldestAt)
             depths[lane] = measure
         }

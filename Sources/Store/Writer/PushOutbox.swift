@@ -7,8 +7,7 @@ import FleetRules
 /// to, or the one behind its recipient's last open job, whichever is later, and lanes take jobs by turn. So the k-th job of
 /// one recipient stands behind everybody's k-th, and ten thousand for one delay nobody else's first.
 final class PushOutbox {
-    let jobs: PushTable
-    let enqueue: PushQueue
+    let jobs: PushJobTable
     let devices: DeviceTable
     let bookings: DeviceBookingTable
     let broadcasts: PushBroadcastTable
@@ -45,18 +44,17 @@ final class PushOutbox {
     ) throws(DatabaseError) {
         self.notifications = notifications
         self.sequences = sequences
-        jobs = try PushTable(database)
-        enqueue = try PushQueue(database)
-        devices = try DeviceTable(database, unreadableRows)
-        bookings = try DeviceBookingTable(database)
-        broadcasts = try PushBroadcastTable(database)
-        preferences = try PreferenceTable(database)
+        jobs = PushJobTable(database: database)
+        devices = DeviceTable(database: database, unreadableRows: unreadableRows)
+        bookings = DeviceBookingTable(database: database)
+        broadcasts = PushBroadcastTable(database: database)
+        preferences = PreferenceTable(database: database)
         keys = settings.keys
         lanes = settings.lanes
         staleAfter = Int64(settings.staleDays) * 86_400_000
         lastNumber = try jobs.lastNumber()
         try jobs.requeueSending()
-        for lane in PushLane.allCases { turns[lane] = try enqueue.firstTurn(lane) ?? 0 }
+        for lane in PushLane.allCases { turns[lane] = try jobs.firstTurn(lane) ?? 0 }
     }
 
     // MARK: Turns
@@ -124,7 +122,7 @@ final class PushOutbox {
             var place = places[phone.lane] ?? -1
             if place < 0 { place = try self.nextTurn(of: phone.owner, in: phone.lane) }
             let notification = pushing.notification
-            let draft = PushTable.NewPushJob(
+            let draft = PushJobTable.NewPushJob(
                 notificationID: notification.id, entity: pushing.entity,
                 collapseKey: notification.isSupersedable ? notification.collapseKey : nil, device: phone,
                 queuedAt: pushing.now, expiresAt: notification.expiresAt)
@@ -174,7 +172,7 @@ final class PushOutbox {
 
     /// Ends what is not sent and would come too late; answers how many jobs, at most `most`.
     func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
-        let expired = try enqueue.expire(lane, now: now, most: most)
+        let expired = try jobs.expire(lane, now: now, most: most)
         count(expired, as: .expired, in: lane)
         return expired
     }

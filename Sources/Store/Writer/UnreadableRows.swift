@@ -1,4 +1,5 @@
-/// What could not be read, for the log. It happens to one row or to all of them, so each kind is said once, naming the first.
+/// Collects unreadable rows for the log. One row or all of them can be affected, so each kind is reported once, with the
+/// first subject.
 final class UnreadableRows {
     private var reported: Set<String> = []
     private var pending: [String] = []
@@ -7,7 +8,7 @@ final class UnreadableRows {
         if reported.insert(kind).inserted { pending.append("\(kind) of \(subject)") }
     }
 
-    /// What has not been taken yet.
+    /// Returns the texts added since the last call.
     func drain() -> [String] {
         defer { pending = [] }
         return pending

@@ -1,0 +1,90 @@
+/// A connection to the store's database, with its prepared statements. Used by one thread.
+///
+/// SQL stands where it is used. The first call with a literal prepares the statement; later calls find it by the literal's
+/// address, in some ten nanoseconds.
+package final class Database {
+    let connection: SQLiteConnection
+    /// The store's path, for errors.
+    package let path: String
+    private var statements: [UInt: SQLiteStatement] = [:]
+    private var isInTransaction = false
+
+    init(_ connection: SQLiteConnection, path: String) {
+        self.connection = connection
+        self.path = path
+    }
+
+    // MARK: Statements
+
+    /// Runs a statement and discards its rows.
+    /// - Returns: the number of rows that it inserted, updated or deleted.
+    @discardableResult
+    func change(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) -> Int {
+        try statement(sql).run(values) { _ throws(DatabaseError) in }
+        return connection.changedRows
+    }
+
+    /// Runs a statement to its end.
+    /// - Returns: the first row as `read` converts it; nil if there is no row.
+    func first<Value>(
+        _ sql: SQL, _ values: SQLValue..., as read: (Row) throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> Value? {
+        var value: Value?
+        try statement(sql).run(values) { row throws(DatabaseError) in
+            if value == nil { value = try read(row) }
+        }
+        return value
+    }
+
+    /// Runs a statement and converts each row with `read`.
+    func all<Value>(
+        _ sql: SQL, _ values: SQLValue..., as read: (Row) throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> [Value] {
+        var result: [Value] = []
+        try statement(sql).run(values) { row throws(DatabaseError) in result.append(try read(row)) }
+        return result
+    }
+
+    /// Runs a statement and calls `body` for each row. `body` must not run the same statement.
+    func each(_ sql: SQL, _ values: SQLValue..., body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
+        try statement(sql).run(values, body)
+    }
+
+    private func statement(_ sql: SQL) throws(DatabaseError) -> SQLiteStatement {
+        if let statement = statements[sql.address] { return statement }
+        let statement = try connection.prepare(sql.text)
+        statements[sql.address] = statement
+        return statement
+    }
+
+    /// The texts of all statements that were run.
+    var preparedSQL: [String] { statements.values.map(\.sql) }
+
+    /// Runs one statement without parameters, once. It is not cached.
+    package func run(_ sql: String) throws(DatabaseError) { try connection.execute(sql) }
+
+    /// Rows changed since the connection was opened, including changes that were rolled back.
+    var changes: Int64 { connection.totalChangedRows }
+
+    // MARK: Transactions
+
+    /// Commits all changes of `body`. Rolls back and rethrows if `body` throws or the commit fails. Transactions do not nest.
+    func transaction<Result>(
+        _ mode: TransactionMode = .writing, _ body: () throws(DatabaseError) -> Result
+    ) throws(DatabaseError) -> Result {
+        precondition(!isInTransaction, "nested transaction")
+        // A failed rollback may have left a transaction open; without this no other could ever begin.
+        connection.rollBack()
+        try run(SQLDialect.begin(mode))
+        isInTransaction = true
+        defer { isInTransaction = false }
+        do throws(DatabaseError) {
+            let result = try body()
+            try run("COMMIT")
+            return result
+        } catch {
+            connection.rollBack()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// A statement's text at a fixed address. The address identifies the statement in the cache of ``Database``.
+///
+/// A literal stands where it is used: `database.first("SELECT …", …)`. Text composed of parts, such as a column list, must
+/// be a static constant: `static let byCode = SQL("SELECT \(columns) …")`.
+struct SQL: ExpressibleByStringLiteral, Sendable {
+    let address: UInt
+    private let count: Int
+
+    init(stringLiteral text: StaticString) {
+        address = UInt(bitPattern: text.utf8Start)
+        count = text.utf8CodeUnitCount
+    }
+
+    /// Copies composed text. Only for static constants: the copy is never freed.
+    init(_ text: String) {
+        let bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.utf8.count)
+        _ = bytes.initialize(from: text.utf8)
+        address = UInt(bitPattern: bytes.baseAddress)
+        count = bytes.count
+    }
+
+    var text: String {
+        String(decoding: UnsafeBufferPointer(start: UnsafePointer<UInt8>(bitPattern: address), count: count), as: UTF8.self)
+    }
+}
+
+/// A value bound to a `?` of a statement.
+enum SQLValue {
+    case null
+    case integer(Int64)
+    case string(String)
+    /// Text that exists as UTF-8 already, mostly JSON.
+    case utf8([UInt8])
+    case blob([UInt8])
+
+    static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
+    static func string(_ value: String?) -> SQLValue { value.map { .string($0) } ?? .null }
+    static func utf8(_ value: [UInt8]?) -> SQLValue { value.map { .utf8($0) } ?? .null }
+}
+
+/// A row of a result. Valid only inside the closure that receives it. Columns count from 0.
+struct Row {
+    let statement: SQLiteStatement
+
+    /// The statement's text, for errors.
+    var sql: String { statement.sql }
+
+    func isNull(_ column: Int32) -> Bool { statement.isNull(column) }
+
+    func integer(_ column: Int32) -> Int64 { statement.integer(column) }
+
+    func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+
+    func string(_ column: Int32) -> String { String(decoding: statement.bytes(column), as: UTF8.self) }
+
+    func optionalString(_ column: Int32) -> String? { isNull(column) ? nil : string(column) }
+
+    func bytes(_ column: Int32) -> [UInt8] { Array(statement.bytes(column)) }
+
+    func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
+}

@@ -1,0 +1,48 @@
+/// What a power failure may lose. A crash of the process loses no commit in either case.
+package enum Durability: String, CaseIterable, Sendable {
+    /// Nothing: each commit waits for the disk.
+    case full
+    /// The commits since the last checkpoint, all or none of them. The file stays consistent.
+    case normal
+}
+
+extension Database {
+    /// Opens the store for writing; creates and migrates it if necessary. Only one gateway may do so at a time.
+    package static func open(path: String, durability: Durability, now: Int64) throws(StoreError) -> Database {
+        try open(path: path, durability: durability, now: now, migrations: Migrations())
+    }
+
+    static func open(
+        path: String, durability: Durability, now: Int64, migrations: Migrations
+    ) throws(StoreError) -> Database {
+        let file = try StoreFile(path: path)
+        let database = try open(path) { () throws(DatabaseError) in try Database(path: path, .writing, file: file) }
+        try migrations.checkBeforeWriting(database)
+        _ = try open(path) { () throws(DatabaseError) in try database.connection.setUpWriting(durability) }
+        try migrations.apply(to: database, now: now)
+        return database
+    }
+
+    /// Opens the store for reading, beside its writer or without one.
+    package static func open(readingFrom path: String) throws(StoreError) -> Database {
+        let database = try open(path) { () throws(DatabaseError) in try Database(path: path, .reading) }
+        try Migrations().checkBeforeReading(database)
+        return database
+    }
+
+    private static func open<Result>(
+        _ path: String, _ body: () throws(DatabaseError) -> Result
+    ) throws(StoreError) -> Result {
+        do { return try body() } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Opens an existing file without checks and migrations.
+    convenience init(path: String, _ access: SQLiteConnection.Access, file: StoreFile? = nil) throws(DatabaseError) {
+        self.init(try SQLiteConnection(path: path, access, file: file), path: path)
+    }
+
+    /// Moves the write-ahead log into the file and truncates it, so that the file alone is the store.
+    /// - Parameter waiting: true waits up to a second for readers. False moves as much as it can and throws an error with
+    ///   `isBusy` if there is a reader.
+    func checkpoint(waiting: Bool = true) throws(DatabaseError) { try connection.checkpoint(waiting: waiting) }
+}

@@ -1,0 +1,87 @@
+import CSQLite
+
+/// A connection to an SQLite file. Used by one thread.
+final class SQLiteConnection {
+    enum Access { case writing, reading }
+
+    /// Milliseconds to wait for a lock.
+    private static let busyTimeout: Int32 = 1000
+
+    let handle: OpaquePointer
+    /// Released after the connection is closed: no other gateway may write before that.
+    private let file: StoreFile?
+
+    /// Opens a file, which must exist.
+    init(path: String, _ access: Access, file: StoreFile? = nil) throws(DatabaseError) {
+        var handle: OpaquePointer?
+        // NOMUTEX: only one thread uses the connection. EXRESCODE: all results are extended codes.
+        let mode = access == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let result = sqlite3_open_v2(path, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        guard let handle else {
+            throw DatabaseError(sqlite: SQLITE_NOMEM, message: "out of memory", doing: "opening")
+        }
+        // "Whether or not an error occurs when it is opened, resources … should be released": deinit does.
+        self.handle = handle
+        self.file = file
+        try check(result, doing: "opening")
+        sqlite3_busy_timeout(handle, Self.busyTimeout)
+        try execute("PRAGMA trusted_schema = OFF")
+        try execute("PRAGMA temp_store = MEMORY")
+        try execute("PRAGMA cache_size = \(access == .reading ? -4_000 : -16_000)")  // negative: KiB
+    }
+
+    deinit {
+        // v2 waits for statements that still exist; sqlite3_close would fail and leak.
+        sqlite3_close_v2(handle)
+    }
+
+    /// Turns on the write-ahead log. This changes the file, so first check that it is a Fleetwire store.
+    func setUpWriting(_ durability: Durability) throws(DatabaseError) {
+        // WAL mode is stored in the file. On a file system without shared memory the result is another mode, not an error.
+        var mode = ""
+        try prepare("PRAGMA journal_mode = WAL").run([]) { row throws(DatabaseError) in mode = row.string(0) }
+        guard mode == "wal" else {
+            throw DatabaseError(
+                sqlite: SQLITE_CANTOPEN, message: "this file system cannot hold a write-ahead log", doing: "opening")
+        }
+        // "In WAL mode when synchronous is NORMAL, the WAL file is synchronized before each checkpoint" only.
+        try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
+        try execute("PRAGMA wal_autocheckpoint = 4000")  // pages: a checkpoint starts at 16 MiB
+        // Overwrites deleted content with zeros, so that erased data cannot be read from free pages of the file.
+        try execute("PRAGMA secure_delete = ON")
+        try execute("PRAGMA journal_size_limit = 67108864")  // bytes: a long read can make the log large; shrink it again
+    }
+
+    func prepare(_ sql: String) throws(DatabaseError) -> SQLiteStatement { try SQLiteStatement(sql, on: self) }
+
+    /// Runs a statement without parameters, once.
+    func execute(_ sql: String) throws(DatabaseError) { try check(sqlite3_exec(handle, sql, nil, nil, nil), doing: sql) }
+
+    /// Rows changed by the last INSERT, UPDATE or DELETE.
+    var changedRows: Int { Int(sqlite3_changes(handle)) }
+
+    var totalChangedRows: Int64 { sqlite3_total_changes64(handle) }
+
+    /// Rolls back the open transaction, if there is one. Ignores errors.
+    ///
+    /// "If the transaction has already been rolled back automatically by the error response, then the ROLLBACK command
+    /// will fail with an error": this can happen after FULL, IOERR, NOMEM and BUSY.
+    func rollBack() {
+        if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+    }
+
+    func checkpoint(waiting: Bool) throws(DatabaseError) {
+        if !waiting { sqlite3_busy_timeout(handle, 0) }
+        defer { sqlite3_busy_timeout(handle, Self.busyTimeout) }
+        try check(
+            sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil), doing: "checkpointing")
+    }
+
+    func check(_ result: Int32, doing: String) throws(DatabaseError) {
+        if result != SQLITE_OK { throw error(result, doing: doing) }
+    }
+
+    func error(_ result: Int32, doing: String) -> DatabaseError {
+        DatabaseError(sqlite: result, message: String(cString: sqlite3_errmsg(handle)), doing: doing)
+    }
+}

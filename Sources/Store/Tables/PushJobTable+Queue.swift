@@ -1,0 +1,175 @@
+import FleetRules
+
+/// The queue of each lane: next jobs, due retries, expired jobs. Each query has an index.
+extension PushJobTable {
+    // MARK: Next jobs
+
+    /// A queued job with everything that sending needs, except the badge. Parts that were removed meanwhile are nil.
+    struct Candidate {
+        let number: Int64
+        let notificationID: String
+        let deviceID: String
+        let recipient: String
+        let entity: PushIntent.Entity?
+        let attempts: Int
+        let turn: Int64
+        let expiresAt: Int64
+        let notification: Notification?
+        let device: DeviceLookup
+        /// JSON.
+        let preferences: [UInt8]?
+        let isSuperseded: Bool
+
+        enum DeviceLookup {
+            case found(Device)
+            /// The device was removed or has another owner.
+            case gone
+            /// The device's row contains values that Fleetwire does not write.
+            case unreadable
+        }
+
+        struct Device {
+            let provider: PushProvider
+            let platform: DeviceToken.Platform?
+            let environment: DeviceToken.Environment?
+            let sealed: [UInt8]
+            let keyID: String
+            let lastSeenAt: Int64
+        }
+    }
+
+    /// The next jobs of a lane in the order of their turns, at most `most`.
+    func next(_ lane: PushLane, most: Int) throws(DatabaseError) -> [Candidate] {
+        try database.all(Self.next, .string(lane.rawValue), .integer(most), as: Candidate.init(row:))
+    }
+
+    private static let next = SQL(
+        """
+        SELECT job.number, job.notification_id, job.device_id, job.recipient, job.entity, job.attempts, job.turn, \
+        job.expires_at, CASE WHEN devices.owner = job.recipient THEN 1 ELSE 0 END, devices.provider, devices.platform, \
+        devices.environment, devices.sealed, devices.key_id, devices.last_seen_at, notifications.channel, \
+        notifications.event, notifications.data, notifications.created_at, notifications.collapse_key, preferences.json, \
+        CASE WHEN (\(mayBeOvertaken)) AND \(isSuperseded("job")) THEN 1 ELSE 0 END FROM push_jobs AS job \
+        LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
+        LEFT JOIN preferences ON preferences.owner = job.recipient \
+        WHERE job.lane = ? AND job.state = 'queued' ORDER BY job.turn, job.number LIMIT ?
+        """)
+
+    /// Turns keep a recipient's jobs in order, except for jobs that were sent and came back, and jobs created long after
+    /// their notification (broadcasts). Only these are checked for newer jobs.
+    private static let mayBeOvertaken = """
+        job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at
+        """
+
+    /// Leases a job to its lane. This counts as an attempt until the lane reports that it did not try.
+    func take(_ number: Int64) throws(DatabaseError) {
+        try database.change(
+            "UPDATE push_jobs SET state = 'sending', attempts = attempts + 1 WHERE number = ?", .integer(number))
+    }
+
+    /// Ends a job that no lane has.
+    func drop(_ number: Int64, _ state: PushState, reason: String?, now: Int64) throws(DatabaseError) {
+        try database.change(
+            "UPDATE push_jobs SET state = ?, reason = ?, settled_at = ? WHERE number = ?",
+            .string(state.rawValue), .string(reason), .integer(now), .integer(number))
+    }
+
+    // MARK: Expiry and retries
+
+    /// Expires unsent jobs of a lane, at most `most`.
+    /// - Returns: the number of expired jobs.
+    func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
+        // Searches all open jobs. Those being sent do not expire here: they are few and not worth an index.
+        try database.change(
+            """
+            UPDATE push_jobs SET state = 'expired', settled_at = ? WHERE number IN (SELECT number FROM push_jobs \
+            WHERE lane = ? AND settled_at IS NULL AND expires_at <= ? AND state IN ('queued', 'waiting') \
+            ORDER BY expires_at LIMIT ?)
+            """, .integer(now), .string(lane.rawValue), .integer(now), .integer(most))
+    }
+
+    /// Jobs whose retry is due, at most `most`, the longest due first.
+    func due(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> [(number: Int64, recipient: String)] {
+        try database.all(
+            """
+            SELECT number, recipient FROM push_jobs WHERE lane = ? AND state = 'waiting' AND due_at <= ? \
+            ORDER BY due_at, number LIMIT ?
+            """, .string(lane.rawValue), .integer(now), .integer(most), as: { row in (row.integer(0), row.string(1)) })
+    }
+
+    /// Moves due times after `moment` to `moment`. Used when the clock was set back.
+    func advanceDueTimes(_ lane: PushLane, to moment: Int64) throws(DatabaseError) {
+        try database.change(
+            "UPDATE push_jobs SET due_at = ? WHERE lane = ? AND state = 'waiting' AND due_at > ?",
+            .integer(moment), .string(lane.rawValue), .integer(moment))
+    }
+
+    /// Queues a job whose retry is due.
+    func wake(_ number: Int64, turn: Int64) throws(DatabaseError) {
+        try database.change(
+            "UPDATE push_jobs SET state = 'queued', turn = ?, due_at = NULL WHERE number = ?",
+            .integer(turn), .integer(number))
+    }
+
+    /// When the next retry is due; nil if no job waits.
+    func nextDueAt(_ lane: PushLane) throws(DatabaseError) -> Int64? {
+        try database.first(
+            "SELECT due_at FROM push_jobs WHERE lane = ? AND state = 'waiting' ORDER BY due_at, number LIMIT 1",
+            .string(lane.rawValue), as: { $0.integer(0) })
+    }
+
+    /// The turn of the next job; nil if the queue is empty.
+    func firstTurn(_ lane: PushLane) throws(DatabaseError) -> Int64? {
+        try database.first(
+            "SELECT turn FROM push_jobs WHERE lane = ? AND state = 'queued' ORDER BY turn, number LIMIT 1",
+            .string(lane.rawValue), as: { $0.integer(0) })
+    }
+
+    // MARK: Depth
+
+    /// The number of queued and waiting jobs, and when the oldest of them was queued. Scans their index entries.
+    func measure(_ lane: PushLane) throws(DatabaseError) -> (depth: Int, oldestAt: Int64?) {
+        var depth = 0
+        var oldest: Int64?
+        let add: (Row) throws(DatabaseError) -> Void = { row in
+            depth += Int(row.integer(0))
+            if let number = row.optionalInteger(1) { oldest = min(number, oldest ?? number) }
+        }
+        try database.each(
+            "SELECT COUNT(*), MIN(number) FROM push_jobs WHERE lane = ? AND state = 'queued'",
+            .string(lane.rawValue), body: add)
+        try database.each(
+            "SELECT COUNT(*), MIN(number) FROM push_jobs WHERE lane = ? AND state = 'waiting'",
+            .string(lane.rawValue), body: add)
+        guard let oldest else { return (depth, nil) }
+        let oldestAt = try database.first(
+            "SELECT queued_at FROM push_jobs WHERE number = ?", .integer(oldest), as: { $0.integer(0) })
+        return (depth, oldestAt)
+    }
+}
+
+extension PushJobTable.Candidate {
+    fileprivate init(row: Row) {
+        self.init(
+            number: row.integer(0), notificationID: row.string(1), deviceID: row.string(2), recipient: row.string(3),
+            entity: row.optionalString(4).flatMap { .init(stored: $0) }, attempts: Int(row.integer(5)),
+            turn: row.integer(6), expiresAt: row.integer(7), notification: Self.notification(row),
+            device: Self.device(row), preferences: row.optionalBytes(20), isSuperseded: row.integer(21) == 1)
+    }
+
+    private static func device(_ row: Row) -> DeviceLookup {
+        guard row.integer(8) == 1 else { return .gone }
+        guard let origin = row.origin(9, 11) else { return .unreadable }
+        return .found(
+            Device(
+                provider: origin.provider, platform: row.platform(10), environment: origin.environment, sealed: row.bytes(12),
+                keyID: row.string(13), lastSeenAt: row.integer(14)))
+    }
+
+    private static func notification(_ row: Row) -> Notification? {
+        guard !row.isNull(15) else { return nil }
+        return Notification(
+            id: row.string(1), channel: row.string(15), event: row.string(16), data: row.bytes(17), createdAt: row.integer(18),
+            expiresAt: row.integer(7), collapseKey: row.string(19))
+    }
+}

@@ -1,0 +1,285 @@
+import FleetRules
+import Primitives
+
+/// A push job's state. Only jobs that a lane has sent can be `accepted`; the store itself can end a job that is stale, late
+/// or unreadable.
+enum PushState: String {
+    case queued
+    /// Waits for a retry at its due time.
+    case waiting
+    /// Leased to a lane.
+    case sending
+    case accepted, failed, expired, cancelled
+}
+
+/// The push jobs: one row per notification and device. `+Queue` leases them to lanes.
+struct PushJobTable {
+    let database: Database
+
+    /// The greatest job number; 0 if there is none.
+    func lastNumber() throws(DatabaseError) -> Int64 {
+        try database.first("SELECT MAX(number) FROM push_jobs", as: { $0.integer(0) }) ?? 0
+    }
+
+    /// Queues the jobs that lanes were sending when the process was killed: their results are lost.
+    func requeueSending() throws(DatabaseError) {
+        try database.change("UPDATE push_jobs SET state = 'queued' WHERE settled_at IS NULL AND state = 'sending'")
+    }
+
+    // MARK: Creating jobs
+
+    struct NewPushJob {
+        let notificationID: String
+        let entity: PushIntent.Entity?
+        /// A newer job with the same key supersedes this one. Nil: none does.
+        let collapseKey: String?
+        let device: DeviceTable.Address
+        let queuedAt: Int64
+        let expiresAt: Int64
+    }
+
+    /// - Returns: false if the notification already has a job for this device.
+    func queue(_ job: NewPushJob, number: Int64, turn: Int64) throws(DatabaseError) -> Bool {
+        try database.change(
+            """
+            INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, collapse_key, state, turn, \
+            attempts, queued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?) \
+            ON CONFLICT (notification_id, device_id) DO NOTHING
+            """, .integer(number), .string(job.device.lane.rawValue), .string(job.notificationID), .string(job.device.id),
+            .string(job.device.owner), .string(job.entity?.stored), .string(job.collapseKey), .integer(turn),
+            .integer(job.queuedAt), .integer(job.expiresAt)) > 0
+    }
+
+    /// The greatest turn of a recipient's open jobs in a lane; nil if there are none.
+    func lastTurn(of recipient: String, in lane: PushLane) throws(DatabaseError) -> Int64? {
+        try database.first(
+            "SELECT MAX(turn) FROM push_jobs WHERE recipient = ? AND lane = ? AND settled_at IS NULL",
+            .string(recipient), .string(lane.rawValue), as: { $0.optionalInteger(0) }) ?? nil
+    }
+
+    // MARK: Results
+
+    /// The effect of a lane's result on a job.
+    enum UpdateResult {
+        case ended
+        /// Back in the queue of this lane, which may differ from the lane that had it. Nil if the stored lane is unknown.
+        case open(PushLane?)
+        /// No lane had the job: the result is a repetition.
+        case unchanged
+    }
+
+    /// Records the result of a job that is `sending`. Ignores results of other jobs.
+    func record(_ outcome: PushOutcome, now: Int64) throws(DatabaseError) -> UpdateResult {
+        switch outcome.result {
+        case .accepted(let messageID): return try end(outcome, .accepted, messageID: messageID, now: now)
+        case .failed(let reason): return try end(outcome, .failed, reason: reason, now: now)
+        case .cancelled(let reason): return try end(outcome, .cancelled, reason: reason, now: now)
+        case .expired: return try end(outcome, .expired, now: now)
+        case .retry(let at, let reason):
+            let lane = try database.first(
+                """
+                UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ? \
+                WHERE number = ? AND state = 'sending' RETURNING lane
+                """, Self.uncounted(outcome), .integer(at), .string(reason), .integer(outcome.job.number), as: Self.lane)
+            return lane.map { .open($0) } ?? .unchanged
+        case .returned:
+            let lane = try database.first(
+                """
+                UPDATE push_jobs SET state = 'queued', attempts = attempts - 1 \
+                WHERE number = ? AND state = 'sending' RETURNING lane
+                """, .integer(outcome.job.number), as: Self.lane)
+            return lane.map { .open($0) } ?? .unchanged
+        }
+    }
+
+    private func end(
+        _ outcome: PushOutcome, _ state: PushState, reason: String? = nil, messageID: String? = nil, now: Int64
+    ) throws(DatabaseError) -> UpdateResult {
+        let count = try database.change(
+            """
+            UPDATE push_jobs SET state = ?, attempts = attempts - ?, reason = ?, message_id = ?, settled_at = ? \
+            WHERE number = ? AND state = 'sending'
+            """, .string(state.rawValue), Self.uncounted(outcome), .string(reason), .string(messageID), .integer(now),
+            .integer(outcome.job.number))
+        return count > 0 ? .ended : .unchanged
+    }
+
+    /// Attempts to subtract: the lease counted one, but the lane did not try.
+    private static func uncounted(_ outcome: PushOutcome) -> SQLValue { .integer(outcome.wasTried ? 0 : 1) }
+
+    /// Queues a job that failed on a device, if it belongs to another device by now.
+    /// - Returns: the lane of the queue; nil if the job still belongs to `deviceID`.
+    func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(DatabaseError) -> PushLane? {
+        try database.first(
+            """
+            UPDATE push_jobs SET state = 'queued', reason = ? \
+            WHERE number = ? AND state = 'sending' AND device_id <> ? RETURNING lane
+            """, .string(reason), .integer(number), .string(deviceID), as: Self.lane) ?? nil
+    }
+
+    /// Nil if the stored lane is unknown.
+    private static func lane(_ row: Row) -> PushLane? { PushLane(rawValue: row.string(0)) }
+
+    // MARK: Stale jobs
+
+    /// Cancels a job that a lane returned, if its device was removed or has another owner by now, or if a newer job
+    /// supersedes it.
+    /// - Returns: true if the job was cancelled.
+    func cancelIfStale(_ number: Int64, now: Int64) throws(DatabaseError) -> Bool {
+        try database.change(Self.cancelIfStale, .integer(now), .integer(number)) > 0
+    }
+
+    private static let cancelIfStale = SQL(
+        """
+        UPDATE push_jobs SET state = 'cancelled', settled_at = ?, reason = CASE \
+        WHEN NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id) THEN 'device_removed' \
+        WHEN NOT \(belongsToRecipient) THEN 'new_owner' ELSE 'superseded' END \
+        WHERE number = ? AND settled_at IS NULL AND state IN ('queued', 'waiting') \
+        AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs", and: isAhead)))
+        """)
+
+    private static let belongsToRecipient = """
+        EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
+        """
+
+    /// A condition: the recipient has a newer job of the same order or route. The state of the newer job does not matter:
+    /// this one is out of date in any case.
+    static func isSuperseded(_ job: String, and condition: String = "TRUE") -> String {
+        """
+        EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
+        AND newer.collapse_key = \(job).collapse_key AND newer.notification_id > \(job).notification_id AND \(condition))
+        """
+    }
+
+    /// A job that was not tried has its old place again: only a newer job that has left the queue is ahead of it.
+    private static let isAhead = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
+
+    // MARK: Device changes
+
+    /// Cancels the unsent jobs of a recipient, or of one of the recipient's devices.
+    /// - Returns: the lane of each job.
+    func cancel(of recipient: String, deviceID: String?, reason: String, now: Int64) throws(DatabaseError) -> [PushLane] {
+        guard let deviceID else {
+            return try database.all(
+                """
+                UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ? \
+                AND settled_at IS NULL AND state IN ('queued', 'waiting') RETURNING lane
+                """, .string(reason), .integer(now), .string(recipient), as: Self.lane
+            ).compactMap { $0 }
+        }
+        return try database.all(
+            """
+            UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ? \
+            AND settled_at IS NULL AND state IN ('queued', 'waiting') AND device_id = ? RETURNING lane
+            """, .string(reason), .integer(now), .string(recipient), .string(deviceID), as: Self.lane
+        ).compactMap { $0 }
+    }
+
+    /// Moves the open jobs of a device to another, except those of notifications for which the other has a job. A job that
+    /// is being sent moves for its next attempt.
+    /// - Parameter shift: the difference between the turns of the new device's lane and the old one's.
+    func transfer(
+        of recipient: String, from old: String, to new: DeviceTable.Address, shift: Int64
+    ) throws(DatabaseError) {
+        try database.change(
+            """
+            UPDATE push_jobs SET device_id = ?, lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL \
+            AND device_id = ? AND NOT EXISTS (SELECT 1 FROM push_jobs AS other \
+            WHERE other.notification_id = push_jobs.notification_id AND other.device_id = ?)
+            """, .string(new.id), .string(new.lane.rawValue), .integer(shift), .string(recipient), .string(old),
+            .string(new.id))
+    }
+
+    /// Moves the open jobs of a device to its new lane.
+    /// - Parameter shift: as in ``transfer(of:from:to:shift:)``.
+    func moveLane(of recipient: String, _ device: DeviceTable.Address, shift: Int64) throws(DatabaseError) {
+        try database.change(
+            "UPDATE push_jobs SET lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL AND device_id = ?",
+            .string(device.lane.rawValue), .integer(shift), .string(recipient), .string(device.id))
+    }
+
+    // MARK: History and retention
+
+    /// A job as a notification's history shows it.
+    struct PushJobSummary {
+        /// Nil if the stored lane is unknown.
+        let lane: PushLane?
+        let recipient: String
+        /// The device's masked token; its id if the device was removed.
+        let device: String
+        let state: PushState
+        let attempts: Int
+        let reason: String?
+        let messageID: String?
+        let queuedAt: Int64
+        let settledAt: Int64?
+    }
+
+    /// At most `most` jobs of a notification.
+    func summaries(ofNotification id: String, most: Int) throws(DatabaseError) -> [PushJobSummary] {
+        try database.all(
+            """
+            SELECT job.lane, job.recipient, COALESCE(devices.masked, job.device_id), job.state, job.attempts, job.reason, \
+            job.message_id, job.queued_at, job.settled_at FROM push_jobs AS job \
+            LEFT JOIN devices ON devices.id = job.device_id \
+            WHERE job.notification_id = ? ORDER BY job.device_id LIMIT ?
+            """, .string(id), .integer(most),
+            as: { row throws(DatabaseError) in
+                guard let state = PushState(rawValue: row.string(3)) else {
+                    throw .misread("the state '\(row.string(3))'", doing: row.sql)
+                }
+                return PushJobSummary(
+                    lane: Self.lane(row), recipient: row.string(1), device: row.string(2), state: state,
+                    attempts: Int(row.integer(4)), reason: row.optionalString(5), messageID: row.optionalString(6),
+                    queuedAt: row.integer(7), settledAt: row.optionalInteger(8))
+            })
+    }
+
+    /// Fails unsent jobs whose stored lane does not exist, at most `most`.
+    /// - Returns: the recipient of each job.
+    func failOrphans(now: Int64, most: Int) throws(DatabaseError) -> [String] {
+        try database.all(Self.failOrphans, .integer(now), .integer(most), as: { $0.string(0) })
+    }
+
+    private static let failOrphans = SQL(
+        """
+        UPDATE push_jobs SET state = 'failed', reason = 'device_unreadable', settled_at = ? WHERE number IN \
+        (SELECT number FROM push_jobs WHERE settled_at IS NULL AND state IN ('queued', 'waiting') \
+        AND lane NOT IN (\(PushLane.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) LIMIT ?) \
+        RETURNING recipient
+        """)
+
+    /// Deletes jobs of notifications created before `cutoff`. Open jobs are not deleted: they end first, and their end is
+    /// counted and reported.
+    /// - Returns: the number of deleted jobs.
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
+        // By the time in the notification's id, which has an index for another reason.
+        var least = ULIDSource(random: { 0 })
+        return try database.change(
+            """
+            DELETE FROM push_jobs WHERE number IN (SELECT number FROM push_jobs WHERE notification_id < ? \
+            AND settled_at IS NOT NULL ORDER BY notification_id LIMIT ?)
+            """, .string(least.next(at: max(0, cutoff))), .integer(most))
+    }
+}
+
+extension PushIntent.Entity {
+    /// `job:B-17`, `route:R-3`.
+    var stored: String {
+        switch self {
+        case .job(let id): "job:\(id)"
+        case .route(let id): "route:\(id)"
+        }
+    }
+
+    /// Nil if the text is neither. Compares bytes: a combining character after the colon would join it into one Character.
+    init?(stored text: String) {
+        if text.utf8.starts(with: "job:".utf8) {
+            self = .job(String(Substring(text.utf8.dropFirst(4))))
+        } else if text.utf8.starts(with: "route:".utf8) {
+            self = .route(String(Substring(text.utf8.dropFirst(6))))
+        } else {
+            return nil
+        }
+    }
+}

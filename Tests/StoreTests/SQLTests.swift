@@ -1,0 +1,244 @@
+import Access
+import FleetRules
+import Foundation
+import Testing
+
+@testable import Store
+
+/// Runs every statement of the store once, then checks each: SQL stands where it is used, so a typo would otherwise show
+/// only when its method is called.
+@Suite struct SQLTests {
+    private let store = TemporaryStore()
+
+    @Test func everyStatementIsValidUsesOnlyCommonSQLAndIsCoveredHere() throws {
+        let executor = try store.pushing()
+        try runAll(executor)
+        let database = executor.database
+        for sql in database.preparedSQL {
+            #expect(throws: Never.self, "\(sql)") { _ = try database.dump("EXPLAIN \(sql)") }
+            for word in Self.sqliteOnly where !sql.contains("sqlite_master") {
+                #expect(!sql.uppercased().contains(word), "\(word) in \(sql)")
+            }
+        }
+        #expect(Set(database.preparedSQL).count == database.preparedSQL.count, "a statement stands in two places")
+        // A new statement? Call its method in `runAll(_:)`.
+        #expect(try database.preparedSQL.count == Self.callSites())
+    }
+
+    /// Words that PostgreSQL lacks or understands differently.
+    private static let sqliteOnly = [
+        "PRAGMA", "REPLACE", "CHANGES(", "LAST_INSERT_ROWID", "ROWID", "IFNULL", "GLOB", "LIKE", "UNIXEPOCH", "STRFTIME",
+        "JSON_", "SQLITE_", "BLOB", "INDEXED BY", "?1", "TOTAL(", "GROUP_CONCAT",
+    ]
+
+    /// The number of calls of `database.first(…)`, `.all`, `.each`, `.change` in Store. Each has a statement.
+    private static func callSites() throws -> Int {
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let sources = package.appending(path: "Sources/Store")
+        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
+        var count = 0
+        while let file = files?.nextObject() as? URL {
+            guard file.pathExtension == "swift" else { continue }
+            let code = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { !$0.contains("///") }
+            count += code.filter { $0.contains(/\bdatabase\.(first|all|each|change)\(/) }.count
+        }
+        return count
+    }
+
+    /// Statements that run with each command, report or slice must not scan tables.
+    @Test func frequentStatementsUseTheirIndexes() throws {
+        let executor = try store.pushing()
+        try runAll(executor)
+        let plans: [(fragment: String, plan: String)] = [
+            ("ORDER BY job.turn, job.number", "SEARCH job USING INDEX push_jobs_ready (lane=?)"),
+            (
+                "ORDER BY job.turn, job.number",
+                "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"
+            ),
+            ("AND due_at <= ?", "USING INDEX push_jobs_waiting (lane=? AND due_at<?)"),
+            ("SELECT due_at FROM push_jobs", "USING COVERING INDEX push_jobs_waiting (lane=?)"),
+            ("SELECT turn FROM push_jobs", "USING COVERING INDEX push_jobs_ready (lane=?)"),
+            ("MIN(number) FROM push_jobs WHERE lane = ? AND state = 'queued'", "USING COVERING INDEX push_jobs_ready (lane=?)"),
+            (
+                "MIN(number) FROM push_jobs WHERE lane = ? AND state = 'waiting'",
+                "USING COVERING INDEX push_jobs_waiting (lane=?)"
+            ),
+            ("SET state = 'expired'", "USING INDEX push_jobs_ageing (lane=? AND expires_at<?)"),
+            ("SELECT MAX(turn)", "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
+            ("ELSE 'superseded' END", "SEARCH newer USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
+            ("ORDER BY job.device_id", "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
+            ("DELETE FROM push_jobs", "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
+            ("owner < 'driver;'", "USING INDEX devices_by_owner ("),
+            ("COUNT(*) FROM notification_steps", "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
+            ("UPDATE orders SET driver_name = NULL", "USING INDEX orders_by_named_driver (driver_id=?)"),
+            ("SELECT COALESCE(booking_reference", "USING INDEX orders_by_customer (customer_id=?)"),
+            ("UPDATE routes SET driver_name = NULL", "USING INDEX routes_by_named_driver (driver_id=?)"),
+            ("UPDATE audit SET details", "USING INDEX audit_by_actor (actor=?)"),
+        ]
+        for (fragment, expected) in plans {
+            let statements = executor.database.preparedSQL.filter { $0.contains(fragment) }
+            try #require(statements.count == 1, "\(fragment)")
+            let plan = try executor.database.dump("EXPLAIN QUERY PLAN \(statements[0])")
+                .map { $0.split(separator: "|").last.map(String.init) ?? "" }.joined(separator: "; ")
+            #expect(
+                plan.contains(expected) && !plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "\(plan)\n\(statements[0])")
+        }
+    }
+
+    // MARK: Every method
+
+    private func runAll(_ executor: CommandExecutor) throws {
+        try executor.database.transaction { () throws(DatabaseError) in
+            try runJobs(executor)
+            try runNotifications(executor)
+            try runDevices(executor)
+            try runPushJobs(executor)
+            try runErasures(executor.erasures)
+        }
+        try runResults(executor)
+        try Migrations().apply(to: executor.database, now: noon)
+        try testKeys("k1").check(against: executor.database)
+    }
+
+    private func runJobs(_ executor: CommandExecutor) throws(DatabaseError) {
+        let (orders, routes) = (executor.orders, executor.routes)
+        try orders.store(Order(code: "A"), now: noon)
+        _ = try orders.order(job: "B", driverID: "42")
+        try orders.eachOpen { _ in }
+        _ = try orders.open(driverID: "42")
+        _ = try orders.deleteExpired(before: 0, most: 1)
+        _ = try orders.clearName(ofDriver: "42")
+        _ = try orders.clearName(ofCustomer: "7")
+        for person in [driver("42"), customer("7")] {
+            _ = try orders.names(of: person)
+            _ = try orders.hasOpen(of: person, since: noon)
+        }
+        _ = try orders.hasRest(ofCustomer: "7", since: noon)
+        _ = try orders.references(ofCustomer: "7")
+        try routes.store(Route(id: "R"), now: noon)
+        _ = try routes.route(id: "R")
+        _ = try routes.open(driverID: "42")
+        _ = try routes.deleteExpired(before: 0, most: 1)
+        _ = try routes.clearName(ofDriver: "42")
+        _ = try routes.names(ofDriver: "42")
+        _ = try routes.hasOpen(ofDriver: "42", since: noon)
+    }
+
+    private func runNotifications(_ executor: CommandExecutor) throws(DatabaseError) {
+        let (notifications, audit) = (executor.notifications, executor.auditTable)
+        let (steps, responses) = (executor.steps, executor.idempotency)
+        _ = try notifications.lastID()
+        let notification = Notification(
+            id: "N", channel: "driver-42", event: "e", data: Array("{}".utf8), createdAt: noon, expiresAt: noon,
+            collapseKey: "N")
+        try notifications.append(
+            LoggedNotification(
+                notification: notification, sequence: 1, correlationID: "c", actor: "admin:1", action: "a", readAt: nil))
+        _ = try notifications.notification(id: "N")
+        _ = try notifications.channel(of: "N")
+        _ = try notifications.newest(channel: "driver-42", before: nil, limit: 1)
+        _ = try notifications.newest(before: nil, limit: 1)
+        _ = try notifications.markSeen("N", channel: "driver-42", now: noon)
+        _ = try notifications.markRead(["N"], channel: "driver-42", now: noon)
+        _ = try notifications.markRead(nil, channel: "driver-42", now: noon)
+        _ = try notifications.rowsToRedact(after: "", upTo: "~", most: 1)
+        try notifications.replaceData(of: "N", by: Array("{}".utf8))
+        _ = try notifications.deleteExpired(before: 0, most: 1)
+        _ = try executor.sequences.next(channel: "driver-42", now: noon)
+        _ = try executor.sequences.unread(channel: "driver-42")
+        try executor.sequences.countDown(1, channel: "driver-42")
+        _ = try executor.sequences.deleteExpired(before: 0, most: 1)
+        let step = NotificationStep(
+            notificationID: "N", step: "received", subject: "driver:42", at: noon, toldAt: nil, detail: nil)
+        _ = try steps.record(step, isStray: false)
+        _ = try steps.orphans(of: "driver:42")
+        _ = try steps.clearDetails(of: "driver:42")
+        _ = try steps.steps(of: "N")
+        _ = try steps.deleteExpired(before: 0, most: 1)
+        _ = try audit.lastID()
+        try audit.append(
+            AuditEntry(at: noon, actor: "admin:1", action: "a", subject: .order("A"), correlationID: "c"), id: "1")
+        try audit.entries(of: .order("A")) { _ in }
+        try audit.entries(of: .route("R")) { _ in }
+        _ = try audit.clearDetails(of: "admin:1")
+        _ = try audit.deleteExpired(before: 0, most: 1)
+        try responses.store(.init(digest: [1], status: 200, body: []), subject: "admin:1", key: "k", now: noon)
+        _ = try responses.response(subject: "admin:1", key: "k", now: noon)
+        for row in try responses.rowsToRedact(after: 0, about: 1) { try responses.replaceBody(of: row, by: []) }
+        _ = try responses.remove(of: "admin:1")
+        _ = try responses.deleteExpired(now: noon, most: 1)
+    }
+
+    private func runDevices(_ executor: CommandExecutor) throws(DatabaseError) {
+        let outbox = executor.outbox
+        let (devices, bookings, preferences) = (outbox.devices, outbox.bookings, outbox.preferences)
+        let device = StoredDevice(
+            id: "d", provider: .fcm, platform: nil, environment: nil, owner: "driver:42", name: "n", masked: "m",
+            registeredAt: noon, lastSeenAt: noon)
+        try devices.store(device, sealed: testKeys("k1").seal("token", deviceID: "d"), keyID: "k1")
+        _ = try devices.device(id: "d")
+        _ = try devices.devices(of: "driver:42")
+        _ = try devices.devices(of: "driver:42", named: "n", but: "e")
+        _ = try devices.reachable("driver:42", since: 0)
+        _ = try devices.reachableDrivers(after: "", since: 0, most: 1)
+        _ = try devices.remove(id: "d", ifSeenBefore: 0, now: noon)
+        _ = try devices.removeUnseen(since: 0, most: 1)
+        for row in try devices.sealed(keyID: "k1", after: "", most: 1) { try devices.seal(id: row.id, row.sealed, keyID: "k1") }
+        try bookings.replace(of: "customer:7", by: ["B"])
+        _ = try bookings.owners(of: "B")
+        try bookings.removeIfNoDevices("customer:7")
+        try preferences.store(Preferences(), of: "driver:42", now: noon)
+        _ = try preferences.json(of: "driver:42")
+        _ = try preferences.remove(of: "driver:42")
+    }
+
+    private func runPushJobs(_ executor: CommandExecutor) throws(DatabaseError) {
+        let (jobs, broadcasts) = (executor.outbox.jobs, executor.outbox.broadcasts)
+        let address = DeviceTable.Address(owner: "driver:42", id: "d", lane: .fcm)
+        let job = PushJobTable.NewPushJob(
+            notificationID: "N", entity: nil, collapseKey: nil, device: address, queuedAt: noon, expiresAt: noon + 1)
+        _ = try jobs.queue(job, number: 100, turn: 1)
+        _ = try jobs.lastTurn(of: "driver:42", in: .fcm)
+        _ = try jobs.measure(.fcm)
+        _ = try jobs.next(.fcm, most: 1)
+        _ = try jobs.requeue(1, ifNotFor: "d", reason: "r")
+        _ = try jobs.cancelIfStale(1, now: noon)
+        try jobs.transfer(of: "driver:42", from: "d", to: address, shift: 0)
+        try jobs.moveLane(of: "driver:42", address, shift: 0)
+        for deviceID in ["d", nil] { _ = try jobs.cancel(of: "driver:42", deviceID: deviceID, reason: "r", now: noon) }
+        _ = try jobs.summaries(ofNotification: "N", most: 1)
+        _ = try jobs.failOrphans(now: noon, most: 1)
+        try jobs.drop(1, .expired, reason: nil, now: noon)
+        _ = try jobs.expire(.fcm, now: noon, most: 1)
+        _ = try jobs.due(.fcm, now: noon, most: 1)
+        try jobs.advanceDueTimes(.fcm, to: noon)
+        try jobs.wake(2, turn: 1)
+        _ = try jobs.nextDueAt(.fcm)
+        _ = try jobs.deleteExpired(before: 0, most: 1)
+        try broadcasts.add(PushIntent(notificationID: "N", audience: .everyDriver(except: nil), entity: nil), except: nil)
+        _ = try broadcasts.first()
+        try broadcasts.advance("N", to: "driver:42")
+        try broadcasts.remove("N")
+    }
+
+    /// Claims jobs from a lane and reports every kind of result.
+    private func runResults(_ executor: CommandExecutor) throws {
+        try executor.doChores()
+        _ = try executor.settle(register(fcm("a"), by: driver("42")))
+        for result in [PushOutcome.Result.accepted(messageID: nil), .returned, .retry(at: noon, reason: "r")] {
+            _ = try executor.settle(announce(to: "42"))
+            try executor.report(executor.claim().map { PushOutcome($0, result, wasTried: true) })
+        }
+        _ = try executor.settle(unregister(fcm("a"), by: driver("42")))
+    }
+
+    private func runErasures(_ erasures: ErasureTable) throws(DatabaseError) {
+        try erasures.add(driver("42"), names: ["Ann"], lastID: "", now: noon)
+        _ = try erasures.first()
+        _ = try erasures.waiting()
+        try erasures.restart(driver("42"), names: [], lastID: "")
+        try erasures.advance(driver("42"), to: "", answersTo: 0, names: [])
+        try erasures.remove(driver("42"))
+    }
+}
