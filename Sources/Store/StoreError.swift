@@ -1,23 +1,23 @@
-/// Why the store cannot be used, for whoever has to do something about it.
+/// Why the store cannot be opened. The text continues "cannot ", and says what to do.
 package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// A newer Fleetwire wrote it.
+    /// The schema is newer than this program.
     case newer(path: String, schema: Int, known: Int)
-    /// An older Fleetwire wrote it, and it was opened only to read.
+    /// The schema is older, and the store was opened only for reading.
     case older(path: String, schema: Int, known: Int)
-    /// Another gateway has it, or another process holds SQLite's own lock.
+    /// Another gateway or another process holds a lock. `by`: `process 7`, if known.
     case inUse(path: String, by: String?)
-    /// Not an SQLite file, or a damaged one.
+    /// Not a database, or a corrupt one.
     case damaged(path: String, detail: String)
-    /// An SQLite file of something else.
+    /// A database of another program.
     case foreign(path: String)
-    /// Neither found nor created, or not permitted.
+    /// The file can be neither found nor created, or permissions are missing.
     case unreachable(path: String, detail: String)
     case full(path: String)
-    /// Phones are sealed with a key that is not configured.
+    /// Device tokens are encrypted with a key that is not configured.
     case keyMissing(path: String, key: String, devices: Int)
-    /// A configured key does not open what was sealed with one of its name.
+    /// A configured key does not decrypt the tokens that were encrypted with a key of its id.
     case keyWrong(path: String, key: String, devices: Int)
-    /// Anything else.
+    /// Another database error.
     case failed(path: String, DatabaseError)
 
     package init(_ error: DatabaseError, path: String) {
@@ -34,34 +34,34 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .newer(let path, let schema, let known):
-            "\(path) was written by a newer Fleetwire (schema \(schema), this one knows \(known)): "
-                + "run that version, or set store.path to another file"
+            "open \(path): written by a newer Fleetwire (schema \(schema), this version supports \(known)). "
+                + "Run that version, or set store.path to another file."
         case .older(let path, let schema, let known):
-            "\(path) was written by an older Fleetwire (schema \(schema), this one reads \(known)): "
-                + "`fleetwire serve` brings it up to date"
+            "open \(path): written by an older Fleetwire (schema \(schema), this version reads \(known)). "
+                + "Run `fleetwire serve` to migrate it."
         case .inUse(let path, let holder):
-            "\(path) is in use by \(holder ?? "another process"): stop it, or set store.path to another file"
+            "open \(path): in use by \(holder ?? "another process"). Stop it, or set store.path to another file."
         case .damaged(let path, let detail):
-            "\(path) is not a database or is damaged (\(detail)): restore it from a backup, "
-                + "or move it and the files \(path)-wal and \(path)-shm away to start with an empty one"
+            "open \(path): not a database or damaged (\(detail)). Restore it from a backup, "
+                + "or move it, \(path)-wal and \(path)-shm away to start with an empty store."
         case .foreign(let path):
-            "\(path) is a database of another program: set store.path to another file"
+            "open \(path): a database of another program. Set store.path to another file."
         case .unreachable(let path, let detail):
-            "\(path) cannot be opened (\(detail)): see that the directory exists and that this user may write to it"
+            "open \(path): \(detail). Check that the directory exists and that this user can write to it."
         case .full(let path):
-            "the disk of \(path) is full: make room, then try again"
+            "open \(path): the disk is full. Free some space, then try again."
         case .keyMissing(let path, let key, let devices):
-            "open \(path): it holds \(devices) devices sealed with the key '\(key)', which store.encryption_keys does not list: "
-                + "list it behind the first, which they are then sealed with anew; \(Self.ifLost(key))"
+            "open \(path): it contains \(devices) devices encrypted with the key '\(key)', which store.encryption_keys does not "
+                + "list. Add it after the first key, which then re-encrypts them; \(Self.ifLost(key))"
         case .keyWrong(let path, let key, let devices):
-            "open \(path): it holds \(devices) devices sealed with another key than '\(key)' in store.encryption_keys: "
-                + "give that one back its key, and a new key an id of its own; \(Self.ifLost(key))"
+            "open \(path): it contains \(devices) devices encrypted with another key than '\(key)' in store.encryption_keys. "
+                + "Restore the old key under this id, and give a new key a new id; \(Self.ifLost(key))"
         case .failed(let path, let error):
-            "\(path): \(error)"
+            "use \(path): \(error)"
         }
     }
 
     private static func ifLost(_ key: String) -> String {
-        "if it is lost, delete them (DELETE FROM devices WHERE key_id = '\(key)'): phones register again when their apps start"
+        "if it is lost, delete them (DELETE FROM devices WHERE key_id = '\(key)'): devices register again when their apps start."
     }
 }

@@ -4,16 +4,16 @@ import Testing
 
 @testable import Store
 
-/// The number on the app's icon: kept as it changes, and equal to what counting would find.
+/// The app's badge: updated with each change, and equal to the number of unread notifications.
 @Suite struct BadgeTests {
     private let room = TemporaryStore()
 
-    /// The badge of the push that is made last.
+    /// The badge of the last push.
     private func badge(_ ledger: CommandExecutor, at now: Int64 = noon) throws -> Int? {
         try ledger.claim(100, at: now).last?.badge
     }
 
-    @Test func countsWhatIsNeitherReadNorActedUpon() throws {
+    @Test func countsNotificationsNeitherReadNorActedUpon() throws {
         let ledger = try room.pushing()
         let me = driver("42")
         _ = try ledger.settle(register(fcm("a"), by: me))
@@ -30,7 +30,7 @@ import Testing
         }
         #expect(try next() == 4)
         _ = try ledger.settle(telemetry(ids[0], .received, by: me))
-        #expect(try next() == 4, "having arrived is not having been read")
+        #expect(try next() == 4, "received is not read")
         for _ in 0..<2 {
             _ = try ledger.settle(telemetry(ids[0], .viewed, by: me))
             #expect(try next() == 3)
@@ -39,7 +39,7 @@ import Testing
         }
         _ = try ledger.settle(telemetry(ids[1], .accepted, by: driver("43")))
         _ = try ledger.settle(telemetry("unknown", .accepted, by: me))
-        #expect(try next() == 3, "another's word")
+        #expect(try next() == 3, "reported by another person")
         for _ in 0..<2 {
             _ = try ledger.settle(command(.markRead([ids[0], ids[1], ids[1], "unknown"]), by: me))
             #expect(try next() == 2)
@@ -47,10 +47,10 @@ import Testing
         _ = try ledger.settle(command(.markRead(nil), by: me))
         #expect(try next() == 0)
         _ = try ledger.settle(telemetry(ids[3], .accepted, by: me))
-        #expect(try next() == 0, "read already")
+        #expect(try next() == 0, "already read")
     }
 
-    @Test func isOneAtLeast() throws {
+    @Test func isAtLeastOne() throws {
         let ledger = try room.pushing()
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         _ = try ledger.settle(announce(to: "42"))
@@ -58,7 +58,7 @@ import Testing
         #expect(try badge(ledger) == 1)
     }
 
-    @Test func aNotificationOfAnotherChannelCountsOneMore() throws {
+    @Test func includesTheNotificationOfAnotherChannel() throws {
         let ledger = try room.pushing()
         _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: ["A"])))
         for _ in 0..<2 {
@@ -82,8 +82,8 @@ import Testing
         #expect(try badge(ledger, at: now) == 2)
     }
 
-    /// What an earlier version has logged is counted when its file is opened.
-    @Test func whatIsThereAlreadyIsCounted() throws {
+    /// The migration to version 2 counts the notifications of version 1.
+    @Test func migrationCountsExistingNotifications() throws {
         do {
             let database = try Database.open(
                 path: room.path, durability: .normal, now: noon, migrations: Migrations([Schema.migrations[0]]))
@@ -113,7 +113,7 @@ import Testing
                 == ["N1|3", "N4|2"])
     }
 
-    @Test(arguments: 1...10) func isWhatCountingFinds(seed: UInt64) throws {
+    @Test(arguments: 1...10) func equalsTheCountOfUnreadRows(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
         let ledger = try room.pushing()
         let people = ["1", "2", "3"].map(driver)

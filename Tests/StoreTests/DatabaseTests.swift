@@ -15,14 +15,14 @@ import Testing
         return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
     }
 
-    @Test func isNobodyElsesToRead() throws {
+    @Test func filesAreReadableByTheOwnerOnly() throws {
         let database = try open()
         try database.run("INSERT INTO schema_migrations VALUES (0, 0)")
         #expect(mode(room.directory + "/var") == 0o700)
         for name in ["", "-wal", "-shm", ".lock"] { #expect(mode(room.path + name) == 0o600, "\(name)") }
     }
 
-    @Test func makesEveryMissingDirectory() throws {
+    @Test func createsMissingDirectories() throws {
         let path = room.directory + "/var/a/b/store.db"
         do { _ = try Database.open(path: path, durability: .normal, now: noon) }
         #expect(mode(path) == 0o600)
@@ -31,7 +31,7 @@ import Testing
         rmdir(room.directory + "/var/a")
     }
 
-    @Test func keepsItsPromisesToTheDisk() throws {
+    @Test func setsSynchronousByDurability() throws {
         for durability in Durability.allCases {
             let database = try Database.open(path: room.path, durability: durability, now: noon)
             #expect(try database.dump("PRAGMA synchronous") == [durability == .full ? "2" : "1"])
@@ -40,17 +40,17 @@ import Testing
         }
     }
 
-    @Test func refusesASecondGateway() throws {
+    @Test func rejectsSecondWriter() throws {
         do {
             let first = try open()
             let error = #expect(throws: StoreError.self) { try open() }
             #expect(error == .inUse(path: room.path, by: "process \(getpid())"))
-            try first.run("DELETE FROM orders")  // and the first is none the worse
+            try first.run("DELETE FROM orders")  // the first is unaffected
         }
         _ = try open()
     }
 
-    @Test func readsBesideTheWriterAndAfterIt() throws {
+    @Test func opensForReadingBesideTheWriterAndAlone() throws {
         do {
             let writer = try open()
             try writer.run("INSERT INTO schema_migrations VALUES (0, 0)")
@@ -59,20 +59,20 @@ import Testing
         let reader = try Database.open(readingFrom: room.path)
         #expect(try reader.dump("SELECT COUNT(*) FROM schema_migrations") == ["3"])
         #expect(throws: DatabaseError.self) { try reader.run("DELETE FROM orders") }
-        _ = try open()  // a reader keeps no gateway out
+        _ = try open()  // a reader does not lock out a writer
     }
 
-    @Test func saysWhenAnotherProgramHoldsIt() throws {
+    @Test func lockOfAnotherProgramIsInUse() throws {
         do { _ = try open() }
         let other = try Database(path: room.path, .writing)
         try other.run("PRAGMA locking_mode = EXCLUSIVE")
         try other.run("BEGIN EXCLUSIVE")
         let error = #expect(throws: StoreError.self) { try open() }
         #expect(error == .inUse(path: room.path, by: nil))
-        #expect(error?.description.hasPrefix("\(room.path) is in use by another process: ") == true)
+        #expect(error?.description.hasPrefix("open \(room.path): in use by another process. ") == true)
     }
 
-    @Test func saysWhenItIsNoDatabase() throws {
+    @Test func rejectsFileThatIsNotADatabase() throws {
         let text = Array(String(repeating: "This is a letter, not a database. ", count: 100).utf8)
         room.write(text)
         let error = #expect(throws: StoreError.self) { try open() }
@@ -83,18 +83,18 @@ import Testing
         }
     }
 
-    @Test func saysWhenItIsDamaged() throws {
+    @Test func rejectsCorruptFile() throws {
         do { try open().checkpoint() }
         var bytes = room.bytes()
-        for index in 100..<min(4096, bytes.count) { bytes[index] = 0xFF }  // the schema's page, behind the file's header
+        for index in 100..<min(4096, bytes.count) { bytes[index] = 0xFF }  // the schema's page after the file header
         room.write(bytes)
         let error = #expect(throws: StoreError.self) { try open() }
         #expect(error == .damaged(path: room.path, detail: "database disk image is malformed"))
-        #expect(error?.description.contains("restore it from a backup") == true)
+        #expect(error?.description.contains("Restore it from a backup") == true)
         #expect(room.bytes() == bytes)
     }
 
-    @Test func saysWhereItCannotBe() throws {
+    @Test func namesUnreachablePath() throws {
         let below = "/proc/fleetwire/store.db"
         let error = #expect(throws: StoreError.self) { try Database.open(path: below, durability: .full, now: noon) }
         #expect(error == .unreachable(path: below, detail: "/proc/fleetwire/: No such file or directory"))
@@ -107,14 +107,14 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: geteuid() != 0, "root may write anywhere")) func saysWhenItMayNotWrite() throws {
+    @Test(.enabled(if: geteuid() != 0, "root may write anywhere")) func namesMissingPermission() throws {
         mkdir(room.directory + "/var", 0o500)
         let error = #expect(throws: StoreError.self) { try open() }
         #expect(error == .unreachable(path: room.path, detail: "\(room.path).lock: Permission denied"))
     }
 
-    @Test func saysWhenTheDiskIsFull() throws {
+    @Test func fullDiskHasAHint() throws {
         let error = StoreError(DatabaseError(sqlite: 13, message: "database or disk is full", doing: "it"), path: "x.db")
-        #expect(error.description == "the disk of x.db is full: make room, then try again")
+        #expect(error.description == "open x.db: the disk is full. Free some space, then try again.")
     }
 }

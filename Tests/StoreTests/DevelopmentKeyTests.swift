@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// The key of whoever has configured none: whole or not there, and one for all.
+/// The key used if none is configured: created completely or not at all, once for all processes.
 @Suite struct DevelopmentKeyTests {
     private let room = TemporaryStore()
     private var file: String { room.path + ".key" }
@@ -24,16 +24,16 @@ import Testing
         return names.filter { $0 != "." && $0 != ".." }.sorted()
     }
 
-    @Test func isTheSameTheNextTime() throws {
+    @Test func keepsTheKey() throws {
         let sealed = try key().seal("token", deviceID: "d")
         #expect(try opens(key(), sealed))
-        #expect(files() == ["fleetwire.db.key"], "and nothing beside it")
+        #expect(files() == ["fleetwire.db.key"], "no other files")
         var status = stat()
         #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_nlink == 1 && status.st_size == 45)
     }
 
-    /// Each finds the file absent, or whole: one wins, and the others take his.
-    @Test func manyAtOnceHaveOne() async throws {
+    /// Each process finds no file or a complete one: one creates it, the others read it.
+    @Test func concurrentStartsShareOneKey() async throws {
         for _ in 0..<200 {
             let room = TemporaryStore()
             let keys = try await withThrowingTaskGroup(of: DeviceKeys.self) { group in
@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    /// Whoever kills the process while it makes the key leaves none, or a whole one.
-    @Test func isNeverThereHalf() async throws {
+    /// A process killed while it creates the key leaves no file or a complete one.
+    @Test func fileIsNeverIncomplete() async throws {
         var sizes: Set<Int> = []
         for _ in 0..<100 {
             let room = TemporaryStore()
@@ -59,8 +59,8 @@ import Testing
         #expect(sizes == [45])
     }
 
-    /// A file that a disk or somebody's editor has spoilt is not replaced: it may be the only key of what is sealed.
-    @Test func whatIsNoKeyIsNamed() throws {
+    /// A corrupt file is not replaced: it may contain the only key of encrypted tokens.
+    @Test func rejectsInvalidKeyFileAndKeepsIt() throws {
         _ = try key()
         #expect(truncate(file, 20) == 0)
         let error = #expect(throws: StoreError.self) { try key() }

@@ -21,14 +21,14 @@ import Testing
         scene.stop()
     }
 
-    @Test func olderKeysStillOpenAndAreReplacedStepByStep() throws {
+    @Test func olderKeysDecryptAndAreReplacedInSlices() throws {
         try fill(1_201)
         let ledger = try room.pushing(keys: testKeys("k2", "k1"))
         _ = try ledger.settle(announce(to: "7"))
         #expect(try ledger.claim().map(\.device.token) == [fcm("7")])
         #expect(try sealedWith() == ["k1|1201"])
-        _ = try ledger.doChore(now: noon)  // audiences: none
-        _ = try ledger.doChore(now: noon)  // erasures: none
+        _ = try ledger.doChore(now: noon)  // no broadcasts
+        _ = try ledger.doChore(now: noon)  // no erasures
         for left in [701, 201] {
             _ = try ledger.doChore(now: noon)
             #expect(try sealedWith() == ["k1|\(left)", "k2|\(1201 - left)"])
@@ -39,7 +39,7 @@ import Testing
         #expect(try ledger.claim().map(\.device.token) == [fcm("8")])
     }
 
-    @Test func whatDoesNotOpenStopsNothing() throws {
+    @Test func undecryptableTokensFailAlone() throws {
         try fill(600)
         let ledger = try room.pushing(keys: testKeys("k3", "k2", "k1"))
         try ledger.database.run("UPDATE devices SET sealed = X'00' WHERE owner <> 'driver:599'")
@@ -51,10 +51,10 @@ import Testing
             try ledger.jobs() == [
                 "driver:5|failed|device_unreadable", "driver:6|failed|device_unreadable", "driver:599|sending|",
             ])
-        #expect(ledger.outbox.drainUnreadableRows() == ["the device of driver:5"], "said once")
+        #expect(ledger.outbox.drainUnreadableRows() == ["the device of driver:5"], "reported once")
     }
 
-    @Test func isBoundToItsRow() throws {
+    @Test func encryptedTokenIsBoundToItsRow() throws {
         try fill(2)
         let ledger = try room.pushing()
         try ledger.database.run(
@@ -63,21 +63,21 @@ import Testing
         #expect(try ledger.claim().map(\.recipient) == ["driver:1"])
     }
 
-    @Test func doesNotStartWithoutAKeyThatIsNeeded() throws {
+    @Test func doesNotStartWithoutARequiredKey() throws {
         try fill(3)
         let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
         #expect(error == .keyMissing(path: room.path, key: "k1", devices: 3))
         let text = error?.description ?? ""
-        #expect(text.contains("3 devices sealed with the key 'k1', which store.encryption_keys does not list"))
+        #expect(text.contains("3 devices encrypted with the key 'k1', which store.encryption_keys does not list"))
         #expect(text.contains("DELETE FROM devices WHERE key_id = 'k1'"))
         try start(testKeys("k2", "k1"))
     }
 
-    @Test func doesNotStartWithAnotherKeyOfTheName() throws {
+    @Test func doesNotStartWithADifferentKeyOfTheSameID() throws {
         try fill(3)
         do { try room.pushing(keys: testKeys("k1")).database.run("UPDATE devices SET key_id = 'k2'") }
         let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
         #expect(error == .keyWrong(path: room.path, key: "k2", devices: 3))
-        #expect(error?.description.contains("sealed with another key than 'k2'") == true)
+        #expect(error?.description.contains("encrypted with another key than 'k2'") == true)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         String(decoding: try QueryExecutor(Database.open(readingFrom: room.path)).perform(.devices(person)).get(), as: UTF8.self)
     }
 
-    @Test func answersAsTheAppsParse() throws {
+    @Test func responseBodiesMatchTheApps() throws {
         let ledger = try room.pushing()
         let me = driver("42")
         #expect(
@@ -26,12 +26,12 @@ import Testing
         #expect(try ledger.settle(command(.device(away), by: me)).text == #"{"success":true}"#)
     }
 
-    @Test func showsSomebodysPhonesMasked() throws {
+    @Test func listsDevicesWithMaskedTokens() throws {
         let ledger = try room.pushing()
         _ = try ledger.settle(register(apns("abcdef0123456789", .sandbox), by: customer("7")), at: noon + 1)
         _ = try ledger.settle(register(fcm("long-enough"), by: customer("7")), at: noon)
         _ = try ledger.settle(register(fcm("others"), by: customer("8")))
-        // Seen again: it was registered when it was.
+        // Seen again: the time of registration stays.
         _ = try ledger.settle(register(fcm("long-enough"), by: customer("7")), at: noon + 5)
         #expect(
             try devices(customer("7")) == #"{"success":true,"data":{"devices":["#
@@ -46,17 +46,17 @@ import Testing
         #expect(try ledger.database.dump("SELECT LENGTH(id) FROM devices") == ["32", "32", "32"])
     }
 
-    @Test func keepsWhatTheAppLeavesUnsaid() throws {
+    @Test func reregistrationKeepsOmittedFields() throws {
         let ledger = try room.pushing()
         _ = try ledger.settle(register(fcm("a", .android), by: driver("42"), deviceID: "pixel"))
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         #expect(try ledger.database.dump("SELECT platform, device_id FROM devices") == ["android|pixel"])
-        // It is the same phone in other hands, but what they call it is their business.
+        // The same device with another owner: the name is the owner's.
         _ = try ledger.settle(register(fcm("a"), by: driver("43")))
         #expect(try ledger.database.dump("SELECT platform, device_id FROM devices") == ["android|-"])
     }
 
-    @Test func aTokenIsItsLatestOwners() throws {
+    @Test func tokenBelongsToItsLatestOwner() throws {
         let ledger = try room.pushing()
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         _ = try ledger.settle(announce(to: "42"))
@@ -66,7 +66,7 @@ import Testing
         #expect(settlement.removed.map(\.reason) == ["new_owner"] && settlement.removed.map(\.owner) == ["driver:42"])
         #expect(try ledger.jobs() == ["driver:42|sending|", "driver:42|cancelled|new_owner"])
         #expect(try ledger.deviceOwners() == ["toke…of-a|driver:43"])
-        // What was on its way is tried no second time: it would reach the new owner.
+        // A job being sent is not retried: it would reach the new owner.
         try ledger.report([PushOutcome(sending[0], .retry(at: noon + 2, reason: "503"), wasTried: true)], at: noon + 1)
         #expect(try ledger.claim(at: noon + 3) == [])
         #expect(try ledger.jobs() == ["driver:42|cancelled|new_owner", "driver:42|cancelled|new_owner"])
@@ -74,7 +74,7 @@ import Testing
         #expect(try ledger.claim(at: noon + 3).map(\.recipient) == ["driver:43"])
     }
 
-    @Test func aNewTokenReplacesThePhonesOldOneAndLosesNothing() throws {
+    @Test func newTokenReplacesTheOldOneAndInheritsItsJobs() throws {
         let ledger = try room.pushing()
         let me = driver("42")
         _ = try ledger.settle(register(fcm("old"), by: me, deviceID: "pixel"))
@@ -88,7 +88,7 @@ import Testing
         let settlement = try ledger.settle(register(fcm("new"), by: me, deviceID: "pixel"), at: noon + 1)
         #expect(settlement.removed.map(\.reason) == ["replaced"] && settlement.lanes == [.fcm])
         #expect(try ledger.deviceOwners() == ["toke…-new|driver:42", "toke…ther|driver:42"])
-        // The old token was dead already when it was tried: then the new one is.
+        // The attempt with the old token failed: the new token is tried.
         let gone = DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: noon + 1)
         let supply = try ledger.report(
             [PushOutcome(old[0], .failed(reason: "UNREGISTERED"), wasTried: true, removal: gone)], room: 9, at: noon + 20)
@@ -96,7 +96,7 @@ import Testing
         #expect(Set(supply.jobs.map(\.device.token.text)) == ["token-of-phone-of-new"] && supply.removed == [])
     }
 
-    @Test func whatTheNewTokenHasAlreadyIsNotSentTwice() throws {
+    @Test func replacementDoesNotDuplicateJobs() throws {
         let ledger = try room.pushing()
         let me = driver("42")
         _ = try ledger.settle(register(fcm("old"), by: me, deviceID: "pixel"))
@@ -108,7 +108,7 @@ import Testing
         #expect(try ledger.claim(9, .apns).count == 1 && ledger.claim(9, .fcm).isEmpty)
     }
 
-    @Test func anotherEnvironmentIsAnotherLane() throws {
+    @Test func changedEnvironmentMovesJobsToItsLane() throws {
         let ledger = try room.pushing()
         let token = "abcdef0123456789"
         _ = try ledger.settle(register(apns(token), by: driver("42")))
@@ -119,7 +119,7 @@ import Testing
         #expect(try ledger.claim(9, .apnsSandbox).map(\.device.token) == [apns(token, .sandbox)])
     }
 
-    @Test func theLeastRecentlySeenGoes() throws {
+    @Test func removesTheLeastRecentlySeenBeyondTheLimit() throws {
         let ledger = try room.pushing()
         for number in 10..<30 { _ = try ledger.settle(register(fcm("\(number)"), by: driver("42")), at: noon + Int64(number)) }
         _ = try ledger.settle(register(fcm("10"), by: driver("42")), at: noon + 40)  // seen again
@@ -130,7 +130,7 @@ import Testing
         #expect(try ledger.jobs().filter { $0.hasSuffix("cancelled|too_many_devices") }.count == 1)
     }
 
-    @Test func onlyHisOwnGoes() throws {
+    @Test func unregistersOnlyOwnDevices() throws {
         let ledger = try room.pushing()
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         _ = try ledger.settle(announce(to: "42"))
@@ -145,7 +145,7 @@ import Testing
         #expect(try ledger.count("devices") == 0)
     }
 
-    @Test func bookingsAreThoseOfTheLastRegistration() throws {
+    @Test func lastRegistrationReplacesBookings() throws {
         let ledger = try room.pushing()
         let bookings = { try ledger.database.dump("SELECT owner, reference FROM device_bookings ORDER BY reference") }
         _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: ["B1", "B2", "B1"])))
@@ -159,10 +159,10 @@ import Testing
         _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: (0..<150).map { "B\($0)" })))
         #expect(try bookings().count == 100)
         _ = try ledger.settle(register(fcm("a"), by: customer("8")))
-        #expect(try bookings() == [], "the phone has changed hands, and its old owner has no other")
+        #expect(try bookings() == [], "the device has a new owner, and the old owner has no other")
     }
 
-    @Test func staleOnesGo() throws {
+    @Test func retentionRemovesStaleDevices() throws {
         let ledger = try room.pushing()
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         _ = try ledger.settle(register(fcm("b"), by: driver("42")), at: noon + 1)
@@ -170,7 +170,7 @@ import Testing
         _ = try ledger.settle(announce(to: "42"), at: old)
         #expect(try ledger.jobs().count == 2)
         _ = try ledger.settle(announce(to: "42"), at: old + 1)
-        #expect(try ledger.jobs().count == 3, "not seen for longer than that, it gets none")
+        #expect(try ledger.jobs().count == 3, "a stale device gets no job")
         var retention = Retention(days: 30)
         while retention.isDue(old + 1) { _ = try retention.step(ledger, old + 1) }
         #expect(retention.drainRemoved().map(\.maskedToken) == ["toke…of-a"] && retention.drainRemoved() == [])

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Store
 
-/// What an erasure does not find at once: what is open, what others are answered again, and what deleted rows leave behind.
+/// Data that an erasure reaches later: open orders, stored responses of other people, deleted content in the files.
 @Suite struct ErasureEndTests {
     private let room = TemporaryStore()
 
     private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
 
-    /// An order of customer 7's, whose name and addresses are in it and in what is told of it.
+    /// Assigns an order of customer 7; name and addresses are in the order and in its notifications.
     private func place(_ code: String, _ ledger: CommandExecutor, key: String? = nil, at now: Int64 = noon) throws {
         var changes = OrderChanges()
         changes.customerID = .set("7")
@@ -21,7 +21,7 @@ import Testing
         _ = try ledger.settle(assign(code, to: "42", key: key, changes: changes), at: now)
     }
 
-    /// A round of retention, and the chores that it leaves.
+    /// Runs retention, then the background tasks that it starts.
     private func goOn(_ ledger: CommandExecutor, at now: Int64) throws {
         var retention = Retention(days: 30)
         while retention.isDue(now) { _ = try retention.step(ledger, now) }
@@ -33,9 +33,9 @@ import Testing
         return try tables.flatMap { try ledger.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
     }
 
-    // MARK: What is open
+    // MARK: Open orders
 
-    @Test func addressesGoWhenTheirOrderEnds() throws {
+    @Test func redactsAddressesWhenTheOrderEnds() throws {
         let ledger = try room.pushing()
         for code in ["A", "B"] { try place(code, ledger) }
         _ = try ledger.settle(erase(.customer, "7"))
@@ -44,7 +44,7 @@ import Testing
         try place("C", ledger, at: noon + 1)
         try goOn(ledger, at: noon + 2)
         var left = try everything(ledger)
-        #expect(left.contains("To-A") && left.contains("To-B"), "the driver still has to find it")
+        #expect(left.contains("To-A") && left.contains("To-B"), "open: the driver needs the address")
 
         _ = try ledger.settle(order(.cancel, "A"), at: noon + 3)
         try goOn(ledger, at: noon + 4)
@@ -63,8 +63,8 @@ import Testing
         #expect(try ledger.database.dump("SELECT code FROM orders WHERE customer_name IS NOT NULL") == ["D"])
     }
 
-    /// A driver's token says his name again with all that he does for the job that he still has.
-    @Test func namesGoWhenTheLastJobEnds() throws {
+    /// Each action on an open job writes the driver's name again: it is in the token.
+    @Test func redactsNamesWhenTheLastJobEnds() throws {
         let ledger = try room.pushing()
         let zeb = Identity(role: .driver, id: "42", name: "Zeb Quix")
         _ = try ledger.settle(assign("A", to: "42"))
@@ -83,9 +83,9 @@ import Testing
         #expect(try !everything(ledger).contains("Zeb Quix") && ledger.count("erasures") == 0)
     }
 
-    // MARK: Answers
+    // MARK: Stored responses
 
-    @Test func othersAreAnsweredWithoutHim() throws {
+    @Test func redactsStoredResponsesOfOthers() throws {
         let ledger = try room.pushing()
         try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<1_300 { _ = try ledger.perform(assign("B\(number)", to: "43", key: "b\(number)"), now: noon) }
@@ -103,7 +103,7 @@ import Testing
         #expect(try ledger.dump("idempotency").filter { !$0.contains(#""customerId":"7""#) } == before)
     }
 
-    @Test func whatAdminsWroteToHimIsCleared() throws {
+    @Test func redactsAnnouncementsToThePerson() throws {
         let ledger = try room.pushing()
         try place("A", ledger)
         let data = Array(#"{"message":"Hello Zeb Quix","customerName":null}"#.utf8)
@@ -116,7 +116,7 @@ import Testing
         #expect(try !everything(ledger).contains("Zeb Quix"))
     }
 
-    // MARK: The files
+    // MARK: Files
 
     private func isInFiles(_ text: String) -> Bool {
         ["", "-wal"].contains { suffix in
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsLeftInTheFiles() throws {
+    @Test func filesContainNoErasedData() throws {
         let ledger = try room.pushing()
         for number in 0..<300 {
             try place("A\(number)", ledger, key: "k\(number)")
@@ -155,8 +155,8 @@ import Testing
         #expect(!isInFiles("Zeb Quix") && !isInFiles("From-A") && !isInFiles("To-A"))
     }
 
-    /// Who reads is not waited for, and does not wait.
-    @Test func aReaderPutsOffTheCheckpointOnly() throws {
+    /// The checkpoint does not wait for readers, and readers do not wait for it.
+    @Test func readerDelaysOnlyTheCheckpoint() throws {
         let ledger = try room.pushing()
         try place("A", ledger)
         try ledger.doChores()
@@ -166,7 +166,7 @@ import Testing
         _ = try ledger.settle(erase(.customer, "7"))
         do {
             try ledger.doChores()
-            Issue.record("somebody is reading")
+            Issue.record("there is a reader")
         } catch {
             #expect((error as? DatabaseError)?.isBusy == true)
         }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// Nothing in the store tells any more who somebody was, and everybody else's is as it was.
+/// The store contains no personal data of an erased person, and other people's data is unchanged.
 @Suite struct ErasureTests {
     private let room = TemporaryStore()
 
@@ -19,7 +19,7 @@ import Testing
         return try tables.flatMap { try ledger.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
     }
 
-    /// Two drivers with a job each, driven to the end by their own reports.
+    /// Two drivers with a job each, which they report as arrived.
     private func drive(_ ledger: CommandExecutor) throws {
         for (code, one) in [("A", named("42", "Ann")), ("B", named("43", "Bob"))] {
             _ = try ledger.settle(register(fcm("phone-\(one.id)"), by: one))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func aDriverIsForgotten() throws {
+    @Test func erasesDriver() throws {
         let ledger = try room.pushing()
         try drive(ledger)
         _ = try ledger.claim(1)
@@ -60,14 +60,14 @@ import Testing
         try ledger.doChores()
         let after = try everything(ledger)
         #expect(!after.contains("Ann") && !after.contains("51.42") && !after.contains("-0.42"))
-        // The other is as he was, and what was done stays on record.
+        // The other driver's data is unchanged, and the audit log keeps the actions.
         let others = { (text: String) in text.split(separator: "\n").filter { $0.contains("Bob") || $0.contains("driver:43") } }
         #expect(others(after) == others(before) && !others(after).isEmpty)
         #expect(try ledger.database.dump("SELECT driver_id, driver_name FROM orders ORDER BY code") == ["42|-", "43|Bob"])
         #expect(
             try ledger.database.dump("SELECT actor, action, details FROM audit WHERE action = 'erase'")
                 == [#"admin:1|erase|{"person":"driver:42"}"#])
-        #expect(try ledger.count("erasures") == 1 && ledger.count("devices") == 1, "his job is not over")
+        #expect(try ledger.count("erasures") == 1 && ledger.count("devices") == 1, "the job is open")
         #expect(try ledger.jobs().filter { $0.hasPrefix("driver:42") } == ["driver:42|sending|"])
         let data = try ledger.database.dump("SELECT data FROM notifications WHERE event = 'driver-arrival' ORDER BY id")
         #expect(data.count == 2 && data[0].contains(#""driverName":null"#) && data[1].contains(#""driverName":"Bob""#))
@@ -104,12 +104,12 @@ import Testing
         try ledger.doChores()
         let after = try everything(ledger)
         #expect(!after.contains("Name-7") && after.contains("Name-8"))
-        #expect(!after.contains("From-A") && !after.contains("To-A"), "what is over")
-        #expect(after.contains("From-B") && after.contains("To-B"), "the driver still has to find it")
+        #expect(!after.contains("From-A") && !after.contains("To-A"), "ended")
+        #expect(after.contains("From-B") && after.contains("To-B"), "open: the driver needs the address")
         #expect(after.contains("From-C") && !after.contains("REF-A|customer:7"))
     }
 
-    @Test func anUnknownPersonIsForgottenAlready() throws {
+    @Test func unknownPersonChangesNothing() throws {
         let ledger = try room.pushing()
         try drive(ledger)
         let before = try everything(ledger).split(separator: "\n").filter { !$0.contains("erase") }
@@ -122,8 +122,8 @@ import Testing
         #expect(try everything(ledger).split(separator: "\n").filter { !$0.contains("erase") } == before)
     }
 
-    /// The log is long: it is searched step by step, and goes on where a killed process stopped.
-    @Test func survivesAKillAnywhere() throws {
+    /// The log is searched in slices. A new process continues where a killed one stopped.
+    @Test func continuesAfterARestart() throws {
         do {
             let ledger = try room.ledger()
             try ledger.transaction { () throws(DatabaseError) in
@@ -142,7 +142,7 @@ import Testing
         var left: [String] = []
         for _ in 0..<3 {
             let ledger = try room.ledger()
-            _ = try ledger.doChore(now: noon)  // audiences: none
+            _ = try ledger.doChore(now: noon)  // no broadcasts
             left.append(try count(ledger, "Ann"))
             _ = try ledger.doChore(now: noon)
         }
@@ -150,10 +150,10 @@ import Testing
         try ledger.doChores()
         #expect(left == ["400", "233", "66"])
         #expect(try count(ledger, "Ann") == "0" && count(ledger, "Bob") == "400")
-        #expect(try ledger.database.dump("SELECT cursor, names FROM erasures") == ["~|[]"], "his jobs are not over")
+        #expect(try ledger.database.dump("SELECT cursor, names FROM erasures") == ["~|[]"], "the jobs are open")
     }
 
-    // MARK: Whose name it is
+    // MARK: Redaction
 
     private func redacted(_ data: String, on channel: String, by actor: String, _ person: Identity) -> String? {
         let redaction = Redaction(
@@ -177,7 +177,7 @@ import Testing
             (#"{"driverName":null}"#, "driver-42", "admin:1", nil),
             (#"{"driver\u004eame":"x"}"#, "driver-42", "admin:1", #"{"driver\u004eame":null}"#),
             (#"{}"#, "driver-42", "driver:42", nil),
-            // In other words of what concerns him, too.
+            // Names in other strings.
             (
                 #"{"message":"Hello Zeb Quix, Zeb!","driverName":null,"n":1}"#, "driver-42", "admin:1",
                 #"{"message":"Hello [erased], [erased]!","driverName":null,"n":1}"#
@@ -194,7 +194,7 @@ import Testing
             (#"{"message":"Zeb Quix is near","driver_id":"43"}"#, "booking-R", "driver:42", nil),
             (#"{"message":"Jo zeb ZEB Ze\u0301b","type":"Zeb","reference":"Zeb-1"}"#, "driver-42", "driver:42", nil),
             ("not JSON", "driver-42", "driver:42", nil),
-        ] as [(String, String, String, String?)]) func ofADriver(
+        ] as [(String, String, String, String?)]) func redactsDriver(
             _ data: String, channel: String, actor: String, expected: String?
         )
     {
@@ -222,7 +222,7 @@ import Testing
             (#"{"customerName":"x","pickupAddress":"p"}"#, "booking-R1", #"{"customerName":null,"pickupAddress":null}"#),
             (#"{"customerName":"x","pickupAddress":"p"}"#, "customer-7", #"{"customerName":null,"pickupAddress":"p"}"#),
             (#"{"orderRef":"R1","dropoffAddress":"d"}"#, "driver-42", #"{"orderRef":"R1","dropoffAddress":null}"#),
-        ] as [(String, String, String?)]) func ofACustomer(_ data: String, channel: String, expected: String?)
+        ] as [(String, String, String?)]) func redactsCustomer(_ data: String, channel: String, expected: String?)
     {
         #expect(redacted(data, on: channel, by: "admin:1", customer("7")) == expected)
     }

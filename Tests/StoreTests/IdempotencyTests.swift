@@ -7,7 +7,7 @@ import Testing
     private let room = TemporaryStore()
     private let hour: Int64 = 3_600_000
 
-    @Test func theSameRequestGetsTheSameAnswerAndNothingHappensTwice() throws {
+    @Test func repeatedRequestReturnsTheStoredResponseWithoutEffects() throws {
         let ledger = try room.ledger()
         let first = try ledger.settle(assign("A", to: "42", key: "k"))
         let before = try ledger.everything()
@@ -17,7 +17,7 @@ import Testing
         #expect(try ledger.everything() == before)
     }
 
-    @Test func twinsInOneTransactionAreOne() throws {
+    @Test func detectsRepetitionWithinATransaction() throws {
         let ledger = try room.ledger()
         let answers = try ledger.transaction { () throws(DatabaseError) in
             [
@@ -30,14 +30,14 @@ import Testing
         #expect(try ledger.count("notifications") == 3)
     }
 
-    @Test func isKnownAfterARestart() throws {
+    @Test func survivesARestart() throws {
         let first: CommandResult
         do { first = try room.ledger().settle(assign("A", to: "42", key: "k")) }
         let again = try room.ledger().settle(assign("A", to: "42", key: "k"))
         #expect(again.isReplay && again.body == first.body)
     }
 
-    @Test func anotherRequestWithTheKeyIsRefused() throws {
+    @Test func rejectsADifferentRequestWithTheSameKey() throws {
         let ledger = try room.ledger()
         _ = try ledger.settle(assign("A", to: "42", key: "k", digest: [1]))
         let before = try ledger.everything()
@@ -46,7 +46,7 @@ import Testing
         #expect(try ledger.everything() == before)
     }
 
-    @Test func everybodysKeysAreHisOwn() throws {
+    @Test func keysAreScopedToOnePerson() throws {
         let ledger = try room.ledger()
         _ = try ledger.settle(assign("A", to: "42", key: "k", digest: [1]))
         let other = Identity(role: .admin, id: "2")
@@ -55,7 +55,7 @@ import Testing
         #expect(try ledger.settle(assign("D", to: "42", key: "k ", digest: [3])).status == 200)
     }
 
-    @Test func refusalsAreNotKept() throws {
+    @Test func rejectionsAreNotStored() throws {
         let ledger = try room.ledger()
         let accept = command(.acceptJob("A"), by: driver("42"), key: "k")
         #expect(try ledger.settle(accept).status == 404)
@@ -65,18 +65,18 @@ import Testing
         #expect(try ledger.settle(accept).isReplay)
     }
 
-    @Test func isForgottenAfterTwoDays() throws {
+    @Test func expiresAfter48Hours() throws {
         let ledger = try room.ledger()
         _ = try ledger.settle(assign("A", to: "42", key: "k"))
         #expect(try ledger.settle(assign("A", to: "42", key: "k"), at: noon + 48 * hour - 1).isReplay)
-        // Whether retention has come by or not.
+        // With or without retention.
         let late = try ledger.settle(assign("A", to: "43", key: "k", digest: [2]), at: noon + 48 * hour)
         #expect(late.status == 200 && !late.isReplay)
         #expect(try ledger.settle(assign("A", to: "43", key: "k", digest: [2]), at: noon + 90 * hour).isReplay)
         #expect(try ledger.count("idempotency") == 1)
     }
 
-    @Test func aRolledBackRequestWasNeverMade() throws {
+    @Test func rollbackRemovesTheKey() throws {
         let ledger = try room.ledger()
         #expect(throws: DatabaseError.self) {
             try ledger.transaction { () throws(DatabaseError) in

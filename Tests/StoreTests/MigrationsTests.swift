@@ -18,18 +18,18 @@ import Testing
         try database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     }
 
-    @Test func beginsWithNothing() throws {
+    @Test func createsSchema() throws {
         let database = try open()
         #expect(try tables(database) == Self.tables)
         #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)", "2|\(noon)"])
     }
 
-    @Test func beginsWithAnEmptyFile() throws {
+    @Test func createsSchemaInEmptyFile() throws {
         room.write([])
         #expect(try tables(open()) == Self.tables)
     }
 
-    @Test func doesNothingTwice() throws {
+    @Test func appliesEachMigrationOnce() throws {
         do {
             try open().run(
                 "INSERT INTO orders VALUES ('A', 'available', NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 1)"
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func takesOnlyTheMissingSteps() throws {
+    @Test func appliesOnlyMissingMigrations() throws {
         _ = try open()
         let third = Migration(
             version: 3, statements: ["ALTER TABLE orders ADD COLUMN colour TEXT", "CREATE TABLE more (id TEXT)"])
@@ -51,7 +51,7 @@ import Testing
         #expect(try tables(database) == (Self.tables + ["more"]).sorted())
     }
 
-    @Test func takesAStepWholeOrNotAtAll() throws {
+    @Test func failedMigrationChangesNothing() throws {
         _ = try open()
         let bad = Migration(version: 3, statements: ["CREATE TABLE more (id TEXT)", "CREATE TABLE more (id TEXT)"])
         let error = #expect(throws: StoreError.self) { try open(Migrations(Schema.migrations + [bad])) }
@@ -61,7 +61,7 @@ import Testing
         #expect(try database.dump("SELECT version FROM schema_migrations ORDER BY version") == ["1", "2"])
     }
 
-    @Test func refusesWhatANewerOneWroteAndLeavesItAlone() throws {
+    @Test func rejectsNewerSchemaWithoutChangingTheFile() throws {
         do {
             let database = try open()
             try database.run("INSERT INTO schema_migrations VALUES (7, 1)")
@@ -72,13 +72,13 @@ import Testing
         #expect(error == .newer(path: room.path, schema: 7, known: 2))
         #expect(
             error?.description
-                == "\(room.path) was written by a newer Fleetwire (schema 7, this one knows 2): "
-                + "run that version, or set store.path to another file")
+                == "open \(room.path): written by a newer Fleetwire (schema 7, this version supports 2). "
+                + "Run that version, or set store.path to another file.")
         #expect(room.bytes() == before)
         #expect(throws: StoreError.newer(path: room.path, schema: 7, known: 2)) { try Database.open(readingFrom: room.path) }
     }
 
-    @Test func refusesAnotherProgramsDatabaseAndLeavesItAlone() throws {
+    @Test func rejectsForeignDatabaseWithoutChangingIt() throws {
         room.write([])
         try Database(path: room.path, .writing).run("CREATE TABLE recipes (name TEXT)")
         let before = room.bytes()
@@ -86,13 +86,13 @@ import Testing
         #expect(room.bytes() == before)
     }
 
-    @Test func readsOnlyWhatIsUpToDate() throws {
+    @Test func readerRejectsOlderSchema() throws {
         room.write([])
         #expect(throws: StoreError.older(path: room.path, schema: 0, known: 2)) { try Database.open(readingFrom: room.path) }
     }
 
-    /// What PostgreSQL would not take, or would take to mean something else.
-    @Test func speaksPlainSQL() {
+    /// No words that PostgreSQL rejects or understands differently.
+    @Test func schemaUsesOnlyCommonSQL() {
         for sql in Schema.migrations.flatMap(\.statements) {
             for word in ["PRAGMA", "AUTOINCREMENT", "WITHOUT ROWID", "STRICT", "INTEGER", "DATETIME", "IF NOT EXISTS", "REPLACE"]
             {

@@ -19,7 +19,7 @@ import Testing
         return .updatePreferences(changes)
     }
 
-    @Test func mergesAndAnswersWhatHolds() throws {
+    @Test func mergesChangesAndReturnsTheResult() throws {
         let ledger = try room.pushing()
         let me = driver("42")
         let defaults = #"{"enabled":false,"from":"22:00","to":"07:00","timeZone":"Europe/London"}"#
@@ -44,14 +44,14 @@ import Testing
         #expect(try stored(customer("42")).contains(#""types":{}"#))
     }
 
-    @Test func refusesTooManyTypes() throws {
+    @Test func rejectsTooManyTypes() throws {
         let ledger = try room.pushing()
         let many = Dictionary(uniqueKeysWithValues: (0...PreferenceChanges.typesMax).map { ("t\($0)", true) })
         #expect(try ledger.settle(command(changes { $0.types = many }, by: driver("42"))).status == 400)
         #expect(try ledger.count("preferences") == 0)
     }
 
-    @Test func goWithEachJob() throws {
+    @Test func eachJobContainsThem() throws {
         let ledger = try room.pushing()
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         _ = try ledger.settle(command(changes { $0.types = ["HELLO": false] }, by: driver("42")))
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: [
         "", "[]", #"{"types":[]}"#, #"{"types":{"a":1}}"#, #"{"quietHours":{"from":"25:00"}}"#,
         #"{"quietHours":{"enabled":"yes"}}"#, #"{"quietHours":{"colour":1}}"#, "{",
-    ]) func whatCannotBeReadCountsAsNotThere(json: String) throws {
+    ]) func unreadablePreferencesCountAsDefaults(json: String) throws {
         let ledger = try room.pushing()
         for id in ["42", "43"] {
             _ = try ledger.settle(register(fcm(id), by: driver(id)))
@@ -77,7 +77,7 @@ import Testing
         #expect(try stored(driver("42")).contains(#""enabled":true"#))
     }
 
-    @Test(arguments: 1...50) func readsWhatItWrites(seed: UInt64) {
+    @Test(arguments: 1...50) func roundTrips(seed: UInt64) {
         var dice = SplitMix(seed: seed)
         var preferences = Preferences()
         for _ in 0..<Int.random(in: 0...5, using: &dice) {

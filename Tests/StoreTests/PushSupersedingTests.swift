@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// Of one order the phone shows one notification: a retried older one must not take the place of a newer one.
+/// A device shows one notification per order: a retried older one must not replace a newer one.
 @Suite struct PushSupersedingTests {
     private let room = TemporaryStore()
 
@@ -20,7 +20,7 @@ import Testing
         try ledger.database.dump("SELECT state, COALESCE(reason, '-'), COALESCE(settled_at, '-') FROM push_jobs ORDER BY number")
     }
 
-    @Test func whatIsPutOffGivesWayToTheNewerOne() throws {
+    @Test func newerJobSupersedesRetry() throws {
         let ledger = try ledger()
         _ = try ledger.settle(assign("A", to: "42"))
         let old = try ledger.claim()[0]
@@ -32,7 +32,7 @@ import Testing
         #expect(try ledger.claim(at: noon + 60).map(\.notification.event) == ["job-cancelled"])
     }
 
-    @Test func whatIsGivenBackGivesWayToo() throws {
+    @Test func sentNewerJobSupersedesReturnedJob() throws {
         let ledger = try ledger()
         _ = try ledger.settle(assign("A", to: "42"))
         _ = try ledger.settle(order(.cancel, "A"))
@@ -43,8 +43,8 @@ import Testing
         #expect(try states(ledger) == ["cancelled|superseded|\(noon)", "accepted|-|\(noon)"])
     }
 
-    /// In its old place, before the newer one.
-    @Test func whatIsGivenBackInTimeIsSent() throws {
+    /// It has its old place, before the newer job.
+    @Test func returnedJobBeforeTheNewerOneIsSent() throws {
         let ledger = try ledger()
         _ = try ledger.settle(assign("A", to: "42"))
         let job = try ledger.claim()[0]
@@ -53,11 +53,11 @@ import Testing
         #expect(try ledger.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
     }
 
-    /// Even if that reached nobody: what it would say is out of date.
+    /// Even if the newer push was not delivered: the older one is out of date.
     @Test(arguments: [
         PushOutcome.Result.accepted(messageID: nil), .failed(reason: "x"), .cancelled(reason: "preferences"), .expired,
         .retry(at: noon + 90, reason: "503"),
-    ]) func whatWaitedGivesWayWhenItIsDue(_ fate: PushOutcome.Result) throws {
+    ]) func newerJobSupersedesDueRetry(_ fate: PushOutcome.Result) throws {
         let ledger = try ledger()
         _ = try ledger.settle(assign("A", to: "42"))
         try ledger.report([PushOutcome(ledger.claim()[0], .retry(at: noon + 50, reason: "503"), wasTried: true)])
@@ -70,8 +70,8 @@ import Testing
         #expect(ledger.outbox.drainFinished()[.fcm]?.cancelled == 1)
     }
 
-    /// Its answer is lost, and the newer one's is not.
-    @Test func killedItSendsTheNewestAlone() throws {
+    /// The result of the older job is lost, that of the newer one is not.
+    @Test func restartSendsOnlyTheNewest() throws {
         do {
             let ledger = try ledger()
             _ = try ledger.settle(assign("A", to: "42"))
@@ -84,8 +84,8 @@ import Testing
         #expect(try states(ledger) == ["cancelled|superseded|\(noon + 1)", "accepted|-|\(noon)"])
     }
 
-    /// The newer one was for the phone's old token.
-    @Test func aNewTokenIsNotToldOldNews() throws {
+    /// The newer job was for the device's old token.
+    @Test func replacedTokenDoesNotReviveSupersededJob() throws {
         let ledger = try ledger()
         _ = try ledger.settle(register(fcm("old"), by: driver("43"), deviceID: "phone"))
         _ = try ledger.settle(assign("A", to: "43"))
@@ -97,7 +97,7 @@ import Testing
         #expect(try states(ledger)[0] == "cancelled|superseded|\(noon + 50)")
     }
 
-    @Test func otherNewsAndOtherPeopleSupersedeNothing() throws {
+    @Test func otherKeysAndRecipientsSupersedeNothing() throws {
         let ledger = try ledger()
         _ = try ledger.settle(register(fcm("43"), by: driver("43")))
         _ = try ledger.settle(assign("A", to: "42"))
@@ -110,16 +110,16 @@ import Testing
         #expect(try ledger.claim(at: noon + 50).count == 6)
     }
 
-    /// What is sent for the first time is sent in its order: two pushes, of which the later one stays.
-    @Test func whatComesInItsOrderIsSent() throws {
+    /// First attempts are sent in order: the device receives both and shows the later one.
+    @Test func firstAttemptsAreSentInOrder() throws {
         let ledger = try ledger()
         _ = try ledger.settle(assign("A", to: "42"))
         _ = try ledger.settle(order(.cancel, "A"))
         #expect(try ledger.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
     }
 
-    /// Its jobs are made some at a time, and meanwhile a driver has been told newer things.
-    @Test func aBroadcastOvertakesNothing() throws {
+    /// The jobs of a broadcast are created in slices; meanwhile a driver got a newer notification.
+    @Test func newerJobSupersedesBroadcast() throws {
         let ledger = try ledger()
         ledger.rules = collapsingRules
         _ = try ledger.settle(assign("A", to: "43"))
@@ -131,7 +131,7 @@ import Testing
     }
 }
 
-/// What is said of an order replaces what was said of it before, but for `job-removed`.
+/// Each notification of an order replaces the previous one, except `job-removed`.
 private let collapsingRules: NotificationRules = {
     func rule(_ push: NotificationRules.Rule.Push = .personal, collapses: Bool = true) -> NotificationRules.Rule {
         NotificationRules.Rule(lifetimeSeconds: 3600, collapsesByJob: collapses, push: push)

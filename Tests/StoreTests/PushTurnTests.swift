@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// Whose turn it is, however many jobs somebody has.
+/// Fair queueing: the order of recipients, independent of their number of jobs.
 @Suite struct PushTurnTests {
     private let room = TemporaryStore()
 
@@ -25,7 +25,7 @@ import Testing
         try ledger.claim(room, at: now).map { String($0.recipient.dropFirst("driver:".count)) }
     }
 
-    @Test func tenThousandOfOneDelayNobodyElsesFirst() throws {
+    @Test func longQueueOfOneRecipientDelaysNoOther() throws {
         let ledger = try ledger(3)
         try flood(ledger, 10_000, to: "0")
         _ = try ledger.settle(announce(to: "1"))
@@ -37,13 +37,13 @@ import Testing
         #expect(try recipients(ledger, 6) == ["2", "1", "0", "1", "0", "0"])
     }
 
-    @Test func everybodysKthStandsBeforeAnybodysNext() throws {
+    @Test func recipientsTakeTurns() throws {
         let ledger = try ledger(4)
         for number in 0..<4 { try flood(ledger, 3, to: "\(number)") }
         #expect(try recipients(ledger, 99) == ["0", "1", "2", "3", "0", "1", "2", "3", "0", "1", "2", "3"])
     }
 
-    @Test func severalPhonesOfOneTakeSeveralTurns() throws {
+    @Test func eachDeviceTakesATurn() throws {
         let ledger = try ledger(2)
         for number in 0..<5 { _ = try ledger.settle(register(fcm("more-\(number)"), by: driver("0"))) }
         _ = try ledger.settle(announce(to: "0"))
@@ -51,8 +51,8 @@ import Testing
         #expect(try recipients(ledger, 3) == ["0", "1", "0"])
     }
 
-    /// An outage of one phone: all of its jobs come due again at the same moment.
-    @Test func retriesStandBehindNobodysFirst() throws {
+    /// An outage of one device: all of its jobs are due at the same moment.
+    @Test func retriesDoNotDelayOtherRecipients() throws {
         let ledger = try ledger(2)
         try flood(ledger, 1_200, to: "0")
         let jobs = try ledger.claim(1_200)
@@ -67,10 +67,10 @@ import Testing
             if count == 0 { break }
             rest += count
         }
-        #expect(rest == 1_201, "nothing is lost on the way")
+        #expect(rest == 1_201, "no job is lost")
     }
 
-    @Test func turnsGoOnAfterAStart() throws {
+    @Test func turnsContinueAfterARestart() throws {
         do {
             let ledger = try ledger(2)
             try flood(ledger, 300, to: "0")
@@ -81,8 +81,8 @@ import Testing
         #expect(try recipients(ledger, 6) == ["0", "1", "0", "1", "0", "1"])
     }
 
-    /// With two hundred thousand in the queue, a claim reads what it takes.
-    @Test func aLongQueueIsAsQuickAsAShortOne() throws {
+    /// With 200,000 jobs in the queue, a claim reads only the jobs that it leases.
+    @Test func claimCostDoesNotDependOnQueueLength() throws {
         let ledger = try ledger(1)
         let id = try ledger.settle(announce(to: "0")).notifications[0].id
         let device = try ledger.database.dump("SELECT id FROM devices")[0]
@@ -95,6 +95,6 @@ import Testing
             """)
         #expect(try ledger.report(at: noon).depth == 200_000)
         let work = try ledger.instructions { _ = try ledger.claim(10) }
-        #expect(work < 20_000, "\(work) instructions of SQLite's machine")
+        #expect(work < 20_000, "\(work) instructions of SQLite's virtual machine")
     }
 }

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Store
 
-/// Somebody has changed the file by hand, or a newer program has: what cannot be read stops nothing else.
+/// The file was changed by hand or by a newer program: unreadable rows affect nothing else.
 @Suite struct UnreadableRowTests {
     private static let marks = ["provider = 'hms'", "environment = 'staging'"]
 
     private let room = TemporaryStore()
 
-    /// Three drivers with a phone each, of whom the first one's cannot be read.
+    /// Two drivers with a device each; the row of driver 1's is unreadable.
     private func ledger(_ mark: String, before prepare: (CommandExecutor) throws -> Void = { _ in }) throws -> CommandExecutor {
         let ledger = try room.pushing()
         for id in ["1", "2"] { _ = try ledger.settle(register(fcm(id), by: driver(id))) }
@@ -18,33 +18,33 @@ import Testing
         return ledger
     }
 
-    @Test(arguments: marks) func aJobForItFailsAlone(_ mark: String) throws {
+    @Test(arguments: marks) func failsOnlyTheJobOfTheUnreadableDevice(_ mark: String) throws {
         let ledger = try ledger(mark) { _ = try $0.settle(announce(to: "1", "2")) }
         #expect(try ledger.claim().map(\.recipient) == ["driver:2"])
         #expect(try ledger.jobs() == ["driver:1|failed|device_unreadable", "driver:2|sending|"])
         #expect(ledger.outbox.drainUnreadableRows() == ["the provider of a device of driver:1"])
     }
 
-    @Test(arguments: marks) func actionsPassItOver(_ mark: String) throws {
+    @Test(arguments: marks) func actionsSkipUnreadableDevices(_ mark: String) throws {
         let ledger = try ledger(mark)
         _ = try ledger.settle(register(fcm("more"), by: driver("1"), deviceID: "phone"))
         #expect(try ledger.settle(assign("A", to: "1")).status == 200)
         _ = try ledger.settle(announceToAll)
         try ledger.doChores()
         #expect(try ledger.claim().map(\.device.token.text).sorted() == [fcm("2"), fcm("more"), fcm("more")].map(\.text))
-        #expect(ledger.outbox.drainUnreadableRows() == ["the provider of a device of driver:1"], "said once")
+        #expect(ledger.outbox.drainUnreadableRows() == ["the provider of a device of driver:1"], "reported once")
         #expect(try ledger.settle(unregister(fcm("1"), by: driver("1"))).status == 200)
         #expect(try ledger.outbox.devices.devices(of: "driver:1").map(\.name) == ["phone"])
     }
 
-    @Test(arguments: marks) func itsAppRegistersItAnew(_ mark: String) throws {
+    @Test(arguments: marks) func registrationRepairsTheRow(_ mark: String) throws {
         let ledger = try ledger(mark)
         _ = try ledger.settle(register(fcm("1"), by: driver("1")))
         _ = try ledger.settle(announce(to: "1"))
         #expect(try ledger.claim().map(\.device.token) == [fcm("1")])
     }
 
-    @Test(arguments: marks) func itGoesWhenItIsDeadOrStale(_ mark: String) throws {
+    @Test(arguments: marks) func removesUnreadableStaleDevice(_ mark: String) throws {
         var jobs: [PushJob] = []
         let ledger = try ledger(mark) {
             _ = try $0.settle(announce(to: "1"))
@@ -59,7 +59,7 @@ import Testing
         #expect(try ledger.count("devices") == 0)
     }
 
-    @Test func whatIsInNoLaneEnds() throws {
+    @Test func endsJobsOfUnknownLanes() throws {
         let ledger = try ledger("platform = 'toaster'") { _ = try $0.settle(announce(to: "1", "2")) }
         let id = try ledger.database.dump("SELECT DISTINCT notification_id FROM push_jobs")[0]
         _ = try ledger.settle(announce(to: "2"))

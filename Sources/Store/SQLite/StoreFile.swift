@@ -1,15 +1,15 @@
 import Glibc
 
-/// The file, the directory around it, and the claim to be the only gateway that writes it.
+/// The database file, its directory, and a lock that admits one writing gateway.
 final class StoreFile {
     let path: String
     private let lock: Int32
 
-    /// Creates what is missing: the directory (0700), the file (0600; SQLite gives its log the same mode).
+    /// Creates the directory (0700) and the file (0600; SQLite gives its log the same mode) if missing, and takes the lock.
     init(path: String) throws(StoreError) {
         try Self.makeDirectory(of: path)
         self.path = path
-        lock = try Self.claim(path)
+        lock = try Self.takeLock(path)
         do throws(StoreError) {
             // Before SQLite opens it: closing a descriptor drops all POSIX locks that the process has on the file.
             close(try Self.open(path, of: path))
@@ -19,16 +19,16 @@ final class StoreFile {
         }
     }
 
-    /// Closing the descriptor is what gives the claim up. The lock file stays: removing it would let two in.
+    /// Closing the descriptor releases the lock. The lock file stays: after its removal two gateways could hold a lock.
     deinit { close(lock) }
 
-    private static func claim(_ path: String) throws(StoreError) -> Int32 {
+    private static func takeLock(_ path: String) throws(StoreError) -> Int32 {
         let descriptor = try open(path + ".lock", of: path)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let problem = errno
+            let code = errno
             let holder = holder(descriptor)
             close(descriptor)
-            guard problem == EWOULDBLOCK else { throw .unreachable(path: path, detail: "\(path).lock: \(text(problem))") }
+            guard code == EWOULDBLOCK else { throw .unreachable(path: path, detail: "\(path).lock: \(text(code))") }
             throw .inUse(path: path, by: holder)
         }
         writeHolder(descriptor)
@@ -41,22 +41,22 @@ final class StoreFile {
         return descriptor
     }
 
-    /// Creates the directories on the way to a file that are missing (0700).
+    /// Creates the missing directories of a path (0700).
     static func makeDirectory(of path: String) throws(StoreError) {
         var end = path.startIndex
         while let slash = path[end...].firstIndex(of: "/") {
             end = path.index(after: slash)
             let directory = path[..<end]
-            // An unwritable parent of a directory that exists answers EACCES or EROFS, but stat knows better.
+            // mkdir of an existing directory fails with EACCES or EROFS if its parent is not writable, so stat comes first.
             var status = stat()
             guard stat(String(directory), &status) != 0, mkdir(String(directory), 0o700) != 0, errno != EEXIST else { continue }
             throw .unreachable(path: path, detail: "\(directory): \(text(errno))")
         }
     }
 
-    // MARK: Who has it
+    // MARK: Lock holder
 
-    /// Only for the message of whoever comes second: the lock itself is the kernel's.
+    /// Writes the process id, only for the error message of a second gateway. The lock itself is flock's.
     private static func writeHolder(_ descriptor: Int32) {
         let text = "process \(getpid())\n"
         _ = ftruncate(descriptor, 0)
@@ -70,5 +70,5 @@ final class StoreFile {
         return String(decoding: line, as: UTF8.self)
     }
 
-    private static func text(_ problem: Int32) -> String { String(cString: strerror(problem)) }
+    private static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
