@@ -46,7 +46,7 @@ let package = Package(
         module("Configuration", ["Access", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
         module("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
-        module("Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "Threads"]),
+        module("Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "PusherProtocol", "Threads"]),
         module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
         module("Server", ["CLibev", "CLibwebsockets", "CLinux", "HTTP", "Observability", "PusherProtocol", "Threads"]),

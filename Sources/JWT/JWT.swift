@@ -9,7 +9,7 @@ struct TokenError: Error, Equatable {
 }
 
 /// A JWT in its compact form (RFC 7515 section 7.1), taken apart and not yet believed.
-struct JWT {
+package struct JWT {
     /// Bytes of a token: what a request's head may hold, and nobody is made to read more.
     static let bytesMax = 8_192
     /// Bytes of a header, as JSON.

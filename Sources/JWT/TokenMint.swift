@@ -13,10 +13,8 @@ package enum TokenMint {
         for identity: Identity, secret: String, issuer: String = "", audience: String = "", issuedAt: Int64,
         lifetimeSeconds: Int64
     ) -> String {
-        let header = Base64URL.text(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
-        let payload = Base64URL.text(payload(identity, issuer, audience, issuedAt, lifetimeSeconds))
-        let signed = header + "." + payload
-        return signed + "." + Base64URL.text(HMACKey(secret: secret).digest(of: Array(signed.utf8)))
+        let claims = payload(identity, issuer, audience, issuedAt, lifetimeSeconds)
+        return JWT.signed(claims: claims, with: .secret(secret))
     }
 
     private static func payload(
