@@ -2,9 +2,9 @@
 #include <linux/sock_diag.h>
 #include <openssl/ssl.h>
 #include <stdbool.h>
-#include <sys/eventfd.h> /* which Swift's Glibc module leaves out */
+#include <sys/eventfd.h> /* missing in Swift's Glibc module */
 
-/* curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic: one typed call per kind of argument. */
+/* curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic: one typed function per argument type. */
 static inline CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value) {
     return curl_easy_setopt(easy, option, value);
 }
@@ -25,15 +25,15 @@ static inline CURLcode ccurl_set_header_reader(CURL *easy, curl_write_callback c
     CURLcode result = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_HEADERDATA, data) : result;
 }
-static inline CURLcode ccurl_set_socket_opener(CURL *easy, curl_opensocket_callback callback, void *data) {
+static inline CURLcode ccurl_set_opensocket(CURL *easy, curl_opensocket_callback callback, void *data) {
     CURLcode result = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, data) : result;
 }
-static inline CURLcode ccurl_set_socket_closer(CURL *easy, curl_closesocket_callback callback, void *data) {
+static inline CURLcode ccurl_set_closesocket(CURL *easy, curl_closesocket_callback callback, void *data) {
     CURLcode result = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, data) : result;
 }
-static inline CURLcode ccurl_set_gatekeeper(CURL *easy, curl_prereq_callback callback, void *data) {
+static inline CURLcode ccurl_set_prerequest(CURL *easy, curl_prereq_callback callback, void *data) {
     CURLcode result = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PREREQDATA, data) : result;
 }
@@ -50,7 +50,7 @@ static inline CURLMcode ccurl_set_multi_number(CURLM *multi, CURLMoption option,
     return curl_multi_setopt(multi, option, value);
 }
 
-/* A socket's send buffer and what is in it, in bytes by the kernel's own count; false where the kernel does not say. */
+/* The size and use of a socket's send buffer in bytes, as the kernel counts them; false if it does not support that. */
 static inline bool ccurl_send_buffer(int socket, long *size, long *used) {
     unsigned counts[SK_MEMINFO_VARS];
     socklen_t length = sizeof counts;
@@ -59,7 +59,7 @@ static inline bool ccurl_send_buffer(int socket, long *size, long *used) {
     *used = counts[SK_MEMINFO_WMEM_QUEUED];
     return true;
 }
-/* A number that no other socket has; 0 for what is no socket. */
+/* The kernel's unique number of a socket; 0 if the descriptor is not a socket. */
 static inline unsigned long long ccurl_socket_cookie(int socket) {
     unsigned long long cookie = 0;
     socklen_t length = sizeof cookie;
@@ -69,7 +69,7 @@ static inline int ccurl_set_send_buffer(int socket, int bytes) {
     return setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-/* Whether the connection that a transfer is about to use agreed on HTTP/2. libcurl knows, and tells only afterwards. */
+/* Whether the connection of a transfer negotiated HTTP/2 (ALPN). libcurl reports the version only after the response. */
 static inline int ccurl_agreed_on_http2(CURL *easy) {
     struct curl_tlssessioninfo *session = NULL;
     const unsigned char *name = NULL;

@@ -51,9 +51,9 @@ final class JWKSFetcher: Sendable {
             ring.mayFetch(issuer: issuer, now: Clock.unixMilliseconds() / 1000)
         else { return }
         do {
-            let answer = try Get.bytes(from: url, timeoutSeconds: Self.timeoutSeconds)
-            guard answer.status == 200 else { return fail(url, "it answered \(answer.status)") }
-            try ring.store(answer.body, for: issuer)
+            let response = try HTTPClient.sendAuthenticated(HTTPClientRequest(.get, url), timeoutSeconds: Self.timeoutSeconds)
+            guard response.status == 200 else { return fail(url, "it answered \(response.status)") }
+            try ring.store(response.body, for: issuer)
             log.info("token_keys_fetched", ["url": .text(url)])
         } catch {
             fail(url, "\(error)")

@@ -1,8 +1,8 @@
-/// How many connections are being opened, or have been and nothing came back over them yet.
+/// Counts connections that are being opened, or that have received nothing yet.
 ///
-/// A server says how many streams it takes only when a connection stands, and libcurl does not wait for that: it begins a
-/// hundred at once. What is refused it repeats on another connection, a hundred at once. So the pool lets one request go
-/// ahead on each new connection where that matters.
+/// A server announces its stream limit when a connection stands, and libcurl does not wait for that: it starts a hundred
+/// streams at once, and repeats refused ones on another connection, again a hundred at once. So for HTTP/2-only pools
+/// ``HTTPPool`` allows one request on each connection until it has received something.
 final class ConnectionsInHandshake {
     var count = 0
 }

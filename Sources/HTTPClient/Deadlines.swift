@@ -1,29 +1,29 @@
-/// A request, as long as its handle has no other.
+/// One request of a handle. A handle is reused; its serial number tells its requests apart.
 struct TimedRequest {
     let handle: EasyHandle
     private let serial: Int
 
-    init(_ exchange: EasyHandle) {
-        self.handle = exchange
-        serial = exchange.serial
+    init(_ handle: EasyHandle) {
+        self.handle = handle
+        serial = handle.serial
     }
 
     var hasEnded: Bool { serial != handle.serial }
 }
 
-/// Requests in the order of their deadlines, which is that of their start, because all are given the same time.
+/// Requests in the order of their deadlines. That is the order of their starts, because all have the same time-out.
 ///
-/// One that ends early stays until it comes to the front, where it is found to have ended.
+/// A request that ends early stays in the queue until it comes to the front.
 struct Deadlines {
     private var entries: [(request: TimedRequest, deadline: ContinuousClock.Instant)] = []
     private var first = 0
 
-    mutating func append(_ exchange: EasyHandle, at deadline: ContinuousClock.Instant) {
-        entries.append((TimedRequest(exchange), deadline))
+    mutating func append(_ handle: EasyHandle, at deadline: ContinuousClock.Instant) {
+        entries.append((TimedRequest(handle), deadline))
     }
 
-    /// The next one that has not ended.
-    mutating func next() -> (exchange: EasyHandle, deadline: ContinuousClock.Instant)? {
+    /// The next request that has not ended.
+    mutating func next() -> (handle: EasyHandle, deadline: ContinuousClock.Instant)? {
         while first < entries.count, entries[first].request.hasEnded { first += 1 }
         if first == entries.count || first > 1_024 {
             entries.removeFirst(first)

@@ -1,56 +1,60 @@
 import CCurl
 import Glibc
 
-/// An easy handle of libcurl, and the request that it is busy with; the next request takes it over.
+/// An easy handle of libcurl and its present request. The pool reuses handles for further requests.
 ///
-/// What never changes is said once (``init(_:)``), what belongs to a request in ``begin(_:tag:allowsPrivateAddresses:at:)``.
-/// libcurl keeps pointers into it, so it must outlive its stay in a multi handle.
+/// ``init(_:_:_:)`` sets the options that never change, ``begin(_:tag:allowsPrivateAddresses:at:)`` those of a request.
+/// libcurl keeps pointers into this object: it must not be freed while it is in a multi handle.
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
     private(set) var tag = 0
-    /// Changes whenever a request begins or ends, so that what was noted about one is not taken for the next.
+    /// Changes when a request begins and when it ends, so that ``TimedRequest`` can tell requests apart.
     private(set) var serial = 0
 
     private let responseBytesMax: Int
+    private let rejectsLargerResponses: Bool
     private let requiresHTTP2: Bool
     private let handshaking: ConnectionsInHandshake
     private let buffers: SendBufferBudget
     private var method: HTTPClientRequest.Method?
     private var allowsPrivateAddresses = false
-    private var began = ContinuousClock.now
+    private var beganAt = ContinuousClock.now
     private var headers: UnsafeMutablePointer<curl_slist>?
-    /// The request's body, which libcurl does not copy; never empty, for a null pointer would mean a body yet to be asked for.
+    /// The request's body, which libcurl does not copy. Never empty: with a null pointer libcurl would read the body from
+    /// a callback.
     private var body = UnsafeMutableRawBufferPointer.allocate(byteCount: 8_192, alignment: 1)
     private var bodyBytes = 0
-    /// Where a header is put together.
+    /// Buffer for one header.
     private var line: [UInt8] = []
 
     private var responseBody: [UInt8] = []
     private var responseHeaders: [String: String] = [:]
-    /// How often libcurl was about to write the request, to whatever connection.
+    /// How often libcurl was about to write the request to a connection.
     private(set) var writes = 0
-    /// Bytes at most of the request as it is written.
+    /// Bytes of the written request, at most.
     private var requestBytes = 0
-    /// What of them is promised to the send buffers.
+    /// Bytes of it that are reserved in the send buffers.
     private var reservedBytes = 0 {
         didSet { buffers.reserved += reservedBytes - oldValue }
     }
-    /// Whether a request of it is under way.
+    /// Whether a request is under way.
     private(set) var isBusy = false
-    /// Whether it opened a connection, and nothing has come back yet.
+    /// Whether the request opened a connection that has received nothing yet.
     private var isFirst = false {
         didSet { handshaking.count += (isFirst ? 1 : 0) - (oldValue ? 1 : 0) }
     }
-    /// Why we ended it ourselves.
+    /// Why a callback of ours aborted the request.
     private var abortReason: String?
+    private var isResponseTooLarge = false
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    init(_ options: HTTPPool.Options, _ fresh: ConnectionsInHandshake, _ buffers: SendBufferBudget) {
+    init(_ options: HTTPPool.Options, _ handshaking: ConnectionsInHandshake, _ buffers: SendBufferBudget) {
         guard let easy = curl_easy_init() else { preconditionFailure("curl_easy_init: out of memory") }
         self.easy = easy
         responseBytesMax = options.responseBytesMax
+        rejectsLargerResponses = options.rejectsLargerResponses
         requiresHTTP2 = options.requiresHTTP2
-        self.handshaking = fresh
+        self.handshaking = handshaking
         self.buffers = buffers
         errorBuffer[0] = 0
         setUp(options)
@@ -59,10 +63,10 @@ final class EasyHandle {
         ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorBuffer)
         ccurl_set_writer(easy, Self.receiveBody, this)
         ccurl_set_header_reader(easy, Self.receiveHeader, this)
-        ccurl_set_socket_opener(easy, Self.openSocket, this)
-        // A connection outlives the request that opened it, as the pool does.
-        ccurl_set_socket_closer(easy, Self.closeSocket, Unmanaged.passUnretained(buffers).toOpaque())
-        ccurl_set_gatekeeper(easy, Self.mayWrite, this)
+        ccurl_set_opensocket(easy, Self.openSocket, this)
+        // Not this handle: a connection outlives the request that opened it, as the budget does.
+        ccurl_set_closesocket(easy, Self.closeSocket, Unmanaged.passUnretained(buffers).toOpaque())
+        ccurl_set_prerequest(easy, Self.mayWrite, this)
     }
 
     deinit {
@@ -72,11 +76,11 @@ final class EasyHandle {
         errorBuffer.deallocate()
     }
 
-    /// The one that made `easy`.
-    static func busy(with easy: UnsafeMutableRawPointer) -> EasyHandle {
+    /// The object that owns a handle of libcurl.
+    static func owner(of easy: UnsafeMutableRawPointer) -> EasyHandle {
         var owner: UnsafeMutableRawPointer?
         ccurl_owner(easy, &owner)
-        guard let owner else { preconditionFailure("CURLINFO_PRIVATE: a handle that nobody made") }
+        guard let owner else { preconditionFailure("CURLINFO_PRIVATE: not set") }
         return Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
     }
 
@@ -84,69 +88,71 @@ final class EasyHandle {
         ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, options.allowsPlainHTTP ? "https,http" : "https")
         ccurl_set_number(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         ccurl_set_number(easy, CURLOPT_NOSIGNAL, 1)
-        // A request that is given up would wait for its name to be resolved, and everybody behind it.
+        // Otherwise removing a request that is resolving a name blocks the thread until the resolver returns.
         ccurl_set_number(easy, CURLOPT_QUICK_EXIT, 1)
-        ccurl_set_text(easy, CURLOPT_NOPROXY, "*")
+        if !options.usesProxy { ccurl_set_text(easy, CURLOPT_NOPROXY, "*") }
         ccurl_set_number(easy, CURLOPT_TCP_KEEPALIVE, 1)
         ccurl_set_number(easy, CURLOPT_TCP_KEEPIDLE, 60)
         ccurl_set_number(easy, CURLOPT_TCP_KEEPINTVL, 15)
         ccurl_set_number(easy, CURLOPT_MAXAGE_CONN, options.idleSecondsMax)
-        // CURLOPT_BUFFERSIZE stays at 16 KiB, a TLS record: when an answer's part finds no room (7.88), those behind it on the
-        // connection are read only when more comes, perhaps never.
+        // CURLOPT_BUFFERSIZE stays at 16 KiB, the size of a TLS record: if part of a response does not fit (7.88), libcurl
+        // reads the rest only when more data arrives on the connection, perhaps never.
         guard !options.caFile.isEmpty else { return }
         ccurl_set_text(easy, CURLOPT_CAINFO, options.caFile)
-        ccurl_set_text(easy, CURLOPT_CAPATH, nil)  // the system's directory would be trusted besides
+        ccurl_set_text(easy, CURLOPT_CAPATH, nil)  // libcurl would trust the system's directory as well
     }
 
-    /// Says what is to be asked; nothing happens before it is given to a multi handle.
-    /// - Throws: `.notSent` for a call that cannot be written as HTTP.
+    /// Sets the options of a request. It starts when the handle is added to a multi handle.
+    /// - Throws: `.notSent` if the request cannot be written as HTTP.
     func begin(
-        _ call: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool, at now: ContinuousClock.Instant
+        _ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool, at now: ContinuousClock.Instant
     ) throws(HTTPClientError) {
-        // A NUL would end the URL early, behind the back of whoever checked it.
-        guard !call.url.utf8.contains(0) else { throw .notSent("a URL with a NUL") }
-        bodyBytes = call.method == .post ? call.body.count : 0
-        requestBytes = SendBufferBudget.overheadBytes + call.url.utf8.count + bodyBytes
-        for header in call.headers { try append(header) }
+        // A NUL would end the URL early, after callers have checked the whole.
+        guard !request.url.utf8.contains(0) else { throw .notSent("a URL with a NUL") }
+        bodyBytes = request.method == .post ? request.body.count : 0
+        requestBytes = SendBufferBudget.overheadBytes + request.url.utf8.count + bodyBytes
+        for header in request.headers { try append(header) }
         self.tag = tag
         self.allowsPrivateAddresses = allowsPrivateAddresses
         serial += 1
-        began = now
+        beganAt = now
         writes = 0
         isBusy = true
         abortReason = nil
+        isResponseTooLarge = false
         errorBuffer[0] = 0
-        ccurl_set_text(easy, CURLOPT_URL, call.url)
-        // A stream of a connection in the making before another connection; without TLS there are no streams, and one would
-        // wait for the other's answer.
-        let isPlain = call.url.utf8.prefix(5).elementsEqual("http:".utf8) { $0 | 0x20 == $1 }
+        ccurl_set_text(easy, CURLOPT_URL, request.url)
+        // Wait for a connection in handshake rather than open another one. Not without TLS: there is no multiplexing, so
+        // the request would wait for another's response.
+        let isPlain = request.url.utf8.prefix(5).elementsEqual("http:".utf8) { $0 | 0x20 == $1 }
         ccurl_set_number(easy, CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
         ccurl_set_headers(easy, headers)
-        setMethod(call.method)
-        if call.method == .post { setBody(call.body) }
+        setMethod(request.method)
+        if request.method == .post { setBody(request.body) }
     }
 
-    /// Whether libcurl was allowed to write the request.
+    /// Whether libcurl was about to write the request.
     var wasWritten: Bool { writes > 0 }
 
-    /// Counts the request among those that are about to be written, unless it would not fit. What fits nowhere goes alone.
+    /// Reserves the request's bytes in the send buffers. Returns false if they do not fit; a request that fits in no
+    /// buffer is sent alone.
     func reserve(within room: Int, isAlone: Bool) -> Bool {
         guard requestBytes <= room || isAlone else { return false }
         reservedBytes = requestBytes
         return true
     }
 
-    /// Whether all of it has been written, so that the kernel counts it from now on. The body may follow long after the headers,
-    /// when the connection has room again.
-    func hasLeft() -> Bool {
+    /// Whether the request is completely written; the kernel then counts its bytes, and the reservation ends. The body may
+    /// follow long after the headers.
+    func completeUpload() -> Bool {
         var uploaded: curl_off_t = 0
-        // Of a second time nobody can say when it has: it keeps its place until it ends.
+        // A second write cannot be followed: the reservation then stays until the request ends.
         guard writes == 1, ccurl_uploaded(easy, &uploaded) == CURLE_OK, uploaded >= bodyBytes else { return false }
         reservedBytes = 0
         return true
     }
 
-    /// Puts the handle away for the next request.
+    /// Ends the request. The handle is ready for another.
     func end() {
         serial += 1
         isBusy = false
@@ -157,10 +163,10 @@ final class EasyHandle {
         responseHeaders = [:]
     }
 
-    /// Seconds since it began.
-    func seconds(at now: ContinuousClock.Instant) -> Double { began.duration(to: now) / .seconds(1) }
+    /// Seconds since the request began.
+    func seconds(at now: ContinuousClock.Instant) -> Double { beganAt.duration(to: now) / .seconds(1) }
 
-    // MARK: The request
+    // MARK: Request
 
     private func setMethod(_ method: HTTPClientRequest.Method) {
         guard method != self.method else { return }
@@ -195,7 +201,7 @@ final class EasyHandle {
         precondition(headers != nil, "curl_slist_append: out of memory")
     }
 
-    /// Whether `line` can only be read as one header: a line break in it would begin another, or the body.
+    /// Whether `line` is exactly one header: a line break would begin another header, or the body.
     private func isHeader(nameBytes: Int) -> Bool {
         let name = line[..<nameBytes]
         return name.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
@@ -208,46 +214,46 @@ final class EasyHandle {
     }
 }
 
-// MARK: What became of it
+// MARK: Result
 
 extension EasyHandle {
-    /// What libcurl's `code` and all that was received amount to.
+    /// The result of a transfer that libcurl ended with `code`.
     func result(_ code: CURLcode) -> Result<HTTPClientResponse, HTTPClientError> {
-        guard code != CURLE_OK else { return .success(reply(isWhole: true)) }
-        let said = errorBuffer[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorBuffer)
-        return result(otherwise: HTTPClientError(code: code.rawValue, words: abortReason ?? said, writes: writes))
+        guard code != CURLE_OK else { return .success(response(isWhole: true)) }
+        let text = errorBuffer[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorBuffer)
+        return result(error: HTTPClientError(code: code.rawValue, text: abortReason ?? text, writes: writes))
     }
 
-    /// Of a request that is taken from libcurl before it has its whole answer.
+    /// The result of a request that the pool removes from libcurl before its response is complete.
     /// - Parameters:
-    ///   - failure: if it was written.
-    ///   - words: if it was not.
-    func result(after failure: HTTPClientError, otherwise words: String) -> Result<HTTPClientResponse, HTTPClientError> {
-        result(otherwise: wasWritten ? failure : .notSent(words))
+    ///   - error: if the request was written.
+    ///   - text: of `.notSent`, if it was not.
+    func result(ifWritten error: HTTPClientError, otherwise text: String) -> Result<HTTPClientResponse, HTTPClientError> {
+        result(error: wasWritten ? error : .notSent(text))
     }
 
-    /// A server that has said 2xx has done what it was asked, whatever became of the rest of its answer. What else it says
-    /// needs its reasons, which are in the body.
-    private func result(otherwise failure: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
-        let reply = reply(isWhole: false)
-        return wasWritten && 200..<300 ~= reply.status ? .success(reply) : .failure(failure)
+    /// A server that has sent 2xx has processed the request, even if the rest of the response is missing. Other statuses
+    /// need their reason, which is in the body.
+    private func result(error: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
+        let response = response(isWhole: false)
+        guard wasWritten, 200..<300 ~= response.status, !isResponseTooLarge else { return .failure(error) }
+        return .success(response)
     }
 
-    private func reply(isWhole: Bool) -> HTTPClientResponse {
+    private func response(isWhole: Bool) -> HTTPClientResponse {
         var status = 0
         ccurl_status(easy, &status)
         return HTTPClientResponse(status: status, body: responseBody, headers: responseHeaders, isWhole: isWhole)
     }
 }
 
-// MARK: What libcurl asks and tells
+// MARK: libcurl's callbacks
 
 extension EasyHandle {
     private static let receiveBody: curl_write_callback = { bytes, size, count, user in
         guard let bytes, let user else { return 0 }
         let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        Unmanaged<EasyHandle>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.appendBody(chunk) }
-        return chunk.count
+        return Unmanaged<EasyHandle>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.appendBody(chunk) ? chunk.count : 0 }
     }
 
     private static let receiveHeader: curl_write_callback = { bytes, size, count, user in
@@ -273,20 +279,28 @@ extension EasyHandle {
         return mayWrite ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 
-    private func appendBody(_ chunk: UnsafeRawBufferPointer) {
-        responseBody.append(contentsOf: chunk.prefix(responseBytesMax - responseBody.count))
+    /// Keeps the body's first ``HTTPPool/Options/responseBytesMax`` bytes. Returns false to abort the request.
+    private func appendBody(_ chunk: UnsafeRawBufferPointer) -> Bool {
+        let room = responseBytesMax - responseBody.count
+        if rejectsLargerResponses, chunk.count > room {
+            isResponseTooLarge = true
+            abortReason = "the response exceeds \(responseBytesMax) bytes"
+            return false
+        }
+        responseBody.append(contentsOf: chunk.prefix(room))
+        return true
     }
 
     private func readHeader(_ line: UnsafeRawBufferPointer) {
         if isFirst { isFirst = false }
-        // A status line: what came before it was provisional (1xx).
+        // A status line: the headers before it belong to a provisional response (1xx).
         if line.starts(with: "HTTP/".utf8) { responseHeaders = [:] }
         if let (header, value) = HTTPClientResponse.Header.parse(line) { responseHeaders[header.rawValue] = value }
     }
 
-    /// -1, and libcurl tries the next address of the name, when the call may not go there.
+    /// Returns -1 if the request must not connect to this address; libcurl then tries the next one of the name.
     private func openSocket(to address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
-        // The structure's last member is longer than it is declared.
+        // The structure's last member is longer than declared.
         let start = UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
         let bytes = UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen))
         guard allowsPrivateAddresses || isPublic(PeerAddress(socketAddress: bytes)) else { return -1 }
@@ -297,7 +311,8 @@ extension EasyHandle {
         return descriptor
     }
 
-    /// Asked when a connection is ready, be it new or an old one that a bolder call left open.
+    /// Called for each connection before the request is written. Also checks the address again: the connection may be an
+    /// open one of a request that allows private addresses.
     private func mayWrite(to address: UnsafePointer<CChar>?) -> Bool {
         guard allowsPrivateAddresses || isPublic(address.flatMap { PeerAddress(text: $0) }) else { return false }
         guard !requiresHTTP2 || ccurl_agreed_on_http2(easy) == 1 else {
@@ -305,7 +320,7 @@ extension EasyHandle {
             return false
         }
         writes += 1
-        // Once more, by libcurl itself: all of it has yet to be written again.
+        // libcurl repeats the request: all of it is written again.
         if writes > 1 { reservedBytes = requestBytes }
         abortReason = nil  // of an address tried before
         return true

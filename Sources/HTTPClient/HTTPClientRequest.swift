@@ -1,10 +1,10 @@
-/// A request on its way out.
+/// An outgoing request.
 package struct HTTPClientRequest: Sendable {
     package var url: String
     package var method: Method
-    /// In the order in which they are sent. A body's content-type belongs here: libcurl's own is that of a form.
+    /// In sending order. Include a body's content-type: libcurl's default is that of a form.
     package var headers: [(name: String, value: String)]
-    /// Only a POST sends it.
+    /// Sent with POST only.
     package var body: [UInt8]
 
     package enum Method: String, Sendable {

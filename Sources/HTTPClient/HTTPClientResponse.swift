@@ -1,12 +1,11 @@
-/// What came back: whatever the server answered, 500 too.
+/// A response of any status.
 package struct HTTPClientResponse: Equatable, Sendable {
     package let status: Int
     package let body: [UInt8]
-    /// By lower-case name; of several of one name the last. Only those that somebody asks for are kept, which are the
-    /// cases of ``HeaderTable``.
+    /// By lower-case name; of repeated headers the last. Only the headers of ``Header`` are kept.
     package let headers: [String: String]
-    /// False when the connection was lost, or the time was over, before the end of the body. The status is 2xx then: any other
-    /// answer that is not whole is a ``HTTPClientError``.
+    /// False if the connection was lost or the request timed out before the end of the body. The status is then 2xx: any
+    /// other incomplete response is an ``HTTPClientError``.
     package let isWhole: Bool
 
     package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:], isWhole: Bool = true) {
@@ -16,12 +15,12 @@ package struct HTTPClientResponse: Equatable, Sendable {
         self.isWhole = isWhole
     }
 
-    /// What is kept of a reply's headers: another one costs its case here.
+    /// The response headers that are kept. To keep another one, add a case.
     enum Header: String, CaseIterable {
         case apnsID = "apns-id"
         case retryAfter = "retry-after"
 
-        /// Takes `Retry-After: …` apart; nil for a line that is no header, or one that nobody asks for.
+        /// Parses `Retry-After: …`; nil if the line is not a header or the header is not kept.
         static func parse(_ line: UnsafeRawBufferPointer) -> (header: Header, value: String)? {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), let header = Header(name: line[..<colon]) else {
                 return nil
@@ -31,7 +30,7 @@ package struct HTTPClientResponse: Equatable, Sendable {
             return (header, String(decoding: value.drop(while: isSpace), as: UTF8.self))
         }
 
-        /// Most headers are other people's: their length alone tells.
+        /// The length alone excludes most other headers.
         private init?(name: Slice<UnsafeRawBufferPointer>) {
             let candidate: Header
             switch name.count {
@@ -39,7 +38,7 @@ package struct HTTPClientResponse: Equatable, Sendable {
             case 11: candidate = .retryAfter
             default: return nil
             }
-            // 0x20 makes a letter lower-case, and leaves a hyphen a hyphen.
+            // 0x20 makes a letter lower-case and keeps a hyphen.
             guard zip(name, candidate.rawValue.utf8).allSatisfy({ $0 | 0x20 == $1 }) else { return nil }
             self = candidate
         }

@@ -1,10 +1,10 @@
 import CCurl
 
-/// Dates as headers have them (RFC 9110, 5.6.7), read by libcurl: leniently, in all three forms and some more.
+/// Dates of HTTP headers (RFC 9110, 5.6.7), parsed by libcurl: all three forms and some more.
 package enum HTTPDate {
-    /// Seconds since 1970; nil for what is no date.
+    /// Seconds since 1970; nil if the text is not a date.
     package static func seconds(of text: String) -> Int64? {
-        // "returns -1 if there was a parse error": the second before 1970 is nobody's.
+        // curl_getdate returns -1 on error. 1969-12-31T23:59:59Z, which is also -1, is never needed.
         let seconds = Int64(curl_getdate(text, nil))
         return seconds == -1 ? nil : seconds
     }

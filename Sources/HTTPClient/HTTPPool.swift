@@ -1,50 +1,53 @@
 import CCurl
 import Glibc
 
-/// libcurl's multi interface: many requests at once over few connections, driven by the one thread that owns it.
+/// libcurl's multi interface: many requests over few connections, driven by the thread that owns the pool.
 ///
-/// HTTP/2 over TLS where the server speaks it (ALPN), HTTP/1.1 elsewhere. Redirects are not followed, certificates are
-/// verified, proxies of the environment are not used. Cookies and credentials are nobody's.
+/// HTTP/2 over TLS if the server supports it (ALPN), else HTTP/1.1. Redirects are not followed, certificates are
+/// verified. No cookies, no credentials, and by default no proxies.
 ///
-/// Time-outs are the pool's own: libcurl's do not reach a request that waits for a connection to have room for it.
+/// The pool has its own time-outs: libcurl's do not apply to a request that waits for room on a connection.
 package final class HTTPPool {
     package struct Options: Sendable {
         /// Connections to one host and port (1…).
         package var connectionsPerHost = 2
-        /// Requests at once on one connection, if the server allows as many (1…).
+        /// Concurrent requests on one connection, if the server allows as many (1…).
         package var streamsPerConnection = 1_000
-        /// For everything together, from the moment a request is started.
+        /// For the whole request, from ``start(_:tag:allowsPrivateAddresses:isFirst:)``.
         package var timeoutMilliseconds = 10_000
-        /// Seconds for which an idle connection may be used again.
+        /// Seconds after which an idle connection is not reused.
         package var idleSecondsMax = 3_600
-        /// A PEM file to trust instead of the system's; empty: the system's.
+        /// A PEM file to trust instead of the system's certificates; empty: the system's.
         package var caFile = ""
-        /// False: connections to private, loopback, link-local, multicast and unspecified addresses are refused when they
-        /// are about to be made, whatever name led to them.
+        /// False: the pool refuses connections to private, loopback, link-local, multicast and unspecified addresses,
+        /// by the address that a name resolves to.
         package var allowsPrivateAddresses = true
         /// False: only https.
         package var allowsPlainHTTP = false
-        /// True: a server that does not speak HTTP/2 is no server (prior to any request being sent to it), and of what
-        /// waits for a new connection one request goes ahead: until it is answered, or fails, every connection of the
-        /// pool is given one at a time. APNs allows no more before it has seen a good token, so this is for a pool of
-        /// one upstream.
+        /// True: requests are not sent to servers without HTTP/2. While a new connection has received no response, every
+        /// connection of the pool gets one request at a time: APNs allows no more before it has accepted a token. Use it
+        /// for a pool of one upstream.
         package var requiresHTTP2 = false
-        /// Bytes of a connection's send buffer, if the system allows as many. No more requests are begun at once than fit (see
-        /// ``SendBufferBudget``), whichever connection they will go over: so a slow one holds up all. Nil: as the system has it, and
-        /// everything is begun at once.
+        /// Bytes of a connection's send buffer, if the system allows as many. The pool starts only as many requests as fit
+        /// (see ``SendBufferBudget``), whichever connection will carry them: a slow one delays all. Nil: the system's size,
+        /// and requests start at once.
         package var sendBufferBytes: Int?
-        /// Bytes of an answer's body that are kept. More is read and thrown away: what the server has done, it has done.
+        /// Bytes kept of a response's body. The rest is read and discarded: the server has processed the request.
         package var responseBytesMax = 65_536
+        /// True: a longer body fails the request instead.
+        package var rejectsLargerResponses = false
+        /// True: the environment's proxies are used.
+        package var usesProxy = false
 
         package init() {}
     }
 
-    /// A request that has come to its end.
+    /// A request that has ended.
     package struct Completion: Sendable {
-        /// What ``start(_:tag:allowsPrivateAddresses:)`` was given.
+        /// The tag of ``start(_:tag:allowsPrivateAddresses:isFirst:)``.
         package let tag: Int
         package let result: Result<HTTPClientResponse, HTTPClientError>
-        /// From the start to the end.
+        /// Since the start.
         package let seconds: Double
     }
 
@@ -52,21 +55,21 @@ package final class HTTPPool {
 
     private let options: Options
     private var multi: UnsafeMutableRawPointer
-    /// All that were ever needed at once.
+    /// All handles; never removed.
     private var handles: [EasyHandle] = []
     private var idle: [EasyHandle] = []
     private var deadlines = Deadlines()
     private let handshaking = ConnectionsInHandshake()
     private let buffers: SendBufferBudget
-    /// Those that libcurl has not been given yet, in the order of their start.
+    /// Requests not yet added to libcurl, in the order of their start.
     private var queued: [TimedRequest] = []
-    /// Those that it has been given, and that were not written to their end when last looked at.
+    /// Requests added to libcurl that were not completely written at the last check.
     private var uploading: [TimedRequest] = []
     private var streamsPerConnection = 0
-    /// Requests that libcurl was busy with when it was last asked.
+    /// Requests that libcurl was working on at the last `curl_multi_perform`.
     private var running: Int32 = 0
-    /// Those that libcurl never heard of.
-    private var refused: [Completion] = []
+    /// Requests that cannot be written as HTTP: failed before libcurl got them.
+    private var invalid: [Completion] = []
 
     package init(_ options: Options) {
         self.options = options
@@ -76,65 +79,66 @@ package final class HTTPPool {
     }
 
     deinit {
-        // A handle must leave its multi handle before either is freed.
-        while let (exchange, _) = deadlines.next() {
-            curl_multi_remove_handle(multi, exchange.easy)
-            exchange.end()
+        // A handle must be removed from its multi handle before either is freed.
+        while let (handle, _) = deadlines.next() {
+            curl_multi_remove_handle(multi, handle.easy)
+            handle.end()
         }
         curl_multi_cleanup(multi)
     }
 
-    /// Requests that have not come to their end.
-    package var inFlight: Int { handles.count - idle.count + refused.count }
+    /// Requests that have not ended.
+    package var inFlight: Int { handles.count - idle.count + invalid.count }
 
-    /// Begins a request. `tag` is the caller's, and no other request's in flight.
+    /// Starts a request.
     /// - Parameters:
-    ///   - allowsPrivateAddresses: overrides the option for this one; nil: as the option says. A connection that a call which
-    ///     allows them left open serves none that does not.
-    ///   - isFirst: it goes before those that wait for room.
-    package func start(_ call: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool? = nil, isFirst: Bool = false) {
+    ///   - tag: identifies the request; unique among those in flight.
+    ///   - allowsPrivateAddresses: overrides the option for this request; nil: the option. A request that does not allow
+    ///     them does not reuse a connection to a private address either.
+    ///   - isFirst: the request goes before those that wait for room.
+    package func start(_ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool? = nil, isFirst: Bool = false) {
         let now = ContinuousClock.now
-        let exchange = idle.popLast() ?? newHandle()
+        let handle = idle.popLast() ?? newHandle()
         do throws(HTTPClientError) {
-            try exchange.begin(
-                call, tag: tag, allowsPrivateAddresses: allowsPrivateAddresses ?? options.allowsPrivateAddresses, at: now)
+            try handle.begin(
+                request, tag: tag, allowsPrivateAddresses: allowsPrivateAddresses ?? options.allowsPrivateAddresses, at: now)
         } catch {
-            idle.append(exchange)
-            refused.append(Completion(tag: tag, result: .failure(error), seconds: 0))
+            idle.append(handle)
+            invalid.append(Completion(tag: tag, result: .failure(error), seconds: 0))
             return
         }
-        deadlines.append(exchange, at: now.advanced(by: .milliseconds(options.timeoutMilliseconds)))
-        queued.insert(TimedRequest(exchange), at: isFirst ? 0 : queued.count)
+        deadlines.append(handle, at: now.advanced(by: .milliseconds(options.timeoutMilliseconds)))
+        queued.insert(TimedRequest(handle), at: isFirst ? 0 : queued.count)
     }
 
-    /// Reads and writes what can be, and answers what has come to its end.
+    /// Reads and writes without blocking. Returns the requests that have ended.
     package func perform() -> [Completion] {
         admit()
-        // What could fail here is told by no request; each has its deadline.
+        // Its error, if any, belongs to no request; each request has its deadline.
         curl_multi_perform(multi, &running)
-        var completions = takeFinished()
+        var completions = drainFinished()
         let now = ContinuousClock.now
-        while let (exchange, deadline) = deadlines.next(), deadline <= now {
-            let result = exchange.result(after: .timedOut, otherwise: "no connection was ready for it in time")
-            completions.append(end(exchange, result, at: now))
+        while let (handle, deadline) = deadlines.next(), deadline <= now {
+            let result = handle.result(ifWritten: .timedOut, otherwise: "no connection was ready for it in time")
+            completions.append(end(handle, result, at: now))
         }
         limitStreams()
         return completions
     }
 
-    /// Sleeps until something can be read or written, somebody wakes it, or the time is over.
+    /// Blocks until a socket is ready, ``Waker/wake()``, or the time is over.
     ///
-    /// With many requests in flight it sleeps for some milliseconds whatever happens: libcurl goes through all of them each
-    /// time it is asked (about 1 µs each), so the news of several is let come together.
+    /// With many requests in flight it always sleeps some milliseconds first: libcurl visits all of them in each
+    /// `curl_multi_perform` (about 1 µs each), so that one call should handle several responses.
     package func wait(milliseconds: Int) {
-        rest(milliseconds: milliseconds)
-        var limit = refused.isEmpty ? milliseconds : 0
-        // What the kernel has sent makes room for more, and nobody tells.
+        batchWakeUps(milliseconds: milliseconds)
+        var limit = invalid.isEmpty ? milliseconds : 0
+        // A send buffer that drains makes room for queued requests, and causes no event.
         if !queued.isEmpty { limit = min(limit, 2) }
-        // libcurl may have read more from TLS than it has passed on, of which the socket says nothing.
+        // libcurl may hold bytes read from TLS that it has not processed; the socket does not become ready for them.
         if inFlight > 0 { limit = min(limit, 1_000) }
         if let (_, deadline) = deadlines.next() {
-            // Rounded up: a wait that ends too early would be followed by many that do not wait.
+            // Rounded up: a wait that ends before the deadline would be repeated many times without sleeping.
             limit = min(limit, Int(ContinuousClock.now.duration(to: deadline) / .milliseconds(1)) + 1)
         }
         var wake = curl_waitfd(fd: waker.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
@@ -142,28 +146,29 @@ package final class HTTPPool {
         waker.reset()
     }
 
-    /// Ten times as long as libcurl takes to go through what is in flight, if that is worth a sleep at all: with a thousand
-    /// under way, asking for each answer as it comes would cost more than all the rest. Nothing waits on this for a fact.
-    private func rest(milliseconds: Int) {
+    /// Sleeps ten times as long as libcurl takes to visit all requests, at most 10 ms: with a thousand in flight, a
+    /// `curl_multi_perform` per response would cost more than everything else. Only batches wake-ups; correctness does not
+    /// depend on it.
+    private func batchWakeUps(milliseconds: Int) {
         let microseconds = min(inFlight * 10, 10_000, milliseconds * 1_000)
         if microseconds >= 500 { usleep(UInt32(microseconds)) }
     }
 
-    /// Takes back, of some requests, those that are not written yet; answers their tags. They come to no other end.
+    /// Removes those of the requests that are not written yet. Returns their tags; they get no ``Completion``.
     package func withdraw(_ tags: Set<Int>) -> [Int] {
         let unwritten = handles.filter { $0.isBusy && !$0.wasWritten && tags.contains($0.tag) }
-        for exchange in unwritten { discard(exchange) }
+        for handle in unwritten { discard(handle) }
         return unwritten.map(\.tag)
     }
 
-    /// Throws all connections away, with all that is in flight: it ends as `.lost` or, if it never left, `.notSent`.
-    /// The next request begins with a new connection, and with the host's name resolved anew.
+    /// Closes all connections and ends all requests: as `.lost` or, if they were not written, as `.notSent`. The next
+    /// request opens a new connection and resolves the host's name again.
     package func retire() -> [Completion] {
-        var completions = takeFinished()
+        var completions = drainFinished()
         let now = ContinuousClock.now
-        let words = "its connection was given up"
-        while let (exchange, _) = deadlines.next() {
-            completions.append(end(exchange, exchange.result(after: .lost(words), otherwise: words), at: now))
+        let text = "its connection was given up"
+        while let (handle, _) = deadlines.next() {
+            completions.append(end(handle, handle.result(ifWritten: .lost(text), otherwise: text), at: now))
         }
         queued = []
         uploading = []
@@ -175,58 +180,59 @@ package final class HTTPPool {
         return completions
     }
 
-    /// Gives libcurl as many of those that wait as the connections have room for.
+    /// Adds as many queued requests to libcurl as the send buffers have room for.
     private func admit() {
-        uploading.removeAll { $0.hasEnded || $0.handle.hasLeft() }
+        uploading.removeAll { $0.hasEnded || $0.handle.completeUpload() }
         guard !queued.isEmpty else { return }
         let room = buffers.room()
-        var taken = 0
+        var admitted = 0
         for request in queued {
             if !request.hasEnded {
                 let isAlone = running == 0 && buffers.reserved == 0
                 guard request.handle.reserve(within: room - buffers.reserved, isAlone: isAlone) else { break }
-                // Nothing but memory or a handle that is there already could be wrong.
+                // Fails only without memory, or if the handle is already added.
                 let result = curl_multi_add_handle(multi, request.handle.easy)
                 precondition(result == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(result)))")
                 uploading.append(request)
             }
-            taken += 1
+            admitted += 1
         }
-        queued.removeFirst(taken)
+        queued.removeFirst(admitted)
     }
 
-    /// What libcurl has done with, and what it never got.
-    private func takeFinished() -> [Completion] {
-        // All messages first: a handle that leaves is looked for among those that are still to be read.
-        var finished: [(exchange: EasyHandle, code: CURLcode)] = []
+    /// The requests that libcurl has finished, and the invalid ones.
+    private func drainFinished() -> [Completion] {
+        // All messages first: removing a handle searches the unread messages.
+        var finished: [(handle: EasyHandle, code: CURLcode)] = []
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
-            finished.append((EasyHandle.busy(with: easy), message.pointee.data.result))
+            finished.append((EasyHandle.owner(of: easy), message.pointee.data.result))
         }
-        var completions = refused
-        refused = []
+        var completions = invalid
+        invalid = []
         guard !finished.isEmpty else { return completions }
         let now = ContinuousClock.now
         completions.reserveCapacity(completions.count + finished.count)
-        for (exchange, code) in finished { completions.append(end(exchange, exchange.result(code), at: now)) }
+        for (handle, code) in finished { completions.append(end(handle, handle.result(code), at: now)) }
         return completions
     }
 
     private func end(
-        _ exchange: EasyHandle, _ result: Result<HTTPClientResponse, HTTPClientError>, at now: ContinuousClock.Instant
+        _ handle: EasyHandle, _ result: Result<HTTPClientResponse, HTTPClientError>, at now: ContinuousClock.Instant
     ) -> Completion {
-        defer { discard(exchange) }
-        return Completion(tag: exchange.tag, result: result, seconds: exchange.seconds(at: now))
+        defer { discard(handle) }
+        return Completion(tag: handle.tag, result: result, seconds: handle.seconds(at: now))
     }
 
-    private func discard(_ exchange: EasyHandle) {
-        curl_multi_remove_handle(multi, exchange.easy)
-        exchange.end()
-        idle.append(exchange)
+    private func discard(_ handle: EasyHandle) {
+        curl_multi_remove_handle(multi, handle.easy)
+        handle.end()
+        idle.append(handle)
     }
 
-    /// Lets libcurl begin as many requests on a connection as are good for one, or for the newest.
+    /// Sets libcurl's limit of concurrent requests on a connection: 1 while a connection is in handshake, see
+    /// ``Options/requiresHTTP2``.
     private func limitStreams() {
         let limit = options.requiresHTTP2 && handshaking.count > 0 ? 1 : options.streamsPerConnection
         guard limit != streamsPerConnection else { return }
@@ -235,16 +241,16 @@ package final class HTTPPool {
     }
 
     private func newHandle() -> EasyHandle {
-        let exchange = EasyHandle(options, handshaking, buffers)
-        handles.append(exchange)
-        return exchange
+        let handle = EasyHandle(options, handshaking, buffers)
+        handles.append(handle)
+        return handle
     }
 
     private static func newMulti(_ options: Options) -> UnsafeMutableRawPointer {
         guard let multi = curl_multi_init() else { preconditionFailure("curl_multi_init: out of memory") }
         ccurl_set_multi_number(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         ccurl_set_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.connectionsPerHost)
-        // By default four per request in flight, so that a quiet moment would close what the next one needs.
+        // The default is four per request in flight: a quiet moment would close connections that the next burst needs.
         ccurl_set_multi_number(multi, CURLMOPT_MAXCONNECTS, max(64, options.connectionsPerHost))
         return multi
     }

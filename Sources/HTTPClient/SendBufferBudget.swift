@@ -1,25 +1,27 @@
 import CCurl
 
-/// The kernel's send buffers of a pool's connections, and how much more may be written into them.
+/// The free space in the kernel's send buffers of a pool's connections.
 ///
-/// libcurl 7.88 does not survive a full one under HTTP/2: it takes "try again" for an error, or sleeps without asking when it may
-/// go on. Answers that have come are lost with it, connections stand still until they are given up, and bodies are cut. So where
-/// it matters the pool begins only what surely fits. And a connection to somewhere far takes some tens of KiB at once as long as
-/// its buffer is left to grow by itself, less than a crowd's notifications: so a larger one is asked for.
+/// libcurl 7.88 does not handle a full send buffer under HTTP/2: it takes EAGAIN for an error, or sleeps without polling
+/// for writability. Received responses are lost with it, connections stall until their requests time out, and bodies
+/// are cut off. So a pool with such a budget starts only requests that surely fit. It also asks for larger buffers: a
+/// distant connection takes some tens of KiB at once while the kernel sizes its buffer, less than the notifications of
+/// a burst.
 final class SendBufferBudget {
-    /// What the kernel keeps besides a request's bytes, and more: for each of the two or three pieces that it is written in.
+    /// Bytes that a request takes in the buffer besides its own, at most: the kernel's overhead for the two or three
+    /// segments in which it is written.
     static let overheadBytes = 4_096
 
-    /// Bytes of requests that libcurl has been given and has not written to their end.
+    /// Bytes of requests that libcurl has and has not completely written.
     var reserved = 0
     private let bytesEach: Int?
-    /// Bytes of a buffer as far as is known; of one that is yet to be made, as few as any system gives.
+    /// Bytes of a new connection's buffer: as granted last; before that, the smallest that systems give.
     private var granted = 65_536
-    /// With the kernel's own number of each: libcurl closes some without a word, and their descriptors become others'.
+    /// With the kernel's cookie of each socket: libcurl closes some without a callback, and their descriptors are reused.
     private var sockets: [(descriptor: Int32, cookie: UInt64)] = []
 
-    /// - Parameter bytesEach: of a connection, as far as the kernel allows (net.core.wmem_max); nil: they grow by themselves, and
-    ///   nobody looks after them.
+    /// - Parameter bytesEach: buffer size of a connection, limited by net.core.wmem_max; nil: the kernel's own sizing, and
+    ///   no budget.
     init(bytesEach: Int?) { self.bytesEach = bytesEach }
 
     func add(_ socket: Int32) {
@@ -32,7 +34,7 @@ final class SendBufferBudget {
 
     func remove(_ socket: Int32) { sockets.removeAll { $0.descriptor == socket } }
 
-    /// How many more bytes every connection takes at present, what is promised not counted.
+    /// Free bytes in the fullest buffer; `reserved` is not subtracted.
     func room() -> Int {
         guard bytesEach != nil else { return .max }
         sockets.removeAll { ccurl_socket_cookie($0.descriptor) != $0.cookie }
@@ -44,6 +46,6 @@ final class SendBufferBudget {
         return room
     }
 
-    /// A quarter is for what libcurl has to say by itself, such as the ends of streams.
+    /// A quarter is left for libcurl's own frames, such as those that end streams.
     private static func share(of size: Int) -> Int { size / 4 * 3 }
 }

@@ -2,9 +2,9 @@ import CCurl
 import Glibc
 
 extension HTTPPool {
-    /// Ends ``wait(milliseconds:)`` from any thread, as long as the pool lives and after.
+    /// Ends ``wait(milliseconds:)`` from any thread. May outlive the pool.
     ///
-    /// Its descriptor is its own, not libcurl's (`curl_multi_wakeup` needs a multi handle, and those come and go).
+    /// An eventfd, not `curl_multi_wakeup`: that needs a multi handle, and the pool replaces its own.
     package final class Waker: Sendable {
         let descriptor: Int32
 
@@ -15,10 +15,10 @@ extension HTTPPool {
 
         deinit { close(descriptor) }
 
-        /// Ends the wait that is going on, or else the next one. Several calls before a wait are one.
+        /// Ends the present wait, or else the next. Several calls before a wait count as one.
         package func wake() { eventfd_write(descriptor, 1) }
 
-        /// The wait is over: wakes from now on are for the next one.
+        /// Resets after a wait.
         func reset() {
             var count: eventfd_t = 0
             eventfd_read(descriptor, &count)

@@ -40,15 +40,18 @@ struct Send: ParsableCommand {
         let body = body()
         let server = url ?? "http\(settings.server.tls.isEnabled ? "s" : "")://\(settings.server.urlHost):\(settings.server.port)"
         do {
-            let answer = try Post.json(body, to: server + signedPath(for: app, body: body), timeoutSeconds: 10)
-            let text = answer.body.last == "\n" ? String(answer.body.dropLast()) : answer.body
-            guard answer.status == 200 else {
-                StandardError.print("fleetwire: cannot publish: \(server) responded with status \(answer.status): \(text)")
+            let request = HTTPClientRequest(
+                .post, server + signedPath(for: app, body: body), headers: [("content-type", "application/json")], body: body)
+            let response = try HTTPClient.send(request, timeoutSeconds: 10)
+            let lineEnd = response.body.last == UInt8(ascii: "\n") ? 1 : 0
+            let text = String(decoding: response.body.dropLast(lineEnd), as: UTF8.self)
+            guard response.status == 200 else {
+                StandardError.print("fleetwire: cannot publish: \(server) responded with status \(response.status): \(text)")
                 throw ExitCode.failure
             }
             print(text)
-        } catch let failure as Post.Failure {
-            StandardError.print("fleetwire: cannot publish: \(failure)")
+        } catch let error as HTTPClientError {
+            StandardError.print("fleetwire: cannot publish to \(server): \(error)")
             throw ExitCode.failure
         }
     }

@@ -6,19 +6,19 @@ import Testing
     /// Resolving, connecting, TLS, a lost connection under the handshake, our own refusal, a time-out while connecting.
     @Test(arguments: [1, 3, 5, 6, 7, 16, 28, 35, 42, 52, 55, 56, 58, 60, 77, 91, 92] as [UInt32])
     func whatWasNeverWrittenWasNotSent(code: UInt32) {
-        #expect(HTTPClientError(code: code, words: "words", writes: 0) == .notSent("words"))
+        #expect(HTTPClientError(code: code, text: "text", writes: 0) == .notSent("text"))
     }
 
     /// A connection that is refused may be the second, after the first was lost with the request.
     @Test(arguments: [7, 18, 23, 35, 42, 52, 55, 56, 92, 95] as [UInt32])
     func whatWasWrittenIsInDoubt(code: UInt32) {
-        #expect(HTTPClientError(code: code, words: "words", writes: 1) == .lost("words"))
+        #expect(HTTPClientError(code: code, text: "text", writes: 1) == .lost("text"))
     }
 
     @Test func twoCodesSayMore() {
-        #expect(HTTPClientError(code: 16, words: "words", writes: 1) == .notSent("words"), "CURLE_HTTP2: GOAWAY")
-        #expect(HTTPClientError(code: 16, words: "words", writes: 2) == .lost("words"), "of the first time it says nothing")
-        #expect(HTTPClientError(code: 28, words: "words", writes: 1) == .timedOut)
+        #expect(HTTPClientError(code: 16, text: "text", writes: 1) == .notSent("text"), "CURLE_HTTP2: GOAWAY")
+        #expect(HTTPClientError(code: 16, text: "text", writes: 2) == .lost("text"), "of the first time it says nothing")
+        #expect(HTTPClientError(code: 28, text: "text", writes: 1) == .timedOut)
     }
 
     @Test(arguments: [

@@ -1,12 +1,14 @@
-import HTTPClient
+import Glibc
 import Testing
 
-@Suite struct GetTests {
+@testable import HTTPClient
+
+@Suite struct HTTPClientTests {
     @Test(arguments: [
         ("https://issuer.example/keys", "https"), ("https://127.0.0.1:8443/", "https"), ("HTTPS://issuer.example", "https"),
         ("http://127.0.0.1:8080/keys", "http"), ("http://[::1]:8080/keys", "http"), ("http://localhost/keys?a=b#c", "http"),
-    ]) func genuineSourcesAreAllowed(url: String, scheme: String) throws {
-        #expect(try Get.check(url) == scheme)
+    ]) func allowsAuthenticatedURLs(url: String, scheme: String) throws {
+        #expect(try HTTPClient.checkAuthenticated(url) == scheme)
     }
 
     @Test(arguments: [
@@ -16,16 +18,128 @@ import Testing
         "https://user@issuer.example/", "https://user:secret@issuer.example/", "file:///etc/passwd", "ftp://127.0.0.1/",
         "gopher://localhost/", "https://", "https:// issuer.example/", "https://issuer.example/\0.evil.example",
         "http://127.0.0.1:99999/", "http://localhost\n.evil.example/",
-    ]) func everythingElseIsRefusedBeforeAConnection(url: String) {
-        #expect(throws: Get.Failure.self) { try Get.bytes(from: url, timeoutSeconds: 1) }
-        #expect(throws: Get.Failure.self) { try Get.check(url) }
+    ]) func rejectsOtherURLsBeforeConnecting(url: String) {
+        #expect(throws: HTTPClientError.self) {
+            try HTTPClient.sendAuthenticated(HTTPClientRequest(.get, url), timeoutSeconds: 1)
+        }
+        #expect(throws: HTTPClientError.self) { try HTTPClient.checkAuthenticated(url) }
     }
 
-    @Test func nobodyAnsweringIsAFailureWithWords() {
-        // Port 1 of this machine: nobody listens there.
-        #expect(throws: Get.Failure.self) { try Get.bytes(from: "http://127.0.0.1:1/keys", timeoutSeconds: 5) }
-        do { _ = try Get.bytes(from: "http://127.0.0.1:1/keys", timeoutSeconds: 5) } catch {
-            #expect(error.description.hasPrefix("http://127.0.0.1:1/keys: "))
+    @Test(arguments: ["http", "https"]) func failsWithLibcurlsTextIfTheConnectionIsRefused(scheme: String) {
+        // Port 1 of this machine: nothing listens there.
+        let request = HTTPClientRequest(.get, scheme + "://127.0.0.1:1/keys")
+        let error = #expect(throws: HTTPClientError.self) { try HTTPClient.sendAuthenticated(request, timeoutSeconds: 5) }
+        #expect(error?.description.contains("127.0.0.1") == true)
+    }
+
+    @Test func sendsNothingToOtherProtocols() {
+        for url in ["file:///etc/hostname", "ftp://127.0.0.1:1/", "gopher://127.0.0.1:1/"] {
+            #expect(throws: HTTPClientError.self) { try HTTPClient.send(HTTPClientRequest(.get, url), timeoutSeconds: 5) }
         }
+    }
+
+    @Test func returnsAResponseOfAnyStatus() throws {
+        let response = "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 4\r\n\r\nbody"
+        let (result, requests) = exchange(response)
+        #expect(try result.get() == HTTPClientResponse(status: 302, body: Array("body".utf8)))
+        #expect(requests.count == 1, "redirects are not followed")
+        #expect(requests.first?.hasPrefix("POST /p HTTP/1.1\r\n") == true)
+        #expect(requests.first?.hasSuffix("\r\n\r\n{}") == true)
+    }
+
+    @Test(arguments: [0, 1]) func rejectsBodiesOverTheLimit(excess: Int) throws {
+        let count = HTTPClient.responseBytesMax + excess
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n" + String(repeating: "x", count: count)
+        let (result, _) = exchange(response)
+        if excess == 0 {
+            #expect(try result.get().body.count == count)
+        } else {
+            #expect(result == .failure(.lost("the response exceeds 1048576 bytes")))
+        }
+    }
+
+    @Test func rejectsIncompleteResponses() {
+        let (result, _) = exchange("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+        #expect(result == .failure(.lost("the response was cut off")))
+    }
+
+    /// Sends one request to a server that sends `response` and closes the connection.
+    private func exchange(
+        _ response: String
+    ) -> (result: Result<HTTPClientResponse, HTTPClientError>, requests: [String]) {
+        let server = OneShotServer(response)
+        let request = HTTPClientRequest(.post, server.url + "/p", body: Array("{}".utf8))
+        let result = Result { () throws(HTTPClientError) in try HTTPClient.send(request, timeoutSeconds: 20) }
+        return (result, server.join())
+    }
+}
+
+/// An HTTP/1.1 server on a thread of its own: accepts one connection, reads one request that ends with `{}`, responds, and
+/// closes the connection.
+private final class OneShotServer {
+    let url: String
+    private let state: State
+    private var thread = pthread_t()
+
+    /// Used by one thread at a time: by the server's until ``join()`` returns.
+    private final class State {
+        let listener: Int32
+        let response: [UInt8]
+        var requests: [String] = []
+
+        init(_ listener: Int32, _ response: String) {
+            self.listener = listener
+            self.response = Array(response.utf8)
+        }
+
+        func serve() {
+            let connection = accept(listener, nil, nil)
+            var received: [UInt8] = []
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            while !received.suffix(2).elementsEqual("{}".utf8) {
+                let count = read(connection, &chunk, chunk.count)
+                guard count > 0 else { break }
+                received += chunk[..<count]
+            }
+            requests.append(String(decoding: received, as: UTF8.self))
+            var sent = 0
+            while sent < response.count {
+                let count = response[sent...].withUnsafeBytes {
+                    Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { break }
+                sent += count
+            }
+            close(connection)
+            close(listener)
+        }
+    }
+
+    init(_ response: String) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        precondition(isBound, "a listener on 127.0.0.1: error \(errno)")
+        url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        state = State(listener, response)
+        pthread_create(&thread, nil, Self.run, Unmanaged.passRetained(state).toOpaque())
+    }
+
+    /// Waits for the thread. Returns the requests received.
+    func join() -> [String] {
+        pthread_join(thread, nil)
+        return state.requests
+    }
+
+    private static let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        if let context { Unmanaged<State>.fromOpaque(context).takeRetainedValue().serve() }
+        return nil
     }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import HTTPClient
 import JSON
+import JWT
 
 /// Why a text is no service account, readable after "the service account: ". Nothing secret is in it.
 package struct ServiceAccountError: Error, Equatable, CustomStringConvertible {
@@ -34,7 +35,7 @@ package struct ServiceAccount: Sendable {
             throw ServiceAccountError(description: "project_id: expected letters, digits, '-', '.' and ':'")
         }
         tokenURI = try Self.text("token_uri", in: members)
-        guard (try? Get.check(tokenURI)) != nil else {
+        guard (try? HTTPClient.checkAuthenticated(tokenURI)) != nil else {
             throw ServiceAccountError(description: "token_uri: expected an https address, or http on loopback")
         }
         let pem = try Self.text("private_key", in: members)
@@ -68,7 +69,7 @@ package struct ServiceAccount: Sendable {
         claims.raw(#","exp":"#)
         claims.integer(seconds + Self.assertionSeconds)
         claims.raw("}")
-        return WebToken.text(claims: claims.bytes, keyID: keyID, key: key)
+        return JWT.signed(claims: claims.bytes, with: .privateKey(key, id: keyID))
     }
 
     // MARK: Reading

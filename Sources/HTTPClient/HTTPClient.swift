@@ -1,0 +1,79 @@
+import CCurl
+
+/// Sends one request and blocks until its response: for commands, and for threads that do one thing at a time.
+///
+/// Certificates are verified, redirects are not followed. Uses the environment's proxies, except for http to this
+/// machine.
+package enum HTTPClient {
+    /// Bytes of a response's body; a longer one is an error.
+    static let responseBytesMax = 1_048_576
+
+    /// - Parameter timeoutSeconds: for everything together (1–3,600).
+    package static func send(
+        _ request: HTTPClientRequest, timeoutSeconds: Int
+    ) throws(HTTPClientError) -> HTTPClientResponse {
+        try send(request, timeoutSeconds: timeoutSeconds, usesProxy: true)
+    }
+
+    /// Sends a request whose response has to be genuine, such as an issuer's keys.
+    /// - Parameter timeoutSeconds: for everything together (1–3,600).
+    /// - Throws: `.notSent` also if the URL is not one that ``checkAuthenticated(_:)`` allows.
+    package static func sendAuthenticated(
+        _ request: HTTPClientRequest, timeoutSeconds: Int
+    ) throws(HTTPClientError) -> HTTPClientResponse {
+        let scheme = try checkAuthenticated(request.url)
+        return try send(request, timeoutSeconds: timeoutSeconds, usesProxy: scheme == "https")
+    }
+
+    private static func send(
+        _ request: HTTPClientRequest, timeoutSeconds: Int, usesProxy: Bool
+    ) throws(HTTPClientError) -> HTTPClientResponse {
+        var options = HTTPPool.Options()
+        options.timeoutMilliseconds = timeoutSeconds * 1_000
+        options.allowsPlainHTTP = true
+        options.usesProxy = usesProxy
+        options.responseBytesMax = responseBytesMax
+        options.rejectsLargerResponses = true
+        let pool = HTTPPool(options)
+        pool.start(request, tag: 0)
+        while true {
+            guard let completion = pool.perform().first else {
+                pool.wait(milliseconds: options.timeoutMilliseconds)
+                continue
+            }
+            let response = try completion.result.get()
+            guard response.isWhole else { throw .lost("the response was cut off") }
+            return response
+        }
+    }
+
+    /// Checks that a URL's host is authenticated: https, or http to 127.0.0.1, ::1 or localhost.
+    ///
+    /// libcurl's own parser splits the URL: a second parser could disagree with it about where the host begins.
+    /// - Returns: the scheme, `https` or `http`.
+    /// - Throws: `.notSent` for any other URL.
+    @discardableResult
+    package static func checkAuthenticated(_ url: String) throws(HTTPClientError) -> String {
+        guard let parts = curl_url() else { preconditionFailure("curl_url: out of memory") }
+        defer { curl_url_cleanup(parts) }
+        let result = curl_url_set(parts, CURLUPART_URL, url, UInt32(CURLU_DISALLOW_USER))
+        // A NUL would end the URL early for libcurl, but not for other readers.
+        guard result == CURLUE_OK, !url.utf8.contains(0) else {
+            throw .notSent("expected a URL without a user name or password")
+        }
+        let scheme = part(CURLUPART_SCHEME, of: parts)
+        let host = part(CURLUPART_HOST, of: parts)
+        switch scheme {
+        case "https": return scheme
+        case "http" where ["127.0.0.1", "[::1]", "localhost"].contains(host): return scheme
+        default: throw .notSent("expected https, or http to 127.0.0.1, ::1 or localhost")
+        }
+    }
+
+    private static func part(_ part: CURLUPart, of parts: OpaquePointer) -> String {
+        var text: UnsafeMutablePointer<CChar>?
+        defer { curl_free(text) }
+        guard curl_url_get(parts, part, &text, 0) == CURLUE_OK, let text else { return "" }
+        return String(cString: text)
+    }
+}
