@@ -17,7 +17,7 @@ final class PushService: Sendable {
     }
 
     let counters = PushCounters()
-    private let providers: [(lane: PushLane, settings: ProviderSettings)]
+    private let providers: [Provider]
     private let mode: NotificationCatalogue.PushMode
     private let log: Log
     private let observers: Observers
@@ -44,12 +44,12 @@ final class PushService: Sendable {
         isConnected: @escaping @Sendable (_ recipient: String) -> Bool
     ) {
         let texts = PushTemplates(catalogue, mode: mode)
-        let workers = providers.map { lane, settings in
+        let workers = providers.map { provider in
             PushWorker(
-                lane: lane, settings, texts: texts,
-                surroundings: PushWorker.Environment(
+                provider, templates: texts,
+                environment: PushWorker.Environment(
                     now: Clock.unixMilliseconds, report: report, isConnected: isConnected,
-                    event: { self.note($0, lane) }))
+                    event: { self.note($0, provider.lane) }))
         }
         self.workers.withLock { $0 = workers }
         for worker in workers { worker.start() }
@@ -186,8 +186,8 @@ final class PushService: Sendable {
                 "push_paused", ["lane": name, "reason": .text(reason), "milliseconds": .number(Int(milliseconds ?? 0))])
         case .resumed: log.info("push_resumed", ["lane": name])
         case .credentialRenewed(let kind):
-            counters.countRenewal(kind.rawValue)
-            log.info("push_credential_renewed", ["lane": name, "kind": .text(kind.rawValue)])
+            counters.countRenewal(kind)
+            log.info("push_credential_renewed", ["lane": name, "kind": .text(kind)])
         case .connectionRetired(let reason):
             log.warning("push_connection_retired", ["lane": name, "reason": .text(reason)])
         }

@@ -12,29 +12,28 @@ struct CredentialError: Error {
 }
 
 extension Settings {
-    /// Address and credential of a lane's provider; nil if it is not enabled or not usable (see ``keyError``).
-    package func pushProvider(of lane: PushLane) -> ProviderSettings? {
-        (try? push.providers())?.first { $0.lane == lane }?.settings
+    /// The provider of a lane; nil if it is not enabled or its credentials cannot be used (see ``keyError``).
+    package func pushProvider(of lane: PushLane) -> Provider? {
+        (try? push.providers())?.first { $0.lane == lane }
     }
 }
 
 extension Settings.Push {
-    /// The enabled lanes with the addresses and credentials of their providers.
-    func providers() throws(CredentialError) -> [(lane: PushLane, settings: ProviderSettings)] {
-        var providers: [(PushLane, ProviderSettings)] = []
+    /// The providers of the enabled lanes.
+    func providers() throws(CredentialError) -> [Provider] {
+        var providers: [Provider] = []
         if apns.enabled {
             try Self.checkCertificates(apns.authorities, of: apns.caFile, key: "push.apns.ca_file")
             let token = APNsToken(teamID: apns.teamID, keyID: apns.keyID, key: try apns.privateKey())
             let hosts = [(PushLane.apns, apns.host, apns.port), (.apnsSandbox, apns.sandboxHost, apns.sandboxPort)]
             for (lane, host, port) in hosts {
                 let address = APNsAddress(host: host, port: port, topic: apns.topic)
-                providers.append((lane, .apns(APNsSettings(address: address, token: token, caFile: apns.caFile))))
+                providers.append(.apns(lane: lane, address, token: token, caFile: apns.caFile))
             }
         }
         if fcm.enabled {
             try Self.checkCertificates(fcm.authorities, of: fcm.caFile, key: "push.fcm.ca_file")
-            let settings = FCMSettings(baseURL: fcm.baseURL, account: try fcm.account(), caFile: fcm.caFile)
-            providers.append((.fcm, .fcm(settings)))
+            providers.append(.fcm(baseURL: fcm.baseURL, account: try fcm.account(), caFile: fcm.caFile))
         }
         return providers
     }

@@ -1,77 +1,78 @@
 import FleetRules
 import HTTPClient
 
-/// One push to one phone, for an operator who wants to know whether his configuration works: by the same requests, credentials
-/// and reading of answers as all others.
+/// Sends one push to one device, so that an operator can check the configuration. Uses the same requests, credentials
+/// and response parsing as all other pushes.
 package enum PushTest {
-    /// What came of it.
     package struct Result: Equatable, Sendable {
         package let isAccepted: Bool
-        /// For the operator.
-        package let words: String
+        /// The result for the operator.
+        package let text: String
     }
 
-    /// Milliseconds for everything together, a token's request among it.
+    /// Milliseconds for the whole test, including the fetch of an access token.
     private static let timeMax: Int64 = 25_000
-    /// How long the phone's provider keeps it, in milliseconds: who tests is looking at the phone.
+    /// The notification's lifetime in milliseconds: short, because the operator is looking at the device.
     private static let lifetime: Int64 = 300_000
     private static let pollMilliseconds = 100
 
-    /// Sends, and waits for the answer.
+    /// Sends a push and blocks until the response.
     /// - Parameters:
-    ///   - token: of the provider that `settings` are for.
+    ///   - token: a token of `provider`.
     ///   - now: milliseconds since 1970.
-    package static func send(to token: DeviceToken, _ settings: ProviderSettings, now: () -> Int64) -> Result {
-        precondition(token.provider == settings.provider, "a token of the provider that is tested")
-        let link = ProviderConnection(settings, LaneRules(for: settings.provider))
+    package static func send(to token: DeviceToken, _ provider: Provider, now: () -> Int64) -> Result {
+        precondition(token.provider == provider.lane.provider, "push-test: the token is another provider's")
+        let connection = ProviderConnection(provider)
         let job = job(token, now())
-        var dice = SystemRandomNumberGenerator()
-        var (isSent, isReady) = (false, link.hasCredential)
+        var rng = SystemRandomNumberGenerator()
+        var (isSent, isReady) = (false, connection.hasCredential)
         let start = now()
-        if !isReady { _ = link.renew(after: -1, at: start, using: &dice) }  // there is none that could be too new
+        // Events of a first renewal come with the next turn.
+        if !isReady { _ = connection.renewCredential(after: -1, at: start) }
         while now() - start < timeMax {
-            for happening in link.turn(at: now(), using: &dice) {
-                switch happening {
-                case .completed(let ending): return result(ending.result)
-                case .credential(.ready): isReady = true
-                case .credential(.missing(let reason)), .credential(.refused(let reason)),
-                    .credential(.renewalFailed(let reason)):
-                    return Result(isAccepted: false, words: reason)
-                case .renewed, .withdrawn, .outdated, .credential(.expired): break
+            for event in connection.turn(at: now(), using: &rng) {
+                switch event {
+                case .completed(let completion): return result(completion.result)
+                case .credential(.update(.ready)): isReady = true
+                case .credential(.update(.missing(let reason))), .credential(.update(.refused(let reason))),
+                    .credential(.update(.renewalFailed(let reason))):
+                    return Result(isAccepted: false, text: reason)
+                case .credential(.update(.expired)), .credential(.renewed), .credential(.connectionsOutdated), .withdrawn:
+                    break
                 }
             }
             if isReady, !isSent {
                 isSent = true
-                link.send(job, message(start), at: now())
+                connection.send(job, message(start), at: now())
             } else {
-                link.wait(milliseconds: pollMilliseconds)
+                connection.wait(milliseconds: pollMilliseconds)
             }
         }
-        return Result(isAccepted: false, words: "no answer within \(timeMax / 1_000) s")
+        return Result(isAccepted: false, text: "no response within \(timeMax / 1_000) s")
     }
 
     private static func result(_ result: Swift.Result<SendResult, HTTPClientError>) -> Result {
-        let verdict =
+        let result =
             switch result {
-            case .success(let verdict): verdict
-            case .failure(let failure): SendResult(failure)
+            case .success(let result): result
+            case .failure(let error): SendResult(error)
             }
-        if case .accepted = verdict { return Result(isAccepted: true, words: words(verdict)) }
-        return Result(isAccepted: false, words: words(verdict))
+        if case .accepted = result { return Result(isAccepted: true, text: text(result)) }
+        return Result(isAccepted: false, text: text(result))
     }
 
-    /// What a verdict means to who configured this.
-    static func words(_ verdict: SendResult) -> String {
-        switch verdict {
+    /// What a result means for the configuration.
+    static func text(_ result: SendResult) -> String {
+        switch result {
         case .accepted(let messageID): "accepted" + (messageID.map { " as \($0)" } ?? "")
         case .rejected(let reason, _): "rejected: \(reason)"
-        case .invalidToken(let removal): "rejected: the token is not or no longer good: \(removal.reason)"
+        case .invalidToken(let removal): "rejected: the token is not or no longer valid: \(removal.reason)"
         case .retry(let reason, _): "not accepted this time: \(reason)"
-        case .deviceThrottled(let reason, _): "not accepted this time, too many to this phone: \(reason)"
+        case .deviceThrottled(let reason, _): "not accepted this time, too many pushes to this device: \(reason)"
         case .credentialExpired(let reason): "refused: \(reason): is the clock right?"
-        case .configurationError(let reason, _): "refused: \(reason): address, key, team or topic are not what they should be"
-        case .tooManyTokens(let reason): "not accepted this time, the connection has seen too many tokens: \(reason)"
-        case .goAway(let reason): "not accepted this time, the provider was about to close the connection: \(reason)"
+        case .configurationError(let reason, _): "refused: \(reason): check address, key, team and topic"
+        case .tooManyTokens(let reason): "not accepted this time, the connection has carried too many tokens: \(reason)"
+        case .goAway(let reason): "not accepted this time, the provider was closing the connection: \(reason)"
         }
     }
 
@@ -85,13 +86,13 @@ package enum PushTest {
 
     private static func message(_ now: Int64) -> PushMessage {
         PushMessage(
-            notificationID: "push-test-\(now)", title: "Fleetwire", body: "Pushes reach this phone.", sound: "default",
+            notificationID: "push-test-\(now)", title: "Fleetwire", body: "Pushes reach this device.", sound: "default",
             category: "", thread: "", channelID: "", isHighPriority: true, expiresAt: now + lifetime, collapseID: "push-test",
             collapseKey: nil, badge: 1,
             ids: [
-                PushMessage.Field("type", "push_test", isPromised: true),
-                PushMessage.Field("event", "push-test", isPromised: true),
-                PushMessage.Field("notificationId", "push-test-\(now)", isPromised: true),
+                PushMessage.Field("type", "push_test", isRequired: true),
+                PushMessage.Field("event", "push-test", isRequired: true),
+                PushMessage.Field("notificationId", "push-test-\(now)", isRequired: true),
             ], details: [])
     }
 }

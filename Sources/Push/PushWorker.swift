@@ -2,21 +2,20 @@ import FleetRules
 import HTTPClient
 import Threads
 
-/// The thread that carries the pushes of one lane: it owns the lane, the connections to its provider, and what proves to it
-/// who we are.
+/// The thread of one lane. It owns the lane, the connections to its provider, and the credential.
 ///
-/// What is said to it waits as ``Commands``, which cannot overflow: of each kind there is one at most, for the store answers a
-/// report before it gets the next. (Devices that go are as many as the store's one writer commits while the thread takes one
-/// turn, which waits for nobody; or while the program ends.)
+/// Other threads post ``Commands``. They need no queue limit: there is at most one of each kind, because the store
+/// answers a report before it gets the next. (The set of lost devices is limited by what the store's one writer commits
+/// during a turn of the thread; a turn never blocks.)
 package final class PushWorker: Sendable {
-    /// What the thread needs of the rest of the program. All of it is called on the thread.
+    /// What the thread needs from the program. It calls all of these on itself.
     package struct Environment: Sendable {
         /// Milliseconds since 1970.
         package var now: @Sendable () -> Int64
-        /// Hands a report to the store; false when it cannot take one. What comes of it is ``PushWorker/supply(_:)``, or
-        /// ``PushWorker/refused()``.
+        /// Hands a report to the store; false if the store's queue is full. The store replies with
+        /// ``PushWorker/supply(_:)`` or ``PushWorker/refused()``.
         package var report: @Sendable (PushReport) -> Bool
-        /// Whether somebody (``PushJob/recipient``) subscribes to his own channel at present.
+        /// Whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
         package var isConnected: @Sendable (_ recipient: String) -> Bool
         package var event: @Sendable (LaneEvent) -> Void
 
@@ -31,23 +30,23 @@ package final class PushWorker: Sendable {
         }
     }
 
-    /// What has been said to the thread since it looked last.
+    /// The commands posted since the thread last read them.
     struct Commands {
-        var supply: PushLease?
+        var lease: PushLease?
         var isRefused = false
         var isWoken = false
         var templates: PushTemplates?
-        /// Devices that nothing is to be sent to any more.
-        var lost: Set<String> = []
-        /// When it has to have stopped, by the clock that nobody sets, in milliseconds.
-        var stop: Int64?
+        /// Devices that get no further pushes.
+        var lostDevices: Set<String> = []
+        /// When the requests in flight are cut off, in monotonic milliseconds.
+        var stopAt: Int64?
     }
 
-    /// What is shared with the thread.
+    /// What the thread shares with its callers.
     struct Shared: Sendable {
         let commands = Lock(Commands())
         let status = Lock(LaneStatus())
-        /// Nil until the thread has made its connections.
+        /// Nil until the thread has created its connections.
         let waker = Lock<HTTPPool.Waker?>(nil)
     }
 
@@ -56,17 +55,11 @@ package final class PushWorker: Sendable {
     private let run: @Sendable () -> Void
     private let thread = Lock<Thread?>(nil)
 
-    /// - Parameters:
-    ///   - texts: what phones show, until others are to be used (``use(_:)``).
-    ///   - rules: nil: what is right for the provider.
-    package init(
-        lane: PushLane, _ settings: ProviderSettings, texts: PushTemplates, rules: LaneRules? = nil, surroundings: Environment
-    ) {
-        precondition(lane.provider == settings.provider, "a lane goes to its own provider")
-        self.lane = lane
-        let rules = rules ?? LaneRules(for: lane.provider)
+    /// - Parameter templates: the texts of pushes until ``use(_:)`` replaces them.
+    package init(_ provider: Provider, templates: PushTemplates, environment: Environment) {
+        lane = provider.lane
         run = { [shared] in
-            var loop = PushWorkerLoop(lane, ProviderConnection(settings, rules), rules, texts, surroundings, shared)
+            var loop = PushWorkerLoop(provider, templates, environment, shared)
             loop.run()
         }
     }
@@ -74,35 +67,35 @@ package final class PushWorker: Sendable {
     /// Starts the thread, once.
     package func start() {
         thread.withLock { thread in
-            precondition(thread == nil, "started once")
+            precondition(thread == nil, "PushWorker.start: already started")
             thread = Thread(name: lane.rawValue, run)
         }
     }
 
-    /// The store's answer to the report it has.
-    package func supply(_ supply: PushLease) { post { $0.supply = supply } }
+    /// The store's reply to the report under way: the next jobs.
+    package func supply(_ lease: PushLease) { post { $0.lease = lease } }
 
-    /// The store could not take the report after all: the same comes again, in a second.
+    /// The store did not write the report under way. The lane reports it again after a second.
     package func refused() { post { $0.isRefused = true } }
 
     /// The store may have jobs for the lane.
     package func wake() { post { $0.isWoken = true } }
 
-    /// The device has gone, or is another's: what is not on the wire yet goes back to the store, which knows.
-    package func withdraw(_ deviceID: String) { post { $0.lost.insert(deviceID) } }
+    /// The device was removed or has another owner. Its jobs that are not written yet go back to the store.
+    package func withdraw(_ deviceID: String) { post { $0.lostDevices.insert(deviceID) } }
 
-    /// Other texts from now on.
-    package func use(_ texts: PushTemplates) { post { $0.templates = texts } }
+    /// Replaces the texts of pushes.
+    package func use(_ templates: PushTemplates) { post { $0.templates = templates } }
 
-    /// Sends nothing new, gives back what is in hand, and waits for answers, but no longer than that many seconds: what has
-    /// none by then is reported as lost. It returns at once; ``wait()`` does not. The store has to go on answering meanwhile.
-    /// Said again, the earlier end holds.
+    /// Stops sending, returns the jobs in hand to the store, and waits at most `seconds` for the responses under way;
+    /// requests without a response are then reported as lost. Returns at once; ``wait()`` blocks. The store has to keep
+    /// replying meanwhile. Of several calls the earliest end counts.
     package func stop(withinSeconds seconds: Int) {
         let end = Clock.monotonicMilliseconds() + Int64(seconds) * 1_000
-        post { $0.stop = min($0.stop ?? end, end) }
+        post { $0.stopAt = min($0.stopAt ?? end, end) }
     }
 
-    /// Waits until the thread has ended, which it does after ``stop(withinSeconds:)``.
+    /// Blocks until the thread has ended after ``stop(withinSeconds:)``.
     package func wait() {
         thread.withLock { thread in
             thread?.join()
@@ -110,7 +103,7 @@ package final class PushWorker: Sendable {
         }
     }
 
-    /// How the lane was doing a moment ago.
+    /// The lane's status at the end of its last turn.
     package var status: LaneStatus { shared.status.withLock { $0 } }
 
     private func post(_ command: (inout Commands) -> Void) {

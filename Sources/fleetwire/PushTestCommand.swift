@@ -29,17 +29,20 @@ struct PushTestCommand: ParsableCommand {
                 "fleetwire: cannot send a push: push.\(provider.rawValue).enabled is false in \(configuration.file)")
             throw ExitCode.failure
         }
-        let finding = PushTest.send(to: token, provider, now: Clock.unixMilliseconds)
-        guard finding.isAccepted else {
-            StandardError.print("fleetwire: \(finding.words)")
+        let result = PushTest.send(to: token, provider, now: Clock.unixMilliseconds)
+        guard result.isAccepted else {
+            StandardError.print("fleetwire: \(result.text)")
             throw ExitCode.failure
         }
-        print(finding.words)
+        print(result.text)
     }
 
     private func deviceToken() throws -> DeviceToken {
         do throws(RuleError) {
-            return provider == .fcm ? try .fcm(token) : try .apns(token, sandbox ? .sandbox : .production)
+            switch provider {
+            case .apns: return try .apns(token, sandbox ? .sandbox : .production)
+            case .fcm: return try .fcm(token)
+            }
         } catch {
             throw ValidationError("--token: \(error.text)")
         }

@@ -25,37 +25,37 @@ struct APNsTokenTests {
     }
 
     /// By the clock that nobody sets; the other one starts in 2023.
-    private func time(_ tick: Int64, setBy step: Int64 = 0) -> APNsTokenTime {
-        APNsTokenTime(clock: 1_700_000_000_999 + tick + step, tick: tick)
+    private func time(_ tick: Int64, setBy step: Int64 = 0) -> CredentialTime {
+        CredentialTime(clock: 1_700_000_000_999 + tick + step, tick: tick)
     }
 
     @Test func servesAllForThreeQuartersOfAnHour() throws {
         let token = try token()
         let first = token.current(at: time(0))
         #expect(token.current(at: time(45 * Self.minute - 1)) == first)
-        #expect(token.takeNews())
-        #expect(!token.takeNews(), "told once")
+        #expect(token.drainRenewed())
+        #expect(!token.drainRenewed(), "told once")
         let second = token.current(at: time(45 * Self.minute))
         #expect(second.generation == 1)
         #expect(second.authorization != first.authorization)
-        #expect(token.takeNews())
+        #expect(token.drainRenewed())
         #expect(token.current(at: time(90 * Self.minute - 1)) == second)
-        #expect(!token.isTooSoon(after: 0, at: time(90 * Self.minute)), "connections outlive tokens")
+        #expect(!token.outdatesConnections(withGeneration: 0, at: time(90 * Self.minute)), "connections outlive tokens")
     }
 
     @Test func isRenewedOncePerNeed() throws {
         let token = try token()
         let first = token.current(at: time(0))
-        let second = try #require(token.renewed(after: first.generation, at: time(Self.minute)))
+        let second = try #require(token.renew(after: first.generation, at: time(Self.minute)))
         #expect(second.generation == 1)
         // The other lane hears of the same trouble: it gets the one that has been made.
-        #expect(token.renewed(after: first.generation, at: time(Self.minute)) == second)
-        #expect(token.renewed(after: second.generation, at: time(20 * Self.minute)) == nil)
+        #expect(token.renew(after: first.generation, at: time(Self.minute)) == second)
+        #expect(token.renew(after: second.generation, at: time(20 * Self.minute)) == nil)
         // Whatever the clock says by then.
-        #expect(token.renewed(after: second.generation, at: time(20 * Self.minute, setBy: 60 * Self.minute)) == nil)
-        #expect(token.renewed(after: second.generation, at: time(20 * Self.minute, setBy: -60 * Self.minute)) == nil)
+        #expect(token.renew(after: second.generation, at: time(20 * Self.minute, setBy: 60 * Self.minute)) == nil)
+        #expect(token.renew(after: second.generation, at: time(20 * Self.minute, setBy: -60 * Self.minute)) == nil)
         #expect(token.current(at: time(20 * Self.minute)) == second)
-        #expect(token.renewed(after: second.generation, at: time(21 * Self.minute))?.generation == 2)
+        #expect(token.renew(after: second.generation, at: time(21 * Self.minute))?.generation == 2)
     }
 
     @Test func aClockThatIsSetALittleChangesNothing() throws {
@@ -63,7 +63,7 @@ struct APNsTokenTests {
         let first = token.current(at: time(0))
         for step in [-Self.minute, 15 * Self.minute] {
             #expect(token.current(at: time(29 * Self.minute, setBy: step)) == first)
-            #expect(!token.isTooSoon(after: 0, at: time(10, setBy: step)))
+            #expect(!token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)))
         }
         #expect(token.current(at: time(29 * Self.minute, setBy: -30 * Self.minute)) == first, "it is not of the future yet")
         #expect(token.current(at: time(45 * Self.minute, setBy: -30 * Self.minute)).generation == 1, "it has grown old")
@@ -73,13 +73,13 @@ struct APNsTokenTests {
     @Test(arguments: [-120 * minute, -2 * minute, 45 * minute]) func aClockThatIsSetMakesAnother(_ step: Int64) throws {
         let token = try token()
         _ = token.current(at: time(0))
-        #expect(!token.isTooSoon(after: 0, at: time(10)))
-        #expect(token.isTooSoon(after: 0, at: time(10, setBy: step)))
+        #expect(!token.outdatesConnections(withGeneration: 0, at: time(10)))
+        #expect(token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)))
         #expect(token.current(at: time(10, setBy: step)).generation == 1)
-        #expect(token.isTooSoon(after: 0, at: time(10, setBy: step)), "the other lane's, too")
-        #expect(!token.isTooSoon(after: 1, at: time(10, setBy: step)))
+        #expect(token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)), "the other lane's, too")
+        #expect(!token.outdatesConnections(withGeneration: 1, at: time(10, setBy: step)))
         // And right again.
-        #expect(token.isTooSoon(after: 1, at: time(20)) == (step != -2 * Self.minute))
+        #expect(token.outdatesConnections(withGeneration: 1, at: time(20)) == (step != -2 * Self.minute))
         #expect(token.current(at: time(45 * Self.minute + 10)).generation == 2)
     }
 
@@ -87,9 +87,9 @@ struct APNsTokenTests {
         let token = try token()
         _ = token.current(at: time(0))
         let later = time(20 * Self.minute, setBy: -60 * Self.minute)
-        #expect(!token.isTooSoon(after: 0, at: later))
+        #expect(!token.outdatesConnections(withGeneration: 0, at: later))
         #expect(token.current(at: later).generation == 1)
-        #expect(!token.isTooSoon(after: 0, at: later))
+        #expect(!token.outdatesConnections(withGeneration: 0, at: later))
     }
 
     private func text(_ part: String) -> String { String(decoding: Base64URL.bytes(part) ?? [], as: UTF8.self) }

@@ -4,27 +4,29 @@ import Testing
 
 @testable import Push
 
-struct FCMTokenTests {
+struct FCMAccessTokenTests {
     /// A token whose changes an expectation may be about.
     private final class Scene {
-        private var token = FCMToken()
+        private var token = FCMAccessToken()
         private var dice = SplitMix(seed: 3)
 
         var nextTurn: Int64? { token.nextTurn }
-        var isComing: Bool { token.isComing }
+        var isExpected: Bool { token.isExpected }
         func current(at now: Int64) -> IssuedCredential? { token.current(at: now) }
         func use(at now: Int64) -> IssuedCredential? { token.use(at: now) }
-        func claimRenewal(at now: Int64) -> Bool { token.claimRenewal(at: now) }
-        func demand(after generation: Int, at now: Int64) -> FCMToken.Demand { token.demand(after: generation, at: now) }
+        func claimFetch(at now: Int64) -> Bool { token.claimFetch(at: now) }
+        func requestRenewal(after generation: Int, at now: Int64) -> FCMAccessToken.RenewalRequest {
+            token.requestRenewal(after: generation, at: now)
+        }
 
-        @discardableResult func take(_ reply: AccessTokenResponse, at now: Int64) -> FCMToken.Outcome {
-            token.take(reply, at: now, using: &dice)
+        @discardableResult func handle(_ reply: AccessTokenResponse, at now: Int64) -> FCMAccessToken.FetchResult {
+            token.handle(reply, at: now, using: &dice)
         }
 
         func grant(_ text: String, at now: Int64) {
-            #expect(demand(after: -1, at: now) == .asked)
-            #expect(claimRenewal(at: now))
-            take(.granted(text, seconds: 3_600), at: now)
+            #expect(requestRenewal(after: -1, at: now) == .requested)
+            #expect(claimFetch(at: now))
+            handle(.granted(text, seconds: 3_600), at: now)
         }
     }
 
@@ -32,50 +34,50 @@ struct FCMTokenTests {
 
     @Test func isFetchedOnceAndServesForItsLife() {
         #expect(token.current(at: 0) == nil)
-        #expect(!token.claimRenewal(at: 0), "nobody needs one")
-        #expect(token.demand(after: -1, at: 0) == .asked)
-        #expect(token.claimRenewal(at: 0))
-        #expect(!token.claimRenewal(at: 5), "one request at a time")
+        #expect(!token.claimFetch(at: 0), "nobody needs one")
+        #expect(token.requestRenewal(after: -1, at: 0) == .requested)
+        #expect(token.claimFetch(at: 0))
+        #expect(!token.claimFetch(at: 5), "one request at a time")
         #expect(token.nextTurn == nil)
-        #expect(token.take(.granted("abc", seconds: 3_600), at: 400) == .renewed)
+        #expect(token.handle(.granted("abc", seconds: 3_600), at: 400) == .renewed)
         #expect(token.current(at: 400) == IssuedCredential(authorization: "Bearer abc", generation: 0))
         #expect(token.nextTurn == nil)
-        #expect(!token.claimRenewal(at: 3_000_000), "nobody has used it since")
+        #expect(!token.claimFetch(at: 3_000_000), "nobody has used it since")
         #expect(token.use(at: 2_879_999) != nil)
-        #expect(!token.claimRenewal(at: 2_879_999))
+        #expect(!token.claimFetch(at: 2_879_999))
         #expect(token.current(at: 3_599_999) != nil)
         #expect(token.current(at: 3_600_000) == nil)
     }
 
     @Test(arguments: [Int64(0), 1, 9]) func whatHasRunOutBeforeItCameIsNone(_ seconds: Int64) {
-        #expect(token.demand(after: -1, at: 0) == .asked)
-        #expect(token.claimRenewal(at: 0))
-        #expect(token.take(.granted("abc", seconds: seconds), at: 9_000) == .delayed(reason: "it had run out before it came"))
-        #expect(token.current(at: 9_000) == nil && token.isComing)
-        #expect(!token.claimRenewal(at: 9_500))
-        #expect(token.claimRenewal(at: 10_500), "and asked for again, but not at once")
+        #expect(token.requestRenewal(after: -1, at: 0) == .requested)
+        #expect(token.claimFetch(at: 0))
+        #expect(token.handle(.granted("abc", seconds: seconds), at: 9_000) == .delayed(reason: "it had expired when it arrived"))
+        #expect(token.current(at: 9_000) == nil && token.isExpected)
+        #expect(!token.claimFetch(at: 9_500))
+        #expect(token.claimFetch(at: 10_500), "and asked for again, but not at once")
     }
 
     @Test func theOldOneServesWhileTheNextIsFetched() {
         token.grant("old", at: 0)
         #expect(token.use(at: 2_880_000)?.authorization == "Bearer old")
-        #expect(token.claimRenewal(at: 2_880_000))
+        #expect(token.claimFetch(at: 2_880_000))
         #expect(token.current(at: 2_900_000)?.authorization == "Bearer old")
-        #expect(token.take(.delayed(reason: "503"), at: 2_900_000) == .delayed(reason: "503"))
+        #expect(token.handle(.delayed(reason: "503"), at: 2_900_000) == .delayed(reason: "503"))
         #expect(token.current(at: 2_900_000)?.generation == 0)
-        #expect(!token.claimRenewal(at: 2_900_999))
-        #expect(token.claimRenewal(at: 2_901_500))
-        #expect(token.take(.granted("new", seconds: 100), at: 2_902_000) == .renewed)
+        #expect(!token.claimFetch(at: 2_900_999))
+        #expect(token.claimFetch(at: 2_901_500))
+        #expect(token.handle(.granted("new", seconds: 100), at: 2_902_000) == .renewed)
         #expect(token.current(at: 2_902_000) == IssuedCredential(authorization: "Bearer new", generation: 1))
     }
 
     @Test func whatPassesByItselfIsTriedAgainSlowerAndSlower() {
         var now: Int64 = 0
         var waits: [Int64] = []
-        #expect(token.demand(after: -1, at: 0) == .asked)
+        #expect(token.requestRenewal(after: -1, at: 0) == .requested)
         for _ in 0..<8 {
-            #expect(token.claimRenewal(at: now))
-            token.take(.delayed(reason: "503"), at: now)
+            #expect(token.claimFetch(at: now))
+            token.handle(.delayed(reason: "503"), at: now)
             let next = token.nextTurn ?? 0
             waits.append(next - now)
             now = next
@@ -86,24 +88,24 @@ struct FCMTokenTests {
     }
 
     @Test func whatDoesNotIsTriedEveryHalfMinute() {
-        #expect(token.demand(after: -1, at: 0) == .asked)
-        #expect(token.claimRenewal(at: 0))
-        #expect(token.take(.refused(reason: "invalid_grant"), at: 10) == .refused(reason: "invalid_grant"))
+        #expect(token.requestRenewal(after: -1, at: 0) == .requested)
+        #expect(token.claimFetch(at: 0))
+        #expect(token.handle(.refused(reason: "invalid_grant"), at: 10) == .refused(reason: "invalid_grant"))
         #expect(token.nextTurn == 30_010)
     }
 
     @Test func aRefusedTokenIsReplacedOnce() {
         token.grant("a", at: 0)
-        #expect(token.demand(after: 0, at: 1_000) == .asked)
+        #expect(token.requestRenewal(after: 0, at: 1_000) == .requested)
         #expect(token.current(at: 1_000) == nil)
-        #expect(token.claimRenewal(at: 1_000))
-        #expect(token.demand(after: 0, at: 1_001) == .asked)
-        #expect(!token.claimRenewal(at: 1_001))
-        token.take(.granted("b", seconds: 3_600), at: 1_100)
-        #expect(token.demand(after: 0, at: 1_200) == .replaced)
-        #expect(token.demand(after: 1, at: 1_300) == .tooSoon)
+        #expect(token.claimFetch(at: 1_000))
+        #expect(token.requestRenewal(after: 0, at: 1_001) == .requested)
+        #expect(!token.claimFetch(at: 1_001))
+        token.handle(.granted("b", seconds: 3_600), at: 1_100)
+        #expect(token.requestRenewal(after: 0, at: 1_200) == .alreadyRenewed)
+        #expect(token.requestRenewal(after: 1, at: 1_300) == .tooSoon)
         #expect(token.current(at: 1_300)?.authorization == "Bearer b", "there is no better one")
-        #expect(token.demand(after: 1, at: 61_000) == .asked)
+        #expect(token.requestRenewal(after: 1, at: 61_000) == .requested)
     }
 
     // MARK: Answers

@@ -75,15 +75,15 @@ struct LaneConnectionTests {
         var pace = CongestionControl(LaneRules(windowMax: 8), at: 0)
         var dice = SplitMix(seed: 1)
         let first = pace.begin()
-        _ = pace.end(.success, era: first, begun: 0, at: 1, using: &dice)
+        _ = pace.complete(.success, epoch: first, startedAt: 0, at: 1, using: &dice)
         let second = pace.begin()
-        let change = pace.end(.lost, era: second, begun: 1, at: 2, using: &dice)
+        let change = pace.complete(.lost, epoch: second, startedAt: 1, at: 2, using: &dice)
         #expect(change == .setBack)
         // Six of the era before are still in flight.
         for count in 1...8 {
             #expect(pace.room(total: 6, at: 3) == min(count, 2))
             let era = pace.begin()
-            _ = pace.end(.success, era: era, begun: 3, at: 3, using: &dice)
+            _ = pace.complete(.success, epoch: era, startedAt: 3, at: 3, using: &dice)
         }
         #expect(pace.room(total: 0, at: 3) == 8)
     }
@@ -174,7 +174,7 @@ struct LaneConnectionTests {
 
     @Test func outdatedConnectionsAreLeftWhenWhatIsUnderWayIsAnswered() {
         var scene = scene(inFlight: 2)
-        scene.hear(.outdated(reason: "the clock was set"))
+        scene.handle(.connectionsOutdated(reason: "the clock was set"))
         scene.supply(LaneFixture.jobs(3...3))
         #expect(scene.takeSent().isEmpty)
         #expect(scene.retired == 0)
@@ -290,7 +290,7 @@ struct LaneConnectionTests {
         for wish in [nil, 3_000, 3_000, 0, 9_000_000, .max] as [Int64?] {
             let era = pace.begin()
             let sign = wish.map { CongestionControl.Signal.overloaded(after: $0) } ?? .notSent
-            guard case .paused(let wait) = pace.end(sign, era: era, begun: now, at: now, using: &dice) else { break }
+            guard case .paused(let wait) = pace.complete(sign, epoch: era, startedAt: now, at: now, using: &dice) else { break }
             waits.append(wait)
             now += wait
             #expect(pace.room(total: 0, at: now) == 1)

@@ -26,11 +26,11 @@ struct LaneFixture {
     // MARK: Doing
 
     mutating func act() {
-        for effect in lane.act(at: now, using: &dice, deciding: decide) {
+        for effect in lane.nextEffects(at: now, using: &dice, deciding: decide) {
             switch effect {
             case .retireConnections: retired += 1
             case .send(let job, _): sent.append(job.number)
-            case .getCredential(let generation): renewals.append(generation)
+            case .renewCredential(let generation): renewals.append(generation)
             case .report(let report): self.report = report
             case .emit(let event): events.append(event)
             case .finished: isFinished = true
@@ -38,7 +38,7 @@ struct LaneFixture {
         }
     }
 
-    mutating func hear(_ input: Lane.Input) { lane.hear(input, at: now, using: &dice) }
+    mutating func handle(_ input: Lane.Input) { lane.handle(input, at: now, using: &dice) }
 
     /// Lets time pass.
     mutating func pass(_ milliseconds: Int64) {
@@ -69,14 +69,14 @@ struct LaneFixture {
         supply.jobs = jobs
         supply.hasMore = hasMore
         supply.nextDueAt = nextDueAt
-        hear(.supplied(supply))
+        handle(.supplied(supply))
         act()
     }
 
     /// A request ends.
     mutating func end(_ number: Int64, _ result: Result<SendResult, HTTPClientError>, credential: Int = 0, seconds: Double = 0.05)
     {
-        hear(.completed(Lane.Completion(number: number, result: result, seconds: seconds, credential: credential)))
+        handle(.completed(Lane.Completion(number: number, result: result, seconds: seconds, credential: credential)))
     }
 
     mutating func answer(_ number: Int64, _ verdict: SendResult, credential: Int = 0) {

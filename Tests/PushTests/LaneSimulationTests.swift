@@ -63,9 +63,11 @@ private struct LaneWorld {
         default: now += Int64.random(in: 0...3_000, using: &dice)
         }
         if !isCalm, Int.random(in: 0..<200, using: &dice) == 0 { now -= 20_000 }
-        if !isCalm, Int.random(in: 0..<100, using: &dice) == 0 { lane.hear(.outdated(reason: "clock"), at: now, using: &dice) }
+        if !isCalm, Int.random(in: 0..<100, using: &dice) == 0 {
+            lane.handle(.connectionsOutdated(reason: "clock"), at: now, using: &dice)
+        }
         if !isCalm, Int.random(in: 0..<20, using: &dice) == 0 {
-            lane.hear(.lost(devices: ["device-\(Int.random(in: 0..<12, using: &dice))"]), at: now, using: &dice)
+            lane.handle(.lost(devices: ["device-\(Int.random(in: 0..<12, using: &dice))"]), at: now, using: &dice)
         }
         act()
         check()
@@ -80,7 +82,7 @@ private struct LaneWorld {
             states[next] = .waiting(dueAt: now)
             next += 1
         }
-        lane.hear(.wake, at: now, using: &dice)
+        lane.handle(.wake, at: now, using: &dice)
     }
 
     mutating func act() {
@@ -90,7 +92,7 @@ private struct LaneWorld {
                 return job.number % 17 == 0 ? .cancelled(reason: "off") : .send(LaneFixture.message(of: job))
             }
             var hasMore = false
-            for effect in lane.act(at: now, using: &dice, deciding: decide) {
+            for effect in lane.nextEffects(at: now, using: &dice, deciding: decide) {
                 hasMore = perform(effect) || hasMore
             }
             if !hasMore { return }
@@ -111,12 +113,12 @@ private struct LaneWorld {
             expect(states[job.number] == .claimed, "\(job.number) is sent, and is not the lane's")
             expect(!removed.contains(job.device.id), "\(job.number) is sent to a dead device")
             inFlight[job.number] = job
-        case .getCredential(let generation):
+        case .renewCredential(let generation):
             if generation < credential || Bool.random(using: &dice) {
                 credential = max(credential, generation + 1)
-                lane.hear(.credential(.ready), at: now, using: &dice)
+                lane.handle(.credential(.ready), at: now, using: &dice)
             } else {
-                lane.hear(.credential(.refused(reason: "too soon")), at: now, using: &dice)
+                lane.handle(.credential(.refused(reason: "too soon")), at: now, using: &dice)
             }
             return true
         case .report(let report):
@@ -140,7 +142,7 @@ private struct LaneWorld {
         guard let report = underway else { return }
         underway = nil
         if !isCalm, Int.random(in: 0..<5, using: &dice) == 0 {
-            return lane.hear(.refused, at: now, using: &dice)
+            return lane.handle(.refused, at: now, using: &dice)
         }
         for outcome in report.outcomes { settle(outcome) }
         var supply = PushLease(lane: .apns)
@@ -156,7 +158,7 @@ private struct LaneWorld {
         }
         supply.hasMore = due.count > report.capacity
         supply.nextDueAt = states.values.compactMap { if case .waiting(let at) = $0, at > now { at } else { nil } }.min()
-        lane.hear(.supplied(supply), at: now, using: &dice)
+        lane.handle(.supplied(supply), at: now, using: &dice)
     }
 
     mutating func settle(_ outcome: PushOutcome) {
@@ -193,7 +195,7 @@ private struct LaneWorld {
         inFlight[number] = nil
         if result == .success(.accepted(messageID: nil)) { accepted += 1 }
         let used = Bool.random(using: &dice) ? credential : max(0, credential - 1)
-        lane.hear(
+        lane.handle(
             .completed(Lane.Completion(number: number, result: result, seconds: 0.1, credential: used)), at: now, using: &dice)
     }
 
@@ -233,7 +235,7 @@ private struct LaneWorld {
     }
 
     mutating func stop() {
-        lane.hear(.stop, at: now, using: &dice)
+        lane.handle(.stop, at: now, using: &dice)
         for _ in 0..<5_000 where !isFinished {
             act()
             step(isCalm: true)

@@ -35,7 +35,7 @@ struct LaneTests {
     @Test func tellsEachOutcomeOnceAndHasOneReportUnderWay() {
         var scene = LaneFixture()
         scene.warmUp(3)
-        scene.hear(.wake)
+        scene.handle(.wake)
         scene.act()
         #expect(scene.takeReport()?.capacity == 4)
         scene.supply(LaneFixture.jobs(1...3))
@@ -67,7 +67,7 @@ struct LaneTests {
         scene.answer(1, .accepted(messageID: nil))
         scene.act()
         let report = scene.takeReport()
-        scene.hear(.refused)
+        scene.handle(.refused)
         scene.act()
         #expect(scene.report == nil)
         scene.pass(999)
@@ -84,7 +84,7 @@ struct LaneTests {
         scene.supply(LaneFixture.jobs(1...2))
         for number in [1, 2] as [Int64] { scene.answer(number, .accepted(messageID: nil)) }
         scene.act()
-        scene.hear(.refused)
+        scene.handle(.refused)
         #expect(scene.lane.status.lastError?.text == "the store cannot write")
         #expect(scene.lane.status.depth == 2)
         scene.pass(1_000)
@@ -114,7 +114,7 @@ struct LaneTests {
         var scene = LaneFixture()
         scene.act()
         _ = scene.takeReport()
-        scene.hear(.wake)
+        scene.handle(.wake)
         scene.act()
         #expect(scene.report == nil)
         scene.supply([])
@@ -156,7 +156,7 @@ struct LaneTests {
         scene.warmUp(1)
         scene.supply(LaneFixture.jobs(1...3))
         #expect(scene.takeSent() == [1, 2])
-        scene.hear(.stop)
+        scene.handle(.stop)
         scene.act()
         #expect(
             scene.takeReport()
@@ -183,7 +183,7 @@ struct LaneTests {
         supply.jobs = LaneFixture.jobs(1...1)
         supply.depth = 12
         supply.oldestAt = 5
-        scene.hear(.supplied(supply))
+        scene.handle(.supplied(supply))
         scene.act()
         scene.answer(1, .accepted(messageID: nil))
         #expect(scene.lane.status.lastAcceptedAt == scene.now)

@@ -59,16 +59,16 @@ import Testing
     }
 
     @Test func quietHoursAskForTheirZone() {
-        var asked: [String] = []
+        var queries: [String] = []
         let job = quiet("job-assigned", 0, 1, zone: "Asia/Kolkata")
         let decision = PushDecision(
-            on: job, texts: PushFixture.texts, now: PushFixture.now,
+            on: job, templates: PushFixture.texts, now: PushFixture.now,
             minuteOfDay: { zone, time in
-                asked.append("\(zone) \(time)")
+                queries.append("\(zone) \(time)")
                 return 0
             }, isConnected: { _ in false })
         #expect(decision == .cancelled(reason: "quiet_hours"))
-        #expect(asked == ["Asia/Kolkata \(PushFixture.now)"])
+        #expect(queries == ["Asia/Kolkata \(PushFixture.now)"])
     }
 
     /// It is 09:30 there; and before 1970 minutes count down.
@@ -91,19 +91,19 @@ import Testing
 
     @Test func fallbackIsForWhoIsNotThere() {
         let fallback = PushTemplates(.builtIn, mode: .fallback)
-        var asked: [String] = []
+        var queries: [String] = []
         let decision = PushDecision(
-            on: PushFixture.job("job-assigned"), texts: fallback, now: PushFixture.now, minuteOfDay: { _, _ in nil },
+            on: PushFixture.job("job-assigned"), templates: fallback, now: PushFixture.now, minuteOfDay: { _, _ in nil },
             isConnected: {
-                asked.append($0)
+                queries.append($0)
                 return true
             })
         #expect(decision == .cancelled(reason: "connected"))
-        #expect(asked == ["driver:42"])
+        #expect(queries == ["driver:42"])
         #expect(decide(PushFixture.job("job-assigned"), fallback).isSent)
         // Mirrored is what is pushed to everybody: nobody asks.
         let mirrored = PushDecision(
-            on: PushFixture.job("job-assigned"), texts: PushFixture.texts, now: PushFixture.now, minuteOfDay: { _, _ in nil },
+            on: PushFixture.job("job-assigned"), templates: PushFixture.texts, now: PushFixture.now, minuteOfDay: { _, _ in nil },
             isConnected: { _ in
                 Issue.record("asked")
                 return true
@@ -140,12 +140,12 @@ import Testing
         _ job: PushJob, _ texts: PushTemplates = PushFixture.texts, at now: Int64 = PushFixture.now, minute: Int? = 0,
         isConnected: Bool = false
     ) -> PushDecision {
-        PushDecision(on: job, texts: texts, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })
+        PushDecision(on: job, templates: texts, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })
     }
 
     private func local(_ job: PushJob, _ now: Int64) -> PushDecision {
         PushDecision(
-            on: job, texts: PushFixture.texts, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:), isConnected: { _ in false })
+            on: job, templates: PushFixture.texts, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:), isConnected: { _ in false })
     }
 }
 

@@ -35,7 +35,8 @@ enum PushFixture {
     static func message(
         _ job: PushJob, texts: PushTemplates = texts, _ location: SourceLocation = #_sourceLocation
     ) throws -> PushMessage {
-        let decision = PushDecision(on: job, texts: texts, now: now, minuteOfDay: { _, _ in nil }, isConnected: { _ in false })
+        let decision = PushDecision(
+            on: job, templates: texts, now: now, minuteOfDay: { _, _ in nil }, isConnected: { _ in false })
         guard case .send(let message) = decision else {
             throw UnexpectedDecision(decision: decision)
         }

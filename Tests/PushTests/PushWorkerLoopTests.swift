@@ -20,9 +20,8 @@ import Threads
 
     private func loop() throws -> PushWorkerLoop {
         let token = APNsToken(teamID: "TEAM123456", keyID: "KEY1234567", key: try PrivateKey(pem: PushKeys.p256))
-        let settings = APNsSettings(address: APNsAddress(host: "127.0.0.1", port: 1, topic: "uk.example.driver"), token: token)
-        let rules = LaneRules(for: .apns)
-        let surroundings = PushWorker.Environment(
+        let provider = Provider.apns(APNsAddress(host: "127.0.0.1", port: 1, topic: "uk.example.driver"), token: token)
+        let environment = PushWorker.Environment(
             now: { PushFixture.now },
             report: { [seen] report in
                 seen.withLock { seen in
@@ -31,7 +30,7 @@ import Threads
                     return seen.room >= 0
                 }
             }, isConnected: { _ in false }, event: { _ in })
-        return PushWorkerLoop(.apns, ProviderConnection(.apns(settings), rules), rules, PushFixture.texts, surroundings, shared)
+        return PushWorkerLoop(provider, PushFixture.texts, environment, shared)
     }
 
     private func leave(_ command: (inout PushWorker.Commands) -> Void) { shared.commands.withLock { command(&$0) } }
@@ -50,8 +49,8 @@ import Threads
         _ = loop.turn(PushFixture.now)
         let (lost, other) = (LaneFixture.job(1, device: "D"), LaneFixture.job(2))
         leave {
-            $0.supply = supply([lost, other])
-            $0.lost = ["D"]
+            $0.lease = supply([lost, other])
+            $0.lostDevices = ["D"]
         }
         _ = loop.turn(PushFixture.now)
         #expect(inFlight == 1)
@@ -66,8 +65,8 @@ import Threads
             var loop = try loop()
             seen.withLock { $0 = Seen(room: room) }
             leave {
-                $0.supply = supply(jobs)
-                $0.stop = 0
+                $0.lease = supply(jobs)
+                $0.stopAt = 0
             }
             loop.run()
             // Refused, or not answered.
@@ -77,7 +76,7 @@ import Threads
 
     @Test func whoHasToldEverythingSaysNothingMore() throws {
         var loop = try loop()
-        leave { $0.stop = 0 }
+        leave { $0.stopAt = 0 }
         loop.run()
         #expect(seen.withLock { $0.reports.allSatisfy { $0.outcomes.isEmpty } })
     }

@@ -20,10 +20,10 @@ import Testing
             (0, 60_000, 60_000, 90_000), (0, 0, 1_000, 1_500), (6, 5_000, 60_000, 90_000), (0, 3_600_000, 3_600_000, 3_630_000),
             (0, -1, 1_000, 1_500),
         ] as [(Int, Int64, Int64, Int64)])
-    func neverSoonerThanAsked(_ attempts: Int, _ asked: Int64, _ least: Int64, _ most: Int64) {
+    func neverSoonerThanAsked(_ attempts: Int, _ retryAfter: Int64, _ least: Int64, _ most: Int64) {
         var (low, high) = (Fixed(value: 1 << 40), Fixed(value: .max))
-        #expect(RetrySchedule.delay(afterAttempts: attempts, asked: asked, using: &low) == least)
-        #expect(RetrySchedule.delay(afterAttempts: attempts, asked: asked, using: &high) == most)
+        #expect(RetrySchedule.delay(afterAttempts: attempts, retryAfter: retryAfter, using: &low) == least)
+        #expect(RetrySchedule.delay(afterAttempts: attempts, retryAfter: retryAfter, using: &high) == most)
     }
 
     /// The least and the most of chance; not nought, which drawing without bias refuses for ever.

@@ -186,10 +186,10 @@ import Testing
         message.thread = dice.text(few: true)
         message.channelID = dice.text(few: true)
         message.ids = ["type", "event", "notificationId", "entityId", "jobId"].map {
-            PushMessage.Field($0, dice.text(few: true), isPromised: true)
+            PushMessage.Field($0, dice.text(few: true), isRequired: true)
         }
         message.details = (0..<Int.random(in: 0...30, using: &dice)).map {
-            PushMessage.Field("\($0)\(dice.text(few: true))", dice.text(), isPromised: $0 % 7 == 6)
+            PushMessage.Field("\($0)\(dice.text(few: true))", dice.text(), isRequired: $0 % 7 == 6)
         }
         return message
     }

@@ -1,56 +1,41 @@
 import Crypto
 import JSON
+import JWT
 import Threads
 
-/// A credential as requests carry it.
-package struct IssuedCredential: Equatable, Sendable {
-    /// The whole value of the header `authorization`.
-    package let authorization: String
-    /// Which of those made so far it is (0…).
-    package let generation: Int
-}
-
-/// A moment by both clocks, in milliseconds.
-struct APNsTokenTime {
-    /// Since 1970: what a token says of when it was made.
-    let clock: Int64
-    /// By the clock that nobody sets: how old it grows.
-    let tick: Int64
-}
-
-/// When a provider token is made anew. Apple wants that no more often than every 20 minutes, and takes none that is older than
-/// an hour (PUSH.md section 1).
+/// When to issue a provider token. Apple wants a new one at most every 20 minutes, and rejects tokens older than an
+/// hour (PUSH.md section 1).
 struct APNsTokenAge {
-    /// The middle of what Apple allows, and then some: nobody should be refused for a token of 59 minutes.
+    /// Between Apple's limits, with a margin for a clock that is off by some minutes.
     static let lifetime: Int64 = 45 * 60_000
-    /// Between two tokens. Whoever needs one sooner because Apple found the one before too old has a wrong clock, which no
-    /// token mends.
+    /// Minimum between two forced renewals. If Apple rejects a newer token as too old, our clock is wrong, and a new
+    /// token does not help.
     static let interval: Int64 = 20 * 60_000
-    /// A clock that was set back by more than this makes a token one of the future.
+    /// If the clock is set back by more than this, the token's issue time is in the future.
     static let skewMax: Int64 = 60_000
 
-    private var issued: APNsTokenTime?
+    private var issued: CredentialTime?
     private var forcedAt: Int64?
 
-    /// Whether there is none, or none that says of itself what is true by the clock as it is now.
-    func isOver(at now: APNsTokenTime) -> Bool {
+    /// Whether no token was issued, or its age is out of range on either clock.
+    func isExpired(at now: CredentialTime) -> Bool {
         guard let issued else { return true }
         let age = now.clock - issued.clock
         return now.tick - issued.tick >= Self.lifetime || age >= Self.lifetime || age < -Self.skewMax
     }
 
-    /// Whether the next would be too soon for connections that have seen this one.
-    func isYoung(at now: APNsTokenTime) -> Bool { issued.map { now.tick - $0.tick < Self.interval } ?? false }
+    /// Whether a connection that carried this token must not carry another one yet.
+    func isRecent(at now: CredentialTime) -> Bool { issued.map { now.tick - $0.tick < Self.interval } ?? false }
 
-    /// Takes it upon the caller to make one, if one is to be made now; false if not.
-    mutating func claimRenewal(at now: APNsTokenTime) -> Bool {
-        guard isOver(at: now) else { return false }
+    /// Records a renewal if one is due. Returns true if the caller has to issue the token.
+    mutating func claimRenewal(at now: CredentialTime) -> Bool {
+        guard isExpired(at: now) else { return false }
         issued = now
         return true
     }
 
-    /// The same for one that is made before its time.
-    mutating func claimForcedRenewal(at now: APNsTokenTime) -> Bool {
+    /// Records a forced renewal, at most one per ``interval``. Returns true if the caller has to issue the token.
+    mutating func claimForcedRenewal(at now: CredentialTime) -> Bool {
         if let forcedAt, now.tick - forcedAt < Self.interval { return false }
         forcedAt = now.tick
         issued = now
@@ -58,63 +43,62 @@ struct APNsTokenAge {
     }
 }
 
-/// The provider token of one key, which both APNs lanes share: a token for each thread or connection is what Apple punishes
-/// (429 TooManyProviderTokenUpdates). Whoever first finds it too old makes the next.
+/// The provider token of one key. Both APNs lanes share it, because APNs rejects a token per thread or connection
+/// (429 TooManyProviderTokenUpdates). The lane that first finds it expired issues the next.
 package final class APNsToken: Sendable {
     private struct State {
         var age = APNsTokenAge()
         var issued: IssuedCredential?
-        /// Made, and nobody has been told yet.
-        var isNews = false
-        /// The last that was made sooner after the one before than a connection may see two.
-        var hastyGeneration = -1
+        /// Issued, and not yet returned by ``drainRenewed()``.
+        var isUnreported = false
+        /// The last generation that followed its predecessor within ``APNsTokenAge/interval``.
+        var earlyGeneration = -1
     }
 
     private let teamID: String
-    private let keyID: String
-    private let key: PrivateKey
+    private let key: JWTKey
     private let state = Lock(State())
 
     /// - Parameter key: of the curve P-256.
     package init(teamID: String, keyID: String, key: PrivateKey) {
         self.teamID = teamID
-        self.keyID = keyID
-        self.key = key
+        self.key = .privateKey(key, id: keyID)
     }
 
-    /// The token to send with, made now if need be.
-    func current(at now: APNsTokenTime) -> IssuedCredential {
+    /// The token to send with. Issues one if there is none or the last expired.
+    func current(at now: CredentialTime) -> IssuedCredential {
         state.withLock { state in
-            let isHasty = state.age.isYoung(at: now)
+            let isEarly = state.age.isRecent(at: now)
             if !state.age.claimRenewal(at: now), let issued = state.issued { return issued }
             let issued = issue(&state, now.clock)
-            if isHasty { state.hastyGeneration = issued.generation }
+            if isEarly { state.earlyGeneration = issued.generation }
             return issued
         }
     }
 
-    /// Whether connections over which the token of a generation went are to be left, for the clock was set: with the next, or
-    /// the one there is, they would see two tokens sooner than Apple allows.
-    func isTooSoon(after generation: Int, at now: APNsTokenTime) -> Bool {
+    /// Whether connections that carried the token of `generation` have to be closed because the clock was set: they
+    /// would carry two tokens within ``APNsTokenAge/interval``.
+    func outdatesConnections(withGeneration generation: Int, at now: CredentialTime) -> Bool {
         state.withLock { state in
-            state.hastyGeneration > generation || state.age.isYoung(at: now) && state.age.isOver(at: now)
+            state.earlyGeneration > generation || state.age.isRecent(at: now) && state.age.isExpired(at: now)
         }
     }
 
-    /// A token newer than `generation`, which Apple found too old; nil when it would be the second within 20 minutes.
-    func renewed(after generation: Int, at now: APNsTokenTime) -> IssuedCredential? {
+    /// A token newer than that of `generation`, which APNs rejected as too old; nil if a renewal was already forced
+    /// within ``APNsTokenAge/interval``.
+    func renew(after generation: Int, at now: CredentialTime) -> IssuedCredential? {
         state.withLock { state in
-            // The other lane may have had it made already.
+            // The other lane may have renewed it.
             if let issued = state.issued, issued.generation > generation { return issued }
             return state.age.claimForcedRenewal(at: now) ? issue(&state, now.clock) : nil
         }
     }
 
-    /// Whether one has been made since this was last asked: of two lanes one tells of it.
-    package func takeNews() -> Bool {
+    /// True once for each issued token: only one of the two lanes reports it.
+    package func drainRenewed() -> Bool {
         state.withLock { state in
-            defer { state.isNews = false }
-            return state.isNews
+            defer { state.isUnreported = false }
+            return state.isUnreported
         }
     }
 
@@ -125,11 +109,11 @@ package final class APNsToken: Sendable {
         claims.raw(#","iat":"#)
         claims.integer(now / 1_000)
         claims.raw("}")
-        let text = WebToken.text(claims: claims.bytes, keyID: keyID, key: key)
         let issued = IssuedCredential(
-            authorization: "bearer " + text, generation: (state.issued?.generation ?? -1) + 1)
+            authorization: "bearer " + JWT.signed(claims: claims.bytes, with: key),
+            generation: (state.issued?.generation ?? -1) + 1)
         state.issued = issued
-        state.isNews = true
+        state.isUnreported = true
         return issued
     }
 }

@@ -1,108 +1,109 @@
 import HTTPClient
 
-/// The access token of a service account: whether there is one that serves, and when the next is to be fetched. It fetches
-/// nothing itself. Times are milliseconds on a clock that nobody sets.
+/// The access token of a service account: the valid token, and when to fetch the next. It performs no I/O. Times are
+/// monotonic milliseconds.
 ///
-/// One is asked for when it is needed, and the next when one is used after four fifths of its life, which it goes on serving:
-/// one request at a time, and none while there is nothing to send.
-struct FCMToken {
-    /// Between two tokens that were asked for because FCM refused the one before: a token that is refused when it is new is not
-    /// the trouble.
+/// The first is fetched when a request needs it. The next is fetched when a request uses the present one after four
+/// fifths of its lifetime; the present one stays in use meanwhile. At most one fetch is under way, and none without
+/// requests to send.
+struct FCMAccessToken {
+    /// Minimum between two renewals because FCM refused the token: if FCM refuses a new token too, another one does not
+    /// help.
     static let forcedInterval: Int64 = 60_000
-    /// After a refusal; the same as for a stopped lane.
+    /// Delay after a refused fetch: the same as between the probes of a stopped lane.
     static let refusedInterval: Int64 = 30_000
 
-    /// What came of a request for a token.
-    enum Outcome: Equatable {
+    /// The result of a fetch.
+    enum FetchResult: Equatable {
         case renewed
         case refused(reason: String)
         case delayed(reason: String)
     }
 
-    /// What comes of the wish for another token than the one there is.
-    enum Demand: Equatable {
-        /// It is being seen to.
-        case asked
-        /// It has been replaced already.
-        case replaced
-        /// The one before was a demand, too, and that was a moment ago.
+    /// The result of ``requestRenewal(after:at:)``.
+    enum RenewalRequest: Equatable {
+        /// A fetch is due or under way.
+        case requested
+        /// The present token is newer.
+        case alreadyRenewed
+        /// The last forced renewal is less than ``forcedInterval`` ago.
         case tooSoon
     }
 
     private var issued: IssuedCredential?
     private var expiresAt: Int64 = 0
     private var generation = -1
-    /// Whether somebody needs one, or will soon.
-    private var isWanted = false
-    private var isAsking = false
-    private var askedAt: Int64 = 0
-    private var askAt: Int64 = .min
+    /// Whether a request needs a token now or soon.
+    private var isNeeded = false
+    private var isFetching = false
+    private var fetchStartedAt: Int64 = 0
+    private var fetchAt: Int64 = .min
     private var forcedAt: Int64?
     private var failures = 0
 
-    /// The token to send with; nil when there is none that serves.
+    /// The valid token; nil if there is none.
     func current(at now: Int64) -> IssuedCredential? { now < expiresAt ? issued : nil }
 
-    /// The same, for who sends with it.
+    /// The valid token for a request. Requests the next one if four fifths of its lifetime are over.
     mutating func use(at now: Int64) -> IssuedCredential? {
-        if now >= askAt { isWanted = true }
+        if now >= fetchAt { isNeeded = true }
         return current(at: now)
     }
 
-    /// Whether the next one is under way, or will be.
-    var isComing: Bool { isWanted || isAsking }
+    /// Whether the next token is being fetched, or will be.
+    var isExpected: Bool { isNeeded || isFetching }
 
-    /// When the next one is to be asked for; nil while one is, or nobody wants one.
-    var nextTurn: Int64? { isAsking || !isWanted ? nil : askAt }
+    /// When to fetch the next token; nil during a fetch, and if no request needs one.
+    var nextTurn: Int64? { isFetching || !isNeeded ? nil : fetchAt }
 
-    /// Takes it upon the caller to ask for a token, if one is to be asked for now; false if not.
-    mutating func claimRenewal(at now: Int64) -> Bool {
-        guard isWanted, !isAsking, now >= askAt else { return false }
-        isAsking = true
-        askedAt = now
+    /// Returns true if a fetch is due; the caller then has to perform it.
+    mutating func claimFetch(at now: Int64) -> Bool {
+        guard isNeeded, !isFetching, now >= fetchAt else { return false }
+        isFetching = true
+        fetchStartedAt = now
         return true
     }
 
-    /// A token newer than that of a generation is needed: FCM has refused it, or it has run out.
-    mutating func demand(after generation: Int, at now: Int64) -> Demand {
+    /// Requests a token newer than that of `generation`: FCM refused it, or it expired.
+    mutating func requestRenewal(after generation: Int, at now: Int64) -> RenewalRequest {
         guard let issued = current(at: now) else {
-            isWanted = true
-            return .asked
+            isNeeded = true
+            return .requested
         }
-        if issued.generation > generation { return .replaced }
+        if issued.generation > generation { return .alreadyRenewed }
         if let forcedAt, now - forcedAt < Self.forcedInterval, now >= forcedAt { return .tooSoon }
         forcedAt = now
         self.issued = nil
-        askAt = now
-        isWanted = true
-        return .asked
+        fetchAt = now
+        isNeeded = true
+        return .requested
     }
 
-    /// Takes in the answer.
-    mutating func take(
-        _ reply: AccessTokenResponse, at now: Int64, using dice: inout some RandomNumberGenerator
-    ) -> Outcome {
-        isAsking = false
-        switch reply {
+    /// Handles the response to a fetch.
+    mutating func handle(
+        _ response: AccessTokenResponse, at now: Int64, using rng: inout some RandomNumberGenerator
+    ) -> FetchResult {
+        isFetching = false
+        switch response {
         case .granted(let text, let seconds):
-            guard askedAt + seconds * 1_000 > now else {
-                askAt = now + RetrySchedule.delay(afterAttempts: failures, using: &dice)
+            guard fetchStartedAt + seconds * 1_000 > now else {
+                fetchAt = now + RetrySchedule.delay(afterAttempts: failures, using: &rng)
                 failures += 1
-                return .delayed(reason: "it had run out before it came")
+                return .delayed(reason: "it had expired when it arrived")
             }
             generation += 1
             issued = IssuedCredential(authorization: "Bearer " + text, generation: generation)
-            // From when it was asked for: it may have been given long before the answer came.
-            expiresAt = askedAt + seconds * 1_000
-            askAt = askedAt + seconds * 800
+            // Counted from the start of the fetch: the server may have issued the token long before its response arrived.
+            expiresAt = fetchStartedAt + seconds * 1_000
+            fetchAt = fetchStartedAt + seconds * 800
             failures = 0
-            isWanted = false
+            isNeeded = false
             return .renewed
         case .refused(let reason):
-            askAt = now + Self.refusedInterval
+            fetchAt = now + Self.refusedInterval
             return .refused(reason: reason)
         case .delayed(let reason):
-            askAt = now + RetrySchedule.delay(afterAttempts: failures, using: &dice)
+            fetchAt = now + RetrySchedule.delay(afterAttempts: failures, using: &rng)
             failures += 1
             return .delayed(reason: reason)
         }

@@ -87,22 +87,22 @@ struct CongestionControl {
     }
 
     /// A request of an era has not come to be one.
-    mutating func withdraw(era: Int) {
-        if era == self.epoch { inFlight -= 1 }
+    mutating func withdraw(epoch: Int) {
+        if epoch == self.epoch { inFlight -= 1 }
     }
 
     /// Whether the lane sends as it likes, and what ends now of an era says something of that.
-    func isRunning(era: Int) -> Bool { mode == .running && era == self.epoch }
+    func isRunning(epoch: Int) -> Bool { mode == .running && epoch == self.epoch }
 
     /// Why the connections are to be thrown away now; nil when they are not. Says so once.
-    mutating func retire(total: Int, at now: Int64) -> String? {
+    mutating func retirementDue(total: Int, at now: Int64) -> String? {
         guard let retirement, now >= retirement.at || total == 0 else { return nil }
         self.retirement = nil
         return retirement.reason
     }
 
     /// The connections are to be thrown away: nothing more is sent over them.
-    mutating func leaveConnections(_ reason: String, _ now: Int64) -> Change {
+    mutating func retireConnections(_ reason: String, _ now: Int64) -> Change {
         retireLater(reason, now)
         return setBack()
     }
@@ -111,25 +111,25 @@ struct CongestionControl {
     mutating func probeNow(_ now: Int64) { probeAt = min(probeAt, now) }
 
     /// Takes in how a request ended that began in `era`, at `begun`.
-    mutating func end(
-        _ sign: Signal, era: Int, begun: Int64, at now: Int64, using dice: inout some RandomNumberGenerator
+    mutating func complete(
+        _ signal: Signal, epoch: Int, startedAt: Int64, at now: Int64, using rng: inout some RandomNumberGenerator
     ) -> Change {
-        guard era == self.epoch else { return .nothing }
+        guard epoch == self.epoch else { return .nothing }
         inFlight -= 1
-        switch sign {
+        switch signal {
         case .success: return succeed(now)
         case .answered:
             handle(now)
             return .nothing
-        case .overloaded(let after): return overloaded(after, now, &dice)
+        case .overloaded(let after): return overloaded(after, now, &rng)
         case .forbidden(let newConnection):
             if newConnection { retireLater("the provider wants a new connection", now) }
             return stop(now)
-        case .goAway: return leave(now, &dice)
-        case .tooManyTokens: return spoilt(now, &dice)
-        case .notSent: return notSent(begun, now, &dice)
-        case .lost: return lost(now, &dice)
-        case .timedOut: return timedOut(now, &dice)
+        case .goAway: return leave(now, &rng)
+        case .tooManyTokens: return spoilt(now, &rng)
+        case .notSent: return notSent(startedAt, now, &rng)
+        case .lost: return lost(now, &rng)
+        case .timedOut: return timedOut(now, &rng)
         }
     }
 
@@ -162,35 +162,35 @@ struct CongestionControl {
         return .resumed
     }
 
-    private mutating func overloaded(_ after: Int64?, _ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
+    private mutating func overloaded(_ after: Int64?, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         handle(now)
         failuresInRow += 1
         retryAftersInRow = after == nil ? 0 : retryAftersInRow + 1
-        guard mode == .running else { return again(now, &dice, wish: after ?? 0) }
-        if let after, retryAftersInRow >= rules.retryAftersMax { return pause(now, &dice, wish: after) }
-        return failuresInRow >= rules.failuresMax ? pause(now, &dice) : .nothing
+        guard mode == .running else { return again(now, &rng, wish: after ?? 0) }
+        if let after, retryAftersInRow >= rules.retryAftersMax { return pause(now, &rng, wish: after) }
+        return failuresInRow >= rules.failuresMax ? pause(now, &rng) : .nothing
     }
 
-    private mutating func leave(_ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
+    private mutating func leave(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
         retireLater("the provider is leaving", now)
         // A connection whose first answer is that is not worth another at once.
-        return isWarm && mode == .running ? setBack() : again(now, &dice)
+        return isWarm && mode == .running ? setBack() : again(now, &rng)
     }
 
-    private mutating func spoilt(_ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
+    private mutating func spoilt(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         tooManyTokensInRow += 1
-        let change = overloaded(nil, now, &dice)
+        let change = overloaded(nil, now, &rng)
         guard tooManyTokensInRow >= rules.tooManyTokensMax else { return change }
         tooManyTokensInRow = 0
-        let setBack = leaveConnections("the provider has seen too many tokens over it", now)
+        let setBack = retireConnections("the provider has seen too many tokens over it", now)
         return change == .nothing ? setBack : change
     }
 
     // MARK: No answers
 
-    private mutating func notSent(_ begun: Int64, _ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
-        guard mode == .running, isWarm else { return again(now, &dice) }
+    private mutating func notSent(_ begun: Int64, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
+        guard mode == .running, isWarm else { return again(now, &rng) }
         guard now - begun >= rules.requestTime * 9 / 10 else { return setBack() }
         // It waited for its turn all that time. If others were not answered either, there is no connection any more…
         guard heardAt > begun else {
@@ -204,13 +204,13 @@ struct CongestionControl {
         return .setBack
     }
 
-    private mutating func lost(_ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
+    private mutating func lost(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
-        return mode == .running && isWarm && failuresInRow < rules.failuresMax ? setBack() : again(now, &dice)
+        return mode == .running && isWarm && failuresInRow < rules.failuresMax ? setBack() : again(now, &rng)
     }
 
     /// A wait in itself: unless it happens again and again, no other is added.
-    private mutating func timedOut(_ now: Int64, _ dice: inout some RandomNumberGenerator) -> Change {
+    private mutating func timedOut(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
         timeOutsInRow += 1
         let isEnough = timeOutsInRow >= rules.timeOutsMax
@@ -218,7 +218,7 @@ struct CongestionControl {
             timeOutsInRow = 0
             retirement = (now, "\(rules.timeOutsMax) requests in a row were not answered")
         }
-        guard mode == .running, failuresInRow < rules.failuresMax else { return again(now, &dice) }
+        guard mode == .running, failuresInRow < rules.failuresMax else { return again(now, &rng) }
         return isEnough ? setBack() : .nothing
     }
 
@@ -235,18 +235,18 @@ struct CongestionControl {
 
     /// It does not work yet: waits once more.
     private mutating func again(
-        _ now: Int64, _ dice: inout some RandomNumberGenerator, wish: Int64 = 0
+        _ now: Int64, _ rng: inout some RandomNumberGenerator, wish: Int64 = 0
     ) -> Change {
-        mode == .stopped ? stop(now) : pause(now, &dice, wish: wish)
+        mode == .stopped ? stop(now) : pause(now, &rng, wish: wish)
     }
 
     private mutating func pause(
-        _ now: Int64, _ dice: inout some RandomNumberGenerator, wish: Int64 = 0
+        _ now: Int64, _ rng: inout some RandomNumberGenerator, wish: Int64 = 0
     ) -> Change {
         // Who says how long knows better; who says "at once" does not.
         let wait =
             wish >= 1_000
-            ? min(wish, rules.retryAfterMax) : RetrySchedule.delay(afterAttempts: pausesInRow, using: &dice)
+            ? min(wish, rules.retryAfterMax) : RetrySchedule.delay(afterAttempts: pausesInRow, using: &rng)
         pausesInRow = min(pausesInRow + 1, rules.pauseDoublings)
         waitUntil(now + wait, now)
         enter(.paused, now)

@@ -1,69 +1,71 @@
 import FleetRules
 
-/// Devices that a lane must not send to for now.
+/// Devices that the lane must not send to: throttled ones for a while, dead ones until the store has removed them.
 struct DeviceBackoff {
-    /// Too many notifications for one device: only its own wait.
+    /// The provider rejected a push because the device got too many.
     private struct Backoff {
         var until: Int64
-        /// When it was refused last: what was under way by then says nothing new.
+        /// When the device was last throttled. Requests that started before say nothing new.
         var since: Int64
-        var refusals: Int
+        /// How often in a row.
+        var count: Int
     }
 
     private let waitMax: Int64
     private var backoffs: [String: Backoff] = [:]
     private var backoffsMax = 1_024
-    /// By device: it is dead to jobs that knew it as it was seen before that time.
+    /// By device: it is dead for jobs that were leased when it had last been seen before that time.
     private var dead: [String: Int64] = [:]
-    /// Those whose removal no report carries yet, and those of the report under way.
+    /// Dead devices that no report contains yet, and those of the report under way.
     private var unreported: [String] = []
     private var reported: [String] = []
 
-    /// - Parameter waitMax: how long a device rests at most, in milliseconds.
+    /// - Parameter waitMax: the longest back-off in milliseconds.
     init(waitMax: Int64) { self.waitMax = waitMax }
 
-    // MARK: Busy ones
+    // MARK: Throttled devices
 
-    /// The provider has had too many for this device, by a request that began at `begun`. Returns until when it rests:
-    /// 1, 2, 4 … s by how often in a row that has happened, or as long as the provider wishes.
-    mutating func refuse(_ device: String, begun: Int64, at now: Int64, atLeast wish: Int64 = 0) -> Int64 {
-        var rest = backoffs[device] ?? Backoff(until: begun, since: begun, refusals: 0)
-        if begun > rest.until + waitMax { rest.refusals = 0 }  // an old story
-        if begun >= rest.since {
-            rest.until = now + max(min(waitMax, 1_000 << Int64(min(rest.refusals, 30))), wish)
-            rest.since = now
-            rest.refusals += 1
+    /// The provider throttled a device. Returns when to send to it again: after 1, 2, 4 … s by how often in a row it was
+    /// throttled, or after the provider's `retryAfter` if that is longer.
+    mutating func throttle(_ device: String, startedAt: Int64, at now: Int64, atLeast retryAfter: Int64 = 0) -> Int64 {
+        var backoff = backoffs[device] ?? Backoff(until: startedAt, since: startedAt, count: 0)
+        // Too long ago to count as in a row.
+        if startedAt > backoff.until + waitMax { backoff.count = 0 }
+        if startedAt >= backoff.since {
+            backoff.until = now + max(min(waitMax, 1_000 << Int64(min(backoff.count, 30))), retryAfter)
+            backoff.since = now
+            backoff.count += 1
         }
         if backoffs.count >= backoffsMax { removeElapsed(now) }
-        backoffs[device] = rest
-        return rest.until
+        backoffs[device] = backoff
+        return backoff.until
     }
 
-    /// The device takes notifications again.
+    /// The device accepted a push.
     mutating func clear(_ device: String) {
         if !backoffs.isEmpty { backoffs[device] = nil }
     }
 
-    /// Until when the device rests; nil when it does not.
+    /// When the device's back-off ends; nil if it has none.
     func backoff(of device: String, at now: Int64) -> Int64? {
-        guard !backoffs.isEmpty, let rest = backoffs[device], rest.until > now, rest.since <= now else { return nil }
-        return rest.until
+        guard !backoffs.isEmpty, let backoff = backoffs[device], backoff.until > now, backoff.since <= now else { return nil }
+        return backoff.until
     }
 
-    /// Those that nothing was sent to since they had rested are as good as new.
+    /// Removes elapsed back-offs of devices without pushes since.
     private mutating func removeElapsed(_ now: Int64) {
         backoffs = backoffs.filter { $0.value.until > now }
         backoffsMax = max(1_024, backoffs.count * 2)
     }
 
-    // MARK: Dead ones
+    // MARK: Dead devices
 
     mutating func markDead(_ device: String, _ removal: DeviceRemoval) {
         dead[device] = max(dead[device] ?? .min, removal.ifSeenBefore)
         unreported.append(device)
     }
 
-    /// Whether the job is for a device that is dead. If its app has registered again since, it is not.
+    /// Whether the job's device is dead. It is not if its app has registered again since.
     func isDead(_ device: PushJob.Device) -> Bool {
         guard !dead.isEmpty, let before = dead[device.id] else { return false }
         return device.lastSeenAt < before
@@ -71,13 +73,13 @@ struct DeviceBackoff {
 
     var hasReported: Bool { !reported.isEmpty }
 
-    /// A report goes out that tells of all of them.
+    /// A report with all dead devices goes out.
     mutating func report() {
         reported += unreported
         unreported.removeAll(keepingCapacity: true)
     }
 
-    /// The store has removed those of the report: what it hands over from now on is alive.
+    /// The store has removed the report's devices. The devices of the jobs it leases from now on are alive.
     mutating func completeReport() {
         for device in reported { dead[device] = nil }
         reported.removeAll(keepingCapacity: true)

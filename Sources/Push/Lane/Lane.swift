@@ -1,43 +1,44 @@
 import FleetRules
 import HTTPClient
 
-/// What stands between the store's queue and one provider: which jobs are in hand, what is in flight, and what becomes of it.
+/// Sends the store's push jobs of one lane to its provider: which jobs are in hand, which are in flight, and the result
+/// of each.
 ///
-/// It performs nothing: a turn takes in what has happened (``hear(_:at:using:)``) and then says what is to be done
-/// (``act(at:using:deciding:)``). Jobs come only as there is room to send them, and go back as soon as there is none: the
-/// store may cancel what it has, but not what a lane holds. So there is one list of what waits, and it is the store's.
+/// Pure: ``handle(_:at:using:)`` takes in an event, ``nextEffects(at:using:deciding:)`` returns what to do. The lane
+/// requests only as many jobs as it has room to send, and returns them when it has none: the store can cancel queued
+/// jobs, but not those that a lane holds. So the only queue is the store's.
 ///
-/// Every job that the store hands over is reported once. What has to be sent again at once is reported as unsent, too: the
-/// store's answer to that very report brings it back, if nobody has cancelled it meanwhile.
+/// The lane reports each job once. It also returns jobs that are to be sent again at once: the store's reply to that
+/// report supplies them again, unless they were cancelled meanwhile.
 package struct Lane {
-    /// What has happened.
+    /// An event.
     package enum Input: Sendable {
         /// The store may have jobs.
         case wake
-        /// The store's answer to the report under way.
+        /// The store's reply to the report under way.
         case supplied(PushLease)
-        /// The store could not take the report under way.
+        /// The store did not write the report under way.
         case refused
         case completed(Completion)
-        /// Devices that are gone, or somebody else's now: what is in hand for them goes back to the store, which knows.
+        /// Devices that were removed or have another owner. Their jobs in hand go back to the store, which knows.
         case lost(devices: Set<String>)
-        /// A request was taken back before it was on the wire: its device is among those.
+        /// The request of a job was withdrawn before it was written, because its device was lost.
         case withdrawn(Int64)
         case credential(CredentialUpdate)
-        /// The connections must not be used for what comes next.
-        case outdated(reason: String)
-        /// Nothing new is to be sent.
+        /// The present connections must carry no further requests.
+        case connectionsOutdated(reason: String)
+        /// Send nothing new, and finish.
         case stop
     }
 
-    /// How a request ended.
+    /// How the request of a job ended.
     package struct Completion: Sendable {
-        /// The job's.
+        /// The job's number.
         package let number: Int64
         package let result: Result<SendResult, HTTPClientError>
-        /// From its start.
+        /// Since the request's start.
         package let seconds: Double
-        /// The generation of the credential that it went with.
+        /// The generation of the credential that the request carried.
         package let credential: Int
 
         package init(number: Int64, result: Result<SendResult, HTTPClientError>, seconds: Double, credential: Int) {
@@ -48,52 +49,52 @@ package struct Lane {
         }
     }
 
-    /// What has become of the credential.
     package enum CredentialUpdate: Equatable, Sendable {
-        /// There is one, and it is new.
+        /// A new one is available.
         case ready
-        /// It has run out while nobody needed it.
+        /// It expired while no request needed it.
         case expired
-        /// There is none for the time being.
+        /// None is available for now.
         case missing(reason: String)
-        /// There will be no other one, as things are. The lane stops; what it has, if anything, is good for probes.
+        /// None will become available until the configuration changes. The lane stops; it probes with the present
+        /// credential, if there is one.
         case refused(reason: String)
-        /// There will be no other one, as things are, but the one there is still serves.
+        /// As `refused`, but the present one is still valid.
         case renewalFailed(reason: String)
     }
 
-    /// What is to be done, in this order.
+    /// What to do, in this order.
     package enum Effect: Equatable, Sendable {
-        /// Throw the connections away, and tell how what was in flight has ended.
+        /// Close the connections and complete all requests in flight.
         case retireConnections
         case send(PushJob, PushMessage)
-        /// Get a credential that is newer than that generation; -1: any.
-        case getCredential(after: Int)
+        /// Get a credential newer than that generation; -1: any.
+        case renewCredential(after: Int)
         case report(PushReport)
-        /// Tell those who count and those who look.
+        /// Count and log an event.
         case emit(LaneEvent)
-        /// It was told to stop, and all is reported.
+        /// The lane has stopped and reported everything.
         case finished
     }
 
-    /// A request in flight.
+    /// A job whose request is in flight.
     package struct InFlight: Sendable {
         package let job: PushJob
         /// Milliseconds since 1970.
-        package let begunAt: Int64
-        let era: Int
+        package let startedAt: Int64
+        let epoch: Int
     }
 
     enum Credential {
         case ready
-        /// There is none, and none is needed before there is something to send.
+        /// None, and none is needed before there is a job to send.
         case expired
-        /// One is on its way, and without it there is no point in sending.
-        case awaited
+        /// A renewal is under way; the lane does not send until it ends.
+        case renewing
         case missing
     }
 
-    /// Milliseconds after which somebody should look whether it really is the provider that asks for as much.
+    /// Milliseconds. A longer pause is an alarm: an operator should check that it is really the provider that asks for it.
     private static let longPause: Int64 = 3_600_000
 
     package let lane: PushLane
@@ -104,17 +105,21 @@ package struct Lane {
     var reports: ReportBuffer
     var effects: [Effect] = []
     private(set) var inFlight: [Int64: InFlight] = [:]
-    /// In hand and not sent, from `head` on: taking from the front of an array would move the rest.
+    /// Jobs in hand, from `head` on. (Removing an array's first element would move the rest.)
     private var ready: [PushJob] = []
     private var head = 0
     var credential: Credential
-    /// The newest generation for which a successor has been asked for.
-    var renewalAskedAfter = Int.min
+    /// When `credential` last became ready or missing: milliseconds since 1970.
+    var credentialSince: Int64
+    /// The newest generation for which a renewal was requested.
+    var renewalRequestedAfter = Int.min
     private var isStopping = false
     private var isFinished = false
-    var notes: LaneNotes
+    /// The recorded part of ``status``.
+    var recorded = LaneStatus()
+    var alarms = AlarmThrottle()
 
-    /// - Parameter hasCredential: false when the first has yet to be fetched, once it is needed.
+    /// - Parameter hasCredential: false if the first one has yet to be fetched, which the first job causes.
     package init(_ lane: PushLane, _ rules: LaneRules, hasCredential: Bool, at now: Int64) {
         self.lane = lane
         self.rules = rules
@@ -122,56 +127,56 @@ package struct Lane {
         backoff = DeviceBackoff(waitMax: rules.deviceWaitMax)
         reports = ReportBuffer(rules, at: now)
         credential = hasCredential ? .ready : .expired
-        notes = LaneNotes(since: now)
+        credentialSince = now
     }
 
-    /// The request that carries a job; nil when none does.
+    /// The job's request in flight; nil if there is none.
     package func inFlight(_ number: Int64) -> InFlight? { inFlight[number] }
 
-    /// When, if nothing happens until then, there is something to be done: milliseconds since 1970.
+    /// When there is work without an event: milliseconds since 1970; `.max` if never.
     package func nextTurn(at now: Int64) -> Int64 {
         var turn = congestion.nextTurn(after: now) ?? .max
         if let report = reports.nextTurn(room: room(now)) { turn = min(turn, report) }
         return turn
     }
 
-    // MARK: What has happened
+    // MARK: Events
 
-    package mutating func hear(_ input: Input, at now: Int64, using dice: inout some RandomNumberGenerator) {
+    package mutating func handle(_ input: Input, at now: Int64, using rng: inout some RandomNumberGenerator) {
         switch input {
         case .wake: reports.wake()
-        case .supplied(let supply): take(supply, now)
+        case .supplied(let lease): accept(lease, now)
         case .refused:
             reports.refused(at: now)
-            notes.fail("the store cannot write", now)
-        case .completed(let ending):
-            guard let ticket = inFlight.removeValue(forKey: ending.number) else { return }
-            end(ticket, ending, at: now, using: &dice)
-        case .credential(let news): handle(news, now)
-        case .outdated(let reason): move(congestion.leaveConnections(reason, now), because: reason)
+            recordError("the store cannot write", now)
+        case .completed(let completion):
+            guard let request = inFlight.removeValue(forKey: completion.number) else { return }
+            complete(request, completion, at: now, using: &rng)
+        case .credential(let update): handle(update, now)
+        case .connectionsOutdated(let reason): apply(congestion.retireConnections(reason, now), reason: reason)
         case .lost(let devices): release { devices.contains($0.device.id) }
         case .withdrawn(let number):
-            guard let ticket = inFlight.removeValue(forKey: number) else { return }
-            congestion.withdraw(era: ticket.era)
-            reports.add(PushOutcome(ticket.job, .returned, wasTried: false))
+            guard let request = inFlight.removeValue(forKey: number) else { return }
+            congestion.withdraw(epoch: request.epoch)
+            reports.add(PushOutcome(request.job, .returned, wasTried: false))
         case .stop: isStopping = true
         }
     }
 
-    private mutating func take(_ supply: PushLease, _ now: Int64) {
-        reports.taken(supply, at: now)
-        // Once the lane forgets that they are dead, nothing in hand may be for them.
+    private mutating func accept(_ lease: PushLease, _ now: Int64) {
+        reports.taken(lease, at: now)
+        // The lane is about to forget dead devices: first return their jobs.
         if backoff.hasReported {
             release { [backoff] in backoff.isDead($0.device) }
             backoff.completeReport()
         }
-        ready.append(contentsOf: supply.jobs)
-        notes.depth = supply.depth
-        notes.oldestAt = supply.oldestAt
+        ready.append(contentsOf: lease.jobs)
+        recorded.depth = lease.depth
+        recorded.oldestAt = lease.oldestAt
     }
 
-    /// Does what a change of pace brings with it.
-    mutating func move(_ change: CongestionControl.Change, because reason: String) {
+    /// Applies a change of the congestion control.
+    mutating func apply(_ change: CongestionControl.Change, reason: String) {
         switch change {
         case .nothing: return
         case .resumed: return emit(.resumed)
@@ -186,15 +191,15 @@ package struct Lane {
         release()
     }
 
-    // MARK: What is to be done
+    // MARK: Effects
 
-    /// Everything that is to be done now.
-    /// - Parameter decide: what to send of a job, if anything.
-    package mutating func act(
-        at now: Int64, using dice: inout some RandomNumberGenerator, deciding decide: (PushJob) -> PushDecision
+    /// Everything to do now.
+    /// - Parameter decide: whether to send a job, and which message.
+    package mutating func nextEffects(
+        at now: Int64, using rng: inout some RandomNumberGenerator, deciding decide: (PushJob) -> PushDecision
     ) -> [Effect] {
         guard !isFinished else { return [] }
-        if let reason = congestion.retire(total: inFlight.count, at: now) {
+        if let reason = congestion.retirementDue(total: inFlight.count, at: now) {
             effects.append(.retireConnections)
             emit(.connectionRetired(reason: reason))
         }
@@ -212,14 +217,14 @@ package struct Lane {
         return effects
     }
 
-    /// All that the store has not taken, or not said that it has; nil when that is nothing. It may be told twice: of a job that
-    /// is not the lane's any more the store notes nothing.
-    package var lastReport: PushReport? {
-        let outcomes = reports.untaken
+    /// All results that the store has not confirmed; nil if there are none. The store may have written some of them: it
+    /// ignores reports of jobs that the lane no longer holds.
+    package var finalReport: PushReport? {
+        let outcomes = reports.unconfirmed
         return outcomes.isEmpty ? nil : PushReport(lane: lane, outcomes: outcomes, room: 0)
     }
 
-    /// How many more jobs can be in hand.
+    /// How many more jobs the lane can take.
     private func room(_ now: Int64) -> Int {
         guard !isStopping, credential == .ready || credential == .expired else { return 0 }
         return max(0, congestion.room(total: inFlight.count, at: now) - (ready.count - head))
@@ -228,7 +233,7 @@ package struct Lane {
     private mutating func send(_ now: Int64, _ decide: (PushJob) -> PushDecision) {
         guard head < ready.count else { return }
         guard !isStopping, credential == .ready else {
-            if credential == .expired, !isStopping { getCredential(after: -1) }
+            if credential == .expired, !isStopping { requestCredential(after: -1) }
             return release()
         }
         var room = congestion.room(total: inFlight.count, at: now)
@@ -237,15 +242,15 @@ package struct Lane {
             let job = ready[head]
             head += 1
             if let message = message(of: job, now, decide) {
-                inFlight[job.number] = InFlight(job: job, begunAt: now, era: congestion.begin())
+                inFlight[job.number] = InFlight(job: job, startedAt: now, epoch: congestion.begin())
                 effects.append(.send(job, message))
                 room -= 1
             }
         }
-        if head == ready.count { empty() }
+        if head == ready.count { removeReady() }
     }
 
-    /// What is to be sent of a job; nil when it has been settled instead.
+    /// The message to send; nil if the job was reported instead.
     private mutating func message(of job: PushJob, _ now: Int64, _ decide: (PushJob) -> PushDecision) -> PushMessage? {
         if backoff.isDead(job.device) {
             reports.add(PushOutcome(job, .returned, wasTried: false))
@@ -263,18 +268,22 @@ package struct Lane {
         return nil
     }
 
-    /// The store has what waits; nobody else. It knows, too, whether a phone that is dead to us has registered again, or its jobs
-    /// have gone over to another.
-    mutating func release(where isToGo: (PushJob) -> Bool = { _ in true }) {
+    /// Returns jobs in hand to the store. The store also knows whether a dead device registered again, and whether its
+    /// jobs moved to another device.
+    mutating func release(where isReleased: (PushJob) -> Bool = { _ in true }) {
         guard head < ready.count else { return }
         let jobs = ready[head...]
-        empty()
+        removeReady()
         for job in jobs {
-            if isToGo(job) { reports.add(PushOutcome(job, .returned, wasTried: false)) } else { ready.append(job) }
+            if isReleased(job) {
+                reports.add(PushOutcome(job, .returned, wasTried: false))
+            } else {
+                ready.append(job)
+            }
         }
     }
 
-    private mutating func empty() {
+    private mutating func removeReady() {
         ready.removeAll(keepingCapacity: true)
         head = 0
     }

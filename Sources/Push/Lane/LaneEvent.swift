@@ -1,31 +1,44 @@
 import FleetRules
 
-/// What those who count and those who look hear of a lane. Of jobs only what became of them in its hands: what expired or was
-/// cancelled in the store's queue, and which devices are gone, is in the store's answers.
+/// An event of a lane, for metrics and log. Of jobs only those whose result the lane knows: the store's replies report
+/// jobs that expired or were cancelled in its queue, and removed devices.
 package enum LaneEvent: Equatable, Sendable {
-    /// `seconds`: from the request's start to the answer, here and below.
+    /// `seconds`: from the request's start to its end, here and below.
     case accepted(PushJob, seconds: Double)
-    /// The provider will never take it; whether it has failed for good, the store says.
+    /// The provider rejected the push. The store decides whether the job has failed: the device may have a new token.
     case rejected(PushJob, reason: String, seconds: Double)
-    /// It was tried, and goes back to the store.
+    /// An attempt failed; the job goes back to the store.
     case retried(PushJob, reason: String, seconds: Double)
     case expired(PushJob)
     case cancelled(PushJob, reason: String)
-    /// Somebody has to mend something, and this is what.
+    /// An operator has to act; the text says on what.
     case alarm(String)
-    /// Nothing is sent for a while; `milliseconds` nil: until what is missing has come.
+    /// The lane does not send for that long; `milliseconds` nil: until a credential is available.
     case paused(reason: String, milliseconds: Int64?)
-    /// It sends again.
+    /// The lane sends again.
     case resumed
-    case credentialRenewed(CredentialKind)
-    /// All connections were thrown away.
+    /// `kind` is the metric's label: `apns_jwt`, `fcm_oauth`.
+    case credentialRenewed(kind: String)
+    /// All connections were closed.
     case connectionRetired(reason: String)
 }
 
-/// What a provider knows us by.
-package enum CredentialKind: String, CaseIterable, Sendable {
-    /// The signed token that goes with every request to APNs.
-    case apnsToken = "apns_jwt"
-    /// The access token of FCM, for which an assertion is exchanged.
-    case fcmAccess = "fcm_oauth"
+/// Limits equal alarms to one a minute.
+struct AlarmThrottle {
+    /// Milliseconds between two equal alarms.
+    private static let interval: Int64 = 60_000
+    /// Alarms remembered at most. Their texts contain a provider's reasons, so there may be many.
+    private static let countMax = 64
+
+    /// When each alarm was last emitted, by its text's bytes.
+    private var times: [[UInt8]: Int64] = [:]
+
+    /// Whether to emit the alarm; records it if so.
+    mutating func permits(_ text: String, at now: Int64) -> Bool {
+        let text = Array(text.utf8)
+        if let last = times[text], now - last < Self.interval, now >= last { return false }
+        if times.count >= Self.countMax { times.removeAll() }
+        times[text] = now
+        return true
+    }
 }

@@ -1,18 +1,18 @@
-/// Jobs that have stopped the lane, which may be their fault and not the configuration's: of the one who stops it again, after
-/// others were accepted, it is. Else one notification that a provider does not want from us would cost all others a probe's
-/// wait each time its turn comes.
+/// Detects poison jobs: a job that stops the lane twice, with successes of other jobs in between, is rejected. The
+/// error is then the job's and not the configuration's, and each of its turns would cost all others a probe interval.
 ///
-/// A lane that stops does so every half minute at most, so that few are remembered; after a restart they begin anew.
+/// A lane stops at most every half minute, so that few jobs have to be remembered. A restart forgets them.
 struct PoisonJobs {
+    /// Jobs remembered at most; beyond, the oldest is dropped.
     static let countMax = 64
 
-    /// How many jobs had been accepted when they stopped it first.
+    /// The jobs that stopped the lane once, and how many jobs had been accepted by then.
     private var stops: [(job: Int64, accepted: Int)] = []
     private var accepted = 0
 
     mutating func recordAccepted() { accepted += 1 }
 
-    /// A job has stopped the lane, which was running. True if it did so before, and others were accepted since.
+    /// Records that a job stopped the running lane. Returns true if it did before, and others were accepted since.
     mutating func isPoison(_ job: Int64) -> Bool {
         guard let index = stops.firstIndex(where: { $0.job == job }) else {
             if stops.count == Self.countMax { stops.removeFirst() }

@@ -1,21 +1,21 @@
 import FleetRules
 
-/// What a lane has to tell the store, and when it does.
+/// Collects a lane's results and decides when to report them to the store.
 ///
-/// One report is under way at a time: what comes up meanwhile goes with the next, so that a busy lane's outcomes share
-/// transactions by themselves. What the store could not take is told again, whole.
+/// One report is under way at a time; results that arrive meanwhile go with the next. So a busy lane's results share
+/// transactions without a timer. A report that the store did not write is repeated, whole.
 struct ReportBuffer {
     private let rules: LaneRules
     private var pending: [PushOutcome] = []
     private var underway: [PushOutcome] = []
-    /// Whether the store has a report that it has not answered.
+    /// Whether the store has not replied to a report yet.
     private(set) var isUnderway = false
-    private var roomAsked = 0
-    /// Whether the store may have jobs for us.
+    private var requestedRoom = 0
+    /// Whether the store may have jobs for the lane.
     private var mayHaveJobs = true
     private var nextDueAt: Int64?
     private var notBefore: Int64 = .min
-    /// Whether the store could not take the last report.
+    /// Whether the store did not write the last report.
     private var isRefused = false
     private var lastAt: Int64
 
@@ -24,13 +24,13 @@ struct ReportBuffer {
         lastAt = now
     }
 
-    /// Whether everything has been told, and taken.
+    /// Whether the store has confirmed all results.
     var isEmpty: Bool { pending.isEmpty && !isUnderway }
 
-    /// What the store has not taken, or not said that it has.
-    var untaken: [PushOutcome] { underway + pending }
+    /// Results that the store has not confirmed.
+    var unconfirmed: [PushOutcome] { underway + pending }
 
-    /// How much of that waits because the store could not take it.
+    /// How many of them wait because the store did not write a report.
     var refusedCount: Int { isRefused ? underway.count + pending.count : 0 }
 
     mutating func add(_ outcome: PushOutcome) {
@@ -38,56 +38,56 @@ struct ReportBuffer {
         if outcome.result == .returned { mayHaveJobs = true }
     }
 
-    /// The store may have jobs for us.
+    /// The store may have jobs for the lane.
     mutating func wake() { mayHaveJobs = true }
 
-    /// What is to be reported now; nil when there is nothing, or not yet.
-    /// - Parameter room: jobs that the lane could take.
+    /// The results to report now; nil if no report is due.
+    /// - Parameter room: jobs that the lane can take.
     mutating func next(room: Int, at now: Int64) -> [PushOutcome]? {
         if let due = nextDueAt, now >= due {
             nextDueAt = nil
             mayHaveJobs = true
         }
-        let isSetBack = now < lastAt  // the clock; nobody shall wait for it to catch up
-        guard !isUnderway, now >= notBefore || isSetBack else { return nil }
-        let isLong = now - lastAt >= rules.reportInterval || isSetBack
-        guard !pending.isEmpty || room > 0 && mayHaveJobs || isLong else { return nil }
+        let isClockSetBack = now < lastAt  // do not wait for the clock to catch up
+        guard !isUnderway, now >= notBefore || isClockSetBack else { return nil }
+        let isIntervalOver = now - lastAt >= rules.reportInterval || isClockSetBack
+        guard !pending.isEmpty || room > 0 && mayHaveJobs || isIntervalOver else { return nil }
         isUnderway = true
         lastAt = now
-        roomAsked = room
+        requestedRoom = room
         if room > 0 { mayHaveJobs = false }
         underway = pending
         pending.removeAll(keepingCapacity: true)
         return underway
     }
 
-    /// The store has taken the report, and answers.
-    mutating func taken(_ supply: PushLease, at now: Int64) {
+    /// The store wrote the report and replied.
+    mutating func taken(_ lease: PushLease, at now: Int64) {
         isUnderway = false
         isRefused = false
         underway = []
-        nextDueAt = supply.nextDueAt
-        guard supply.hasMore else { return }
-        // More, and yet none, and nothing out of the way: asking at once again could go on for ever.
-        if supply.jobs.isEmpty, supply.dropped == 0, roomAsked > 0 {
-            nextDueAt = min(nextDueAt ?? .max, now + rules.reportAgain)
+        nextDueAt = lease.nextDueAt
+        guard lease.hasMore else { return }
+        // More jobs, but none in the lease and none dropped: asking again at once could loop forever.
+        if lease.jobs.isEmpty, lease.dropped == 0, requestedRoom > 0 {
+            nextDueAt = min(nextDueAt ?? .max, now + rules.reportRetryDelay)
         } else {
             mayHaveJobs = true
         }
     }
 
-    /// The store has not taken it: once more, in a while.
+    /// The store did not write the report: it is repeated after ``LaneRules/reportRetryDelay``.
     mutating func refused(at now: Int64) {
         guard isUnderway else { return }
         isUnderway = false
         isRefused = true
         pending = underway + pending
         underway = []
-        notBefore = now + rules.reportAgain
+        notBefore = now + rules.reportRetryDelay
         mayHaveJobs = true
     }
 
-    /// When, if nothing happens until then, something is to be reported: milliseconds since 1970.
+    /// When a report is due without an event: milliseconds since 1970; nil while one is under way.
     func nextTurn(room: Int) -> Int64? {
         if isUnderway { return nil }
         var turn = lastAt + rules.reportInterval

@@ -1,17 +1,16 @@
-/// When what has failed is tried again: after 1, 2, 4 … 60 s, with jitter, and never sooner than the provider asks.
+/// Exponential back-off with jitter: 1, 2, 4 … 60 s, and never less than the provider's `retry-after`.
 package enum RetrySchedule {
-    /// Milliseconds until the next try.
-    ///
-    /// Up to half as long again is added by chance, 30 s at most: what has failed together must not come back together.
+    /// Milliseconds until the next attempt. Up to half of it, at most 30 s, is added at random, so that jobs which
+    /// failed together do not come back together.
     /// - Parameters:
-    ///   - attempts: how often it had been tried before this failure (0…).
-    ///   - asked: milliseconds for which the provider wants to be left alone; nil: it did not say.
+    ///   - attempts: attempts before this failure (0…).
+    ///   - retryAfter: milliseconds; nil if the provider gave none.
     package static func delay(
-        afterAttempts attempts: Int, asked: Int64? = nil, using dice: inout some RandomNumberGenerator
+        afterAttempts attempts: Int, retryAfter: Int64? = nil, using rng: inout some RandomNumberGenerator
     ) -> Int64 {
         let backoff = min(Int64(1) << min(max(attempts, 0), 6), secondsMax) * 1000
-        let least = max(backoff, asked ?? 0)
-        return least + Int64.random(in: 0...min(least / 2, jitterMillisecondsMax), using: &dice)
+        let least = max(backoff, retryAfter ?? 0)
+        return least + Int64.random(in: 0...min(least / 2, jitterMillisecondsMax), using: &rng)
     }
 
     private static let secondsMax: Int64 = 60

@@ -1,17 +1,17 @@
 import HTTPClient
 
 extension SendResult {
-    /// What the provider never answers: somebody else does, at a wrong address or on the way. Until that is mended nothing gets
-    /// through, whatever the status says.
-    static func foreign(_ reply: HTTPClientResponse) -> SendResult {
-        .configurationError(reason: "HTTP \(reply.status), not of the provider", newConnection: true)
+    /// A response that the provider never sends: a wrong address, or a proxy in between. Nothing gets through until
+    /// that is fixed, whatever the status.
+    static func foreign(_ response: HTTPClientResponse) -> SendResult {
+        .configurationError(reason: "HTTP \(response.status), not of the provider", newConnection: true)
     }
 
-    /// What it means that no answer came: the job is tried again, whatever may have become of the first try. A phone that is
-    /// shown it twice shows it once, by its collapse id.
-    package init(_ failure: HTTPClientError) {
+    /// A request without a response: the job is tried again, even if the provider may have accepted it. A device shows a
+    /// repeated push once, because of its collapse id.
+    package init(_ error: HTTPClientError) {
         let reason =
-            switch failure {
+            switch error {
             case .notSent(let text): "not sent: \(text)"
             case .lost(let text): "connection lost: \(text)"
             case .timedOut: "timed out"

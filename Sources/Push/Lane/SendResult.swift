@@ -1,25 +1,24 @@
 import FleetRules
 
-/// What a provider's answer means for the job, its device and its lane (PUSH.md sections 1 and 2).
+/// What a provider's response means for the job, its device and the lane (PUSH.md sections 1 and 2).
 package enum SendResult: Equatable, Sendable {
-    /// With the provider's id of the message, where it gives one.
+    /// `messageID`: the provider's id of the message, if it gives one.
     case accepted(messageID: String?)
-    /// This job fails for good, and nothing else. `alarm`: an operator has to look.
+    /// The job fails; device and lane are not affected. `alarm`: an operator has to act.
     case rejected(reason: String, alarm: Bool)
-    /// The token is dead: the job fails, and the device goes unless it was registered again since.
+    /// The token is invalid: the job fails, and the store removes the device unless it registered again since.
     case invalidToken(DeviceRemoval)
-    /// To be tried again, `after` milliseconds from now at the earliest, if the provider says how long.
+    /// Try again, after at least `after` milliseconds if the provider gave a time.
     case retry(reason: String, after: Int64?)
-    /// Too many to this one device: its jobs wait, nobody else's; `after` milliseconds from now at the earliest, if the
-    /// provider says how long.
+    /// Too many pushes for this device: only its jobs wait, at least `after` milliseconds if the provider gave a time.
     case deviceThrottled(reason: String, after: Int64?)
-    /// The credential is too old: a new one, and at once again.
+    /// The credential expired: get a new one and send again.
     case credentialExpired(reason: String)
-    /// Nothing can be sent until an operator has mended the configuration: the job goes back to the queue. `newConnection`:
-    /// the next try needs one.
+    /// Nothing can be sent until an operator fixes the configuration; the job goes back to the queue. `newConnection`:
+    /// the next attempt needs one.
     case configurationError(reason: String, newConnection: Bool)
-    /// The connection has seen more of us than the provider allows: to be tried again, and if that goes on, on another.
+    /// The connection carried too many credentials: try again; if it goes on, on another connection.
     case tooManyTokens(reason: String)
-    /// The server has had enough of this connection: at once again, on another.
+    /// The server is closing this connection: send again on another.
     case goAway(reason: String)
 }

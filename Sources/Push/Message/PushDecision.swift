@@ -17,7 +17,7 @@ extension PushDecision {
     ///     which is then taken for UTC.
     ///   - isConnected: whether a recipient (``PushJob/recipient``) subscribes to his own channel at present.
     package init(
-        on job: PushJob, texts: PushTemplates, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,
+        on job: PushJob, templates: PushTemplates, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,
         isConnected: (_ recipient: String) -> Bool
     ) {
         let event = job.notification.event
@@ -25,12 +25,12 @@ extension PushDecision {
             self = .expired
             return
         }
-        guard let entry = texts.entry(ofEvent: event), texts.mode(of: entry) != .off else {
+        guard let entry = templates.entry(ofEvent: event), templates.mode(of: entry) != .off else {
             self = .cancelled(reason: "off")
             return
         }
         // Whoever switched a notification off may have called it by any of its names.
-        let names = [entry.dataType, event, entry.name] + (texts.type(ofEvent: event).map { [$0] } ?? [])
+        let names = [entry.dataType, event, entry.name] + (templates.type(ofEvent: event).map { [$0] } ?? [])
         let quietHours = job.preferences.quietHours
         if job.preferences.isOff(names) {
             self = .cancelled(reason: "preferences")
@@ -38,7 +38,7 @@ extension PushDecision {
             quietHours.contains(minuteOfDay: minuteOfDay(quietHours.timeZone, now) ?? LocalTime.minuteOfDay(now))
         {
             self = .cancelled(reason: "quiet_hours")
-        } else if texts.mode(of: entry) == .fallback, isConnected(job.recipient) {
+        } else if templates.mode(of: entry) == .fallback, isConnected(job.recipient) {
             self = .cancelled(reason: "connected")
         } else {
             self = .send(PushMessage(job, in: entry))

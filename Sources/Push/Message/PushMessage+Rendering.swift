@@ -40,12 +40,12 @@ extension PushMessage {
 extension PushMessage {
     private static func ids(of job: PushJob, type: String, _ scalars: EventScalars) -> [Field] {
         var ids = [
-            Field("type", type, isPromised: true), Field("event", job.notification.event, isPromised: true),
-            Field("notificationId", job.notification.id, isPromised: true),
+            Field("type", type, isRequired: true), Field("event", job.notification.event, isRequired: true),
+            Field("notificationId", job.notification.id, isRequired: true),
         ]
         guard let entity = entity(of: job, scalars) else { return ids }
-        ids.append(Field("entityId", entity.id, isPromised: true))
-        if let name = entity.name { ids.append(Field(name, entity.id, isPromised: true)) }
+        ids.append(Field("entityId", entity.id, isRequired: true))
+        if let name = entity.name { ids.append(Field(name, entity.id, isRequired: true)) }
         return ids
     }
 
@@ -84,7 +84,7 @@ extension PushMessage {
         return scalars.fields.compactMap { field in
             let isOurs = ids.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
             guard !isOurs, !isReserved(field.name) else { return nil }
-            return promised.contains(where: field.isNamed) ? Field(field.name, field.value, isPromised: true) : field
+            return promised.contains(where: field.isNamed) ? Field(field.name, field.value, isRequired: true) : field
         }
     }
 

@@ -35,10 +35,10 @@ package struct PushMessage: Equatable, Sendable {
         /// Promised to apps: it arrives whole.
         package let isRequired: Bool
 
-        package init(_ name: String, _ value: String, isPromised: Bool = false) {
+        package init(_ name: String, _ value: String, isRequired: Bool = false) {
             self.name = name
             self.value = value
-            self.isRequired = isPromised
+            self.isRequired = isRequired
         }
 
         /// Names come from outside, and Swift's == on texts takes its time with combining marks: they are compared as bytes.
@@ -55,7 +55,7 @@ package struct PushMessage: Equatable, Sendable {
 
     /// All that apps read, in the contract's order. Names are unique.
     package var data: [Field] {
-        ids + [Field("title", title, isPromised: true), Field("message", body, isPromised: true)] + details
+        ids + [Field("title", title, isRequired: true), Field("message", body, isRequired: true)] + details
     }
 }
 
