@@ -52,7 +52,7 @@ final class JWKSFetcher: Sendable {
         else { return }
         do {
             let response = try HTTPClient.sendAuthenticated(HTTPClientRequest(.get, url), timeoutSeconds: Self.timeoutSeconds)
-            guard response.status == 200 else { return fail(url, "it answered \(response.status)") }
+            guard response.status == 200 else { return fail(url, "HTTP \(response.status)") }
             try ring.store(response.body, for: issuer)
             log.info("token_keys_fetched", ["url": .text(url)])
         } catch {

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The address of whoever a connection is about to be made to.
+/// The address that a connection is about to be made to.
 ///
-/// A URL that a stranger chose must not lead into the network that we stand in, and only the address tells where it leads:
-/// a name may mean anything, and tomorrow something else.
+/// An untrusted URL must not lead into our own network (SSRF). Only the address shows where it leads: a name may resolve
+/// to anything, and to something else tomorrow.
 struct PeerAddress: Equatable, CustomStringConvertible {
-    /// 4 of IPv4, 16 of IPv6, the first part first.
+    /// 4 of IPv4, 16 of IPv6, in network order.
     let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) {
@@ -13,7 +13,7 @@ struct PeerAddress: Equatable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Nil for what is no numeric address.
+    /// Nil if the text is not a numeric address.
     init?(text: UnsafePointer<CChar>) {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, text, &bytes) == 1 {
@@ -25,7 +25,7 @@ struct PeerAddress: Equatable, CustomStringConvertible {
         }
     }
 
-    /// Nil for a socket address of another family, or one cut short.
+    /// Nil if the socket address is of another family or truncated.
     init?(socketAddress: UnsafeRawBufferPointer) {
         guard socketAddress.count >= MemoryLayout<sa_family_t>.size else { return nil }
         let address: Range<Int>
@@ -38,12 +38,12 @@ struct PeerAddress: Equatable, CustomStringConvertible {
         self.init(Array(socketAddress[address]))
     }
 
-    /// Whether anybody on the internet might be meant: not ourselves, no private or link-local network, no multicast, and
-    /// nothing reserved (RFC 6890 and the registries it began). An IPv4 address inside one of IPv6 is judged as itself.
+    /// Whether the address is public: not loopback, private, link-local, multicast or otherwise reserved (RFC 6890 and its
+    /// registries). An IPv4 address embedded in IPv6 is checked as IPv4.
     var isPublic: Bool {
         guard bytes.count == 16 else { return Self.reservedIPv4.allSatisfy { !$0.contains(bytes) } }
-        if let inner = Self.carriersOfIPv4.first(where: { $0.contains(bytes) }) {
-            return PeerAddress(Array(bytes[inner.bytes.count..<inner.bytes.count + 4])).isPublic
+        if let prefix = Self.prefixesOfIPv4.first(where: { $0.contains(bytes) }) {
+            return PeerAddress(Array(bytes[prefix.bytes.count..<prefix.bytes.count + 4])).isPublic
         }
         return Self.reservedIPv6.allSatisfy { !$0.contains(bytes) }
     }
@@ -56,9 +56,9 @@ struct PeerAddress: Equatable, CustomStringConvertible {
 }
 
 extension PeerAddress {
-    /// The addresses that begin with the same bits.
+    /// A range of addresses with a common prefix.
     private struct Block {
-        /// As many as hold all the bits.
+        /// The prefix; its last byte is padded with zero bits.
         let bytes: [UInt8]
         let bits: Int
 
@@ -77,29 +77,29 @@ extension PeerAddress {
     private static let reservedIPv4 = [
         Block([0], 8),  // this network; 0.0.0.0 is this machine
         Block([10], 8), Block([172, 16], 12), Block([192, 168], 16),  // private
-        Block([100, 64], 10),  // a carrier's own
+        Block([100, 64], 10),  // carrier-grade NAT
         Block([127], 8),  // this machine
-        Block([169, 254], 16),  // this link, and clouds' metadata
-        Block([192, 0, 0], 24), Block([192, 88, 99], 24),  // protocols' own; 6to4's, as it was once
-        Block([192, 0, 2], 24), Block([198, 51, 100], 24), Block([203, 0, 113], 24),  // for documents
-        Block([198, 18], 15),  // measurements of networks
-        Block([224], 4), Block([240], 4),  // multicast; reserved, and broadcast
+        Block([169, 254], 16),  // link-local, and cloud metadata
+        Block([192, 0, 0], 24), Block([192, 88, 99], 24),  // IETF protocols; 6to4 relays (deprecated)
+        Block([192, 0, 2], 24), Block([198, 51, 100], 24), Block([203, 0, 113], 24),  // documentation
+        Block([198, 18], 15),  // network benchmarks
+        Block([224], 4), Block([240], 4),  // multicast; reserved and broadcast
     ]
 
     private static let reservedIPv6 = [
-        Block([UInt8](repeating: 0, count: 12), 96),  // :: and ::1, and a form of IPv4 that was given up
-        Block([0x00, 0x64, 0xFF, 0x9B, 0x00, 0x01], 48),  // translation to IPv4 within a network
-        Block([0x20, 0x01, 0x00, 0x00], 32), Block([0x20, 0x02], 16),  // Teredo and 6to4, tunnels to any IPv4 address
-        Block([0x01, 0, 0, 0, 0, 0, 0, 0], 64),  // thrown away
-        Block([0x20, 0x01, 0x0D, 0xB8], 32), Block([0x3F, 0xFF, 0x00], 20),  // for documents
+        Block([UInt8](repeating: 0, count: 12), 96),  // :: and ::1, and IPv4-compatible (deprecated)
+        Block([0x00, 0x64, 0xFF, 0x9B, 0x00, 0x01], 48),  // local-use NAT64
+        Block([0x20, 0x01, 0x00, 0x00], 32), Block([0x20, 0x02], 16),  // Teredo and 6to4: tunnels to any IPv4 address
+        Block([0x01, 0, 0, 0, 0, 0, 0, 0], 64),  // discard-only
+        Block([0x20, 0x01, 0x0D, 0xB8], 32), Block([0x3F, 0xFF, 0x00], 20),  // documentation
         Block([0xFC], 7),  // private
-        Block([0xFE, 0x80], 10), Block([0xFE, 0xC0], 10),  // this link; this site, as it was once
+        Block([0xFE, 0x80], 10), Block([0xFE, 0xC0], 10),  // link-local; site-local (deprecated)
         Block([0xFF], 8),  // multicast
     ]
 
-    /// After whose bytes an IPv4 address follows.
-    private static let carriersOfIPv4 = [
+    /// Prefixes that an IPv4 address follows.
+    private static let prefixesOfIPv4 = [
         Block([UInt8](repeating: 0, count: 10) + [0xFF, 0xFF], 96),  // ::ffff:0:0
-        Block([0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], 96),  // 64:ff9b::, translation
+        Block([0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], 96),  // 64:ff9b::, NAT64
     ]
 }

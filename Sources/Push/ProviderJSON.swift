@@ -1,10 +1,10 @@
 import HTTPClient
 import JSON
 
-// What providers answer is read leniently: what is not as expected is not there, and the status decides.
+// Lenient parsing of providers' responses: unexpected values count as absent, and the HTTP status decides.
 
 extension HTTPClientResponse {
-    /// The members of the body's object; none unless all of it is JSON.
+    /// Visits the members of the body's object; none unless the whole body is JSON.
     func readMembers(_ member: (_ key: JSONSlice, _ value: JSONSlice) -> Void) {
         body.withUnsafeBytes { bytes in
             guard let value = try? JSONReader.value(bytes) else { return }
@@ -14,30 +14,30 @@ extension HTTPClientResponse {
 }
 
 extension JSONSlice {
-    /// The members of an object; none of anything else.
+    /// Visits the members of an object; none if it is not an object.
     func readMembers(_ member: (_ key: JSONSlice, _ value: JSONSlice) -> Void) {
         try? JSONReader.object(raw) { member($0, $1) }
     }
 
-    /// The elements of an array; none of anything else.
+    /// Visits the elements of an array; none if it is not an array.
     func readElements(_ element: (JSONSlice) -> Void) {
         try? JSONReader.array(raw) { element($0) }
     }
 
-    /// A provider's word for something, fit for logs and labels; nil for anything that is no such word. None has digits,
-    /// and a token has: one that is sent back must not come into a log that way.
+    /// A provider's reason code, safe for logs and labels: at most 64 letters, `_` and `.`; nil for anything else. Digits
+    /// are excluded because tokens have them: a response that quotes a token must not put it into the log.
     var reasonCode: String? {
-        guard let text = string, (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isOfWord) else { return nil }
+        guard let text = string, (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isReasonByte) else { return nil }
         return text
     }
 
-    /// What a provider calls a message, if that is something to keep.
+    /// A provider's id of a message: at most 256 bytes, else nil.
     var messageID: String? {
         guard let text = string, text.utf8.count <= 256 else { return nil }
         return text
     }
 
-    private static func isOfWord(_ byte: UInt8) -> Bool {
+    private static func isReasonByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
             UInt8(ascii: "."):

@@ -1,36 +1,37 @@
-/// What waits for one endpoint, and when it is sent.
+/// The events queued for one endpoint, and when to send them. Pure: ``next(at:)`` returns what to do,
+/// ``complete(_:at:jitter:)`` takes the result.
 ///
-/// There is one request at a time: that keeps the order, whatever an endpoint answers and however long it takes. A request
-/// that is not taken is sent again until it is, or until five minutes have passed since it was first sent (V10); what is
-/// behind it waits, and what waits is bounded. It does nothing itself: it says what is to be done, and is told what came of it.
+/// One request is in flight at a time, which keeps the order whatever the endpoint responds and however long it takes. A
+/// rejected request is sent again until the endpoint accepts it, or until five minutes after its first attempt (V10). The
+/// events behind it wait; the queue is bounded.
 struct EndpointQueue {
-    /// Events that may wait, the ones being sent included. Beyond, the newest is refused.
+    /// Default limit of queued events, including those in flight. Beyond, new events are dropped.
     static let eventsMaxDefault = 10_000
-    /// Bytes of them: client events may be large.
+    /// Limit of the queued bytes: client events may be large.
     static let bytesMax = 16_777_216
-    /// Events of one request, where it may bring several…
+    /// Events of a batch at most.
     static let batchEventsMax = 100
-    /// …and bytes, unless a single one has more.
+    /// Bytes of a batch's events at most, unless one event alone has more.
     static let batchBytesMax = 262_144
     /// How long the first event of a batch waits for others, in milliseconds.
     static let lingerMilliseconds: Int64 = 1_000
-    /// From the first try to the last, in milliseconds.
+    /// From the first attempt to the last, in milliseconds.
     static let retryWindow: Int64 = 300_000
-    /// The longest time between two tries, in milliseconds, give or take a quarter.
+    /// The longest time between two attempts in milliseconds, before jitter (±25 %).
     static let delayMax: Int64 = 60_000
 
-    /// What is to be done now.
+    /// What to do now.
     enum Step: Equatable {
-        /// Send it, and say what came of it: ``answered(_:at:jitter:)``.
+        /// Send the request, then call ``complete(_:at:jitter:)``.
         case send(WebhookRequest)
-        /// Ask again at this time, or when there is news.
+        /// Nothing before this time or the next event.
         case wait(until: Int64)
-        /// There is nothing to do until there is news.
-        case rest
+        /// Nothing before the next event or result.
+        case idle
     }
 
-    /// What an answer came to.
-    enum Outcome: Equatable {
+    /// The effect of a result, with the number of events.
+    enum Result: Equatable {
         case delivered(Int)
         case retrying(Int)
         case dropped(Int)
@@ -42,11 +43,11 @@ struct EndpointQueue {
         case failed(Delivery, until: Int64)
     }
 
-    /// A request on its way.
+    /// A request and its attempts.
     private struct Delivery {
         let request: WebhookRequest
-        let firstTry: Int64
-        var tries = 1
+        let firstAttempt: Int64
+        var attempts = 1
     }
 
     private let isBatching: Bool
@@ -61,7 +62,7 @@ struct EndpointQueue {
         self.eventsMax = eventsMax
     }
 
-    /// Events that wait or are being sent.
+    /// Events queued or in flight.
     var depth: Int {
         switch state {
         case .ready: queue.count
@@ -69,74 +70,76 @@ struct EndpointQueue {
         }
     }
 
-    /// Whether at least half of its room is free.
+    /// Whether the queue is at most half full.
     var isHalfFree: Bool { depth <= eventsMax / 2 && queue.bytes <= Self.bytesMax / 2 }
 
-    /// Takes an event that was decided at `now` (milliseconds on a clock that never goes back); false when there is no room.
+    /// Queues an event that happened at `now` (monotonic milliseconds). Returns false if the queue is full.
     /// - Parameter time: the same moment in milliseconds since 1970.
-    mutating func take(_ event: [UInt8], at now: Int64, time: Int64) -> Bool {
+    mutating func append(_ event: [UInt8], at now: Int64, time: Int64) -> Bool {
         guard depth < eventsMax, queue.bytes + event.count <= Self.bytesMax else { return false }
         queue.append(event, at: now, time: time)
         return true
     }
 
-    /// What is to be done at `now`. What it says to send counts as being sent.
-    mutating func step(at now: Int64) -> Step {
+    /// What to do at `now`. A request that it returns counts as in flight.
+    mutating func next(at now: Int64) -> Step {
         switch state {
-        case .sending: return .rest
+        case .sending: return .idle
         case .failed(var delivery, let until):
             guard now >= until else { return .wait(until: until) }
-            delivery.tries += 1
+            delivery.attempts += 1
             state = .sending(delivery)
             return .send(delivery.request)
         case .ready:
-            guard let since = queue.oldest else { return .rest }
+            guard let since = queue.oldest else { return .idle }
             let isFull = queue.count >= Self.batchEventsMax || queue.bytes >= Self.batchBytesMax
             if isBatching, lingers, !isFull, now < since + Self.lingerMilliseconds {
                 return .wait(until: since + Self.lingerMilliseconds)
             }
             let request = queue.nextBatch(most: isBatching ? Self.batchEventsMax : 1, bytesMax: Self.batchBytesMax)
-            state = .sending(Delivery(request: request, firstTry: now))
+            state = .sending(Delivery(request: request, firstAttempt: now))
             return .send(request)
         }
     }
 
-    /// What was being sent has been taken, or has not.
-    /// - Parameter jitter: from 0 up to 1, so that endpoints which failed together are not tried together for ever.
-    mutating func answered(_ isTaken: Bool, at now: Int64, jitter: Double) -> Outcome {
-        guard case .sending(let delivery) = state else { preconditionFailure("an answer to nothing") }
+    /// Records the result of the request in flight.
+    /// - Parameters:
+    ///   - isAccepted: whether the endpoint responded 2xx.
+    ///   - jitter: 0..<1, so that endpoints that failed together are not retried together.
+    mutating func complete(_ isAccepted: Bool, at now: Int64, jitter: Double) -> Result {
+        guard case .sending(let delivery) = state else { preconditionFailure("EndpointQueue.complete: nothing in flight") }
         let count = delivery.request.count
-        let end = delivery.firstTry + Self.retryWindow
-        guard !isTaken, now < end else {
+        let end = delivery.firstAttempt + Self.retryWindow
+        guard !isAccepted, now < end else {
             state = .ready
-            return isTaken ? .delivered(count) : .dropped(count)
+            return isAccepted ? .delivered(count) : .dropped(count)
         }
-        // Its last try is at the very end, however long the delay before it would be.
-        state = .failed(delivery, until: min(end, now + Self.delay(after: delivery.tries, jitter: jitter)))
+        // The last attempt is at the end of the window, even if the delay would be longer.
+        state = .failed(delivery, until: min(end, now + Self.delay(after: delivery.attempts, jitter: jitter)))
         return .retrying(count)
     }
 
-    /// Batches wait for nothing any more: there will be no others.
-    mutating func abortDrain() { lingers = false }
+    /// Ends the linger time of batches: no further events will follow.
+    mutating func stopLingering() { lingers = false }
 
-    /// How long to wait after so many tries: a second, then twice as long each time.
-    static func delay(after tries: Int, jitter: Double) -> Int64 {
-        let doubled = tries < 7 ? Int64(1_000) << Int64(tries - 1) : delayMax
+    /// Milliseconds until the next attempt: one second, doubled with each attempt, ±25 %.
+    static func delay(after attempts: Int, jitter: Double) -> Int64 {
+        let doubled = attempts < 7 ? Int64(1_000) << Int64(attempts - 1) : delayMax
         return Int64(Double(min(doubled, delayMax)) * (0.75 + jitter / 2))
     }
 }
 
-/// Events that wait for their turn, oldest first.
+/// Queued events, oldest first.
 private struct EventQueue {
     private var events: [[UInt8]] = []
     private var moments: [(now: Int64, time: Int64)] = []
-    /// Those before it have gone: removing them one by one would move the rest each time.
+    /// The first queued event. Removing events one by one would move the rest each time.
     private var head = 0
     private(set) var bytes = 0
 
     var count: Int { events.count - head }
 
-    /// Since when the oldest one waits.
+    /// When the oldest event happened.
     var oldest: Int64? { count > 0 ? moments[head].now : nil }
 
     mutating func append(_ event: [UInt8], at now: Int64, time: Int64) {
@@ -145,7 +148,7 @@ private struct EventQueue {
         bytes += event.count
     }
 
-    /// Takes the oldest ones: one at least, and no more than fit.
+    /// Removes the oldest events: at least one, and as many as fit.
     mutating func nextBatch(most: Int, bytesMax: Int) -> WebhookRequest {
         var end = head + 1
         var size = events[head].count
@@ -154,7 +157,7 @@ private struct EventQueue {
             end += 1
         }
         let request = WebhookRequest(events[head..<end], time: moments[end - 1].time)
-        // What has gone must not keep its memory until the rest follows.
+        // Free the bytes now: the array's entries stay until the compaction below.
         for index in head..<end { events[index] = [] }
         head = end
         bytes -= size

@@ -1,20 +1,20 @@
 import PusherProtocol
 
-/// Where webhooks of one application go: an entry of its `webhooks` in the configuration.
+/// A webhook endpoint: an entry of an application's `webhooks` in the configuration.
 package struct WebhookEndpoint: Sendable {
-    /// The application's place in the configured list.
+    /// The application's index in the configuration.
     package let appIndex: Int
-    /// The application's key, which goes along as `X-Pusher-Key`.
+    /// The application's key, sent as `X-Pusher-Key`.
     package let key: String
-    /// The secret that signs: the application's first.
+    /// The application's first secret, which signs requests.
     package let secret: String
     /// http or https.
     package let url: String
-    /// What it wants to hear.
+    /// The kinds of events to send.
     package let events: WebhookKinds
-    /// Whether one request may bring several events.
+    /// Whether a request may contain several events.
     package let batch: Bool
-    /// Whether it may lie at a private address; otherwise a name that leads to one is not followed.
+    /// Whether the URL may resolve to a private address. If not, such connections are refused.
     package let allowsPrivate: Bool
 
     package init(
@@ -29,7 +29,7 @@ package struct WebhookEndpoint: Sendable {
         self.allowsPrivate = allowsPrivate
     }
 
-    /// Scheme, host and port: what a log may show. Behind them stands what opens the door, at many services.
+    /// Scheme, host and port, for logs. The rest of the URL may contain secrets.
     package var origin: String {
         guard let scheme = url.firstRange(of: "://") else { return "" }
         let authority = url[scheme.upperBound...].utf8.prefix { !"/?#".utf8.contains($0) }

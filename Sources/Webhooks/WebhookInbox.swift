@@ -2,12 +2,10 @@ import PusherProtocol
 import Synchronization
 import Threads
 
-/// The only way to the worker: what backends are to be told, in the order in which it was decided.
-///
-/// It never waits. A full one refuses what comes, which is counted; the worker says so in the log.
+/// Carries webhook events from the hub to the worker, in order. Never blocks: events beyond the limit are dropped and
+/// counted; the worker logs the count.
 package final class WebhookInbox: Sendable {
-    /// Notices that may wait for the worker, who only has to put them in the queues of their endpoints: a second's worth of
-    /// a busy node. Beyond, the newest is refused.
+    /// Events queued at most: about a second of a busy node. The worker only has to sort them into the endpoints' queues.
     package static let capacity = 16_384
 
     private let mailbox = Mailbox<AppWebhookEvent>(highWater: WebhookInbox.capacity)
@@ -16,39 +14,39 @@ package final class WebhookInbox: Sendable {
 
     package init() {}
 
-    /// Of those that carry clients' data, which may be 64 KB each, fewer may wait.
-    private static let heavyCapacity = 1_024
+    /// Queued events at which client events are dropped: their data may be 64 KB each.
+    private static let clientEventCapacity = 1_024
 
-    /// Appends, from any thread; true when the box was empty, so that somebody has to ``wake()`` its reader.
-    package func append(_ notice: AppWebhookEvent) -> Bool {
-        guard mailbox.hasRoom, !notice.isHeavy || mailbox.depth < Self.heavyCapacity else {
+    /// Queues an event, from any thread. Returns true if the inbox was empty; the caller then has to ``wake()`` the reader.
+    package func append(_ event: AppWebhookEvent) -> Bool {
+        guard mailbox.hasRoom, !event.isClientEvent || mailbox.depth < Self.clientEventCapacity else {
             refused.wrappingAdd(1, ordering: .relaxed)
             return false
         }
-        return mailbox.append(notice)
+        return mailbox.append(event)
     }
 
-    /// Wakes the reader, if there is one.
+    /// Wakes the reader, if one is connected.
     package func wake() {
         let wakeReader = wakeReader.withLock { $0 }
         wakeReader?()
     }
 
-    /// Notices that were refused because the box was full.
+    /// Events dropped because the inbox was full.
     package var refusals: Int { refused.load(ordering: .relaxed) }
 
-    /// Notices that wait.
+    /// Queued events.
     package var depth: Int { mailbox.depth }
 
-    /// Takes everything there is; `batch` is emptied first.
+    /// Moves all queued events into `batch`, replacing its contents.
     package func drain(into batch: inout [AppWebhookEvent]) { mailbox.drain(into: &batch) }
 
-    /// Says how its reader is woken.
+    /// Sets how to wake the reader.
     func connect(_ wakeReader: @escaping @Sendable () -> Void) { self.wakeReader.withLock { $0 = wakeReader } }
 }
 
 extension AppWebhookEvent {
-    fileprivate var isHeavy: Bool {
+    fileprivate var isClientEvent: Bool {
         if case .clientEvent = event { true } else { false }
     }
 }

@@ -1,78 +1,77 @@
 import PusherProtocol
 
-/// All that is decided about webhooks: what is held back, who wants what, and when it is sent. No socket, clock or chance.
+/// Distributes webhook events to the endpoints' queues, and decides when to send. Pure: no sockets, clocks or randomness.
 struct WebhookQueues {
-    /// A moment on both clocks, in milliseconds: one to measure with, one to tell the time by.
+    /// A moment on both clocks, in milliseconds.
     struct Moment: Equatable {
-        /// On a clock that never goes back.
+        /// Monotonic: measures durations.
         let now: Int64
-        /// Since 1970.
+        /// Since 1970: for `time_ms`.
         let time: Int64
     }
 
     private struct Endpoint {
-        /// What operators know it by.
+        /// For the log: ``WebhookEndpoint/origin`` and position.
         let label: String
-        let wants: WebhookKinds
+        let kinds: WebhookKinds
         var queue: EndpointQueue
-        var burst = OverflowEpisode()
+        var overflow = OverflowEpisode()
         var isFailing = false
     }
 
     private var endpoints: [Endpoint]
-    /// Of each application: which of them are its.
+    /// The indices of each application's endpoints.
     private var indices: [Int: [Int]]
     private var debounce = Debounce()
     private var reports: [WebhookReport] = []
-    /// Events so far.
     private(set) var counts = WebhookCounts()
 
-    /// - Parameter eventsMax: events that may wait for one endpoint.
+    /// - Parameter eventsMax: limit of each endpoint's queue.
     init(_ endpoints: [WebhookEndpoint], eventsMax: Int = EndpointQueue.eventsMaxDefault) {
         let indices = Dictionary(grouping: endpoints.indices) { endpoints[$0].appIndex }
         self.indices = indices
         self.endpoints = endpoints.enumerated().map { index, endpoint in
-            let place = indices[endpoint.appIndex]?.firstIndex(of: index) ?? 0
+            let position = indices[endpoint.appIndex]?.firstIndex(of: index) ?? 0
             return Endpoint(
-                label: "\(endpoint.origin) (webhook \(place + 1) of \(endpoint.key))", wants: endpoint.events,
+                label: "\(endpoint.origin) (webhook \(position + 1) of \(endpoint.key))", kinds: endpoint.events,
                 queue: EndpointQueue(isBatching: endpoint.batch, eventsMax: eventsMax))
         }
     }
 
-    /// Events that wait, the ones being sent included.
+    /// Events queued or in flight, at all endpoints.
     var depth: Int { endpoints.reduce(0) { $0 + $1.queue.depth } }
 
-    /// Whether nothing is left to be done.
+    /// Whether no event is delayed, queued or in flight.
     var isEmpty: Bool { debounce.count == 0 && depth == 0 }
 
-    // MARK: What comes in
+    // MARK: Incoming events
 
-    /// Takes a notice of what has just happened.
-    mutating func take(_ notice: AppWebhookEvent, at moment: Moment) {
+    /// Handles an event that has just happened.
+    mutating func handle(_ event: AppWebhookEvent, at moment: Moment) {
         advance(to: moment)
-        if let notice = debounce.take(notice, at: moment.now) { enqueue(notice, moment) }
+        if let event = debounce.handle(event, at: moment.now) { enqueue(event, moment) }
     }
 
-    /// Time has come this far: what was held back long enough goes into the queues.
+    /// Queues the delayed events that are due.
     mutating func advance(to moment: Moment) {
-        for notice in debounce.release(at: moment.now) { enqueue(notice, moment) }
+        for event in debounce.release(at: moment.now) { enqueue(event, moment) }
     }
 
-    /// There will be no others: what is held back goes now, for nobody will come back here, and no batch waits for more.
+    /// No further events follow: queues all delayed events, since no connection can come back, and ends batches' linger.
     mutating func close(at moment: Moment) {
-        for notice in debounce.release(at: .max) { enqueue(notice, moment) }
-        for index in endpoints.indices { endpoints[index].queue.abortDrain() }
+        for event in debounce.release(at: .max) { enqueue(event, moment) }
+        for index in endpoints.indices { endpoints[index].queue.stopLingering() }
     }
 
-    private mutating func enqueue(_ notice: AppWebhookEvent, _ moment: Moment) {
-        let wanting = indices[notice.app, default: []].filter { endpoints[$0].wants.contains(notice.event.kind) }
-        guard !wanting.isEmpty else { return }
-        // Encoded once, whoever wants it.
-        let json = notice.event.json
-        for index in wanting {
-            let isTaken = endpoints[index].queue.take(json, at: moment.now, time: moment.time)
-            if !isTaken { counts.refused += 1 }
-            switch endpoints[index].burst.record(isTaken: isTaken, isHalfFree: endpoints[index].queue.isHalfFree) {
+    private mutating func enqueue(_ event: AppWebhookEvent, _ moment: Moment) {
+        let receivers = indices[event.app, default: []].filter { endpoints[$0].kinds.contains(event.event.kind) }
+        guard !receivers.isEmpty else { return }
+        // Encoded once for all endpoints.
+        let json = event.event.json
+        for index in receivers {
+            let isQueued = endpoints[index].queue.append(json, at: moment.now, time: moment.time)
+            if !isQueued { counts.refused += 1 }
+            switch endpoints[index].overflow.record(isQueued: isQueued, isHalfFree: endpoints[index].queue.isHalfFree) {
             case .begins: reports.append(.full(endpoints[index].label))
             case .ends(let refused): reports.append(.hasRoom(endpoints[index].label, refused: refused))
             case nil: break
@@ -80,27 +79,29 @@ struct WebhookQueues {
         }
     }
 
-    // MARK: What goes out
+    // MARK: Requests
 
-    /// What is to be sent at `now`: at most one request per endpoint, which counts as being sent.
-    /// - Returns: when to ask again if nothing happens before; nil: not until then.
+    /// Sends the requests that are due: at most one per endpoint. They count as in flight.
+    /// - Returns: when to call again without an event or result; nil: never.
     mutating func send(at now: Int64, _ send: (_ endpoint: Int, WebhookRequest) -> Void) -> Int64? {
         var next = debounce.nextDue
         for index in endpoints.indices {
-            switch endpoints[index].queue.step(at: now) {
+            switch endpoints[index].queue.next(at: now) {
             case .send(let request): send(index, request)
             case .wait(let until): next = min(next ?? until, until)
-            case .rest: break
+            case .idle: break
             }
         }
         return next
     }
 
-    /// What an endpoint was sent has been taken (`problem` is nil), or has not.
-    /// - Parameter jitter: from 0 up to 1.
-    mutating func answered(_ index: Int, problem: String?, at now: Int64, jitter: Double) {
+    /// Records the result of an endpoint's request.
+    /// - Parameters:
+    ///   - problem: why the endpoint did not accept it; nil if it did.
+    ///   - jitter: 0..<1.
+    mutating func complete(_ index: Int, problem: String?, at now: Int64, jitter: Double) {
         let label = endpoints[index].label
-        switch endpoints[index].queue.answered(problem == nil, at: now, jitter: jitter) {
+        switch endpoints[index].queue.complete(problem == nil, at: now, jitter: jitter) {
         case .delivered(let count):
             counts.delivered += count
             if endpoints[index].isFailing { reports.append(.recovered(label)) }
@@ -115,7 +116,7 @@ struct WebhookQueues {
         }
     }
 
-    /// Nothing can be sent any more: what is left is dropped, what was held back with it.
+    /// Drops all events, also the delayed ones: the worker ends.
     mutating func abandon(at moment: Moment) {
         close(at: moment)
         for endpoint in endpoints where endpoint.queue.depth > 0 {
@@ -125,43 +126,44 @@ struct WebhookQueues {
         (endpoints, indices) = ([], [:])
     }
 
-    /// Hands over what operators are to know.
+    /// Removes and returns the reports for the log.
     mutating func drainReports() -> [WebhookReport] {
         defer { reports = [] }
         return reports
     }
 }
 
-/// What an operator is told of webhooks; of an endpoint its ``WebhookEndpoint/origin``, and which of its application's it is.
+/// A log event of the webhook worker. Endpoints are named by ``WebhookEndpoint/origin`` and their position in their
+/// application's `webhooks`.
 package enum WebhookReport: Equatable, Sendable {
-    /// A request was not taken, the one before was; it is tried again.
+    /// A request failed and is retried; the request before succeeded.
     case failing(String, reason: String)
-    /// An endpoint that failed takes its webhooks again.
+    /// A request succeeded after a failure.
     case recovered(String)
-    /// Events are given up: for five minutes nobody took them, or the gateway stops.
+    /// Events were dropped: all attempts within five minutes failed, or the gateway stops.
     case dropped(String, events: Int, reason: String)
-    /// An endpoint's queue is full: what comes is refused.
+    /// An endpoint's queue is full: new events are dropped.
     case full(String)
-    /// It has room again; so many were refused.
+    /// The queue has room again; `refused` events were dropped.
     case hasRoom(String, refused: Int)
-    /// So many notices were refused before they came to any queue: the worker was too slow.
+    /// The inbox was full and dropped `refused` events: the worker was too slow.
     case overrun(refused: Int)
 }
 
-/// Events so far, by what became of them, one for each endpoint that wanted it.
+/// Events by result, counted per endpoint.
 package struct WebhookCounts: Equatable, Sendable {
-    /// Taken by their endpoint.
+    /// Accepted by the endpoint.
     package internal(set) var delivered = 0
-    /// Not taken, to be tried again: once for each time.
+    /// Failed attempts.
     package internal(set) var retried = 0
-    /// Given up.
+    /// Dropped after the last attempt, or at shutdown.
     package internal(set) var dropped = 0
-    /// Refused because a queue was full.
+    /// Dropped because a queue was full.
     package internal(set) var refused = 0
 }
 
-/// A time in which an endpoint's queue is full: begun when it refuses, over when half of it is free, so that a queue which
-/// is full again with every other event has one line in the log, not one each.
+/// A period in which an endpoint's queue is full: from the first dropped event until half of the queue is free, so that
+/// a queue that fills up again at once causes one log line, not many.
 private struct OverflowEpisode {
     enum Edge {
         case begins
@@ -170,8 +172,8 @@ private struct OverflowEpisode {
 
     private var refused = 0
 
-    mutating func record(isTaken: Bool, isHalfFree: Bool) -> Edge? {
-        if !isTaken {
+    mutating func record(isQueued: Bool, isHalfFree: Bool) -> Edge? {
+        if !isQueued {
             refused += 1
             return refused == 1 ? .begins : nil
         }

@@ -1,15 +1,15 @@
 import JSON
 
-/// One request's worth of events, as it is sent until somebody takes it: the same bytes every time.
+/// A request's body. All attempts send the same bytes.
 struct WebhookRequest: Equatable {
     /// `{"time_ms":…,"events":[…]}` (V2).
     let body: [UInt8]
-    /// Events in it.
+    /// Number of events.
     let count: Int
 
     /// - Parameters:
-    ///   - events: at least one, each an object.
-    ///   - time: when the last of them was decided, in milliseconds since 1970: it shows how late a webhook is.
+    ///   - events: at least one JSON object.
+    ///   - time: when the last event happened, in milliseconds since 1970. Receivers can tell how late the webhook is.
     init(_ events: ArraySlice<[UInt8]>, time: Int64) {
         var json = JSONWriter(capacity: events.reduce(64) { $0 + $1.count + 1 })
         json.raw(#"{"time_ms":"#)

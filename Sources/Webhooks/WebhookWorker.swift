@@ -3,63 +3,63 @@ import HTTPClient
 import PusherProtocol
 import Threads
 
-/// Brings webhooks to their endpoints: one thread, and one pool of connections for all of them.
+/// Sends webhooks: one thread and one connection pool for all endpoints.
 ///
-/// ``WebhookQueues`` decides; here is what it takes to carry that out. Whoever has something to tell posts it and goes on.
+/// ``WebhookQueues`` decides; the worker performs. ``post(_:)`` never blocks.
 package final class WebhookWorker: Sendable {
-    /// What it takes from outside.
+    /// What the worker needs from the program.
     package struct Environment: Sendable {
-        /// Told what operators are to know, on the worker's thread.
+        /// Logs a report; called on the worker's thread.
         package var report: @Sendable (WebhookReport) -> Void
-        /// Milliseconds on a clock that never goes back.
+        /// Monotonic milliseconds.
         package var monotonicMilliseconds: @Sendable () -> Int64 = Clock.monotonicMilliseconds
         /// Milliseconds since 1970.
         package var unixMilliseconds: @Sendable () -> Int64 = Clock.unixMilliseconds
-        /// How long a request may take, in milliseconds.
+        /// Time-out of a request.
         package var timeoutMilliseconds = 10_000
 
         package init(report: @escaping @Sendable (WebhookReport) -> Void) { self.report = report }
     }
 
-    /// How things stand.
+    /// For metrics.
     package struct Statistics: Equatable, Sendable {
         package internal(set) var counts = WebhookCounts()
-        /// Events in the queues of all endpoints, the ones being sent included.
+        /// Events queued or in flight, at all endpoints.
         package internal(set) var depth = 0
     }
 
-    /// How far its end is decided.
-    private struct End {
-        /// Whether everything has been posted: only then may it end, or what came afterwards would be nowhere.
-        var isWanted = false
-        /// When it has to be done, in milliseconds on the monotonic clock.
-        var latest = Int64.max
+    private struct StopRequest {
+        /// Set once nothing more is posted: the worker must not end before, or it would lose later events.
+        var isRequested = false
+        /// When to end at the latest, in monotonic milliseconds.
+        var deadline = Int64.max
     }
 
-    /// Where the hub puts its notices.
+    /// The hub appends its events here.
     package let inbox = WebhookInbox()
-    /// By application: what its endpoints want, with what may take it back.
-    private let wanted: [Int: WebhookKinds]
+    /// By application: the kinds its endpoints want, and the opposite kinds that cancel them.
+    private let kinds: [Int: WebhookKinds]
     private let environment: Environment
     private let current = Lock(Statistics())
-    private let end = Lock(End())
+    private let stopRequest = Lock(StopRequest())
     private let thread = Lock<Thread?>(nil)
 
-    /// Starts to deliver, unless there is nowhere to deliver to.
-    package init(endpoints: [WebhookEndpoint], _ surroundings: Environment) {
-        self.environment = surroundings
-        wanted = endpoints.reduce(into: [:]) { $0[$1.appIndex, default: []].formUnion($1.events.withCounterparts) }
+    /// Starts the thread, unless there are no endpoints.
+    package init(endpoints: [WebhookEndpoint], _ environment: Environment) {
+        self.environment = environment
+        kinds = endpoints.reduce(into: [:]) { $0[$1.appIndex, default: []].formUnion($1.events.withCounterparts) }
         guard !endpoints.isEmpty else { return }
         let started = Thread(name: "webhooks") { [self] in WorkerLoop(self, endpoints).run() }
         thread.withLock { $0 = started }
     }
 
-    /// What an application's endpoints want to hear, with what may take it back.
-    package func kindsWanted(by app: Int) -> WebhookKinds { wanted[app, default: []] }
+    /// The kinds that an application's endpoints want, and the opposite kinds that cancel them.
+    package func kindsWanted(by app: Int) -> WebhookKinds { kinds[app, default: []] }
 
-    /// Takes a notice, from any thread, if anybody wants it; never waits. One that finds no room is counted as refused.
-    package func post(_ notice: AppWebhookEvent) {
-        guard kindsWanted(by: notice.app).contains(notice.event.kind), inbox.append(notice) else { return }
+    /// Posts an event, from any thread, if an endpoint wants it. Never blocks; drops and counts the event if the inbox is
+    /// full.
+    package func post(_ event: AppWebhookEvent) {
+        guard kindsWanted(by: event.app).contains(event.event.kind), inbox.append(event) else { return }
         inbox.wake()
     }
 
@@ -69,13 +69,13 @@ package final class WebhookWorker: Sendable {
         return statistics
     }
 
-    /// Delivers what has been posted, for as long as that may take, and ends; what is left then is dropped and counted.
-    /// What was held back to see whether somebody returns goes at once: nobody will, here.
-    /// - Precondition: nothing is posted any more.
+    /// Sends the posted events for at most `seconds`, then ends; the rest is dropped and counted. Delayed events are sent
+    /// at once: no connection can come back. Blocks until the thread has ended.
+    /// - Precondition: no further events are posted.
     package func stop(withinSeconds seconds: Int) {
-        end.withLock {
-            $0.isWanted = true
-            $0.latest = min($0.latest, milliseconds + Int64(seconds) * 1_000)
+        stopRequest.withLock {
+            $0.isRequested = true
+            $0.deadline = min($0.deadline, milliseconds + Int64(seconds) * 1_000)
         }
         inbox.wake()
         let thread = thread.withLock { thread in
@@ -85,9 +85,9 @@ package final class WebhookWorker: Sendable {
         thread?.join()
     }
 
-    /// Has a ``stop(withinSeconds:)`` end at once, from any thread, whether it has begun or is still to come.
+    /// Makes a present or later ``stop(withinSeconds:)`` end at once, from any thread.
     package func abortDrain() {
-        end.withLock { $0.latest = milliseconds }
+        stopRequest.withLock { $0.deadline = milliseconds }
         inbox.wake()
     }
 
@@ -95,7 +95,7 @@ package final class WebhookWorker: Sendable {
 }
 
 extension WebhookWorker {
-    /// What the worker's thread owns.
+    /// What the worker's thread owns, and its loop.
     private final class WorkerLoop {
         private let worker: WebhookWorker
         private let endpoints: [WebhookEndpoint]
@@ -104,7 +104,7 @@ extension WebhookWorker {
         private var queues: WebhookQueues
         private var batch: [AppWebhookEvent] = []
         private var isClosing = false
-        /// Refusals of the box that were reported, and when the next ones may be: once a second, however many they are.
+        /// Dropped events of the inbox that were reported, and when to report the next: at most once a second.
         private var reported = (refusals: 0, next: Int64(0))
 
         init(_ worker: WebhookWorker, _ endpoints: [WebhookEndpoint]) {
@@ -113,7 +113,7 @@ extension WebhookWorker {
             keys = endpoints.map { HMACKey(secret: $0.secret) }
             queues = WebhookQueues(endpoints)
             var options = HTTPPool.Options()
-            // Each has at most one request in flight. Several may be of one host, and the slow must not hold up the others.
+            // Each endpoint has at most one request in flight. Endpoints may share a host; a slow one must not delay others.
             options.connectionsPerHost = endpoints.count
             options.timeoutMilliseconds = worker.environment.timeoutMilliseconds
             options.idleSecondsMax = 60
@@ -125,23 +125,23 @@ extension WebhookWorker {
         func run() {
             let waker = pool.waker
             worker.inbox.connect { waker.wake() }
-            // What was posted before there was anybody to wake is found by looking first and sleeping afterwards.
+            // Turn first, then wait: events may have been posted before the inbox was connected.
             while let milliseconds = turn() { pool.wait(milliseconds: milliseconds) }
             _ = pool.retire()
             queues.abandon(at: moment)
             publish()
         }
 
-        /// Does what can be done now.
-        /// - Returns: for how many milliseconds there is nothing else to do, if nothing happens before; nil: for ever.
+        /// Performs all work that is due.
+        /// - Returns: milliseconds until there is work without an event; nil to end.
         private func turn() -> Int? {
-            let end = worker.end.withLock { $0 }
+            let stop = worker.stopRequest.withLock { $0 }
             drainInbox()
-            if end.isWanted, !isClosing {
+            if stop.isRequested, !isClosing {
                 isClosing = true
                 queues.close(at: moment)
             }
-            for completion in pool.perform() { settle(completion) }
+            for completion in pool.perform() { handle(completion) }
             var hasSent = false
             let now = worker.milliseconds
             let next = queues.send(at: now) { endpoint, request in
@@ -149,10 +149,10 @@ extension WebhookWorker {
                 hasSent = true
             }
             publish()
-            if end.isWanted, now >= end.latest || queues.isEmpty { return nil }
-            // What was started has yet to be performed.
+            if stop.isRequested, now >= stop.deadline || queues.isEmpty { return nil }
+            // The pool has to perform the started requests.
             guard !hasSent else { return 0 }
-            let wake = min(next ?? .max, end.isWanted ? end.latest : .max)
+            let wake = min(next ?? .max, stop.isRequested ? stop.deadline : .max)
             return Int(min(max(0, wake - now), 60_000))
         }
 
@@ -163,7 +163,7 @@ extension WebhookWorker {
         private func drainInbox() {
             worker.inbox.drain(into: &batch)
             let moment = moment
-            for notice in batch { queues.take(notice, at: moment) }
+            for event in batch { queues.handle(event, at: moment) }
             queues.advance(to: moment)
         }
 
@@ -173,18 +173,17 @@ extension WebhookWorker {
                 ("Content-Type", "application/json"), ("X-Pusher-Key", endpoint.key),
                 ("X-Pusher-Signature", keys[index].signature(of: request.body)),
             ]
-            let call = HTTPClientRequest(.post, endpoint.url, headers: headers, body: request.body)
-            pool.start(call, tag: index, allowsPrivateAddresses: endpoint.allowsPrivate)
+            let httpRequest = HTTPClientRequest(.post, endpoint.url, headers: headers, body: request.body)
+            pool.start(httpRequest, tag: index, allowsPrivateAddresses: endpoint.allowsPrivate)
         }
 
-        private func settle(_ completion: HTTPPool.Completion) {
+        private func handle(_ completion: HTTPPool.Completion) {
             let problem: String? =
                 switch completion.result {
-                case .success(let reply): (200..<300).contains(reply.status) ? nil : "it answered \(reply.status)"
-                case .failure(.notSent(let text)), .failure(.lost(let text)): text
-                case .failure(.timedOut): "it did not answer in time"
+                case .success(let response): (200..<300).contains(response.status) ? nil : "HTTP \(response.status)"
+                case .failure(let error): error.description
                 }
-            queues.answered(
+            queues.complete(
                 completion.tag, problem: problem, at: worker.milliseconds, jitter: Double.random(in: 0..<1))
         }
 

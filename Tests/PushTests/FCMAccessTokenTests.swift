@@ -118,10 +118,10 @@ struct FCMAccessTokenTests {
             ),
             (200, #"{"access_token":"ya29.x"}"#, .granted("ya29.x", seconds: 3_600)),
             (200, #"{"access_token":"ya29.x","expires_in":99999999}"#, .granted("ya29.x", seconds: 86_400)),
-            (200, #"{"access_token":"a\r\nb","expires_in":10}"#, .delayed(reason: "an answer without an access token")),
-            (200, #"{"access_token":"a","expires_in":0}"#, .delayed(reason: "an answer without an access token")),
-            (200, #"{"access_token":"a""#, .delayed(reason: "an answer without an access token")),
-            (200, "<html>", .delayed(reason: "an answer without an access token")),
+            (200, #"{"access_token":"a\r\nb","expires_in":10}"#, .delayed(reason: "a response without an access token")),
+            (200, #"{"access_token":"a","expires_in":0}"#, .delayed(reason: "a response without an access token")),
+            (200, #"{"access_token":"a""#, .delayed(reason: "a response without an access token")),
+            (200, "<html>", .delayed(reason: "a response without an access token")),
             (
                 400, #"{"error":"invalid_grant","error_description":"Invalid JWT"}"#,
                 .refused(reason: "400 invalid_grant Invalid JWT")
@@ -137,6 +137,6 @@ struct FCMAccessTokenTests {
 
     @Test func noAnswerIsTriedAgain() {
         #expect(AccessTokenResponse(.failure(.notSent("refused"))) == .delayed(reason: "refused"))
-        #expect(AccessTokenResponse(.failure(.timedOut)) == .delayed(reason: "no answer in time"))
+        #expect(AccessTokenResponse(.failure(.timedOut)) == .delayed(reason: "timed out"))
     }
 }

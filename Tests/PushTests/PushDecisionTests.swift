@@ -145,7 +145,8 @@ import Testing
 
     private func local(_ job: PushJob, _ now: Int64) -> PushDecision {
         PushDecision(
-            on: job, templates: PushFixture.texts, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:), isConnected: { _ in false })
+            on: job, templates: PushFixture.texts, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:),
+            isConnected: { _ in false })
     }
 }
 

@@ -59,7 +59,7 @@ import Testing
         var told: [(at: Int64, AppWebhookEvent)] = []
         for (at, notice) in course.happens {
             while let due = debounce.nextDue, due <= at { told += debounce.release(at: due).map { (due, $0) } }
-            if let notice = debounce.take(notice, at: at) { told.append((at, notice)) }
+            if let notice = debounce.handle(notice, at: at) { told.append((at, notice)) }
         }
         while let due = debounce.nextDue { told += debounce.release(at: due).map { (due, $0) } }
         #expect(told.map(\.at) == course.told.map(\.at))
@@ -69,12 +69,12 @@ import Testing
 
     @Test func whatFindsNoRoomIsToldEarly() {
         var debounce = Debounce()
-        for index in 0..<Debounce.capacity { #expect(debounce.take(vacated("a\(index)"), at: 0) == nil) }
+        for index in 0..<Debounce.capacity { #expect(debounce.handle(vacated("a\(index)"), at: 0) == nil) }
         #expect(debounce.count == Debounce.capacity)
-        #expect(debounce.take(vacated("b"), at: 1) == vacated("b"))
-        #expect(debounce.take(occupied("b"), at: 2) == occupied("b"), "and is not taken back")
-        #expect(debounce.take(occupied("a7"), at: 2) == nil)
-        #expect(debounce.take(vacated("b"), at: 3) == nil, "there is room again")
+        #expect(debounce.handle(vacated("b"), at: 1) == vacated("b"))
+        #expect(debounce.handle(occupied("b"), at: 2) == occupied("b"), "and is not taken back")
+        #expect(debounce.handle(occupied("a7"), at: 2) == nil)
+        #expect(debounce.handle(vacated("b"), at: 3) == nil, "there is room again")
         #expect(debounce.release(at: 3_000).count == Debounce.capacity - 1)
     }
 
@@ -82,8 +82,8 @@ import Testing
     @Test func comingAndGoingLeavesNothingBehind() {
         var debounce = Debounce()
         for index in 0..<1_000 {
-            #expect(debounce.take(vacated("a"), at: Int64(index)) == nil)
-            #expect(debounce.take(occupied("a"), at: Int64(index)) == nil)
+            #expect(debounce.handle(vacated("a"), at: Int64(index)) == nil)
+            #expect(debounce.handle(occupied("a"), at: Int64(index)) == nil)
             #expect(debounce.entries < 100)
         }
         #expect(debounce.count == 0)

@@ -110,16 +110,16 @@ private struct Day {
             said += 1
             let notice = AppWebhookEvent(app: app, .subscriptionCount(name(channel), said))
             expect(notice)
-            return queues.take(notice, at: moment)
+            return queues.handle(notice, at: moment)
         }
         if occupied.remove(place) != nil {
             held.append(Edge(notice: vacated(channel, app: app), due: now + 3_000))
-            queues.take(vacated(channel, app: app), at: moment)
+            queues.handle(vacated(channel, app: app), at: moment)
         } else {
             occupied.insert(place)
             let leaving = held.firstIndex { $0.notice == vacated(channel, app: app) }
             if let leaving { held.remove(at: leaving) } else { expect(WebhooksTests.occupied(channel, app: app)) }
-            queues.take(WebhooksTests.occupied(channel, app: app), at: moment)
+            queues.handle(WebhooksTests.occupied(channel, app: app), at: moment)
         }
     }
 
@@ -170,8 +170,8 @@ private struct Day {
         for index in desks.indices where desks[index].isAsked && dice.below(3) > 0 {
             guard let request = desks[index].request else { continue }
             let isTaken = dice.below(100) < desks[index].mood
-            queues.answered(
-                index, problem: isTaken ? nil : "it answered 500", at: now, jitter: Double(dice.below(100)) / 100)
+            queues.complete(
+                index, problem: isTaken ? nil : "HTTP 500", at: now, jitter: Double(dice.below(100)) / 100)
             desks[index].isAsked = false
             guard isTaken || now >= request.firstTry + 300_000 else { continue }
             desks[index].settled += request.events.count

@@ -4,78 +4,78 @@ import Testing
 
 /// What an endpoint is sent, and when: one at a time, in order, until it is taken or five minutes have passed.
 @Suite struct EndpointQueueTests {
-    private var lane = EndpointQueue(isBatching: false)
+    private var queue = EndpointQueue(isBatching: false)
 
-    private mutating func take(_ events: String..., at now: Int64 = 0) {
+    private mutating func append(_ events: String..., at now: Int64 = 0) {
         for text in events {
-            let isTaken = lane.take(event(text), at: now, time: 1_000_000 + now)
-            #expect(isTaken)
+            let isQueued = queue.append(event(text), at: now, time: 1_000_000 + now)
+            #expect(isQueued)
         }
     }
 
-    private mutating func takes(_ event: [UInt8]) -> Bool { lane.take(event, at: 0, time: 0) }
+    private mutating func fits(_ event: [UInt8]) -> Bool { queue.append(event, at: 0, time: 0) }
 
     /// What is sent at `now`; nil when nothing is.
     private mutating func sent(at now: Int64) -> [String]? {
-        if case .send(let request) = lane.step(at: now) { request.events } else { nil }
+        if case .send(let request) = queue.next(at: now) { request.events } else { nil }
     }
 
     @Test mutating func oneEventIsOneRequest() {
-        #expect(lane.step(at: 0) == .rest)
-        take("a", "b")
+        #expect(queue.next(at: 0) == .idle)
+        append("a", "b")
         #expect(sent(at: 0) == [#""a""#])
-        #expect(lane.step(at: 99_999) == .rest, "one at a time, however long it takes")
-        #expect(lane.answered(true, at: 7, jitter: 0) == .delivered(1))
+        #expect(queue.next(at: 99_999) == .idle, "one at a time, however long it takes")
+        #expect(queue.complete(true, at: 7, jitter: 0) == .delivered(1))
         #expect(sent(at: 7) == [#""b""#])
-        #expect(lane.depth == 1)
-        #expect(lane.answered(true, at: 8, jitter: 0) == .delivered(1))
-        #expect(lane.step(at: 8) == .rest)
-        #expect(lane.depth == 0)
+        #expect(queue.depth == 1)
+        #expect(queue.complete(true, at: 8, jitter: 0) == .delivered(1))
+        #expect(queue.next(at: 8) == .idle)
+        #expect(queue.depth == 0)
     }
 
     @Test mutating func v2TheBody() throws {
-        take("a", at: 5)
-        guard case .send(let request) = lane.step(at: 9) else { return #expect(Bool(false), "nothing was sent") }
+        append("a", at: 5)
+        guard case .send(let request) = queue.next(at: 9) else { return #expect(Bool(false), "nothing was sent") }
         #expect(String(decoding: request.body, as: UTF8.self) == #"{"time_ms":1000005,"events":["a"]}"#)
     }
 
     @Test mutating func v10WhatIsNotTakenIsSentAgainAndHoldsUpWhatFollows() {
-        take("a", "b")
+        append("a", "b")
         #expect(sent(at: 0) == [#""a""#])
-        #expect(lane.answered(false, at: 100, jitter: 0.5) == .retrying(1))
-        #expect(lane.step(at: 100) == .wait(until: 1_100))
-        #expect(lane.step(at: 1_099) == .wait(until: 1_100))
+        #expect(queue.complete(false, at: 100, jitter: 0.5) == .retrying(1))
+        #expect(queue.next(at: 100) == .wait(until: 1_100))
+        #expect(queue.next(at: 1_099) == .wait(until: 1_100))
         #expect(sent(at: 1_100) == [#""a""#])
-        #expect(lane.answered(false, at: 1_200, jitter: 0.5) == .retrying(1))
-        #expect(lane.step(at: 1_200) == .wait(until: 3_200))
+        #expect(queue.complete(false, at: 1_200, jitter: 0.5) == .retrying(1))
+        #expect(queue.next(at: 1_200) == .wait(until: 3_200))
         #expect(sent(at: 4_000) == [#""a""#])
-        #expect(lane.answered(true, at: 4_001, jitter: 0.5) == .delivered(1))
+        #expect(queue.complete(true, at: 4_001, jitter: 0.5) == .delivered(1))
         #expect(sent(at: 4_001) == [#""b""#])
-        #expect(lane.answered(false, at: 4_100, jitter: 0.5) == .retrying(1))
-        #expect(lane.step(at: 4_100) == .wait(until: 5_100), "delays begin anew with the next request")
+        #expect(queue.complete(false, at: 4_100, jitter: 0.5) == .retrying(1))
+        #expect(queue.next(at: 4_100) == .wait(until: 5_100), "delays begin anew with the next request")
     }
 
     @Test mutating func v10FiveMinutesAfterTheFirstTryItIsGivenUp() {
-        take("a", "b")
+        append("a", "b")
         var now: Int64 = 50
         var tries: [Int64] = []
         while true {
             #expect(sent(at: now) == [#""a""#])
             tries.append(now)
             // Each is refused at once.
-            guard lane.answered(false, at: now, jitter: 0.5) == .retrying(1) else { break }
-            guard case .wait(let until) = lane.step(at: now) else { return #expect(Bool(false), "it waits") }
+            guard queue.complete(false, at: now, jitter: 0.5) == .retrying(1) else { break }
+            guard case .wait(let until) = queue.next(at: now) else { return #expect(Bool(false), "it waits") }
             now = until
         }
         #expect(tries.map { ($0 - 50) / 1_000 } == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 300])
         #expect(sent(at: now) == [#""b""#], "and the next one has its own five minutes")
-        #expect(lane.answered(false, at: now + 299_999, jitter: 0) == .retrying(1))
+        #expect(queue.complete(false, at: now + 299_999, jitter: 0) == .retrying(1))
     }
 
     @Test mutating func anAnswerThatComesTooLateToTryAgainIsTheLast() {
-        take("a", "b")
+        append("a", "b")
         #expect(sent(at: 0) != nil)
-        #expect(lane.answered(false, at: 300_000, jitter: 0) == .dropped(1))
+        #expect(queue.complete(false, at: 300_000, jitter: 0) == .dropped(1))
         #expect(sent(at: 300_000) == [#""b""#])
     }
 
@@ -92,69 +92,69 @@ import Testing
     // MARK: Batches
 
     @Test mutating func aBatchWaitsASecondForOthers() {
-        lane = EndpointQueue(isBatching: true)
-        take("a", at: 0)
-        #expect(lane.step(at: 0) == .wait(until: 1_000))
-        take("b", at: 999)
-        guard case .send(let request) = lane.step(at: 1_000) else { return #expect(Bool(false), "nothing was sent") }
+        queue = EndpointQueue(isBatching: true)
+        append("a", at: 0)
+        #expect(queue.next(at: 0) == .wait(until: 1_000))
+        append("b", at: 999)
+        guard case .send(let request) = queue.next(at: 1_000) else { return #expect(Bool(false), "nothing was sent") }
         #expect(request.events == [#""a""#, #""b""#] && request.count == 2)
         #expect(request.time == "1000999", "of the last one")
-        #expect(lane.answered(true, at: 1_001, jitter: 0) == .delivered(2))
+        #expect(queue.complete(true, at: 1_001, jitter: 0) == .delivered(2))
     }
 
     @Test mutating func whatCameMeanwhileGoesTogether() {
-        lane = EndpointQueue(isBatching: true)
-        take("a", at: 0)
+        queue = EndpointQueue(isBatching: true)
+        append("a", at: 0)
         #expect(sent(at: 1_000) == [#""a""#])
-        take("b", "c", at: 1_100)
-        #expect(lane.answered(false, at: 1_200, jitter: 0.5) == .retrying(1))
+        append("b", "c", at: 1_100)
+        #expect(queue.complete(false, at: 1_200, jitter: 0.5) == .retrying(1))
         #expect(sent(at: 2_200) == [#""a""#], "the same bytes again, without the newcomers")
-        #expect(lane.answered(true, at: 2_300, jitter: 0) == .delivered(1))
+        #expect(queue.complete(true, at: 2_300, jitter: 0) == .delivered(1))
         #expect(sent(at: 2_300) == [#""b""#, #""c""#])
     }
 
     @Test mutating func aFullBatchWaitsForNothing() {
-        lane = EndpointQueue(isBatching: true)
-        for index in 0...EndpointQueue.batchEventsMax { take("\(index)", at: 0) }
+        queue = EndpointQueue(isBatching: true)
+        for index in 0...EndpointQueue.batchEventsMax { append("\(index)", at: 0) }
         #expect(sent(at: 0)?.count == EndpointQueue.batchEventsMax)
-        #expect(lane.answered(true, at: 0, jitter: 0) == .delivered(EndpointQueue.batchEventsMax))
-        #expect(lane.step(at: 0) == .wait(until: 1_000), "the one that is left has time")
+        #expect(queue.complete(true, at: 0, jitter: 0) == .delivered(EndpointQueue.batchEventsMax))
+        #expect(queue.next(at: 0) == .wait(until: 1_000), "the one that is left has time")
     }
 
     @Test mutating func aBatchHasABoundOfBytes() {
-        lane = EndpointQueue(isBatching: true)
+        queue = EndpointQueue(isBatching: true)
         let half = EndpointQueue.batchBytesMax / 2
         for text in ["a", "b", "c"] {
-            #expect(takes(event(text, bytes: half)))
+            #expect(fits(event(text, bytes: half)))
         }
         #expect(sent(at: 0)?.count == 2)
-        _ = lane.answered(true, at: 0, jitter: 0)
-        #expect(takes(event("d", bytes: 3 * half)))
+        _ = queue.complete(true, at: 0, jitter: 0)
+        #expect(fits(event("d", bytes: 3 * half)))
         #expect(sent(at: 0)?.count == 1)
-        _ = lane.answered(true, at: 0, jitter: 0)
+        _ = queue.complete(true, at: 0, jitter: 0)
         #expect(sent(at: 0)?.count == 1, "a single one may be larger")
     }
 
     @Test mutating func aHurriedBatchWaitsForNothing() {
-        lane = EndpointQueue(isBatching: true)
-        take("a")
-        lane.abortDrain()
+        queue = EndpointQueue(isBatching: true)
+        append("a")
+        queue.stopLingering()
         #expect(sent(at: 0) == [#""a""#])
     }
 
     // MARK: Bounds
 
     @Test mutating func theNewestIsRefusedWhenTooManyWait() {
-        for index in 0..<EndpointQueue.eventsMaxDefault { take("\(index)") }
-        #expect(!takes(event("more")))
+        for index in 0..<EndpointQueue.eventsMaxDefault { append("\(index)") }
+        #expect(!fits(event("more")))
         #expect(sent(at: 0) == [#""0""#])
-        #expect(!takes(event("more")), "what is being sent counts")
-        _ = lane.answered(true, at: 0, jitter: 0)
-        take("last")
-        #expect(lane.depth == EndpointQueue.eventsMaxDefault)
+        #expect(!fits(event("more")), "what is being sent counts")
+        _ = queue.complete(true, at: 0, jitter: 0)
+        append("last")
+        #expect(queue.depth == EndpointQueue.eventsMaxDefault)
         for index in 1..<EndpointQueue.eventsMaxDefault {
             #expect(sent(at: 0) == ["\"\(index)\""])
-            _ = lane.answered(true, at: 0, jitter: 0)
+            _ = queue.complete(true, at: 0, jitter: 0)
         }
         #expect(sent(at: 0) == [#""last""#])
     }
@@ -162,15 +162,15 @@ import Testing
     @Test mutating func bytesAreBoundedToo() {
         let large = EndpointQueue.bytesMax / 4
         for text in ["a", "b", "c", "d"] {
-            #expect(takes(event(text, bytes: large)))
+            #expect(fits(event(text, bytes: large)))
         }
-        #expect(!takes(event("e")))
-        #expect(!lane.isHalfFree)
+        #expect(!fits(event("e")))
+        #expect(!queue.isHalfFree)
         for _ in 0..<2 {
             #expect(sent(at: 0) != nil)
-            _ = lane.answered(true, at: 0, jitter: 0)
+            _ = queue.complete(true, at: 0, jitter: 0)
         }
-        #expect(lane.isHalfFree)
-        take("e")
+        #expect(queue.isHalfFree)
+        append("e")
     }
 }

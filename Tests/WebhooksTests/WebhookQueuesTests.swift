@@ -23,10 +23,10 @@ import Testing
             endpoint(app: 0, batch: true), endpoint(app: 0, events: [.channelOccupied], batch: true),
             endpoint(app: 1, batch: true), endpoint(app: 1, events: [.notificationFailed], batch: true),
         ])
-        queues.take(occupied("a"), at: moment(0))
-        queues.take(count(1), at: moment(1))
-        queues.take(occupied("b", app: 1), at: moment(2))
-        queues.take(occupied("c", app: 2), at: moment(3))
+        queues.handle(occupied("a"), at: moment(0))
+        queues.handle(count(1), at: moment(1))
+        queues.handle(occupied("b", app: 1), at: moment(2))
+        queues.handle(occupied("c", app: 2), at: moment(3))
         #expect(
             sent(at: 2_000) == [
                 0: [json(occupied("a")), json(count(1))], 1: [json(occupied("a"))], 2: [json(occupied("b", app: 1))],
@@ -36,10 +36,10 @@ import Testing
 
     @Test mutating func whatIsTakenBackCountsForThoseToWhomOnlyHalfOfItIsNews() {
         queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint(events: .channelVacated)])
-        queues.take(vacated("a"), at: moment(0))
-        queues.take(occupied("a"), at: moment(1_000))
+        queues.handle(vacated("a"), at: moment(0))
+        queues.handle(occupied("a"), at: moment(1_000))
         #expect(sent(at: 1_000) == [:])
-        queues.take(vacated("a"), at: moment(2_000))
+        queues.handle(vacated("a"), at: moment(2_000))
         queues.advance(to: moment(4_999))
         #expect(sent(at: 4_999) == [:])
         queues.advance(to: moment(5_000))
@@ -49,40 +49,40 @@ import Testing
     @Test mutating func saysWhenToBeAskedAgain() {
         queues = WebhookQueues([endpoint(batch: true), endpoint()])
         #expect(queues.send(at: 0) { _, _ in } == nil)
-        queues.take(vacated("a"), at: moment(0))
+        queues.handle(vacated("a"), at: moment(0))
         #expect(queues.send(at: 0) { _, _ in } == 3_000)
-        queues.take(occupied("b"), at: moment(500))
+        queues.handle(occupied("b"), at: moment(500))
         #expect(queues.send(at: 500) { _, _ in } == 1_500)
-        queues.answered(1, problem: "it answered 500", at: 600, jitter: 0.5)
+        queues.complete(1, problem: "HTTP 500", at: 600, jitter: 0.5)
         #expect(queues.send(at: 600) { _, _ in } == 1_500)
         #expect(queues.send(at: 1_500) { _, _ in } == 1_600)
     }
 
     @Test mutating func aSlowEndpointDoesNotDelayAnother() {
         queues = WebhookQueues([endpoint(), endpoint()])
-        for number in 1...3 { queues.take(count(number), at: moment(0)) }
+        for number in 1...3 { queues.handle(count(number), at: moment(0)) }
         #expect(sent(at: 0) == [0: [json(count(1))], 1: [json(count(1))]])
         for number in 2...3 {
-            queues.answered(1, problem: nil, at: 10, jitter: 0)
+            queues.complete(1, problem: nil, at: 10, jitter: 0)
             #expect(sent(at: 10) == [1: [json(count(number))]])
         }
     }
 
     @Test mutating func operatorsHearOfTroubleOnceAndOfItsEnd() {
         let label = "https://backend.test (webhook 1 of key1)"
-        queues.take(count(1), at: moment(0))
-        queues.take(count(2), at: moment(0))
+        queues.handle(count(1), at: moment(0))
+        queues.handle(count(2), at: moment(0))
         _ = sent(at: 0)
-        queues.answered(0, problem: "it answered 500", at: 0, jitter: 0)
-        #expect(queues.drainReports() == [.failing(label, reason: "it answered 500")])
+        queues.complete(0, problem: "HTTP 500", at: 0, jitter: 0)
+        #expect(queues.drainReports() == [.failing(label, reason: "HTTP 500")])
         _ = sent(at: 5_000)
-        queues.answered(0, problem: "it answered 501", at: 5_000, jitter: 0)
+        queues.complete(0, problem: "HTTP 501", at: 5_000, jitter: 0)
         #expect(queues.drainReports() == [])
         _ = sent(at: 300_000)
-        queues.answered(0, problem: "it answered 502", at: 300_000, jitter: 0)
-        #expect(queues.drainReports() == [.dropped(label, events: 1, reason: "it answered 502")])
+        queues.complete(0, problem: "HTTP 502", at: 300_000, jitter: 0)
+        #expect(queues.drainReports() == [.dropped(label, events: 1, reason: "HTTP 502")])
         _ = sent(at: 300_000)
-        queues.answered(0, problem: nil, at: 300_000, jitter: 0)
+        queues.complete(0, problem: nil, at: 300_000, jitter: 0)
         #expect(queues.drainReports() == [.recovered(label)])
         #expect(queues.counts.delivered == 1 && queues.counts.retried == 2 && queues.counts.dropped == 1)
     }
@@ -90,39 +90,39 @@ import Testing
     @Test mutating func aFullQueueHasOneLinePerBurst() {
         queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint()], eventsMax: 4)
         let label = "https://backend.test (webhook 2 of key1)"
-        for number in 1...7 { queues.take(count(number), at: moment(0)) }
+        for number in 1...7 { queues.handle(count(number), at: moment(0)) }
         #expect(queues.counts.refused == 3)
         #expect(queues.drainReports() == [.full(label)])
         // Room for one, and it is taken: the burst goes on.
         _ = sent(at: 0)
-        queues.answered(1, problem: nil, at: 0, jitter: 0)
-        for number in 8...9 { queues.take(count(number), at: moment(0)) }
+        queues.complete(1, problem: nil, at: 0, jitter: 0)
+        for number in 8...9 { queues.handle(count(number), at: moment(0)) }
         #expect(queues.drainReports() == [])
         for _ in 1...3 {
             _ = sent(at: 0)
-            queues.answered(1, problem: nil, at: 0, jitter: 0)
+            queues.complete(1, problem: nil, at: 0, jitter: 0)
         }
-        queues.take(count(10), at: moment(0))
+        queues.handle(count(10), at: moment(0))
         #expect(queues.drainReports() == [.hasRoom(label, refused: 4)])
         #expect(queues.counts.refused == 4)
     }
 
     @Test mutating func closingSendsWhatWasHeldAndWaitsForNoBatch() {
         queues = WebhookQueues([endpoint(batch: true)])
-        queues.take(vacated("a"), at: moment(0))
-        queues.take(count(1), at: moment(0))
+        queues.handle(vacated("a"), at: moment(0))
+        queues.handle(count(1), at: moment(0))
         #expect(!queues.isEmpty)
         queues.close(at: moment(1))
         #expect(sent(at: 1) == [0: [json(count(1)), json(vacated("a"))]])
         #expect(!queues.isEmpty)
-        queues.answered(0, problem: nil, at: 2, jitter: 0)
+        queues.complete(0, problem: nil, at: 2, jitter: 0)
         #expect(queues.isEmpty)
     }
 
     @Test mutating func whatIsHeldBackAtTheEndIsCounted() {
         queues = WebhookQueues([endpoint(), endpoint(events: .memberAdded)])
         queues.close(at: moment(0))
-        queues.take(vacated("a"), at: moment(0))
+        queues.handle(vacated("a"), at: moment(0))
         queues.abandon(at: moment(1))
         #expect(queues.counts.dropped == 1 && queues.isEmpty)
         #expect(
@@ -132,7 +132,7 @@ import Testing
 
     @Test mutating func whatIsLeftAtTheEndIsCounted() {
         queues = WebhookQueues([endpoint(), endpoint(events: .memberAdded)])
-        for number in 1...3 { queues.take(count(number), at: moment(0)) }
+        for number in 1...3 { queues.handle(count(number), at: moment(0)) }
         _ = sent(at: 0)
         queues.abandon(at: moment(0))
         #expect(queues.counts.dropped == 3)

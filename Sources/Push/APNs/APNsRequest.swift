@@ -3,7 +3,7 @@ import FleetRules
 import HTTPClient
 import JSON
 
-/// Where one of APNs' environments is, and for which app it is asked.
+/// The server of an APNs environment, and the app.
 package struct APNsAddress: Equatable, Sendable {
     package var host: String
     package var port: Int
@@ -16,11 +16,11 @@ package struct APNsAddress: Equatable, Sendable {
         self.topic = topic
     }
 
-    /// Bytes of a payload (PUSH.md section 1).
+    /// Maximum bytes of a payload (PUSH.md section 1).
     package static let payloadBytesMax = 4_096
 
-    /// The request that shows a message on a phone. Sent again it has the same `apns-id`: APNs tells nothing twice apart by it,
-    /// but its log and ours speak of one thing.
+    /// The request that shows a message on a device. A retry has the same `apns-id`: APNs does not deduplicate by it, but
+    /// its log and ours then agree.
     /// - Parameter authorization: the header's whole value, `bearer …`.
     package func request(_ message: PushMessage, to device: PushJob.Device, authorization: String) -> HTTPClientRequest {
         let payload = PushPayload(message, bytesMax: Self.payloadBytesMax)
@@ -40,17 +40,17 @@ package struct APNsAddress: Equatable, Sendable {
             ], body: json.bytes)
     }
 
-    /// The host as URLs write it: IPv6 addresses in brackets.
+    /// The host as in URLs: IPv6 addresses in brackets.
     private var urlHost: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 
-    /// One for each notification and phone.
+    /// A UUID per notification and device.
     package static func id(of message: PushMessage, to device: PushJob.Device) -> String {
         StableID.uuid(of: "\(message.notificationID):\(device.id)")
     }
 }
 
 extension PushMessage {
-    /// At once, or when it suits the phone's battery.
+    /// 10: deliver at once. 5: deliver when it suits the device's battery.
     var apnsPriority: String { isHighPriority ? "10" : "5" }
 
     /// Seconds since 1970.

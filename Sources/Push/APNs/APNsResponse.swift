@@ -2,50 +2,50 @@ import FleetRules
 import HTTPClient
 
 extension SendResult {
-    /// What an answer of APNs means (PUSH.md section 1). Reasons nobody has heard of are taken by their status.
+    /// Maps a response of APNs (PUSH.md section 1). Unknown reasons are mapped by their status.
     /// - Parameters:
-    ///   - sentAt: when it was asked: milliseconds since 1970.
+    ///   - sentAt: when the request was sent: milliseconds since 1970.
     ///   - now: milliseconds since 1970.
-    package init(apns reply: HTTPClientResponse, sentAt: Int64, now: Int64) {
-        guard reply.status >= 400 else {
-            let isAPNs = reply.status == 200 && reply.body.isEmpty
-            let id = reply.headers["apns-id"].flatMap { $0.utf8.count <= 256 ? $0 : nil }
-            self = isAPNs ? .accepted(messageID: id) : .foreign(reply)
+    package init(apns response: HTTPClientResponse, sentAt: Int64, now: Int64) {
+        guard response.status >= 400 else {
+            let isAPNs = response.status == 200 && response.body.isEmpty
+            let id = response.headers["apns-id"].flatMap { $0.utf8.count <= 256 ? $0 : nil }
+            self = isAPNs ? .accepted(messageID: id) : .foreign(response)
             return
         }
-        let refusal = APNsErrorBody(reply)
-        let reason = refusal.reason
+        let error = APNsErrorBody(response)
+        let reason = error.reason
         self =
-            switch (reply.status, reason) {
+            switch (response.status, reason) {
             case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"):
                 .invalidToken(DeviceRemoval(reason: reason, ifSeenBefore: sentAt))
-            case (410, _): .invalidToken(DeviceRemoval(reason: reason, ifSeenBefore: min(refusal.timestamp ?? sentAt, now)))
+            case (410, _): .invalidToken(DeviceRemoval(reason: reason, ifSeenBefore: min(error.timestamp ?? sentAt, now)))
             case (400, "MissingTopic"), (400, "BadTopic"), (400, "TopicDisallowed"): .rejected(reason: reason, alarm: true)
             case (400, "IdleTimeout"), (503, "Shutdown"): .goAway(reason: reason)
             case (403, "ExpiredProviderToken"): .credentialExpired(reason: reason)
-            // What else is forbidden is so for all that we send.
+            // Any other 403 concerns all requests.
             case (403, _): .configurationError(reason: reason, newConnection: reason == "UnrelatedKeyIdInToken")
-            // Another token would bring it again.
+            // Not `credentialExpired`: a new token would cause it again.
             case (429, "TooManyProviderTokenUpdates"): .tooManyTokens(reason: reason)
             case (429, _): .deviceThrottled(reason: reason, after: nil)
-            case (500..., _): .retry(reason: reason, after: RetryAfter.milliseconds(of: reply, now: now))
+            case (500..., _): .retry(reason: reason, after: RetryAfter.milliseconds(of: response, now: now))
             case (404, _), (405, _): .rejected(reason: reason, alarm: true)  // a wrong path
             default: .rejected(reason: reason, alarm: false)
             }
     }
 }
 
-/// What APNs says in the body of an answer that is not 200.
+/// The body of a response other than 200.
 private struct APNsErrorBody {
-    /// Its own word, else the status.
+    /// APNs' reason, else the status.
     var reason: String
-    /// Since when the token has been dead, as far as it says: milliseconds since 1970.
+    /// When the token became invalid, if given: milliseconds since 1970.
     var timestamp: Int64?
 
-    init(_ reply: HTTPClientResponse) {
-        reason = "HTTP \(reply.status)"
-        reply.readMembers { key, value in
-            if key.equals("reason"), let word = value.reasonCode { reason = word }
+    init(_ response: HTTPClientResponse) {
+        reason = "HTTP \(response.status)"
+        response.readMembers { key, value in
+            if key.equals("reason"), let code = value.reasonCode { reason = code }
             if key.equals("timestamp"), let time = value.integer, time > 0 { timestamp = Int64(time) }
         }
     }

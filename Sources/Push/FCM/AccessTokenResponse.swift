@@ -1,57 +1,56 @@
 import HTTPClient
 import JSON
 
-/// What the place where access tokens are to be had answered (RFC 6749 section 5, RFC 7523 section 3.1).
+/// The authorization server's response to a request for an access token (RFC 6749 section 5, RFC 7523 section 3.1).
 enum AccessTokenResponse: Equatable {
-    /// For so many seconds.
+    /// A token, valid for that long.
     case granted(String, seconds: Int64)
-    /// Not to us, as things are: key, account or clock are wrong.
+    /// Key, account or clock are wrong.
     case refused(reason: String)
-    /// Not now.
+    /// Try again later.
     case delayed(reason: String)
 
-    /// Seconds for which a token is good when the answer does not say, and at most.
+    /// A token's lifetime in seconds if the response does not give it, and at most.
     private static let secondsDefault: Int64 = 3_600
     private static let secondsMax: Int64 = 86_400
     private static let tokenBytesMax = 8_192
-    /// Characters of an error's description that an operator gets to see.
-    private static let wordsMax = 200
+    /// Characters of an error's description that go into the log, at most.
+    private static let reasonLengthMax = 200
 
     init(_ result: Result<HTTPClientResponse, HTTPClientError>) {
         switch result {
-        case .success(let reply): self.init(reply)
-        case .failure(.notSent(let words)), .failure(.lost(let words)): self = .delayed(reason: words)
-        case .failure(.timedOut): self = .delayed(reason: "no answer in time")
+        case .success(let response): self.init(response)
+        case .failure(let error): self = .delayed(reason: error.description)
         }
     }
 
-    private init(_ reply: HTTPClientResponse) {
-        var (token, seconds, error, words) = ("", Self.secondsDefault, "", "")
-        let isObject: Void? = try? reply.body.withUnsafeBytes { bytes in
+    private init(_ response: HTTPClientResponse) {
+        var (token, seconds, error, description) = ("", Self.secondsDefault, "", "")
+        let isObject: Void? = try? response.body.withUnsafeBytes { bytes in
             try JSONReader.object(bytes) { key, value in
                 if key.equals("access_token") { token = value.string ?? "" }
                 if key.equals("expires_in"), let number = value.integer { seconds = Int64(number) }
                 if key.equals("error") { error = value.string ?? "" }
-                if key.equals("error_description") { words = value.string ?? "" }
+                if key.equals("error_description") { description = value.string ?? "" }
             }
         }
-        let reason = Self.reason(reply.status, error, words)
-        switch reply.status {
+        let reason = Self.reason(response.status, error, description)
+        switch response.status {
         case 200 where isObject != nil && Self.isHeaderText(token) && seconds > 0:
             self = .granted(token, seconds: min(seconds, Self.secondsMax))
-        case 200: self = .delayed(reason: "an answer without an access token")
+        case 200: self = .delayed(reason: "a response without an access token")
         case 408, 429, 500...: self = .delayed(reason: reason)
         case 400...: self = .refused(reason: reason)
         default: self = .delayed(reason: reason)
         }
     }
 
-    private static func reason(_ status: Int, _ error: String, _ words: String) -> String {
-        let parts = ["\(status)", error, words].filter { !$0.isEmpty }
-        return String(parts.joined(separator: " ").unicodeScalars.prefix(wordsMax))
+    private static func reason(_ status: Int, _ error: String, _ description: String) -> String {
+        let parts = ["\(status)", error, description].filter { !$0.isEmpty }
+        return String(parts.joined(separator: " ").unicodeScalars.prefix(reasonLengthMax))
     }
 
-    /// It becomes part of a header.
+    /// Whether the token is valid in a header.
     private static func isHeaderText(_ token: String) -> Bool {
         (1...tokenBytesMax).contains(token.utf8.count) && token.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }

@@ -2,9 +2,9 @@ import FleetRules
 import HTTPClient
 import JSON
 
-/// Where FCM is, and for which project it is asked.
+/// FCM's server and our project.
 package struct FCMAddress: Equatable, Sendable {
-    /// `https://fcm.googleapis.com`, without a slash at its end.
+    /// `https://fcm.googleapis.com`, without a trailing slash.
     package var baseURL: String
     package var projectID: String
 
@@ -13,11 +13,11 @@ package struct FCMAddress: Equatable, Sendable {
         self.projectID = projectID
     }
 
-    /// Bytes of a payload, for Android and for Apple alike (PUSH.md section 2), less what comes on top of ours: for Apple FCM
-    /// adds members of its own (`gcm.message_id`, `google.c.…`), for Android we name a channel, a sound and a tag.
+    /// Maximum bytes of a payload for Android and Apple devices (PUSH.md section 2), less the members beside it: FCM adds its
+    /// own for Apple (`gcm.message_id`, `google.c.…`), we add channel, sound and tag for Android.
     package static let payloadBytesMax = 4_096 - 384
 
-    /// The request that shows a message on a phone, Android's or Apple's: with many tokens nobody knows which it is.
+    /// The request that shows a message on an Android or Apple device: many tokens do not say which.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - authorization: the header's whole value, `Bearer …`.
@@ -43,7 +43,7 @@ package struct FCMAddress: Equatable, Sendable {
 }
 
 extension JSONWriter {
-    /// Seconds for which FCM keeps a message at most: 28 days.
+    /// FCM's maximum lifetime of a message in seconds: 28 days.
     private static let lifetimeSecondsMax: Int64 = 2_419_200
 
     fileprivate mutating func android(_ message: PushMessage, at now: Int64) {

@@ -3,43 +3,43 @@ import HTTPClient
 import JSON
 
 extension SendResult {
-    /// What an answer of FCM means (PUSH.md section 2): by its own error code, else by the status' name, else by HTTP's.
+    /// Maps a response of FCM (PUSH.md section 2): by FCM's error code, else by the status name, else by the HTTP status.
     /// - Parameters:
-    ///   - sentAt: when it was asked: milliseconds since 1970.
+    ///   - sentAt: when the request was sent: milliseconds since 1970.
     ///   - now: milliseconds since 1970.
-    package init(fcm reply: HTTPClientResponse, sentAt: Int64, now: Int64) {
-        guard reply.status >= 400 else {
-            self = FCMSuccessBody(reply).map { .accepted(messageID: $0.messageID) } ?? .foreign(reply)
+    package init(fcm response: HTTPClientResponse, sentAt: Int64, now: Int64) {
+        guard response.status >= 400 else {
+            self = FCMSuccessBody(response).map { .accepted(messageID: $0.messageID) } ?? .foreign(response)
             return
         }
-        let refusal = FCMErrorBody(reply)
-        let after = RetryAfter.milliseconds(of: reply, now: now)
+        let error = FCMErrorBody(response)
+        let after = RetryAfter.milliseconds(of: response, now: now)
         self =
-            refusal.errorCode.flatMap { Self.fcm(errorCode: $0, refusal, after, sentAt) }
-            ?? refusal.status.flatMap { Self.fcm(status: $0, refusal, after, sentAt) }
-            ?? Self.fcm(http: reply.status, after)
+            error.errorCode.flatMap { Self.fcm(errorCode: $0, error, after, sentAt) }
+            ?? error.status.flatMap { Self.fcm(status: $0, error, after, sentAt) }
+            ?? Self.fcm(http: response.status, after)
     }
 
-    /// Nil for codes that are not known, and for the one that says nothing, `UNSPECIFIED_ERROR`.
-    private static func fcm(errorCode code: String, _ refusal: FCMErrorBody, _ after: Int64?, _ sentAt: Int64) -> SendResult? {
+    /// Nil for unknown codes and for `UNSPECIFIED_ERROR`, which gives no reason.
+    private static func fcm(errorCode code: String, _ error: FCMErrorBody, _ after: Int64?, _ sentAt: Int64) -> SendResult? {
         switch code {
         case "UNREGISTERED", "SENDER_ID_MISMATCH": .invalidToken(DeviceRemoval(reason: code, ifSeenBefore: sentAt))
-        case "INVALID_ARGUMENT": invalid(refusal, isTokenMeant: !refusal.isTooBig, sentAt)
-        // The key that Firebase was given for Apple is bad: ours is not, and neither is the token.
+        case "INVALID_ARGUMENT": invalid(error, mayBeToken: !error.isTooBig, sentAt)
+        // Firebase's key for APNs is wrong; our credential and the token are not.
         case "THIRD_PARTY_AUTH_ERROR": .rejected(reason: code, alarm: true)
-        case "QUOTA_EXCEEDED": exceeded(code, refusal, after)
+        case "QUOTA_EXCEEDED": exceeded(code, error, after)
         case "UNAVAILABLE", "INTERNAL": .retry(reason: code, after: after)
         default: nil
         }
     }
 
-    private static func fcm(status: String, _ refusal: FCMErrorBody, _ after: Int64?, _ sentAt: Int64) -> SendResult? {
+    private static func fcm(status: String, _ error: FCMErrorBody, _ after: Int64?, _ sentAt: Int64) -> SendResult? {
         switch status {
-        case "INVALID_ARGUMENT": invalid(refusal, isTokenMeant: false, sentAt)
+        case "INVALID_ARGUMENT": invalid(error, mayBeToken: false, sentAt)
         case "UNAUTHENTICATED": .credentialExpired(reason: status)
         case "PERMISSION_DENIED": .configurationError(reason: status, newConnection: false)
-        case "NOT_FOUND": .rejected(reason: status, alarm: true)  // no such project: of a dead token it says UNREGISTERED
-        case "RESOURCE_EXHAUSTED": exceeded(status, refusal, after)
+        case "NOT_FOUND": .rejected(reason: status, alarm: true)  // an unknown project; an invalid token is UNREGISTERED
+        case "RESOURCE_EXHAUSTED": exceeded(status, error, after)
         case "UNAVAILABLE", "INTERNAL": .retry(reason: status, after: after)
         default: nil
         }
@@ -52,63 +52,64 @@ extension SendResult {
         case 403: .configurationError(reason: reason, newConnection: false)
         case 429: .retry(reason: reason, after: after ?? quotaMilliseconds)
         case 500...: .retry(reason: reason, after: after)
-        case 404, 405: .rejected(reason: reason, alarm: true)  // not what FCM says of a token
+        case 404, 405: .rejected(reason: reason, alarm: true)  // not FCM's response for a token
         default: .rejected(reason: reason, alarm: false)
         }
     }
 
-    /// The project's quota, or only that of the phone.
-    private static func exceeded(_ reason: String, _ refusal: FCMErrorBody, _ after: Int64?) -> SendResult {
+    /// The quota of the project or of the device is exceeded.
+    private static func exceeded(_ reason: String, _ error: FCMErrorBody, _ after: Int64?) -> SendResult {
         let after = after ?? quotaMilliseconds
-        return refusal.isQuotaOfDevice ? .deviceThrottled(reason: reason, after: after) : .retry(reason: reason, after: after)
+        return error.isQuotaOfDevice ? .deviceThrottled(reason: reason, after: after) : .retry(reason: reason, after: after)
     }
 
-    /// Our fault or the token's. Where fields are named, the token has to be the only one, however often.
-    private static func invalid(_ refusal: FCMErrorBody, isTokenMeant: Bool, _ sentAt: Int64) -> SendResult {
-        guard refusal.badFields.map({ !$0.isEmpty && $0.allSatisfy { $0 == "message.token" } }) ?? isTokenMeant else {
-            let field = refusal.badFields?.first.map { " \($0)" } ?? ""
+    /// The request or the token is invalid. If the response names fields, the token is invalid only if it is the only one.
+    private static func invalid(_ error: FCMErrorBody, mayBeToken: Bool, _ sentAt: Int64) -> SendResult {
+        guard error.badFields.map({ !$0.isEmpty && $0.allSatisfy { $0 == "message.token" } }) ?? mayBeToken else {
+            let field = error.badFields?.first.map { " \($0)" } ?? ""
             return .rejected(reason: "INVALID_ARGUMENT\(field)", alarm: false)
         }
         return .invalidToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
     }
 
-    /// When a quota is used up and FCM does not say when there is more.
+    /// Delay after an exceeded quota without `retry-after`.
     private static let quotaMilliseconds: Int64 = 60_000
 }
 
-/// What FCM says when it has taken a message: `{"name":"projects/p/messages/1"}`.
+/// The body of an accepted message: `{"name":"projects/p/messages/1"}`.
 private struct FCMSuccessBody {
     var messageID: String?
 
-    /// Nil where there is no name: then it is not FCM that says so. An answer that was cut off cannot be asked for one.
-    init?(_ reply: HTTPClientResponse) {
-        var isNamed = false
+    /// Nil without a name: the response is not FCM's. A response that was cut off need not have one.
+    init?(_ response: HTTPClientResponse) {
+        var hasName = false
         var id: String?
-        reply.readMembers { key, value in
+        response.readMembers { key, value in
             guard key.equals("name"), value.kind == .string else { return }
-            isNamed = true
+            hasName = true
             id = value.messageID
         }
-        guard reply.status == 200, isNamed || !reply.isWhole else { return nil }
+        guard response.status == 200, hasName || !response.isWhole else { return nil }
         messageID = id
     }
 }
 
-/// What FCM says in the body of an answer that is not 200: `{"error":{"status":…,"details":[{"@type":…,…}]}}`.
+/// The body of a response other than 200: `{"error":{"status":…,"details":[{"@type":…,…}]}}`.
 private struct FCMErrorBody {
-    /// Of the detail that is FCM's own.
+    /// From the detail of type FcmError.
     var errorCode: String?
     /// A name of google.rpc.Code.
     var status: String?
-    /// What google.rpc.BadRequest names, if it is there: other than the token, they are ours.
+    /// The fields that google.rpc.BadRequest names; nil without that detail.
     var badFields: [String]?
-    /// Whether google.rpc.QuotaFailure speaks of the rate of one device, and of nothing else.
+    /// Whether google.rpc.QuotaFailure names only the rate of one device.
     var isQuotaOfDevice = false
-    /// Too long a message has the error code of a malformed token (firebase-admin-go issue 580): only its words tell.
+    /// Whether the message is too large. It has the same error code as a malformed token (firebase-admin-go issue 580); only
+    /// the text differs.
     var isTooBig = false
 
-    init(_ reply: HTTPClientResponse) {
-        reply.readMembers { key, error in
+    init(_ response: HTTPClientResponse) {
+        response.readMembers { key, error in
             guard key.equals("error") else { return }
             error.readMembers { key, value in
                 if key.equals("status") { status = value.reasonCode }
@@ -137,7 +138,7 @@ private struct FCMErrorBody {
         }
     }
 
-    /// By its words, of which only the sense is documented: which rate it was, the project's, the device's or the topic's.
+    /// By its text. Only its content is documented: whether the rate is the project's, the device's or the topic's.
     private static func isOfDevice(_ violation: JSONSlice) -> Bool {
         var isOfDevice = false
         violation.readMembers { key, value in
@@ -147,7 +148,7 @@ private struct FCMErrorBody {
         return isOfDevice
     }
 
-    /// The field that is blamed; what is no name of ours is blamed, too, but not repeated.
+    /// The field's path; `(unreadable)` if it is not a path of our message, so that the log does not quote it.
     private static func field(of violation: JSONSlice) -> String {
         var field = "(unreadable)"
         violation.readMembers { key, value in

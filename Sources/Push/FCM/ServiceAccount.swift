@@ -3,33 +3,33 @@ import HTTPClient
 import JSON
 import JWT
 
-/// Why a text is no service account, readable after "the service account: ". Nothing secret is in it.
+/// Why a text is not a valid service account, to follow "the service account: ". Contains no secrets.
 package struct ServiceAccountError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
 
-/// Who we are to Google: the JSON file that its console gives out once for a key (PUSH.md section 2).
+/// A Google service account: the JSON file that Google's console creates with a key (PUSH.md section 2).
 package struct ServiceAccount: Sendable {
     package let clientEmail: String
     package let projectID: String
-    /// Where access tokens are to be had; https.
+    /// The authorization server's URL: https, or http to this machine.
     package let tokenURI: String
     let keyID: String
     let key: PrivateKey
 
-    /// What an access token is asked for.
+    /// The scope of access tokens.
     private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-    /// Seconds for which an assertion may be exchanged: as long as Google allows, for our clock may be off.
+    /// An assertion's lifetime in seconds: Google's maximum, because our clock may be off.
     private static let assertionSeconds: Int64 = 3_600
 
-    /// Reads the file's text.
+    /// Parses the file's text.
     package init(json: String) throws(ServiceAccountError) {
         let members = try Self.members(of: json)
         if let type = members["type"], type != "service_account" {
             throw ServiceAccountError(description: "its type must be service_account")
         }
-        clientEmail = try Self.word("client_email", in: members)
-        keyID = try Self.word("private_key_id", in: members)
+        clientEmail = try Self.printableText("client_email", in: members)
+        keyID = try Self.printableText("private_key_id", in: members)
         projectID = try Self.text("project_id", in: members)
         guard projectID.utf8.allSatisfy(Self.isProjectCharacter) else {
             throw ServiceAccountError(description: "project_id: expected letters, digits, '-', '.' and ':'")
@@ -47,10 +47,10 @@ package struct ServiceAccount: Sendable {
         guard key.kind == .rsa else { throw ServiceAccountError(description: "private_key: expected an RSA key") }
     }
 
-    /// The request that exchanges our word for an access token.
+    /// The request that exchanges a signed assertion for an access token (RFC 7523).
     /// - Parameter now: milliseconds since 1970.
     func tokenRequest(at now: Int64) -> HTTPClientRequest {
-        // A JWT in base64url has nothing in it that a form would escape.
+        // A JWT needs no escaping in a form.
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + assertion(at: now / 1_000)
         return HTTPClientRequest(
             .post, tokenURI, headers: [("content-type", "application/x-www-form-urlencoded")], body: Array(form.utf8))
@@ -74,7 +74,7 @@ package struct ServiceAccount: Sendable {
 
     // MARK: Reading
 
-    /// The members that are strings.
+    /// The members in `names` that are strings.
     private static func members(of json: String) throws(ServiceAccountError) -> [String: String] {
         var members: [String: String] = [:]
         do {
@@ -98,8 +98,8 @@ package struct ServiceAccount: Sendable {
         return text
     }
 
-    /// An address or an id: Google would refuse anything else, at the first push.
-    private static func word(_ name: String, in members: [String: String]) throws(ServiceAccountError) -> String {
+    /// An e-mail address or id. Google would refuse anything else, at the first push.
+    private static func printableText(_ name: String, in members: [String: String]) throws(ServiceAccountError) -> String {
         let text = try text(name, in: members)
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw ServiceAccountError(description: "\(name): expected printable ASCII without spaces")
@@ -107,7 +107,7 @@ package struct ServiceAccount: Sendable {
         return text
     }
 
-    /// It becomes part of a path.
+    /// The project id becomes part of a URL path.
     private static func isProjectCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,12 +1,12 @@
 import JSON
 
-/// The texts, numbers and truth values of an event's data, in its order. What is null, an object or an array is not here: for
-/// a phone it is missing.
+/// The strings, numbers and booleans of an event's data, in its order. Null, objects and arrays are left out: devices
+/// do not get them.
 struct EventScalars {
-    /// As phones get them: a number as it was written, `true` or `false`. Of several of one name, the first.
+    /// As devices get them: a number as written, `true` or `false`. Of repeated names the first.
     private(set) var fields: [PushMessage.Field] = []
 
-    /// - Parameter data: a JSON object; if it is none, there are no scalars in it.
+    /// - Parameter data: a JSON object; anything else has no scalars.
     init(of data: [UInt8]) {
         do {
             try data.withUnsafeBytes { bytes in
@@ -24,7 +24,7 @@ struct EventScalars {
 
     subscript(name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
-    /// Those that follow are left out: not half as many fit into a notification, unless they are made to.
+    /// Further fields are ignored. Not half as many fit into a notification.
     private static let countMax = 256
 
     private static func text(of value: JSONSlice) -> String? {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a clock on a wall shows. The database of time zones is Foundation's own (ICU's), so it is there in images without
-/// tzdata; Foundation is linked for the sake of YAML anyway.
+/// Local times by IANA time zone. Uses Foundation's time zones (ICU's), which exist in images without tzdata; Yams links
+/// Foundation anyway.
 package enum LocalTime {
-    /// Minutes since midnight (0–1,439) in a zone of the IANA database, summer time included; nil where there is no such zone.
+    /// Minutes since midnight (0–1,439) in an IANA time zone, with daylight saving time; nil if the zone is unknown.
     ///
-    /// The first time a zone is asked for costs some 50 µs, further times 0.3: Foundation keeps those it has made.
+    /// The first use of a zone takes some 50 µs, later ones 0.3 µs: Foundation caches zones.
     /// - Parameter milliseconds: since 1970.
     package static func minuteOfDay(in zone: String, at milliseconds: Int64) -> Int? {
         guard let zone = timeZone(zone) else { return nil }
@@ -20,13 +20,13 @@ package enum LocalTime {
         return Int(time < 0 ? time + 86_400_000 : time) / 60_000
     }
 
-    /// Whether there is a zone of this name, in exactly these letters: `Europe/London`, `UTC`.
+    /// Whether the zone exists. Names are case-sensitive: `Europe/London`, `UTC`.
     package static func isKnown(_ zone: String) -> Bool { timeZone(zone) != nil }
 
-    /// Foundation knows more names than the database has, and not all mean what one would think: its BST is Bangladesh's.
+    /// Foundation accepts more names than the database has, some with a surprising meaning: its BST is Bangladesh's time.
     private static func timeZone(_ name: String) -> TimeZone? {
-        guard (1...nameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isOfName),
-            name.utf8.contains(UInt8(ascii: "/")) || namesWithoutPlace.contains(name)
+        guard (1...nameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte),
+            name.utf8.contains(UInt8(ascii: "/")) || namesWithoutSlash.contains(name)
         else { return nil }
         return TimeZone(identifier: name)
     }
@@ -34,12 +34,12 @@ package enum LocalTime {
     /// The longest name has 32.
     private static let nameBytesMax = 64
 
-    /// Those that are no place and still in use; the others without a slash are old names of countries.
-    private static let namesWithoutPlace: Set = [
+    /// The database's other names without a slash are deprecated names of countries.
+    private static let namesWithoutSlash: Set = [
         "UTC", "GMT", "WET", "CET", "MET", "EET", "EST", "MST", "HST", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT",
     ]
 
-    private static func isOfName(_ byte: UInt8) -> Bool {
+    private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "+"):

@@ -1,6 +1,6 @@
 import FleetRules
 
-/// What is to be done with a push job whose turn has come.
+/// Whether to send a push job.
 package enum PushDecision: Equatable, Sendable {
     case send(PushMessage)
     /// `off`, `preferences`, `quiet_hours` or `connected`.
@@ -9,13 +9,13 @@ package enum PushDecision: Equatable, Sendable {
 }
 
 extension PushDecision {
-    /// Decides as late as can be, just before sending: a job may have waited for hours, and what held when it was queued (the
-    /// texts, what its recipient wishes, whether he is there) need not hold any more.
+    /// Decides when the job's turn comes, not when it is queued: it may have waited for hours, and templates, preferences
+    /// and the recipient's connection may have changed.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
-    ///   - minuteOfDay: of a time zone (an IANA name), at a time in milliseconds since 1970; nil where there is no such zone,
-    ///     which is then taken for UTC.
-    ///   - isConnected: whether a recipient (``PushJob/recipient``) subscribes to his own channel at present.
+    ///   - minuteOfDay: of an IANA time zone, at a time in milliseconds since 1970; nil if the zone is unknown, UTC is
+    ///     used then.
+    ///   - isConnected: whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
     package init(
         on job: PushJob, templates: PushTemplates, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,
         isConnected: (_ recipient: String) -> Bool
@@ -29,7 +29,7 @@ extension PushDecision {
             self = .cancelled(reason: "off")
             return
         }
-        // Whoever switched a notification off may have called it by any of its names.
+        // Preferences may switch a notification off by any of its names.
         let names = [entry.dataType, event, entry.name] + (templates.type(ofEvent: event).map { [$0] } ?? [])
         let quietHours = job.preferences.quietHours
         if job.preferences.isOff(names) {

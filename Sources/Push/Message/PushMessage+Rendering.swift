@@ -2,7 +2,7 @@ import Crypto
 import FleetRules
 
 extension PushMessage {
-    /// Words a job's notification as its entry has it.
+    /// Renders a job's notification with its catalogue entry.
     package init(_ job: PushJob, in entry: NotificationCatalogue.Entry) {
         let notification = job.notification
         let scalars = EventScalars(of: notification.data)
@@ -22,20 +22,20 @@ extension PushMessage {
         let title = entry.title.render { scalars[$0] }
         let body = entry.body.render { scalars[$0] }
         guard title.isBlank else { return (title, body.isBlank ? "" : body) }
-        // Phones show nothing at all of a notification without words.
-        return ("", body.isBlank ? words(of: event) : body)
+        // Devices show nothing of a notification without a text.
+        return ("", body.isBlank ? readableName(of: event) : body)
     }
 
     /// `job-assigned` as `Job assigned`.
-    private static func words(of event: String) -> String {
+    private static func readableName(of event: String) -> String {
         var bytes = event.utf8.map { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") ? UInt8(ascii: " ") : $0 }
         if let first = bytes.first, first >= UInt8(ascii: "a"), first <= UInt8(ascii: "z") { bytes[0] = first & ~0x20 }
-        let words = String(decoding: bytes, as: UTF8.self)
-        return words.isBlank ? "Notification" : words
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.isBlank ? "Notification" : text
     }
 }
 
-// MARK: What apps read
+// MARK: Data fields for apps
 
 extension PushMessage {
     private static func ids(of job: PushJob, type: String, _ scalars: EventScalars) -> [Field] {
@@ -49,26 +49,26 @@ extension PushMessage {
         return ids
     }
 
-    /// What a tap opens, and the name by which apps know it, where it has one; nil where there is nothing to open.
+    /// The entity that a tap opens, and the data field that names it, if any; nil if there is nothing to open.
     private static func entity(of job: PushJob, _ scalars: EventScalars) -> (id: String, name: String?)? {
         switch job.entity {
         case .job(let id): return (id, "jobId")
         case .route(let id): return (id, "routeId")
         case nil:
-            for (said, name) in entityNames {
-                if let id = scalars[said], !id.isEmpty { return (id, name) }
+            for (key, name) in entityKeys {
+                if let id = scalars[key], !id.isEmpty { return (id, name) }
             }
             return nil
         }
     }
 
-    /// What an announcement may call what it is about, the more telling names first.
-    private static let entityNames: [(said: String, name: String?)] = [
+    /// The keys by which an announcement's data may name its entity, the more specific ones first.
+    private static let entityKeys: [(key: String, name: String?)] = [
         ("bookingId", "jobId"), ("jobId", "jobId"), ("routeId", "routeId"), ("entityId", nil), ("orderId", nil),
         ("batchId", nil), ("reference", nil),
     ]
 
-    /// What apps are promised besides, by type: of it no half arrives.
+    /// By type: data fields that apps rely on. They are never cut.
     private static let requiredDetails = [
         "NEW_BATCH_AVAILABLE": ["batchId", "batchNumber", "zone", "orderCount"],
         "BATCH_REASSIGNED": ["batchId", "batchNumber", "zone", "orderCount", "orderId"],
@@ -78,17 +78,17 @@ extension PushMessage {
         "driver_arrival": ["reference", "driver_id", "timestamp"],
     ]
 
-    /// What the event says, except what is promised under the same name and what the providers keep for themselves.
+    /// The event's fields, except those in `ids` and the names that providers reserve.
     private static func details(_ scalars: EventScalars, beside ids: [Field], type: String) -> [Field] {
-        let promised = requiredDetails[type] ?? []
+        let required = requiredDetails[type] ?? []
         return scalars.fields.compactMap { field in
-            let isOurs = ids.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
-            guard !isOurs, !isReserved(field.name) else { return nil }
-            return promised.contains(where: field.isNamed) ? Field(field.name, field.value, isRequired: true) : field
+            let isTaken = ids.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
+            guard !isTaken, !isReserved(field.name) else { return nil }
+            return required.contains(where: field.isNamed) ? Field(field.name, field.value, isRequired: true) : field
         }
     }
 
-    /// `aps` is APNs' own, the others are FCM's; it refuses the whole message for any of them, and for one without a name.
+    /// `aps` is reserved by APNs, the others by FCM, which rejects a message with any of them or with an empty name.
     private static func isReserved(_ name: String) -> Bool {
         switch name.utf8.first.map({ $0 | 0x20 }) {
         case UInt8(ascii: "a"): name.begins(with: "aps") && name.utf8.count == 3
@@ -102,14 +102,14 @@ extension PushMessage {
 }
 
 extension String {
-    /// Whether it begins with these lower-case letters, in any case.
+    /// Case-insensitive for ASCII letters; `start` is lower-case.
     fileprivate func begins(with start: StaticString) -> Bool {
         utf8.count >= start.utf8CodeUnitCount
             && start.withUTF8Buffer { zip(utf8, $0).allSatisfy { $0 == $1 || $0 | 0x20 == $1 } }
     }
 }
 
-// MARK: What replaces what
+// MARK: Collapse keys
 
 extension PushMessage {
     /// Bytes of an apns-collapse-id (PUSH.md section 1).
@@ -122,7 +122,7 @@ extension PushMessage {
         return "sha256:\(StableID.digits(of: key))"
     }
 
-    /// Of an order or a route, by what has become of it; nil where a newer notification supersedes nothing.
+    /// For orders and routes, by type; nil if a newer notification supersedes nothing.
     private static func collapseKey(of key: String, type: String) -> CollapseKey? {
         if key.utf8.starts(with: "order:".utf8) { return type == "new_job" ? .newJob : .jobUpdate }
         if key.utf8.starts(with: "route:".utf8) { return type == "new_route" ? .newRoute : .routeUpdate }
@@ -131,6 +131,6 @@ extension PushMessage {
 }
 
 extension String {
-    /// Whether there is nothing to see in it.
+    /// Whether it has only spaces and control characters.
     fileprivate var isBlank: Bool { utf8.allSatisfy { $0 <= 0x20 } }
 }

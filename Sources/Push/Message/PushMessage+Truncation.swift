@@ -1,16 +1,16 @@
 extension PushMessage {
-    /// Bytes that a text keeps when texts are cut evenly; less would tell nobody anything.
+    /// Bytes that a text keeps at least.
     private static let detailBytesMin = 24
     private static let lineBytesMin = 64
 
-    /// Makes the message fit: first the longest of what the event says is cut, then the body, then the title, each between two
-    /// characters as people see them. What apps were promised is whole as long as the rest can give way; an announcement of
-    /// nothing but endless ids loses even those, the longest first, for a number cut in half is another number.
-    /// - Parameter size: bytes of the message as it is sent, in JSON.
+    /// Truncates the message to a size: first the longest details, then the body, then the title, between grapheme
+    /// clusters. Required fields stay whole as long as possible. If they alone are too long, the longest are dropped, not
+    /// cut: half an id would be another id.
+    /// - Parameter size: bytes of the message as JSON.
     mutating func truncate(to bytesMax: Int, size: (PushMessage) -> Int) {
         let steps: [(inout PushMessage, _ excess: Int) -> Void] = [
             { $0.cutDetails(by: $1) },
-            { $0.body = $0.body.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },  // it is there twice: shown, and as data
+            { $0.body = $0.body.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },  // in the payload twice
             { $0.title = $0.title.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },
             { $0.dropDetails(by: $1) },
             { $0.dropRequired(by: $1) },
@@ -23,7 +23,7 @@ extension PushMessage {
         }
     }
 
-    /// Cuts the longest values, all to one length: as if of the longest one byte were taken, again and again.
+    /// Cuts the longest values to a common length: the result of removing a byte of the longest value repeatedly.
     private mutating func cutDetails(by excess: Int) {
         let costs = details.filter { !$0.isRequired }.map { $0.value.jsonBytes }.sorted(by: >)
         var length = Self.detailBytesMin
@@ -32,7 +32,7 @@ extension PushMessage {
             sum += cost
             let count = index + 1
             let next = count < costs.count ? costs[count] : 0
-            // With the longest `count` as short as the next one, is it enough?
+            // Enough if the `count` longest values are as short as the next one?
             if sum - count * next >= excess {
                 length = max(length, (sum - excess) / count)
                 break
@@ -61,15 +61,15 @@ extension PushMessage {
 }
 
 extension PushMessage.Field {
-    /// As a member of an object, with its comma.
+    /// Bytes as a member of a JSON object, with its comma.
     fileprivate var jsonBytes: Int { name.jsonBytes + value.jsonBytes + 6 }
 }
 
 extension String {
-    /// As the content of a JSON string.
+    /// Bytes as the content of a JSON string.
     fileprivate var jsonBytes: Int { utf8.reduce(0) { $0 + Self.jsonBytes($1) } }
 
-    /// What ``JSONWriter`` makes of a byte.
+    /// Bytes that ``JSONWriter`` writes for a byte.
     private static func jsonBytes(_ byte: UInt8) -> Int {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x09, 0x0A, 0x0D: 2
@@ -80,8 +80,8 @@ extension String {
 
     fileprivate func cut(by excess: Int, keeping least: Int) -> String { cut(toJSONBytes: max(least, jsonBytes - excess)) }
 
-    /// The text if it takes no more than so many bytes, else as many characters from its beginning as they hold with an
-    /// ellipsis. A character is what people take for one: an emoji with its skin tone, a letter with its accents.
+    /// The text if it fits, else as many of its first characters as fit with an ellipsis. Characters are grapheme clusters:
+    /// an emoji with its skin tone, a letter with its accents.
     fileprivate func cut(toJSONBytes bytesMax: Int) -> String {
         guard jsonBytes > bytesMax else { return self }
         var left = bytesMax - Self.ellipsis.utf8.count

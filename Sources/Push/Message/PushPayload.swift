@@ -1,12 +1,13 @@
 import JSON
 
-/// A message as both providers carry it: what the phone shows, and what its app reads; short enough.
+/// The JSON that both providers carry: the alert that the device shows, and the data fields for its app, truncated to
+/// the provider's limit.
 struct PushPayload {
-    /// What is left of the message.
+    /// The message after truncation.
     let message: PushMessage
     /// APNs' `aps`: an object.
     let aps: [UInt8]
-    /// The members of an object, without its braces: texts, every one.
+    /// The members of an object, without its braces; all values are strings.
     let data: [UInt8]
 
     /// - Parameter bytesMax: of `aps` and data as one JSON object.
@@ -65,14 +66,14 @@ extension JSONWriter {
         string(value)
     }
 
-    /// What is shown, as members: an empty title or body would be an empty line.
+    /// The members `title` and `body`. Empty ones are left out: a device would show an empty line.
     mutating func alert(_ message: PushMessage) {
         member(#""title":"#, message.title)
         if !message.title.isEmpty, !message.body.isEmpty { raw(",") }
         member(#""body":"#, message.body)
     }
 
-    /// A member that is left out when it is empty; `name` is written as it stands, with comma, quotes and colon.
+    /// Writes a member, unless its value is empty. `name` is written as is, with comma, quotes and colon.
     mutating func member(_ name: StaticString, _ value: String) {
         guard !value.isEmpty else { return }
         raw(name)

@@ -1,26 +1,26 @@
 import FleetRules
 
-/// What phones show for each event: the catalogue, as pushes ask it.
+/// The catalogue's texts and push modes by event.
 package struct PushTemplates: Sendable {
     private let catalogue: NotificationCatalogue
     private let names: CatalogueIndex
     private let mode: NotificationCatalogue.PushMode
 
-    /// - Parameter mode: for entries that say nothing themselves.
+    /// - Parameter mode: for entries without one.
     package init(_ catalogue: NotificationCatalogue, mode: NotificationCatalogue.PushMode) {
         self.catalogue = catalogue
         self.mode = mode
         names = CatalogueIndex(catalogue.names)
     }
 
-    /// The entry that an event goes by (``CatalogueIndex/entry(ofEvent:)``); nil where there is none.
+    /// The entry of an event (``CatalogueIndex/entry(ofEvent:)``); nil if there is none.
     package func entry(ofEvent event: String) -> NotificationCatalogue.Entry? {
         names.entry(ofEvent: event).flatMap { catalogue.entry(for: $0) }
     }
 
-    /// The catalogue's type that is told as this event, if there is one: `NEW_BATCH_AVAILABLE` of `new-batch-available`.
+    /// The catalogue's type that is published as this event, if any: `NEW_BATCH_AVAILABLE` for `new-batch-available`.
     package func type(ofEvent event: String) -> String? { names.type(ofEvent: event) }
 
-    /// Whether an entry is pushed: as it says itself, else as all are.
+    /// When to push an entry: its own mode, else the default.
     package func mode(of entry: NotificationCatalogue.Entry) -> NotificationCatalogue.PushMode { entry.push ?? mode }
 }
