@@ -13,7 +13,7 @@ extension Node {
         /// Nil outside the fleet's API.
         let envelope: Envelope?
         /// For the page that reads the answer.
-        let crossOrigin: [String: String]
+        let crossOrigin: HTTPHeaders
         /// To be asked again, when it is its sender's keys that it waits for.
         var held: DeferredRequest?
     }

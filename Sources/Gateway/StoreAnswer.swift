@@ -6,7 +6,7 @@ struct StoreAnswer: Sendable {
     private let status: Int
     /// JSON, or the refusal's text.
     private let content: Content
-    private var headers: [String: String] = [:]
+    private var headers: HTTPHeaders = [:]
 
     private enum Content {
         case json([UInt8])

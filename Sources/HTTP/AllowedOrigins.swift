@@ -1,17 +1,18 @@
-/// Which web pages may talk to an application: those it names. Apps that are no pages send no Origin, and may.
+/// The web origins that may use an application. Requests without `Origin` do not come from a web page and are allowed.
 package struct AllowedOrigins: Equatable, Sendable {
     private let patterns: [String]
 
     /// - Parameter patterns: `*`, or `scheme://host[:port]`, where the host may begin with `*.`.
     package init(_ patterns: [String]) { self.patterns = patterns.map { $0.lowercased() } }
 
+    /// Whether `origin` matches a pattern. True for nil.
     package func allow(_ origin: String?) -> Bool {
         guard let origin = origin?.lowercased() else { return true }
         return patterns.contains { Self.matches(origin, $0) }
     }
 
-    /// Whether the configuration names this very origin, rather than letting everybody in.
-    package func lists(_ origin: String) -> Bool {
+    /// Whether `origin` matches a pattern other than `*`.
+    package func lists(explicitly origin: String) -> Bool {
         let origin = origin.lowercased()
         return patterns.contains { $0 != "*" && Self.matches(origin, $0) }
     }

@@ -1,7 +1,7 @@
 /// A request as the API sees it: no socket, no header table.
 ///
-/// `body` and `field` are borrowed from whoever received it: they are read within the call and not kept. What has to wait
-/// is ``DeferredRequest``.
+/// `body` and `field` are borrowed from the event loop and valid only within the call. ``DeferredRequest`` is a copy that
+/// outlives it.
 package struct HTTPRequest {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -13,7 +13,7 @@ package struct HTTPRequest {
         case options = "OPTIONS"
     }
 
-    /// The header fields that matter here. They are looked up when asked for: most requests need one or none.
+    /// The header fields that the API reads. They are looked up lazily: most requests need one or none.
     package enum Field: CaseIterable, Sendable {
         case authorization, contentType, cookie, host, idempotencyKey, ifMatch, origin, secFetchSite
     }
@@ -23,16 +23,16 @@ package struct HTTPRequest {
     package let path: String
     /// Percent-decoded, in the order written.
     package let query: [(name: String, value: String)]
-    /// The value of a header field, if it is there.
+    /// Looks up a header field. Nil if the request does not have it.
     package let field: (Field) -> String?
-    /// What ties it to all that comes of it: 1 to 128 printable ASCII characters.
+    /// Identifies the request in its response, events, audit entry and log lines: 1 to 128 printable ASCII characters.
     package let correlationID: String
-    /// Whether the peer is this machine, and no proxy that speaks for others.
+    /// Whether the request comes from this machine, and not from a proxy on it.
     package let isLoopback: Bool
     package let body: UnsafeRawBufferPointer
-    /// Whether nothing was said of a body's length where one may be expected: there is none.
+    /// Whether the method usually has a body but the request has no `Content-Length`. `body` is then empty.
     package let isLengthMissing: Bool
-    /// Nil, or how many bytes a body may have when this one has more and was not read.
+    /// The limit in bytes if the body exceeds it; such a body is not read. Nil for all other requests.
     package let bodyBytesMax: Int?
 
     package init(
@@ -54,14 +54,14 @@ package struct HTTPRequest {
 
     /// The `Authorization` header.
     package var authorization: String? { field(.authorization) }
-    /// The `Origin` header: whose page a browser sends this for.
+    /// The `Origin` header: the web page that made a browser send this.
     package var origin: String? { field(.origin) }
 
     /// The first value of a query parameter.
     package func first(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }
 
-/// A request that has to wait, with all it needs to be asked again.
+/// A copy of a request that waits, with everything needed to route it again.
 package struct DeferredRequest {
     private let request: HTTPRequest
     private let body: [UInt8]
@@ -78,7 +78,7 @@ package struct DeferredRequest {
             bodyBytesMax: request.bodyBytesMax)
     }
 
-    /// Lends the request out once more.
+    /// Calls `use` with the request. The request is valid only within the call.
     package func withRequest<Result>(_ use: (HTTPRequest) -> Result) -> Result {
         body.withUnsafeBytes { bytes in
             use(

@@ -1,20 +1,20 @@
-/// An answer, ready to be written (RFC 9112).
+/// A response, ready to be written (RFC 9112).
 package struct HTTPResponse: Equatable, Sendable {
     package let status: Int
     package let contentType: String
     package let body: [UInt8]
-    /// Further headers, such as `Allow`.
-    package let headers: [String: String]
+    /// Headers besides those of the body and the connection, such as `Allow`.
+    package let headers: HTTPHeaders
 
-    package init(_ status: Int, contentType: String, body: some Sequence<UInt8>, headers: [String: String] = [:]) {
+    package init(_ status: Int, contentType: String, body: some Sequence<UInt8>, headers: HTTPHeaders = [:]) {
         self.status = status
         self.contentType = contentType
         self.body = Array(body)
         self.headers = headers
     }
 
-    /// A plain text line, as Pusher's API words its errors.
-    package static func text(_ status: Int, _ text: String, headers: [String: String] = [:]) -> HTTPResponse {
+    /// A line of plain text: the form of errors in Pusher's HTTP API.
+    package static func text(_ status: Int, _ text: String, headers: HTTPHeaders = [:]) -> HTTPResponse {
         HTTPResponse(status, contentType: "text/plain; charset=utf-8", body: (text + "\n").utf8, headers: headers)
     }
 
@@ -22,33 +22,33 @@ package struct HTTPResponse: Equatable, Sendable {
         HTTPResponse(status, contentType: "application/json", body: json)
     }
 
-    /// The same answer with more headers.
-    package func adding(_ headers: [String: String]) -> HTTPResponse {
+    /// The same response with more headers. They replace headers of the same name.
+    package func adding(_ headers: HTTPHeaders) -> HTTPResponse {
         guard !headers.isEmpty else { return self }
-        return HTTPResponse(status, contentType: contentType, body: body, headers: self.headers.merging(headers) { $1 })
+        return HTTPResponse(status, contentType: contentType, body: body, headers: self.headers.adding(headers))
     }
 
-    /// 200 `{}`: what a publish answers.
+    /// 200 `{}`: the response to a publish.
     package static let emptyObject = HTTPResponse.json(200, "{}".utf8)
 
     /// Appends status line, headers and body to `bytes`.
     /// - Parameters:
     ///   - correlationID: the request's, for `X-Correlation-ID`.
-    ///   - withoutBody: for HEAD: the headers of the body, but not the body.
-    ///   - closing: tells the client that the connection ends with this answer.
+    ///   - withoutBody: true for HEAD: writes the body's headers, but not the body.
+    ///   - closing: whether to announce that the connection closes after this response.
     package func write(to bytes: inout [UInt8], correlationID: String, withoutBody: Bool, closing: Bool) {
         bytes.append(contentsOf: "HTTP/1.1 ".utf8)
         bytes.append(contentsOf: String(status).utf8)
         bytes.append(UInt8(ascii: " "))
         bytes.append(contentsOf: Self.reason(status).utf8)
-        if status != 204 {  // which has no content to speak of (RFC 9110 section 8.6)
+        if status != 204 {  // A 204 must not have Content-Length (RFC 9110 section 8.6).
             bytes.append(contentsOf: "\r\nContent-Type: ".utf8)
             bytes.append(contentsOf: contentType.utf8)
             bytes.append(contentsOf: "\r\nContent-Length: ".utf8)
             bytes.append(contentsOf: String(body.count).utf8)
         }
-        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
-            bytes.append(contentsOf: "\r\n\(name): \(value)".utf8)
+        for header in headers.fields {
+            bytes.append(contentsOf: "\r\n\(header.name): \(header.value)".utf8)
         }
         bytes.append(contentsOf: "\r\nX-Correlation-ID: ".utf8)
         bytes.append(contentsOf: correlationID.utf8)

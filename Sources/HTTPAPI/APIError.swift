@@ -1,32 +1,42 @@
+import Access
+import HTTP
 import JSON
 
-/// A refusal: status and the line of text that says why.
+/// An error response: a status and a line of text.
 package struct APIError: Error, Equatable {
     package let status: Int
     package let text: String
-    /// Such as `Allow`.
-    package let headers: [String: String]
-    /// The field that is wrong, with what it lies in: `quietHours.from`. Nil where it is no single one.
+    /// Additional headers, such as `Allow`.
+    package let headers: HTTPHeaders
+    /// The invalid field, with the objects that contain it: `quietHours.from`. Nil if no single field is invalid.
     package let field: String?
 
-    package init(_ status: Int, _ text: String, headers: [String: String] = [:], field: String? = nil) {
+    package init(_ status: Int, _ text: String, headers: HTTPHeaders = [:], field: String? = nil) {
         self.status = status
         self.text = text
         self.headers = headers
         self.field = field
     }
 
-    /// 400: `Expected FIELD to` … be what `expectation` says.
-    static func wrong(_ field: String, _ expectation: String) -> APIError {
-        APIError(400, "Expected \(field) to \(expectation)", field: field)
+    /// 400: `Expected "field" to …`.
+    /// - Parameter expectation: completes the sentence: "be a string".
+    static func invalid(_ field: String, _ expectation: String) -> APIError {
+        APIError(400, "Expected \"\(field)\" to \(expectation)", field: field)
     }
 
-    /// 400: `Expected FIELD:` … `what` is required.
-    static func missing(_ field: String, _ what: String) -> APIError {
-        APIError(400, "Expected \(field): \(what) is required", field: field)
+    /// 400: `Expected "field": … is required`.
+    /// - Parameter kind: completes the sentence: "a string".
+    static func missing(_ field: String, _ kind: String) -> APIError {
+        APIError(400, "Expected \"\(field)\": \(kind) is required", field: field)
     }
 
-    /// Runs what reads JSON, and makes its errors refusals.
+    /// 403: the token is valid, but its role may not use the path.
+    static func wrongRole(_ role: Role, required roles: [Role]) -> APIError {
+        let required = roles.map(\.rawValue).joined(separator: " or ")
+        return APIError(403, "Requires role \(required); the token has role \(role.rawValue)")
+    }
+
+    /// Calls `read` and converts its errors to 400.
     static func wrappingJSON<Result>(_ read: () throws -> Result) throws(APIError) -> Result {
         do {
             return try read()

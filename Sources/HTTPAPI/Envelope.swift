@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// How a group of paths words its errors: existing apps parse these shapes (DESIGN.md section 2, Surface).
+/// The JSON of errors, by group of paths: existing apps parse these shapes (DESIGN.md section 2, Surface).
 package enum Envelope: Sendable {
     /// `{"success":false,"error":"…"}`: admins, drivers, customers, devices.
     case success
@@ -10,10 +10,10 @@ package enum Envelope: Sendable {
     /// `{"error":"…"}`: `/pusher/*`, `/api/ops/*`.
     case error
 
-    /// Of a path as it came; nil outside the fleet's API.
+    /// The envelope of an unsplit path. Nil outside the fleet's API.
     package init?(path: String) { self.init(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }) }
 
-    /// Of a path that belongs to the fleet's API; nil for all others.
+    /// The envelope of a path's segments. Nil outside the fleet's API.
     init?(_ path: [Substring]) {
         switch (path.first, path.dropFirst().first) {
         case ("api", "auth"), ("api", "delivery"): self = .message
@@ -24,30 +24,43 @@ package enum Envelope: Sendable {
         }
     }
 
-    /// The answer to a mistake. What `/api/auth/*` finds wrong with a field stands under the field's name: apps show it there.
+    /// The response for an error. `/api/auth/*` and `/api/delivery/*` list an invalid field under its name: apps show the
+    /// text beside the field.
     func error(_ error: APIError) -> HTTPResponse {
         guard case .message = self, let field = error.field else {
             return self.error(error.status, error.text, headers: error.headers)
         }
-        var json = JSONWriter()
-        json.raw(#"{"message":null,"data":null,"error":{"fields":{"#)
-        json.string(field)
-        json.raw(":")
-        json.string(error.text)
-        json.raw("}}}")
-        return .json(error.status, json.bytes).adding(error.headers)
+        return Self.response(error.status, error.headers) {
+            $0.member("message", nil as String?)
+            $0.member("data", nil as String?)
+            $0.member("error") {
+                $0.member("fields") {
+                    $0.key(field)
+                    $0.string(error.text)
+                }
+            }
+        }
     }
 
-    /// The answer that refuses.
-    package func error(_ status: Int, _ text: String, headers: [String: String] = [:]) -> HTTPResponse {
-        var json = JSONWriter()
-        switch self {
-        case .success: json.raw(#"{"success":false,"error":"#)
-        case .message: json.raw(#"{"message":null,"data":null,"error":"#)
-        case .error: json.raw(#"{"error":"#)
+    /// The response for an error that concerns no single field.
+    package func error(_ status: Int, _ text: String, headers: HTTPHeaders = [:]) -> HTTPResponse {
+        Self.response(status, headers) {
+            switch self {
+            case .success: $0.member("success", false)
+            case .message:
+                $0.member("message", nil as String?)
+                $0.member("data", nil as String?)
+            case .error: break
+            }
+            $0.member("error", text)
         }
-        json.string(text)
-        json.raw("}")
+    }
+
+    private static func response(
+        _ status: Int, _ headers: HTTPHeaders, _ members: (inout JSONWriter) -> Void
+    ) -> HTTPResponse {
+        var json = JSONWriter()
+        json.object(members)
         return .json(status, json.bytes).adding(headers)
     }
 }

@@ -9,7 +9,7 @@ struct FormFields {
         for pair in body.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let name = try Self.decode(parts[0])
-            guard fields[name] == nil else { throw APIError(400, "Expected \(Self.text(name).clipped) once") }
+            guard fields[name] == nil else { throw APIError(400, "Expected \"\(Self.text(name).clipped)\" once") }
             fields[name] = Self.text(parts.count > 1 ? try Self.decode(parts[1]) : [])
         }
     }

@@ -4,35 +4,35 @@ import FleetRules
 import HTTP
 import PusherProtocol
 
-/// What a request asks of the node, once it is known to be allowed.
+/// What the node does for an authorized request.
 package enum APIAction {
-    /// Nothing: this is the answer.
+    /// Send this response.
     case respond(HTTPResponse)
-    /// Publish all, or nothing and 503 when a mailbox has no room.
+    /// Publish all events, or none and respond 503 if a mailbox is full.
     case publish(PublishRequest, app: AppIndex)
-    /// Look something up in the hub.
+    /// Read the hub.
     case query(ChannelQuery, app: AppIndex)
-    /// Close the signed-in connections of a user, then answer 200 `{}` (J1).
+    /// Close a user's signed-in connections, then respond 200 `{}` (J1).
     case terminate(userID: String, app: AppIndex)
-    /// Do something to the fleet, durably; the answer comes from the store.
+    /// Change the fleet's state durably. The store responds.
     case command(Command)
-    /// Look something up in the store; the answer comes from there.
+    /// Read the store. The store responds.
     case fleetQuery(Query)
-    /// Sign for a channel, if the hub agrees.
+    /// Sign a channel subscription if the hub permits it.
     case authorize(ChannelAuthorization)
-    /// Ask again once this issuer's keys have been fetched.
+    /// Fetch this issuer's keys, then route the request again.
     case needsKeys(issuer: Int)
-    /// What the node does, for people who watch it.
+    /// `GET /api/ops/stats`: counters of the node.
     case stats
-    /// How pushes to phones fare: lanes, their state, depth and last error.
+    /// `GET /api/ops/push`: state, depth and last error of each push lane.
     case pushReport
-    /// Whether this node takes clients.
+    /// `GET /readyz`: whether the node accepts clients.
     case readiness
-    /// The counters.
+    /// `GET /metrics`.
     case metrics
 }
 
-/// From a request to an outcome, without sockets. One instance per thread: signing keys are not shared.
+/// Routes requests: checks them and maps them to actions. Pure. One instance per thread: signing keys are not shared.
 package struct Router {
     private let apps: [Application]
     private let metricsToken: String
@@ -41,7 +41,7 @@ package struct Router {
 
     /// - Parameters:
     ///   - apps: all applications, in the configured order.
-    ///   - metricsToken: the Bearer token of `/metrics`; empty: this machine only.
+    ///   - metricsToken: the Bearer token of `/metrics`. If empty, only this machine may read them.
     package init(apps: [Application], metricsToken: String, fleet: FleetRouter) {
         self.apps = apps
         self.fleet = fleet
@@ -60,17 +60,17 @@ package struct Router {
         }
     }
 
-    /// How answers to this request word errors; nil outside the fleet's API, where they are lines of text.
+    /// The envelope of errors for this request. Nil outside the fleet's API, where errors are lines of text.
     package func envelope(of request: HTTPRequest) -> Envelope? { Envelope(Self.split(request.path)) }
 
-    /// The headers that let a web page read the answer; none unless its origin may (see ``CORS``).
-    package func crossOriginHeaders(for request: HTTPRequest) -> [String: String] {
+    /// The headers that let a web page read the response (see ``CORS``). Empty unless its origin is allowed.
+    package func crossOriginHeaders(for request: HTTPRequest) -> HTTPHeaders {
         guard let origin = request.origin else { return [:] }
         let path = Self.split(request.path)
         guard let origins = Envelope(path) == nil ? app(of: path)?.origins : fleet.origins, origins.allow(origin) else {
             return [:]
         }
-        return CORS.headers(for: origin, isNamed: origins.lists(origin))
+        return CORS.headers(for: origin, isNamed: origins.lists(explicitly: origin))
     }
 
     private func route(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> APIAction {
@@ -78,16 +78,16 @@ package struct Router {
         let path = Self.split(request.path)
         if Envelope(path) != nil { return try fleet.action(of: request, path, now: now) }
         if request.isLengthMissing { throw APIError(411, "Content-Length is required") }
-        if let most = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(most) bytes)") }
+        if let limit = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(limit) bytes)") }
         switch (path.count, path.first) {
-        case (1, "healthz"): return refusalUnlessGet(request) ?? .respond(.text(200, "ok"))
-        case (1, "readyz"): return refusalUnlessGet(request) ?? .readiness
+        case (1, "healthz"): return rejectUnlessGet(request) ?? .respond(.text(200, "ok"))
+        case (1, "readyz"): return rejectUnlessGet(request) ?? .readiness
         case (1, "metrics"):
-            if let refusal = refusalUnlessGet(request) { return refusal }
+            if let response = rejectUnlessGet(request) { return response }
             return try metrics(request, now)
         case (2, "app"):
             return .respond(
-                .text(426, "This is a WebSocket endpoint", headers: ["Upgrade": "websocket", "Connection": "Upgrade"]))
+                .text(426, "This is a WebSocket endpoint", headers: ["Connection": "Upgrade", "Upgrade": "websocket"]))
         case (3..., "apps"): return try appRoute(path, request, now)
         default: throw Self.unknown(request)
         }
@@ -105,19 +105,19 @@ package struct Router {
         guard app.isEnabled else { throw APIError(403, "Application \(app.id) is disabled") }
         switch route {
         case .events:
-            let order = PublishRequest(events: [try EventRequest(request.body, rules: app.rules)], isBatch: false)
-            return .publish(order, app: app.index)
+            let event = try EventRequest(request.body, rules: app.rules)
+            return .publish(PublishRequest(events: [event], isBatch: false), app: app.index)
         case .batchEvents:
-            let order = PublishRequest(events: try BatchRequest(request.body, rules: app.rules).events, isBatch: true)
-            return .publish(order, app: app.index)
-        case .channels: return .query(try channelsQuestion(request), app: app.index)
-        case .channel(let text): return .query(try channelQuestion(text, request, app.limits), app: app.index)
-        case .users(let text): return .query(try usersQuestion(text, app.limits), app: app.index)
+            let batch = try BatchRequest(request.body, rules: app.rules)
+            return .publish(PublishRequest(events: batch.events, isBatch: true), app: app.index)
+        case .channels: return .query(try channelsQuery(request), app: app.index)
+        case .channel(let text): return .query(try channelQuery(text, request, app.limits), app: app.index)
+        case .users(let text): return .query(try usersQuery(text, app.limits), app: app.index)
         case .terminate(let userID): return .terminate(userID: userID, app: app.index)
         }
     }
 
-    /// The paths behind `/apps/ID`.
+    /// The paths below `/apps/ID`.
     private enum AppRoute {
         case events
         case batchEvents
@@ -134,14 +134,14 @@ package struct Router {
             case (1, "channels", _): self = .channels
             case (2, "channels", let name?): self = .channel(String(name))
             case (3, "channels", "users"): self = .users(String(path[1]))
-            // A user's id may hold what a path is split at; the library has decoded it already.
+            // A user id may contain slashes: the path is percent-decoded before it is split.
             case (3..., "users", "terminate_connections"): self = .terminate(path[1..<(path.count - 1)].joined(separator: "/"))
             default: return nil
             }
         }
     }
 
-    private func channelsQuestion(_ request: HTTPRequest) throws(APIError) -> ChannelQuery {
+    private func channelsQuery(_ request: HTTPRequest) throws(APIError) -> ChannelQuery {
         let prefix = request.first("filter_by_prefix") ?? ""
         let info = try ChannelAttributes(request.first("info") ?? "", allowed: [.userCount, .subscriptionCount])
         guard !info.contains(.userCount) || prefix.hasPrefix("presence-") else {
@@ -150,7 +150,7 @@ package struct Router {
         return .channels(prefix: prefix, info)
     }
 
-    private func channelQuestion(_ text: String, _ request: HTTPRequest, _ limits: Limits) throws(APIError) -> ChannelQuery {
+    private func channelQuery(_ text: String, _ request: HTTPRequest, _ limits: Limits) throws(APIError) -> ChannelQuery {
         let name = try channelName(text, limits)
         let info = try ChannelAttributes(request.first("info") ?? "", allowed: [.userCount, .subscriptionCount, .cache])
         guard !info.contains(.userCount) || name.isPresence else {
@@ -159,7 +159,7 @@ package struct Router {
         return .channel(name, info)
     }
 
-    private func usersQuestion(_ text: String, _ limits: Limits) throws(APIError) -> ChannelQuery {
+    private func usersQuery(_ text: String, _ limits: Limits) throws(APIError) -> ChannelQuery {
         let name = try channelName(text, limits)
         guard name.isPresence else { throw APIError(400, "Users can only be retrieved for presence channels") }
         return .users(name)
@@ -184,23 +184,23 @@ package struct Router {
         return apps.first { $0.id == path[1] }
     }
 
-    // MARK: The rest
+    // MARK: Metrics
 
-    /// For whoever has the metrics token, or a token of his own as admin or ops; without a metrics token, for this machine, too.
+    /// Permits the metrics token, and a JWT of role admin or ops. If no metrics token is configured, also this machine.
     private func metrics(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> APIAction {
         if metricsToken.isEmpty, request.isLoopback { return .metrics }
         if let authorization = request.authorization {
             if !metricsToken.isEmpty, ConstantTime.equal(authorization, "Bearer " + metricsToken) { return .metrics }
-            if let outcome = try fleet.metrics(request, now: now) { return outcome }
+            if let action = try fleet.metrics(request, now: now) { return action }
         }
         guard !metricsToken.isEmpty else { throw APIError(403, "Metrics are served to this machine only: set metrics.token") }
         throw APIError(
-            401, "Expected Authorization: Bearer with the token of metrics.token, or an admin's or ops' JWT",
+            401, "Expected Authorization: Bearer and the token of metrics.token, or a JWT of role admin or ops",
             headers: ["WWW-Authenticate": "Bearer"])
     }
 
-    /// The refusal of anything but GET and HEAD; nil for these.
-    private func refusalUnlessGet(_ request: HTTPRequest) -> APIAction? {
+    /// 405 unless the method is GET or HEAD.
+    private func rejectUnlessGet(_ request: HTTPRequest) -> APIAction? {
         request.method == .get || request.method == .head ? nil : notAllowed("GET, HEAD")
     }
 
@@ -210,10 +210,11 @@ package struct Router {
 
     private static func unknown(_ request: HTTPRequest) -> APIError { APIError(404, "Unknown path: \(request.path.clipped)") }
 
-    /// Bytes of what stands between two slashes, when it is not ASCII: the longest id of a user.
+    /// The most bytes in a path segment that is not ASCII: the longest user id.
     private static let segmentBytesMax = Limits.userIDLength * 4
 
-    /// What is too long to be anything becomes something that is nothing: comparing it could take long.
+    /// Splits a path at slashes. A longer non-ASCII segment becomes U+FFFD, which matches nothing: comparing strings by
+    /// canonical equivalence can take long.
     private static func split(_ path: String) -> [Substring] {
         path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst().map { segment in
             segment.count <= segmentBytesMax || segment.allSatisfy { $0 < 0x80 } ? Substring(segment) : "\u{FFFD}"

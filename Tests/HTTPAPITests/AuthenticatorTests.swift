@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func saysThatSomebodyHasToAsk() {
-        #expect(call([:]).refusal == "401 Authorization is required: a JWT as Bearer")
+        #expect(call([:]).refusal == "401 Missing Authorization: expected Bearer and a JWT")
     }
 
     @Test func asksForKeysItDoesNotHave() {
@@ -73,7 +73,7 @@ import Testing
 
     @Test(arguments: ["", ";", "=", "session", "session=", "Session=x", "xsession=x", "session2=x", "a=session=x", "a=b; c=d"])
     func takesNoOtherCookieForIt(cookies: String) {
-        #expect(call([.cookie: cookies]).refusal == "401 Authorization is required: a JWT as Bearer")
+        #expect(call([.cookie: cookies]).refusal == "401 Missing Authorization: expected Bearer and a JWT")
     }
 
     @Test(arguments: ["session=x", #"session="""#, #"session=""#, "session=a.b.c; session=x", "session= "])
@@ -120,7 +120,7 @@ import Testing
     func takesNoCookiesOfOtherPages(origin: String, host: String?) {
         for origins in [[], ["*"], ["https://other.example"]] { #expect(status(origin: origin, host: host, origins) == 401) }
         let call = call([.cookie: "session=" + token, .origin: origin])
-        let text = "401 A cookie is not enough from this origin: name it in allowed_origins, or send Authorization"
+        let text = "401 Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization"
         #expect(call.refusal == text)
         // But whoever brings the token himself is no page that borrows a cookie.
         #expect(call.with(.authorization, "Bearer " + token).status() == nil)

@@ -1,20 +1,21 @@
+import HTTP
 import HTTPAPI
 import Testing
 
 /// What a browser may show to a page of another origin (the Fetch standard's CORS protocol).
 @Suite struct CORSTests {
-    private func headers(_ path: String, origin: String?, _ origins: [String]) -> [String: String] {
+    private func headers(_ path: String, origin: String?, _ origins: [String]) -> HTTPHeaders {
         let router = FleetCall.router(origins: origins)
         return FleetCall(.get, path).with(.origin, origin).withRequest { router.crossOriginHeaders(for: $0) }
     }
 
-    private func expected(_ origin: String, credentials: Bool) -> [String: String] {
-        var headers = [
-            "Access-Control-Allow-Origin": origin, "Vary": "Origin",
-            "Access-Control-Expose-Headers": "X-Correlation-ID, Idempotency-Replayed, Retry-After",
+    private func expected(_ origin: String, credentials: Bool) -> HTTPHeaders {
+        let headers: HTTPHeaders = [
+            "Access-Control-Allow-Origin": origin,
+            "Access-Control-Expose-Headers": "X-Correlation-ID, Idempotency-Replayed, Retry-After", "Vary": "Origin",
         ]
-        if credentials { headers["Access-Control-Allow-Credentials"] = "true" }
-        return headers
+        return credentials
+            ? HTTPHeaders(dictionaryLiteral: ("Access-Control-Allow-Credentials", "true")).adding(headers) : headers
     }
 
     static let paths = [

@@ -86,7 +86,7 @@ import Testing
         "", "private-a b", "private-é", "private-\u{212A}", "private-a:b", "private-" + String(repeating: "x", count: 193),
     ])
     func signsOnlyForChannels(channel: String) {
-        #expect(asking(channel).refusal?.hasPrefix("400 Expected channel_name to be a channel's name, found ") == true)
+        #expect(asking(channel).refusal?.hasPrefix("400 Expected \"channel_name\" to be a channel name; found ") == true)
     }
 
     @Test func signsForTheLongestName() {
@@ -98,20 +98,20 @@ import Testing
         "1\u{2024}2",
         "1.2\u{301}", String(repeating: "1", count: 63) + ".2",
     ]) func signsOnlyForSocketIDs(socket: String) {
-        #expect(asking("private-x", socket).refusal == "400 Expected socket_id: digits, a dot, digits")
+        #expect(asking("private-x", socket).refusal == "400 Expected \"socket_id\": digits, a dot, digits")
         let call = FleetCall(.post, "/pusher/user-auth", #"{"socket_id":"\#(socket)"}"#)
-        #expect(call.refusal == "400 Expected socket_id: digits, a dot, digits")
+        #expect(call.refusal == "400 Expected \"socket_id\": digits, a dot, digits")
     }
 
     private static let badJSON = [
-        ("{}", "Expected socket_id: digits, a dot, digits"), (#"{"socket_id":1.2}"#, "Expected socket_id to be a string"),
-        (#"{"socket_id":null}"#, "Expected socket_id: digits, a dot, digits"),
-        (#"{"socket_id":"1.2"}"#, "Expected channel_name: a string is required"),
-        (#"{"socket_id":"1.2","channel_name":null}"#, "Expected channel_name: a string is required"),
-        (#"{"socket_id":"1.2","channel_name":["private-x"]}"#, "Expected channel_name to be a string"),
+        ("{}", "Expected \"socket_id\": digits, a dot, digits"), (#"{"socket_id":1.2}"#, "Expected \"socket_id\" to be a string"),
+        (#"{"socket_id":null}"#, "Expected \"socket_id\": digits, a dot, digits"),
+        (#"{"socket_id":"1.2"}"#, "Expected \"channel_name\": a string is required"),
+        (#"{"socket_id":"1.2","channel_name":null}"#, "Expected \"channel_name\": a string is required"),
+        (#"{"socket_id":"1.2","channel_name":["private-x"]}"#, "Expected \"channel_name\" to be a string"),
         ("{", "The body is not JSON: expected a member's name at byte 1"),
         ("socket_id=1.2", "The body is not JSON: expected an object at byte 0"),
-        ("", "Expected socket_id: digits, a dot, digits"),
+        ("", "Expected \"socket_id\": digits, a dot, digits"),
     ]
 
     @Test(arguments: badJSON) func namesWhatIsWrongWithJSON(body: String, problem: String) {
@@ -119,14 +119,15 @@ import Testing
     }
 
     private static let badForms = [
-        ("", "Expected socket_id: digits, a dot, digits"), ("socket_id=1.2", "Expected channel_name: a string is required"),
-        ("channel_name=private-x", "Expected socket_id: digits, a dot, digits"),
-        ("socket_id=1.2&channel_name=private-x&socket_id=1.2", "Expected socket_id once"),
-        ("socket_id=1.2&channel_name=private-x&channel%5Fname=private-y", "Expected channel_name once"),
+        ("", "Expected \"socket_id\": digits, a dot, digits"),
+        ("socket_id=1.2", "Expected \"channel_name\": a string is required"),
+        ("channel_name=private-x", "Expected \"socket_id\": digits, a dot, digits"),
+        ("socket_id=1.2&channel_name=private-x&socket_id=1.2", "Expected \"socket_id\" once"),
+        ("socket_id=1.2&channel_name=private-x&channel%5Fname=private-y", "Expected \"channel_name\" once"),
         ("socket_id=1.2&channel_name=private-%", "The form holds a malformed percent escape"),
         ("socket_id=1.2&channel_name=private-%zz", "The form holds a malformed percent escape"),
-        ("socket_id=1.2&channel_name=private-x+y", "Expected channel_name to be a channel's name, found private-x y"),
-        (#"{"socket_id":"1.2","channel_name":"private-x"}"#, "Expected socket_id: digits, a dot, digits"),
+        ("socket_id=1.2&channel_name=private-x+y", "Expected \"channel_name\" to be a channel name; found private-x y"),
+        (#"{"socket_id":"1.2","channel_name":"private-x"}"#, "Expected \"socket_id\": digits, a dot, digits"),
     ]
 
     @Test(arguments: badForms) func namesWhatIsWrongWithAForm(body: String, problem: String) {

@@ -28,20 +28,22 @@ import Testing
     }
 
     static let badAudiences = [
-        ("{}", "Expected to to name one of driver, drivers, customer, all; found 0"),
-        (#"{"all":false}"#, "Expected to to name one of driver, drivers, customer, all; found 0"),
-        (#"{"driver":"1","customer":"2"}"#, "Expected to to name one of driver, drivers, customer, all; found 2"),
+        ("{}", "Expected \"to\" to contain exactly one of driver, drivers, customer, all; found 0"),
+        (#"{"all":false}"#, "Expected \"to\" to contain exactly one of driver, drivers, customer, all; found 0"),
+        (#"{"driver":"1","customer":"2"}"#, "Expected \"to\" to contain exactly one of driver, drivers, customer, all; found 2"),
         (
             #"{"driver":"1","drivers":["1"],"customer":"2","all":true}"#,
-            "Expected to to name one of driver, drivers, customer, all; found 4"
+            "Expected \"to\" to contain exactly one of driver, drivers, customer, all; found 4"
         ),
-        (#"{"driver":1}"#, "Expected driver to be a string"), (#"{"driver":["1"]}"#, "Expected driver to be a string"),
-        (#"{"customer":{}}"#, "Expected customer to be a string"), (#"{"all":"true"}"#, "Expected all to be true or false"),
-        (#"{"drivers":"1"}"#, "Expected drivers to be an array"), (#"{"drivers":[1]}"#, "Expected drivers to be strings"),
-        (#"{"drivers":[]}"#, "Expected drivers to hold 1 to 1000 elements, found 0"),
-        (#"{"drivers":["1",""]}"#, "Expected drivers to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found "),
-        (#"{"driver":"a b"}"#, "Expected driver to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found a b"),
-        (#"{"customer":"a/b"}"#, "Expected customer to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found a/b"),
+        (#"{"driver":1}"#, "Expected \"driver\" to be a string"), (#"{"driver":["1"]}"#, "Expected \"driver\" to be a string"),
+        (#"{"customer":{}}"#, "Expected \"customer\" to be a string"),
+        (#"{"all":"true"}"#, "Expected \"all\" to be true or false"),
+        (#"{"drivers":"1"}"#, "Expected \"drivers\" to be an array"),
+        (#"{"drivers":[1]}"#, "Expected \"drivers\" to contain only strings"),
+        (#"{"drivers":[]}"#, "Expected \"drivers\" to contain 1 to 1000 elements; found 0"),
+        (#"{"drivers":["1",""]}"#, "Expected \"drivers\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found "),
+        (#"{"driver":"a b"}"#, "Expected \"driver\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found a b"),
+        (#"{"customer":"a/b"}"#, "Expected \"customer\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found a/b"),
     ]
 
     @Test(arguments: badAudiences) func namesWhatIsWrongWithWhom(to: String, problem: String) {
@@ -49,11 +51,12 @@ import Testing
     }
 
     @Test(arguments: [nil, "null"]) func tellsNobodyUnasked(to: String?) {
-        #expect(announce(to: to).refusal == "400 Expected to: {driver}, {drivers: […]}, {customer} or {all: true}")
+        #expect(
+            announce(to: to).refusal == "400 Expected \"to\": {driver}, {drivers: […]}, {customer} or {all: true} is required")
     }
 
     @Test(arguments: ["1", #""all""#, "[]", "true"]) func takesAnObjectForWhom(to: String) {
-        #expect(announce(to: to).refusal == "400 Expected to to be an object")
+        #expect(announce(to: to).refusal == "400 Expected \"to\" to be an object")
     }
 
     @Test func tellsAThousandDriversAtMost() {
@@ -61,15 +64,16 @@ import Testing
         #expect(announcement(announce(to: #"{"drivers":["\#(most.joined(separator: #"",""#))"]}"#))?.audience == .drivers(most))
         let more = [String](repeating: #""d""#, count: 1_001).joined(separator: ",")
         #expect(
-            announce(to: #"{"drivers":[\#(more)]}"#).refusal == "400 Expected drivers to hold 1 to 1000 elements, found 1001")
+            announce(to: #"{"drivers":[\#(more)]}"#).refusal
+                == "400 Expected \"drivers\" to contain 1 to 1000 elements; found 1001")
     }
 
     static let badTypes: [(String?, String)] = [
-        (nil, "Expected type: a string is required"), ("null", "Expected type: a string is required"),
-        ("1", "Expected type to be a string"), ("{}", "Expected type to be a string"),
-        (#""driver_approved""#, "Unknown type driver_approved: it is not in the catalogue of notifications"),
-        (#""""#, "Unknown type : it is not in the catalogue of notifications"),
-        (#""new_job""#, "Unknown type new_job: it is not in the catalogue of notifications"),
+        (nil, "Expected \"type\": a string is required"), ("null", "Expected \"type\": a string is required"),
+        ("1", "Expected \"type\" to be a string"), ("{}", "Expected \"type\" to be a string"),
+        (#""driver_approved""#, "Unknown \"type\" driver_approved: not in the notification catalogue"),
+        (#""""#, "Unknown \"type\" : not in the notification catalogue"),
+        (#""new_job""#, "Unknown \"type\" new_job: not in the notification catalogue"),
     ]
 
     @Test(arguments: badTypes) func sendsOnlyWhatTheCatalogueHas(type: String?, problem: String) {
@@ -83,6 +87,6 @@ import Testing
     @Test func takesNoDataForNone() {
         #expect(announcement(announce())?.data == Array("{}".utf8))
         #expect(announcement(announce(data: "null"))?.data == Array("{}".utf8))
-        for data in ["1", "[]", #""{}""#] { #expect(announce(data: data).refusal == "400 Expected data to be an object") }
+        for data in ["1", "[]", #""{}""#] { #expect(announce(data: data).refusal == "400 Expected \"data\" to be an object") }
     }
 }

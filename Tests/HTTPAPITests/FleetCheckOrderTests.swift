@@ -29,7 +29,7 @@ import Testing
         call.bodyBytesMax = nil
         #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
         call.body = []
-        #expect(call.refusal?.hasPrefix("400 Expected code to be 1 to 150 of") == true)
+        #expect(call.refusal?.hasPrefix("400 Expected \"code\" to be 1 to 150 of") == true)
         call.path = "/api/admin/orders/A1/cancel-enhanced"
         #expect(call.status() == nil)
     }
@@ -49,7 +49,7 @@ import Testing
         call.body = []
         #expect(
             call.response()?.text
-                == #"{"message":null,"data":null,"error":{"fields":{"fcmToken":"Expected fcmToken: a string is required"}}}"#)
+                == #"{"message":null,"data":null,"error":{"fields":{"fcmToken":"Expected \"fcmToken\": a string is required"}}}"#)
         #expect(call.asking("fcmToken", "t").status() == nil)
     }
 

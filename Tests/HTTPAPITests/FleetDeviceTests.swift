@@ -87,19 +87,20 @@ import Testing
     private static let longID = String(repeating: "é", count: 150)
 
     static let wrong: [(body: String, field: String, text: String)] = [
-        ("", "fcmToken", "Expected fcmToken: a string is required"),
-        (#"{"fcmToken":null}"#, "fcmToken", "Expected fcmToken: a string is required"),
-        (#"{"fcmToken":1}"#, "fcmToken", "Expected fcmToken to be a string"),
-        (#"{"fcmToken":""}"#, "fcmToken", "Expected fcmToken: an FCM token is 1 to 4096 printable characters"),
-        (#"{"fcmToken":"a b"}"#, "fcmToken", "Expected fcmToken: an FCM token is 1 to 4096 printable characters"),
+        ("", "fcmToken", "Expected \"fcmToken\": a string is required"),
+        (#"{"fcmToken":null}"#, "fcmToken", "Expected \"fcmToken\": a string is required"),
+        (#"{"fcmToken":1}"#, "fcmToken", "Expected \"fcmToken\" to be a string"),
+        (#"{"fcmToken":""}"#, "fcmToken", "Expected \"fcmToken\": an FCM token is 1 to 4096 printable characters"),
+        (#"{"fcmToken":"a b"}"#, "fcmToken", "Expected \"fcmToken\": an FCM token is 1 to 4096 printable characters"),
         (
             #"{"fcmToken":"\#(String(repeating: "x", count: 4_097))"}"#, "fcmToken",
-            "Expected fcmToken: an FCM token is 1 to 4096 printable characters"
+            "Expected \"fcmToken\": an FCM token is 1 to 4096 printable characters"
         ),
-        (#"{"fcmToken":"t","deviceId":1}"#, "deviceId", "Expected deviceId to be a string"),
+        (#"{"fcmToken":"t","deviceId":1}"#, "deviceId", "Expected \"deviceId\" to be a string"),
     ]
 
     @Test(arguments: wrong) func namesTheFieldAsAppsShowIt(body: String, field: String, text: String) {
+        let text = text.replacing("\"", with: "\\\"")
         let answer = #"{"message":null,"data":null,"error":{"fields":{"\#(field)":"\#(text)"}}}"#
         #expect(Self.fcm(body).response() == .json(400, answer.utf8))
     }
@@ -107,7 +108,7 @@ import Testing
     @Test(arguments: ["", "\\u0007", "a\\n", "\\u009f", longID + "x"]) func takesNoSuchNameOfAPhone(id: String) {
         let words = "have 1 to 150 characters, none of them a control character"
         let refusal = Self.app(#"{"deviceToken":"t","platform":"android","deviceId":"\#(id)"}"#).refusal
-        #expect(refusal == "400 Expected deviceId to \(words)")
+        #expect(refusal == "400 Expected \"deviceId\" to \(words)")
     }
 
     @Test func takesLongNamesOfPhonesAndLongTokens() {
@@ -118,22 +119,22 @@ import Testing
     }
 
     private static let notRegistered: [(members: String, refusal: String)] = [
-        ("", "deviceToken: a string is required"), (#""deviceToken":[]"#, "deviceToken to be a string"),
-        (#""deviceToken":"t""#, "platform: ios or android is required"),
-        (#""deviceToken":"t","platform":null"#, "platform: ios or android is required"),
-        (#""deviceToken":"t","platform":"iOS""#, "platform to be ios or android, found iOS"),
-        (#""deviceToken":"t","platform":"""#, "platform to be ios or android, found "),
-        (#""deviceToken":"t","platform":true"#, "platform to be a string"),
+        ("", "\"deviceToken\": a string is required"), (#""deviceToken":[]"#, "\"deviceToken\" to be a string"),
+        (#""deviceToken":"t""#, "\"platform\": ios or android is required"),
+        (#""deviceToken":"t","platform":null"#, "\"platform\": ios or android is required"),
+        (#""deviceToken":"t","platform":"iOS""#, "\"platform\" to be ios or android; found iOS"),
+        (#""deviceToken":"t","platform":"""#, "\"platform\" to be ios or android; found "),
+        (#""deviceToken":"t","platform":true"#, "\"platform\" to be a string"),
         (
             #""deviceToken":"t","platform":"android","environment":"staging""#,
-            "environment to be production or sandbox, found staging"
+            "\"environment\" to be production or sandbox; found staging"
         ),
-        (#""deviceToken":"0011223344556677","platform":"ios","environment":1"#, "environment to be a string"),
+        (#""deviceToken":"0011223344556677","platform":"ios","environment":1"#, "\"environment\" to be a string"),
         (
             #""deviceToken":"t","platform":"ios""#,
-            "deviceToken: an iOS token is 16 to 400 hexadecimal digits, an even number"
+            "\"deviceToken\": an iOS token is 16 to 400 hexadecimal digits, an even number"
         ),
-        (#""deviceToken":"é","platform":"android""#, "deviceToken: an FCM token is 1 to 4096 printable characters"),
+        (#""deviceToken":"é","platform":"android""#, "\"deviceToken\": an FCM token is 1 to 4096 printable characters"),
     ]
 
     @Test(arguments: notRegistered) func refusesOtherPhones(members: String, refusal: String) {
@@ -142,11 +143,11 @@ import Testing
 
     @Test func refusesToTakeAwayWhatIsNoToken() {
         for text in ["", "a b", "é"] {
-            let refusal = "400 Expected deviceToken: an FCM token is 1 to 4096 printable characters"
+            let refusal = "400 Expected \"deviceToken\": an FCM token is 1 to 4096 printable characters"
             #expect(Self.app(#"{"deviceToken":"\#(text)"}"#, .delete).refusal == refusal)
         }
         #expect(
             Self.app(#"{"deviceToken":"t","platform":"ios"}"#, .delete).refusal
-                == "400 Expected deviceToken: an iOS token is 16 to 400 hexadecimal digits, an even number")
+                == "400 Expected \"deviceToken\": an iOS token is 16 to 400 hexadecimal digits, an even number")
     }
 }

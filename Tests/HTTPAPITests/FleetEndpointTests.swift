@@ -91,19 +91,19 @@ import Testing
     }
 
     @Test func saysInItsWordsWhoMay() {
-        let text = "403 Only admin or ops may do this: the token's role is driver"
+        let text = "403 Requires role admin or ops; the token has role driver"
         #expect(FleetCall(.get, "/api/ops/stats", as: .driver).refusal == text)
         #expect(
             FleetCall(.get, "/api/driver/jobs", as: .admin).refusal
-                == "403 Only driver may do this: the token's role is admin")
+                == "403 Requires role driver; the token has role admin")
         #expect(FleetCall(.get, "/api/customer/x", as: .customer).refusal == "404 Unknown path: /api/customer/x")
         #expect(FleetCall(.get, "/api/customer/x", as: .driver).status() == 403)
         #expect(
             FleetCall(.post, "/api/auth/fcm-token").response()?.text
-                == #"{"message":null,"data":null,"error":"Only driver or customer may do this: the token's role is admin"}"#)
+                == #"{"message":null,"data":null,"error":"Requires role driver or customer; the token has role admin"}"#)
         #expect(
             FleetCall(.get, "/app-register-device", as: .ops).refusal
-                == "403 Only driver or customer may do this: the token's role is ops")
+                == "403 Requires role driver or customer; the token has role ops")
     }
 
     // MARK: What each asks
@@ -168,7 +168,7 @@ import Testing
         #expect(FleetCall(.delete, "/api/admin/people/customer/9").command?.actor == FleetCall.identity(.admin))
         for id in ["", "a b", "é", String(repeating: "x", count: 151)] {
             let call = FleetCall(.delete, "/api/admin/people/driver/\(id)")
-            #expect(call.refusal?.hasPrefix("400 Expected id to be 1 to 150 of") == true, "\(id)")
+            #expect(call.refusal?.hasPrefix("400 Expected \"id\" to be 1 to 150 of") == true, "\(id)")
         }
         #expect(FleetCall(.delete, "/api/admin/people/driver/42", "[]").status() == 400)
     }

@@ -27,7 +27,7 @@ import Testing
         #expect(call(#"{"idempotencyKey":"b"}"#, key: "h").command?.idempotencyKey?.text == "h")
         #expect(call(#"{"IdempotencyKey":"b"}"#, key: nil).command?.idempotencyKey == nil)
         for value in ["1", "[]", "true"] {
-            #expect(call(#"{"idempotencyKey":\#(value)}"#).refusal == "400 Expected idempotencyKey to be a string")
+            #expect(call(#"{"idempotencyKey":\#(value)}"#).refusal == "400 Expected \"idempotencyKey\" to be a string")
         }
     }
 
@@ -39,7 +39,7 @@ import Testing
         for key in ["", longest + "x", String(repeating: "e\u{301}", count: 128)] {
             #expect(call(key: key).refusal == "400 Expected Idempotency-Key to have 1 to 255 characters")
             let inBody = call(#"{"idempotencyKey":"\#(key)"}"#, key: nil).refusal
-            #expect(inBody == "400 Expected idempotencyKey to have 1 to 255 characters")
+            #expect(inBody == "400 Expected \"idempotencyKey\" to have 1 to 255 characters")
         }
     }
 
@@ -120,7 +120,7 @@ import Testing
         "9223372036854775808", "0x3", "\"\"3\"\"", "\"\u{301}3\"",
     ]) func readsNoOtherVersion(text: String) {
         let refusal = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, text).refusal
-        #expect(refusal == "400 Expected If-Match to be a version, such as \"3\", found \(text)")
+        #expect(refusal == "400 Expected If-Match to be a version, such as \"3\"; found \(text)")
     }
 
     @Test func quotesOnlyTheBeginningOfALongVersion() {

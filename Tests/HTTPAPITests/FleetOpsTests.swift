@@ -104,7 +104,7 @@ import Testing
 
     @Test func looksNotificationsUp() {
         #expect(operations("/api/ops/notifications/N1").enquiry == .notificationHistory(notificationID: "N1"))
-        #expect(operations("/api/ops/notifications/a b").refusal?.hasPrefix("400 Expected notification id to be") == true)
+        #expect(operations("/api/ops/notifications/a b").refusal?.hasPrefix("400 Expected \"notification id\" to be") == true)
         let call = operations("/api/ops/notifications").asking("channel", "driver-1").asking("before", "N1").asking("limit", "7")
         #expect(call.enquiry == .notificationLog(channel: "driver-1", before: "N1", limit: 7))
         #expect(call.asking("limit", "8").enquiry == call.enquiry, "the first counts")
@@ -125,7 +125,7 @@ import Testing
             #expect(driver.enquiry == .notifications(of: FleetCall.identity(.driver), before: nil, limit: limit))
             #expect(ops.enquiry == .notificationLog(channel: nil, before: nil, limit: limit))
         } else {
-            for call in [driver, ops] { #expect(call.refusal == "400 Expected limit to be from 1 to 200") }
+            for call in [driver, ops] { #expect(call.refusal == "400 Expected \"limit\" to be from 1 to 200") }
         }
     }
 
@@ -136,7 +136,7 @@ import Testing
                 == .notifications(of: FleetCall.identity(.driver), before: "N1", limit: 50))
         for before in ["", "a b", "é", String(repeating: "x", count: 151)] {
             for call in [driver, operations("/api/ops/notifications")] {
-                #expect(call.asking("before", before).refusal?.hasPrefix("400 Expected before to be 1 to 150 of") == true)
+                #expect(call.asking("before", before).refusal?.hasPrefix("400 Expected \"before\" to be 1 to 150 of") == true)
             }
         }
     }

@@ -60,17 +60,17 @@ import Testing
     // MARK: What is wrong
 
     static let wrong: [(body: String, refusal: String)] = [
-        (#"{"types":[]}"#, "types to be an object"), (#"{"types":"a"}"#, "types to be an object"),
-        (#"{"types":{"new_job":1}}"#, "types.new_job to be true or false"),
-        (#"{"types":{"a":true,"b":"true"}}"#, "types.b to be true or false"),
-        (#"{"types":{"":true}}"#, "types to have names of 1 to 64 of A-Z a-z 0-9 _ -, found "),
-        (#"{"types":{"a.b":1}}"#, "types to have names of 1 to 64 of A-Z a-z 0-9 _ -, found a.b"),
-        (#"{"quietHours":true}"#, "quietHours to be an object"),
-        (#"{"quietHours":{"enabled":"yes"}}"#, "quietHours.enabled to be true or false"),
-        (#"{"quietHours":{"from":2200}}"#, "quietHours.from to be a string"),
-        (#"{"quietHours":{"to":"7:00"}}"#, "quietHours.to to be a time of day from 00:00 to 23:59, found 7:00"),
-        (#"{"quietHours":{"from":"24:00"}}"#, "quietHours.from to be a time of day from 00:00 to 23:59, found 24:00"),
-        (#"{"quietHours":{"timeZone":1}}"#, "quietHours.timeZone to be a string"),
+        (#"{"types":[]}"#, "\"types\" to be an object"), (#"{"types":"a"}"#, "\"types\" to be an object"),
+        (#"{"types":{"new_job":1}}"#, "\"types.new_job\" to be true or false"),
+        (#"{"types":{"a":true,"b":"true"}}"#, "\"types.b\" to be true or false"),
+        (#"{"types":{"":true}}"#, "\"types\" to contain names of 1 to 64 of A-Z a-z 0-9 _ -; found "),
+        (#"{"types":{"a.b":1}}"#, "\"types\" to contain names of 1 to 64 of A-Z a-z 0-9 _ -; found a.b"),
+        (#"{"quietHours":true}"#, "\"quietHours\" to be an object"),
+        (#"{"quietHours":{"enabled":"yes"}}"#, "\"quietHours.enabled\" to be true or false"),
+        (#"{"quietHours":{"from":2200}}"#, "\"quietHours.from\" to be a string"),
+        (#"{"quietHours":{"to":"7:00"}}"#, "\"quietHours.to\" to be a time of day from 00:00 to 23:59; found 7:00"),
+        (#"{"quietHours":{"from":"24:00"}}"#, "\"quietHours.from\" to be a time of day from 00:00 to 23:59; found 24:00"),
+        (#"{"quietHours":{"timeZone":1}}"#, "\"quietHours.timeZone\" to be a string"),
     ]
 
     @Test(arguments: wrong) func areRefusedByTheFieldsName(body: String, refusal: String) {
@@ -83,7 +83,7 @@ import Testing
     ])
     func knowNoOtherTimeZone(name: String) {
         #expect(
-            Self.call(#"{"quietHours":{"timeZone":"\#(name)"}}"#).refusal?.hasPrefix("400 Expected quietHours.timeZone to ")
+            Self.call(#"{"quietHours":{"timeZone":"\#(name)"}}"#).refusal?.hasPrefix("400 Expected \"quietHours.timeZone\" to ")
                 == true)
     }
 
@@ -92,7 +92,7 @@ import Testing
             #"{"types":{\#((0..<count).map { #""t\#($0)":false"# }.joined(separator: ","))}}"#
         }
         #expect(Self.changes(body(100))?.types.count == 100)
-        #expect(Self.call(body(101)).refusal == "400 Expected types to name at most 100, found 101")
+        #expect(Self.call(body(101)).refusal == "400 Expected \"types\" to contain at most 100 types; found 101")
         let longest = String(repeating: "x", count: 64)
         #expect(Self.changes(#"{"types":{"\#(longest)":false}}"#)?.types == [longest: false])
         #expect(Self.call(#"{"types":{"\#(longest)x":false}}"#).status() == 400)

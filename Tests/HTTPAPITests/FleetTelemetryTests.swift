@@ -32,40 +32,43 @@ import Testing
         }
         for count in [0, 101, 5_000] {
             let body = #"{"events":[\#((0..<count).map { _ in Self.event() }.joined(separator: ","))]}"#
-            #expect(log(body).refusal == "400 Expected events to hold 1 to 100 elements, found \(count)")
+            #expect(log(body).refusal == "400 Expected \"events\" to contain 1 to 100 elements; found \(count)")
         }
     }
 
     @Test func takesNoneWhenOneIsBad() {
         let body = #"{"events":[\#(Self.event()),\#(Self.event(["type": "1"])),\#(Self.event(["event": "1"]))]}"#
-        #expect(log(body).refusal == "400 events[1]: Expected type to be a string")
-        #expect(log(#"{"events":[\#(Self.event()),1]}"#).refusal == "400 Expected events[1] to be an object")
+        #expect(log(body).refusal == "400 events[1]: Expected \"type\" to be a string")
+        #expect(log(#"{"events":[\#(Self.event()),1]}"#).refusal == "400 Expected \"events[1]\" to be an object")
         for value in ["{}", "1", #""x""#, "true"] {
-            #expect(log(#"{"events":\#(value)}"#).refusal == "400 Expected events to be an array")
+            #expect(log(#"{"events":\#(value)}"#).refusal == "400 Expected \"events\" to be an array")
         }
     }
 
     @Test func takesTheOneWhereThereIsNoList() {
         #expect(events(Self.event(["events": "null"])) == [Self.plain])
-        #expect(log("").refusal == "400 Expected notificationId: a string is required")
+        #expect(log("").refusal == "400 Expected \"notificationId\": a string is required")
     }
 
     static let bad: [(String, String?, String)] =
         ["notificationId", "type", "entityId", "event"].flatMap { field in
             [
-                (field, nil, "\(field): a string is required"), (field, "null", "\(field): a string is required"),
-                (field, "1", "\(field) to be a string"), (field, "[]", "\(field) to be a string"),
+                (field, nil, "\"\(field)\": a string is required"), (field, "null", "\"\(field)\": a string is required"),
+                (field, "1", "\"\(field)\" to be a string"), (field, "[]", "\"\(field)\" to be a string"),
             ]
         } + [
-            ("timestamp", nil, "timestamp: a time in ISO 8601 is required"),
-            ("timestamp", "null", "timestamp: a time in ISO 8601 is required"),
-            ("timestamp", "1700000000", "timestamp to be a string"),
-            ("timestamp", #""now""#, "timestamp to be a time in ISO 8601, such as 2026-11-21T09:30:00Z"),
-            ("metadata", "1", "metadata to be an object"), ("metadata", "[]", "metadata to be an object"),
-            ("metadata", #""x""#, "metadata to be an object"), ("metadata", #"{"title":1}"#, "title to be a string"),
-            ("metadata", #"{"title":"t","message":[]}"#, "message to be a string"),
-            ("type", #""NEW_JOB""#, "type to be new_job, job_update, new_route, route_update or a catalogued one"),
-            ("event", #""opened""#, "event to be received, action_view_now, action_accept, action_dismiss"),
+            ("timestamp", nil, "\"timestamp\": a time in ISO 8601 is required"),
+            ("timestamp", "null", "\"timestamp\": a time in ISO 8601 is required"),
+            ("timestamp", "1700000000", "\"timestamp\" to be a string"),
+            ("timestamp", #""now""#, "\"timestamp\" to be a time in ISO 8601, such as 2026-11-21T09:30:00Z"),
+            ("metadata", "1", "\"metadata\" to be an object"), ("metadata", "[]", "\"metadata\" to be an object"),
+            ("metadata", #""x""#, "\"metadata\" to be an object"), ("metadata", #"{"title":1}"#, "\"title\" to be a string"),
+            ("metadata", #"{"title":"t","message":[]}"#, "\"message\" to be a string"),
+            (
+                "type", #""NEW_JOB""#,
+                "\"type\" to be one of new_job, job_update, new_route, route_update, or a type of the notification catalogue"
+            ),
+            ("event", #""opened""#, "\"event\" to be one of received, action_view_now, action_accept, action_dismiss"),
         ]
 
     @Test(arguments: bad) func namesWhatIsWrong(field: String, value: String?, problem: String) {
@@ -77,7 +80,7 @@ import Testing
     @Test(arguments: ["notificationId", "entityId"]) func takesNamesAsChannelsHaveThem(field: String) {
         for name in ["", "a b", "é", "\u{212A}", String(repeating: "x", count: 151)] {
             let refusal = log(Self.event([field: "\"\(name)\""])).refusal
-            #expect(refusal?.hasPrefix("400 Expected \(field) to be 1 to 150 of") == true)
+            #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 of") == true)
         }
         #expect(log(Self.event([field: "\"\(String(repeating: "x", count: 150))\""])).status() == nil)
     }
@@ -118,15 +121,18 @@ import Testing
     }
 
     static let badMarks = [
-        ("", "Expected either ids or all: true"), ("{}", "Expected either ids or all: true"),
-        (#"{"all":false}"#, "Expected either ids or all: true"), (#"{"all":null}"#, "Expected either ids or all: true"),
-        (#"{"all":true,"ids":["a"]}"#, "Expected either ids or all: true"), (#"{"all":1}"#, "Expected all to be true or false"),
-        (#"{"all":"true"}"#, "Expected all to be true or false"), (#"{"ids":"a"}"#, "Expected ids to be an array"),
-        (#"{"ids":{}}"#, "Expected ids to be an array"), (#"{"ids":[1]}"#, "Expected ids to be strings"),
-        (#"{"ids":[null]}"#, "Expected ids to be strings"), (#"{"ids":[]}"#, "Expected ids to hold 1 to 1000 elements, found 0"),
+        ("", "Expected either \"ids\" or \"all\": true"), ("{}", "Expected either \"ids\" or \"all\": true"),
+        (#"{"all":false}"#, "Expected either \"ids\" or \"all\": true"),
+        (#"{"all":null}"#, "Expected either \"ids\" or \"all\": true"),
+        (#"{"all":true,"ids":["a"]}"#, "Expected either \"ids\" or \"all\": true"),
+        (#"{"all":1}"#, "Expected \"all\" to be true or false"),
+        (#"{"all":"true"}"#, "Expected \"all\" to be true or false"), (#"{"ids":"a"}"#, "Expected \"ids\" to be an array"),
+        (#"{"ids":{}}"#, "Expected \"ids\" to be an array"), (#"{"ids":[1]}"#, "Expected \"ids\" to contain only strings"),
+        (#"{"ids":[null]}"#, "Expected \"ids\" to contain only strings"),
+        (#"{"ids":[]}"#, "Expected \"ids\" to contain 1 to 1000 elements; found 0"),
         (
             #"{"ids":["a b"]}"#,
-            "Expected ids to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found a b"
+            "Expected \"ids\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found a b"
         ),
     ]
 
@@ -136,6 +142,6 @@ import Testing
 
     @Test func marksAThousandAtMost() {
         let ids = [String](repeating: #""a""#, count: 1_001).joined(separator: ",")
-        #expect(read(#"{"ids":[\#(ids)]}"#).refusal == "400 Expected ids to hold 1 to 1000 elements, found 1001")
+        #expect(read(#"{"ids":[\#(ids)]}"#).refusal == "400 Expected \"ids\" to contain 1 to 1000 elements; found 1001")
     }
 }

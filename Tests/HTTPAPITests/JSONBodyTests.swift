@@ -36,7 +36,7 @@ import Testing
             let isIgnored = call.isUpdate && Self.ofActions.contains(field)
             for value in ["1", "true", "[]", "{}", #"["x"]"#] {
                 let refusal = Self.call(call, field, value).refusal
-                #expect(refusal == (isIgnored ? nil : "400 Expected \(field) to be a string"), "\(call.path) \(value)")
+                #expect(refusal == (isIgnored ? nil : "400 Expected \"\(field)\" to be a string"), "\(call.path) \(value)")
             }
         }
     }
@@ -46,7 +46,7 @@ import Testing
             let isIgnored = call.isUpdate && Self.ofActions.contains(field)
             for value in ["1", "false", "[]", "{}"] {
                 let refusal = Self.call(call, field, value).refusal
-                #expect(refusal == (isIgnored ? nil : "400 Expected \(field) to be a string"), "\(call.path) \(value)")
+                #expect(refusal == (isIgnored ? nil : "400 Expected \"\(field)\" to be a string"), "\(call.path) \(value)")
             }
         }
     }
@@ -54,13 +54,13 @@ import Testing
     @Test func takesOnlyNumbersForNumbers() {
         for value in [#""1""#, "true", "[1]", "{}", #""""#] {
             for call in Self.orderCalls {
-                #expect(Self.call(call, "totalGBP", value).refusal == "400 Expected totalGBP to be a number")
+                #expect(Self.call(call, "totalGBP", value).refusal == "400 Expected \"totalGBP\" to be a number")
             }
             for call in Self.routeCalls {
                 let adjustment = Self.call(call, "earningsAdjustment", value)
-                #expect(adjustment.refusal == "400 Expected earningsAdjustment to be a number")
+                #expect(adjustment.refusal == "400 Expected \"earningsAdjustment\" to be a number")
                 for field in ["bookingsCount", "dropsCount"] {
-                    #expect(Self.call(call, field, value).refusal == "400 Expected \(field) to be a whole number from 0")
+                    #expect(Self.call(call, field, value).refusal == "400 Expected \"\(field)\" to be an integer of at least 0")
                 }
             }
         }
@@ -70,7 +70,7 @@ import Testing
     func countsInWholeNumbersFromZero(value: String) {
         for field in ["bookingsCount", "dropsCount"] {
             let call = Self.call(Self.routeCalls[4], field, value)
-            #expect(call.refusal == "400 Expected \(field) to be a whole number from 0")
+            #expect(call.refusal == "400 Expected \"\(field)\" to be an integer of at least 0")
         }
     }
 
@@ -85,7 +85,7 @@ import Testing
         for name in Self.badNames {
             for call in Self.orderCalls.dropLast() {
                 let refusal = Self.call(call, field, "\"\(name)\"").refusal
-                let expected = "400 Expected \(field) to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found "
+                let expected = "400 Expected \"\(field)\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found "
                 #expect(refusal?.hasPrefix(expected) == true, "\(call.path) \(name)")
             }
         }
@@ -122,7 +122,7 @@ import Testing
         ] {
             let path = path.replacing("*", with: name)
             let refusal = FleetCall(method, path, #"{"step":"arrived"}"#, as: role).refusal
-            #expect(refusal?.hasPrefix("400 Expected \(field) to be 1 to 150 of") == true, "\(path)")
+            #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 of") == true, "\(path)")
             #expect((refusal?.utf8.count ?? 0) < 400, "only the beginning of it is quoted")
         }
         let longest = path.replacing("*", with: String(repeating: "x", count: 150))
@@ -134,7 +134,7 @@ import Testing
     @Test(arguments: ["tomorrow", "", "2026-02-30", "2026-11-21 09:30", "1700000000", "2026-11-21T25:00Z"])
     func refusesWhatIsNoTime(text: String) {
         for call in Self.orderCalls {
-            let expected = "400 Expected scheduledAt to be a time in ISO 8601, such as 2026-11-21T09:30:00Z"
+            let expected = "400 Expected \"scheduledAt\" to be a time in ISO 8601, such as 2026-11-21T09:30:00Z"
             #expect(Self.call(call, "scheduledAt", "\"\(text)\"").refusal == expected)
         }
     }
@@ -165,7 +165,7 @@ import Testing
     /// Other people's decoders would lose the whole event.
     @Test(arguments: ["1e400", "-1e400", "1e999999999999999999999"]) func refusesNumbersThatNoDoubleHolds(number: String) {
         let call = FleetCall(.put, "/api/admin/orders/A1", #"{"totalGBP":\#(number)}"#)
-        #expect(call.refusal == "400 Expected totalGBP to be a number")
+        #expect(call.refusal == "400 Expected \"totalGBP\" to be a number")
     }
 
     @Test(arguments: ["0", "-0", "7", "9223372036854775807"]) func passesCountsOnAsTheyCame(number: String) {
@@ -220,7 +220,7 @@ import Testing
     @Test(arguments: texts + ["scheduledAt", "idempotencyKey"]) func takesNoTextThatHoldsNUL(field: String) {
         for value in [#""\u0000""#, #""a\u0000b""#] {
             let refusal = Self.call(Self.orderCalls[0], field, value).refusal
-            #expect(refusal == "400 Expected \(field) to hold no NUL")
+            #expect(refusal == "400 Expected \"\(field)\" to contain no NUL character")
         }
     }
 
@@ -242,7 +242,7 @@ import Testing
 
     @Test(arguments: ["", "{}", #"{"driverId":null}"#, #"{"driverID":"42"}"#]) func assignsOnlyToSomebody(body: String) {
         for path in ["/api/admin/orders/A1/assign-driver", "/api/admin/routes/R1/assign-driver"] {
-            #expect(FleetCall(.post, path, body).refusal == "400 Expected driverId: a string is required")
+            #expect(FleetCall(.post, path, body).refusal == "400 Expected \"driverId\": a string is required")
         }
     }
 
@@ -258,15 +258,15 @@ import Testing
 
     @Test(arguments: ["Arrived", "enRoute", "en-route", "", "arrived ", "arri\u{301}ved"]) func knowsNoOtherStep(step: String) {
         let steps = "available, assigned, accepted, en_route, arrived, loading, in_transit, unloading, completed, cancelled"
-        #expect(progress(#"{"step":"\#(step)"}"#).refusal == "400 Expected step to be one of \(steps), found \(step)")
+        #expect(progress(#"{"step":"\#(step)"}"#).refusal == "400 Expected \"step\" to be one of \(steps); found \(step)")
     }
 
     private static let badProgress = [
-        ("", "step: a string is required"), ("{}", "step: a string is required"),
-        (#"{"step":null}"#, "step: a string is required"), (#"{"step":1}"#, "step to be a string"),
-        (#"{"step":"arrived","notes":1}"#, "notes to be a string"),
-        (#"{"step":"arrived","latitude":"1"}"#, "latitude to be a number"),
-        (#"{"step":"arrived","longitude":[]}"#, "longitude to be a number"),
+        ("", "\"step\": a string is required"), ("{}", "\"step\": a string is required"),
+        (#"{"step":null}"#, "\"step\": a string is required"), (#"{"step":1}"#, "\"step\" to be a string"),
+        (#"{"step":"arrived","notes":1}"#, "\"notes\" to be a string"),
+        (#"{"step":"arrived","latitude":"1"}"#, "\"latitude\" to be a number"),
+        (#"{"step":"arrived","longitude":[]}"#, "\"longitude\" to be a number"),
     ]
 
     @Test(arguments: badProgress) func namesWhatIsWrongWithProgress(body: String, problem: String) {
@@ -283,7 +283,7 @@ import Testing
         }
         for value in [most + ".0001", "-" + most + ".0001", "1e3", "1000"] {
             let refusal = progress(#"{"step":"arrived","\#(field)":\#(value)}"#).refusal
-            #expect(refusal == "400 Expected \(field) to be from -\(most) to \(most)", "\(value)")
+            #expect(refusal == "400 Expected \"\(field)\" to be from -\(most) to \(most)", "\(value)")
         }
         #expect(progress(#"{"step":"arrived","\#(field)":null}"#).deed == .progress("A1", ProgressReport(step: .arrived)))
     }

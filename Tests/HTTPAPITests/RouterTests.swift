@@ -82,7 +82,7 @@ import Testing
 
     @Test(arguments: ["/app/key1", "/app/nobody", "/app/"]) func tellsThatClientsNeedAWebSocket(path: String) {
         for method in Self.methods {
-            let headers = ["Upgrade": "websocket", "Connection": "Upgrade"]
+            let headers: HTTPHeaders = ["Connection": "Upgrade", "Upgrade": "websocket"]
             #expect(reply(method, path) == .answer(.text(426, "This is a WebSocket endpoint", headers: headers)))
         }
     }
@@ -177,7 +177,7 @@ import Testing
         for isLoopback in [true, false] {
             let served = reply(
                 Call.get("/metrics"), authorization: authorization, isLoopback: isLoopback, metricsToken: "t0ken")
-            let text = "Expected Authorization: Bearer with the token of metrics.token, or an admin's or ops' JWT"
+            let text = "Expected Authorization: Bearer and the token of metrics.token, or a JWT of role admin or ops"
             #expect(served == .answer(.text(401, text, headers: ["WWW-Authenticate": "Bearer"])))
         }
     }

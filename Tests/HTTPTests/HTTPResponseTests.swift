@@ -33,12 +33,12 @@ import Testing
         )
     }
 
-    @Test func writesFurtherHeadersInTheOrderOfTheirNames() {
+    @Test func writesAdditionalHeadersInOrder() {
         let response = HTTPResponse.text(
             426, "No", headers: ["Upgrade": "websocket", "Allow": "GET, HEAD", "Connection": "Upgrade"])
         #expect(
             written(response)
-                == "HTTP/1.1 426 Upgrade Required\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nAllow: GET, HEAD\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Correlation-ID: c1\r\n\r\nNo\n"
+                == "HTTP/1.1 426 Upgrade Required\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nUpgrade: websocket\r\nAllow: GET, HEAD\r\nConnection: Upgrade\r\nX-Correlation-ID: c1\r\n\r\nNo\n"
         )
     }
 

@@ -2,14 +2,14 @@ import Access
 import HTTP
 import JWT
 
-/// From a request to whoever sends it: a JWT as Bearer, else in a cookie. One instance per thread.
+/// Authenticates requests by their JWT, in the `Authorization` header, else in a cookie. One instance per thread.
 package struct Authenticator {
     private let verifier: TokenVerifier
-    /// Names of cookies that may hold a token.
+    /// Names of cookies that may contain a token.
     private let cookies: [String]
     private let origins: AllowedOrigins
 
-    /// - Parameter origins: the pages that may act in the name of whoever has the cookie.
+    /// - Parameter origins: the web origins whose pages may use the cookie.
     package init(verifier: TokenVerifier, cookies: [String], origins: AllowedOrigins) {
         self.verifier = verifier
         self.cookies = cookies
@@ -18,7 +18,7 @@ package struct Authenticator {
 
     enum Result {
         case identity(Identity)
-        /// The issuer's keys have to be fetched first.
+        /// The issuer's keys must be fetched before the token can be verified.
         case needsKeys(issuer: Int)
     }
 
@@ -40,14 +40,14 @@ package struct Authenticator {
             }
             return String(Substring(parts[1]))
         }
-        guard let token = cookie(in: request) else { throw Self.unauthorized("Authorization is required: a JWT as Bearer") }
+        guard let token = cookie(in: request) else { throw Self.unauthorized("Missing Authorization: expected Bearer and a JWT") }
         guard isSameSite(request) else {
-            throw Self.unauthorized("A cookie is not enough from this origin: name it in allowed_origins, or send Authorization")
+            throw Self.unauthorized("Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization")
         }
         return token
     }
 
-    /// RFC 6265 section 4: `name=value` pairs separated by `; `, where the value may stand in quotes.
+    /// RFC 6265 section 4: `name=value` pairs separated by `; `. A value may be in quotes.
     private func cookie(in request: HTTPRequest) -> String? {
         guard !cookies.isEmpty, let header = request.field(.cookie) else { return nil }
         for pair in header.utf8.split(separator: UInt8(ascii: ";")) {
@@ -61,13 +61,13 @@ package struct Authenticator {
         return nil
     }
 
-    /// A browser sends a cookie along for any page that asks it to; only pages of this host, or those that the
-    /// configuration names (not by `*`), are taken to act for its owner.
+    /// A browser sends cookies with the requests of any page. Accepts only pages of this host, and of origins that the
+    /// configuration names (not by `*`).
     private func isSameSite(_ request: HTTPRequest) -> Bool {
-        // A page that merely links here, or shows us in a frame, sends no Origin; the browser says that it is another's.
+        // Navigations and frames have no Origin; Sec-Fetch-Site tells whether the page belongs to another site.
         guard let origin = request.origin else { return request.field(.secFetchSite)?.lowercased() != "cross-site" }
         if let host = request.field(.host), origin.lowercased().hasSuffix("://" + host.lowercased()) { return true }
-        return origins.lists(origin)
+        return origins.lists(explicitly: origin)
     }
 
     private static func unauthorized(_ text: String) -> APIError { APIError(401, text, headers: ["WWW-Authenticate": "Bearer"]) }

@@ -2,11 +2,11 @@ import FleetRules
 import HTTP
 import JSON
 
-/// From bodies to what drivers and customers say of their phones (DESIGN.md section 2, Requests and Push).
+/// Parses the bodies of device registrations and preferences (DESIGN.md section 2, Requests and Push).
 extension JSONBody {
-    /// Characters of what an app calls a phone.
+    /// The most characters in a device id.
     private static let deviceIDLengthMax = 150
-    /// Bytes of a notification type's name, and of a time zone's.
+    /// The most bytes in the name of a notification type or a time zone.
     private static let nameLengthMax = 64
 
     // MARK: Devices
@@ -19,16 +19,16 @@ extension JSONBody {
         return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .fcmToken)
     }
 
-    /// `{deviceToken, platform, environment?, deviceId?}`; to unregister, the token is enough: what reads as an iOS token is
-    /// one, for no FCM token consists of hexadecimal digits alone.
+    /// `{deviceToken, platform, environment?, deviceId?}`. To unregister, the token is enough: one of hexadecimal digits
+    /// alone is an APNs token, because no FCM token is.
     func appDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
         let text = try tokenText("deviceToken", request)
         let platform: DeviceToken.Platform? = try choice("platform")
         let environment: DeviceToken.Environment = try choice("environment") ?? .production
-        let isLeaving = request.method == .delete
-        guard platform != nil || isLeaving else { throw missing("platform", "ios or android") }
+        let isUnregistration = request.method == .delete
+        guard platform != nil || isUnregistration else { throw missing("platform", "ios or android") }
         let token = try Self.checked("deviceToken") { () throws(RuleError) in try Self.token(text, platform, environment) }
-        guard !isLeaving else { return DeviceRegistration(.unregister, token, endpoint: .appDevice) }
+        guard !isUnregistration else { return DeviceRegistration(.unregister, token, endpoint: .appDevice) }
         return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .appDevice)
     }
 
@@ -44,31 +44,31 @@ extension JSONBody {
         }
     }
 
-    /// A token as it was sent. Not everything between an app and us lets a DELETE have a body (RFC 9110 section 9.3.5), so
-    /// the query will do for that.
+    /// The token as sent. A DELETE may also have it in the query: some proxies drop the body of a DELETE (RFC 9110 section
+    /// 9.3.5).
     private func tokenText(_ name: String, _ request: HTTPRequest) throws(APIError) -> String {
         if request.method == .delete, self[name] == nil, let text = request.first(name) { return text }
         return try requiredText(name)
     }
 
-    /// Has a token's mistake told as the field's.
+    /// Converts the error of an invalid token to a 400 that names the field.
     private static func checked(
         _ field: String, _ read: () throws(RuleError) -> DeviceToken
     ) throws(APIError) -> DeviceToken {
         do throws(RuleError) {
             return try read()
         } catch {
-            throw APIError(400, "Expected \(field): \(error.text)", field: field)
+            throw APIError(400, "Expected \"\(field)\": \(error.text)", field: field)
         }
     }
 
-    /// One of a few words; nil when it is absent.
-    private func choice<Word: RawRepresentable<String> & CaseIterable>(_ name: String) throws(APIError) -> Word? {
+    /// A string member that is a case of `Choice`. Nil if absent or null.
+    private func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws(APIError) -> Choice? {
         guard let text = try text(name).value else { return nil }
-        guard let word = Word.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) }) else {
-            throw wrong(name, "be \(Word.allCases.map(\.rawValue).joined(separator: " or ")), found \(text.clipped)")
+        guard let choice = Choice.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) }) else {
+            throw invalid(name, "be \(Choice.allCases.map(\.rawValue).joined(separator: " or ")); found \(text.clipped)")
         }
-        return word
+        return choice
     }
 
     private func deviceID() throws(APIError) -> String? {
@@ -76,14 +76,14 @@ extension JSONBody {
         let characters = id.unicodeScalars
         guard (1...Self.deviceIDLengthMax).contains(characters.count),
             characters.allSatisfy({ $0.properties.generalCategory != .control })
-        else { throw wrong("deviceId", "have 1 to \(Self.deviceIDLengthMax) characters, none of them a control character") }
+        else { throw invalid("deviceId", "have 1 to \(Self.deviceIDLengthMax) characters, none of them a control character") }
         return id
     }
 
     // MARK: Preferences
 
-    /// `{"types":{name: bool},"quietHours":{enabled, from, to, timeZone}}`. A value that is null goes back to what it is for
-    /// somebody who never said anything; of a group that is null nothing is said.
+    /// `{"types":{name: bool},"quietHours":{enabled, from, to, timeZone}}`. A value of null restores the default; a null
+    /// group is ignored.
     func preferenceChanges(isTimeZone: (String) -> Bool) throws(APIError) -> PreferenceChanges {
         var changes = PreferenceChanges()
         changes.types = try typeSwitches()
@@ -94,9 +94,9 @@ extension JSONBody {
         changes.from = try hours.minutes("from").value(clearedTo: standard.from)
         changes.to = try hours.minutes("to").value(clearedTo: standard.to)
         let zone = try hours.text("timeZone")
-        if case .set(let name) = zone, !Self.isName(name, alsoOf: "+/") || !isTimeZone(name) {
-            throw hours.wrong(
-                "timeZone", "be a name of the IANA time zone database, such as Europe/London; found \(name.clipped)")
+        if case .set(let name) = zone, !Self.isName(name, allowing: "+/") || !isTimeZone(name) {
+            throw hours.invalid(
+                "timeZone", "be a name in the IANA time zone database, such as Europe/London; found \(name.clipped)")
         }
         changes.timeZone = zone.value(clearedTo: standard.timeZone)
         return changes
@@ -106,20 +106,20 @@ extension JSONBody {
         guard let object = try object("types") else { return [:] }
         let members = try JSONBody.members(of: object)
         guard members.count <= PreferenceChanges.typesMax else {
-            throw wrong("types", "name at most \(PreferenceChanges.typesMax), found \(members.count)")
+            throw invalid("types", "contain at most \(PreferenceChanges.typesMax) types; found \(members.count)")
         }
         var switches: [String: Bool?] = [:]
         for (name, value) in members {
             guard Self.isName(name) else {
-                throw wrong("types", "have names of 1 to \(Self.nameLengthMax) of A-Z a-z 0-9 _ -, found \(name.clipped)")
+                throw invalid("types", "contain names of 1 to \(Self.nameLengthMax) of A-Z a-z 0-9 _ -; found \(name.clipped)")
             }
-            guard value.kind == .null || value.boolean != nil else { throw wrong("types.\(name)", "be true or false") }
+            guard value.kind == .null || value.boolean != nil else { throw invalid("types.\(name)", "be true or false") }
             switches.updateValue(value.boolean, forKey: name)
         }
         return switches
     }
 
-    /// In the order written: a dictionary of unchecked names could take long to make.
+    /// The members in the order written. Not a dictionary: hashing unchecked names can take long.
     private static func members(of object: UnsafeRawBufferPointer) throws(APIError) -> [(name: String, value: JSONSlice)] {
         try APIError.wrappingJSON {
             var members: [(name: String, value: JSONSlice)] = []
@@ -128,21 +128,21 @@ extension JSONBody {
         }
     }
 
-    /// A time of day, such as `22:00`, as minutes since midnight.
+    /// A string member that is a time of day, such as `22:00`, in minutes since midnight.
     private func minutes(_ name: String) throws(APIError) -> Change<Int> {
         switch try text(name) {
         case .keep: return .keep
         case .clear: return .clear
         case .set(let text):
             guard let minutes = Preferences.minutes(ofClock: text) else {
-                throw wrong(name, "be a time of day from 00:00 to 23:59, found \(text.clipped)")
+                throw invalid(name, "be a time of day from 00:00 to 23:59; found \(text.clipped)")
             }
             return .set(minutes)
         }
     }
 
     /// Whether `text` is 1 to 64 of `[A-Za-z0-9_-]` and of `others`.
-    private static func isName(_ text: String, alsoOf others: StaticString = "") -> Bool {
+    private static func isName(_ text: String, allowing others: StaticString = "") -> Bool {
         (1...nameLengthMax).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {

@@ -4,19 +4,20 @@ import FleetRules
 import HTTP
 import JSON
 
-/// From a request to the fleet's API to what it asks, once it is known who sends it and that he may. One instance per thread.
+/// Authenticates requests to the fleet's API and maps them to actions by the table of ``FleetEndpoints``.
+/// One instance per thread.
 package struct FleetRouter {
-    private let app: Application
+    let app: Application
     private let authenticator: Authenticator
     private let metricsToken: String
-    private let isCatalogued: @Sendable (String) -> Bool
-    private let isTimeZone: @Sendable (String) -> Bool
+    let isCatalogued: @Sendable (String) -> Bool
+    let isTimeZone: @Sendable (String) -> Bool
 
     /// - Parameters:
-    ///   - app: the application that carries the fleet's channels.
-    ///   - metricsToken: opens `/api/ops/*`, too; empty: this machine may look.
-    ///   - isCatalogued: whether a type of notification is in the catalogue.
-    ///   - isTimeZone: whether there is a time zone of this name, which has 1 to 64 of `[A-Za-z0-9_+\-/]`.
+    ///   - app: the application whose channels the fleet uses.
+    ///   - metricsToken: also accepted for `/api/ops/*`. If empty, requests from this machine may read the statistics.
+    ///   - isCatalogued: whether the catalogue has a notification type.
+    ///   - isTimeZone: whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
         isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool
@@ -28,10 +29,10 @@ package struct FleetRouter {
         self.isTimeZone = isTimeZone
     }
 
-    /// Which pages may call it.
+    /// The origins whose web pages may call the API.
     var origins: AllowedOrigins { app.origins }
 
-    /// The checks in the contract's order: who, whether he may, whether the path is one, its method, the body's size, its content.
+    /// Checks a request in the contract's order: 401, 403, 404 (path), 405, 413, 400.
     /// - Parameter now: seconds since 1970.
     func action(of request: HTTPRequest, _ path: [Substring], now: Int64) throws(APIError) -> APIAction {
         if request.method == .options, request.origin != nil {
@@ -40,141 +41,89 @@ package struct FleetRouter {
             }
             return .respond(CORS.preflight)
         }
-        let identity: Identity?
+        let identity: Identity
         if isOpsAllowed(request, path) {
-            identity = nil
+            identity = Identity(role: .ops, id: "")  // No endpoint of /api/ops reads the id.
         } else {
             switch try authenticator.authenticate(on: request, now: now) {
             case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
-            case .identity(let someone): identity = someone
+            case .identity(let sender): identity = sender
             }
         }
-        if let identity, let roles = FleetEndpoint.roles(for: path), !roles.contains(identity.role) {
-            let allowed = roles.map(\.rawValue).joined(separator: " or ")
-            throw APIError(403, "Only \(allowed) may do this: the token's role is \(identity.role.rawValue)")
+        let endpoint = try endpoint(for: request, path, identity)
+        if let limit = request.bodyBytesMax {
+            throw APIError(413, "The body exceeds the allowed maximum (\(limit) bytes)")
         }
-        guard let endpoint = FleetEndpoint(path) else { throw APIError(404, "Unknown path: \(request.path.clipped)") }
-        try checkMethod(request, endpoint.methods)
-        if let most = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(most) bytes)") }
-        guard let identity else { return try opsAction(endpoint, request) }
-        return try action(of: endpoint, request, identity)
+        return try action(of: endpoint, request, path, identity)
     }
 
-    private func checkMethod(_ request: HTTPRequest, _ methods: [HTTPRequest.Method]) throws(APIError) {
-        guard !methods.contains(request.method), !(request.method == .head && methods.contains(.get)) else { return }
-        let allowed = methods.map(\.rawValue).joined(separator: ", ") + (methods.contains(.get) ? ", HEAD" : "")
-        throw APIError(405, "Method not allowed: use \(allowed)", headers: ["Allow": allowed])
-    }
-
-    // MARK: What is asked
-
-    private func action(of endpoint: FleetEndpoint, _ request: HTTPRequest, _ identity: Identity) throws(APIError) -> APIAction {
-        switch endpoint {
-        case .channelAuth: .authorize(try ChannelAuthorization(request, identity, app))
-        case .userAuth: .respond(try UserAuthentication(request, identity, app).response)
-        case .order(let code) where request.method != .put: .fleetQuery(.order(try JSONBody.checkedName(code, field: "code")))
-        case .route(let id) where request.method != .put: .fleetQuery(.route(try JSONBody.checkedName(id, field: "routeId")))
-        case .jobs: .fleetQuery(.jobs(driverID: identity.id))
-        case .notifications:
-            .fleetQuery(.notifications(of: identity, before: try before(request), limit: try limit(request)))
-        case .devices: .fleetQuery(.devices(identity))
-        case .preferences where request.method != .put: .fleetQuery(.preferences(identity))
-        case .stats, .push, .lives, .life: try opsAction(endpoint, request)
-        case .order, .orderAction, .route, .routeAction, .announce, .acceptJob, .acceptRoute, .progress, .telemetry, .markRead,
-            .fcmToken, .appDevice, .preferences, .person:
-            .command(try command(endpoint, request, identity))
+    /// Finds the endpoint: 403, 404, 405.
+    private func endpoint(
+        for request: HTTPRequest, _ path: [Substring], _ identity: Identity
+    ) throws(APIError) -> Endpoint {
+        let group = FleetEndpoints.groups.first { $0.contains(path) }
+        try Self.check(identity, group?.roles)
+        let endpoints = (group?.endpoints ?? []).filter { $0.matches(path) }
+        guard let first = endpoints.first else { throw APIError(404, "Unknown path: \(request.path.clipped)") }
+        try Self.check(identity, first.roles)
+        let method = request.method == .head ? .get : request.method
+        guard let endpoint = endpoints.first(where: { $0.method == method }) else {
+            var allowed = endpoints.map(\.method.rawValue)
+            if allowed.contains("GET") { allowed.append("HEAD") }
+            let list = allowed.joined(separator: ", ")
+            throw APIError(405, "Method not allowed: use \(list)", headers: ["Allow": list])
         }
+        return endpoint
     }
 
-    private func opsAction(_ endpoint: FleetEndpoint, _ request: HTTPRequest) throws(APIError) -> APIAction {
-        switch endpoint {
-        case .stats: .stats
-        case .push: .pushReport
-        case .life(let id):
-            .fleetQuery(.notificationHistory(notificationID: try JSONBody.checkedName(id, field: "notification id")))
-        case .lives:
-            .fleetQuery(
-                .notificationLog(channel: request.first("channel"), before: try before(request), limit: try limit(request)))
-        default: preconditionFailure("only ops' endpoints are open to the metrics token")
+    private static func check(_ identity: Identity, _ roles: [Role]?) throws(APIError) {
+        guard let roles, !roles.contains(identity.role) else { return }
+        throw .wrongRole(identity.role, required: roles)
+    }
+
+    private func action(
+        of endpoint: Endpoint, _ request: HTTPRequest, _ path: [Substring], _ identity: Identity
+    ) throws(APIError) -> APIAction {
+        func input(_ body: JSONBody = JSONBody()) -> EndpointRequest {
+            EndpointRequest(
+                http: request, identity: identity, parameters: endpoint.parameters(in: path), body: body, router: self)
         }
-    }
-
-    private static let limitRange = 1...200
-
-    private func limit(_ request: HTTPRequest) throws(APIError) -> Int {
-        guard let text = request.first("limit") else { return 50 }
-        guard let limit = Int(text), Self.limitRange.contains(limit) else {
-            throw APIError(400, "Expected limit to be from 1 to \(Self.limitRange.upperBound)")
-        }
-        return limit
-    }
-
-    private func before(_ request: HTTPRequest) throws(APIError) -> String? {
-        guard let text = request.first("before") else { return nil }
-        return try JSONBody.checkedName(text, field: "before")
-    }
-
-    // MARK: Commands
-
-    private func command(
-        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ identity: Identity
-    ) throws(APIError) -> Command {
-        let body = try JSONBody(request.body)
-        return Command(
-            actor: identity, deed: try commandAction(endpoint, request, body), correlationID: request.correlationID,
-            expectedVersion: try expectedVersion(request), repetition: try idempotencyKey(endpoint, request, body))
-    }
-
-    private func commandAction(
-        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ body: JSONBody
-    ) throws(APIError) -> Command.Action {
-        switch endpoint {
-        case .order(let code): .order(try body.orderAction(code, .update))
-        case .orderAction(let code, let action): .order(try body.orderAction(code, action))
-        case .route(let id): .route(try body.routeAction(id, .update))
-        case .routeAction(let id, let action): .route(try body.routeAction(id, action))
-        case .announce: .announce(try body.announcement(isKnown: isCatalogued))
-        case .acceptJob(let id): .acceptJob(try JSONBody.checkedName(id, field: "id"))
-        case .acceptRoute(let id): .acceptRoute(try JSONBody.checkedName(id, field: "id"))
-        case .progress(let id): .progress(try JSONBody.checkedName(id, field: "id"), try body.progressReport())
-        case .telemetry: .telemetry(try body.telemetry(isKnown: isCatalogued))
-        case .markRead: .markRead(try body.readMarks())
-        case .fcmToken: .device(try body.fcmDevice(request))
-        case .appDevice: .device(try body.appDevice(request))
-        case .preferences: .updatePreferences(try body.preferenceChanges(isTimeZone: isTimeZone))
-        case .person(let role, let id): .erase(role, id: try JSONBody.checkedName(id, field: "id"))
-        case .channelAuth, .userAuth, .jobs, .notifications, .devices, .stats, .push, .lives, .life:
-            preconditionFailure("what only asks is no command")
+        switch endpoint.handler {
+        case .query(let read): return .fleetQuery(try APIError.wrappingJSON { try read(input()) })
+        case .action(let read): return try APIError.wrappingJSON { try read(input()) }
+        case .command(let acceptsKey, let read):
+            let body = try JSONBody(request.body)
+            let action = try APIError.wrappingJSON { try read(input(body)) }
+            return .command(
+                Command(
+                    actor: identity, deed: action, correlationID: request.correlationID,
+                    expectedVersion: try expectedVersion(request),
+                    repetition: acceptsKey ? try idempotencyKey(request, body) : nil))
         }
     }
 
-    /// Of `If-Match` (RFC 9110 section 13.1.1): a version, quoted or not; `*` asks for nothing.
+    /// The version in `If-Match` (RFC 9110 section 13.1.1), in quotes or not. Nil if absent or `*`.
     private func expectedVersion(_ request: HTTPRequest) throws(APIError) -> Int? {
         guard let text = request.field(.ifMatch), text != "*" else { return nil }
         let isQuoted = text.utf8.count > 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
         guard let version = Int(isQuoted ? String(text.dropFirst().dropLast()) : text), version >= 0 else {
-            throw APIError(400, "Expected If-Match to be a version, such as \"3\", found \(text.clipped)")
+            throw APIError(400, "Expected If-Match to be a version, such as \"3\"; found \(text.clipped)")
         }
         return version
     }
 
-    private func idempotencyKey(
-        _ endpoint: FleetEndpoint, _ request: HTTPRequest, _ body: JSONBody
-    ) throws(APIError) -> Command.IdempotencyKey? {
-        switch endpoint {
-        // Its token may be in the query, which is not summed up here; and what has gone cannot go twice.
-        case .fcmToken where request.method == .delete, .appDevice where request.method == .delete: return nil
-        default: break
-        }
+    /// The idempotency key of the header, else of the body, with the digest of the request. Nil if absent.
+    private func idempotencyKey(_ request: HTTPRequest, _ body: JSONBody) throws(APIError) -> Command.IdempotencyKey? {
         let inBody = try body.text("idempotencyKey").value
-        let inHead = request.field(.idempotencyKey)
-        guard let key = inHead ?? inBody else { return nil }
+        let inHeader = request.field(.idempotencyKey)
+        guard let key = inHeader ?? inBody else { return nil }
         guard (1...255).contains(key.unicodeScalars.count) else {
-            throw APIError(400, "Expected \(inHead == nil ? "idempotencyKey" : "Idempotency-Key") to have 1 to 255 characters")
+            throw APIError(
+                400, "Expected \(inHeader == nil ? "\"idempotencyKey\"" : "Idempotency-Key") to have 1 to 255 characters")
         }
         var text = Array("\(request.method.rawValue)\n\(request.path)\n".utf8)
         if request.body.isEmpty {
-            text += "{}".utf8  // which an absent body is
+            text += "{}".utf8  // An absent body means an empty object.
         } else {
             text += try APIError.wrappingJSON { try CanonicalJSON.bytes(of: request.body) }
         }
@@ -183,21 +132,20 @@ package struct FleetRouter {
 
     // MARK: Ops
 
-    /// Lets the metrics be seen by whoever may see `/api/ops/*` by his token; nil when it is none.
+    /// Permits `/metrics` for a JWT that may read `/api/ops/*`. Nil if the request has no valid JWT.
     func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> APIAction? {
-        guard let verdict = try? authenticator.authenticate(on: request, now: now) else { return nil }
-        switch verdict {
+        guard let result = try? authenticator.authenticate(on: request, now: now) else { return nil }
+        switch result {
         case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
         case .identity(let identity):
-            guard FleetEndpoint.opsRoles.contains(identity.role) else {
-                throw APIError(403, "Only admin or ops may see this: the token's role is \(identity.role.rawValue)")
-            }
+            try Self.check(identity, FleetEndpoints.opsRoles)
             return .metrics
         }
     }
 
-    /// Whether this is for `/api/ops/*` and the metrics token opens it. Without one this machine may look at the counts, but no
-    /// page that a browser on it shows; what was said to whom is for those who say who they are.
+    /// Whether a request may use `/api/ops/*` without a JWT: with the metrics token; or, if none is configured, from this
+    /// machine, for statistics only. The latter excludes web pages that a local browser shows. The content of
+    /// notifications always needs a token.
     private func isOpsAllowed(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
         guard path.first == "api", path.dropFirst().first == "ops" else { return false }
         if let authorization = request.authorization {

@@ -3,18 +3,21 @@ import FleetRules
 import JSON
 import Primitives
 
-/// The body of a request to the fleet's API, its members read by name and kind. Unknown members are ignored, wrong kinds
-/// refused by name; an absent body is an empty object.
+/// The JSON body of a request to the fleet's API. Members are read by name and kind: unknown members are ignored, a wrong
+/// kind is a 400 that names the member, an absent body is an empty object.
 ///
-/// Its slices point into the request's bytes: it lives as long as the call.
+/// Borrows the request's bytes: valid only within the call.
 struct JSONBody {
     private var members: [String: JSONSlice] = [:]
-    /// Bytes of a member's name: none of ours has more, and longer ones are not hashed, which can take long.
+    /// The most bytes in a member's name. Longer names are ignored: the API has none, and hashing them can take long.
     private static let nameBytesMax = 32
-    /// What stands before a member's name where a refusal tells it, the dot included; empty for a whole body.
+    /// What precedes a member's name in error messages, including the dot. Empty for a whole body.
     private let path: String
 
-    /// - Parameter object: the member that this is the value of, for what is said of its own members; nil: it is a whole body.
+    /// An empty object.
+    init() { path = "" }
+
+    /// - Parameter object: the name of the member whose value `bytes` is, for error messages. Nil for a whole body.
     init(_ bytes: UnsafeRawBufferPointer, of object: String? = nil) throws(APIError) {
         path = object.map { $0 + "." } ?? ""
         guard !bytes.isEmpty else { return }
@@ -27,118 +30,122 @@ struct JSONBody {
         }
     }
 
-    /// The member's value; nil when it is absent or null.
+    /// The member's value. Nil if absent or null.
     subscript(name: String) -> JSONSlice? { members[name].flatMap { $0.kind == .null ? nil : $0 } }
 
-    /// What is said of a text: nothing, null, or a new one.
+    /// A string member.
     func text(_ name: String) throws(APIError) -> Change<String> {
         try change(name) { value throws(APIError) in
-            guard let text = value.string else { throw wrong(name, "be a string") }
-            // PostgreSQL has no such texts, and no honest client sends one.
-            guard !text.utf8.contains(0) else { throw wrong(name, "hold no NUL") }
+            guard let text = value.string else { throw invalid(name, "be a string") }
+            // PostgreSQL cannot store NUL, and no legitimate client sends one.
+            guard !text.utf8.contains(0) else { throw invalid(name, "contain no NUL character") }
             return text
         }
     }
 
-    /// The same for a text that may become a part of a channel's name.
+    /// A string member that can be part of a channel name.
     func name(_ name: String) throws(APIError) -> Change<String> {
         try change(name) { value throws(APIError) in
-            guard let text = value.string else { throw wrong(name, "be a string") }
+            guard let text = value.string else { throw invalid(name, "be a string") }
             return try Self.checkedName(text, field: path + name)
         }
     }
 
+    /// A number member, kept as written.
     func number(_ name: String) throws(APIError) -> Change<JSONNumber> {
         try change(name) { value throws(APIError) in
-            // A number that no double holds would cost other people's decoders the whole event.
+            // Decoders of the apps would reject the whole event if a number did not fit into a double.
             guard value.kind == .number, Double(String(decoding: value.raw, as: UTF8.self))?.isFinite == true else {
-                throw wrong(name, "be a number")
+                throw invalid(name, "be a number")
             }
             return JSONNumber(text: String(decoding: value.raw, as: UTF8.self))
         }
     }
 
-    /// A number that counts something.
+    /// A number member that is a count.
     func count(_ name: String) throws(APIError) -> Change<JSONNumber> {
         try change(name) { value throws(APIError) in
             guard value.kind == .number, let count = value.integer, count >= 0 else {
-                throw wrong(name, "be a whole number from 0")
+                throw invalid(name, "be an integer of at least 0")
             }
             return JSONNumber(text: String(decoding: value.raw, as: UTF8.self))
         }
     }
 
-    /// A text that says when, in ISO 8601.
+    /// A string member that is a time in ISO 8601, kept as written.
     func time(_ name: String) throws(APIError) -> Change<String> {
         let change = try text(name)
         guard case .set(let text) = change, !Timestamp.isISO8601(text) else { return change }
-        throw wrong(name, "be a time in ISO 8601, such as 2026-11-21T09:30:00Z")
+        throw invalid(name, "be a time in ISO 8601, such as 2026-11-21T09:30:00Z")
     }
 
-    /// A text that has to be there.
+    /// A string member. Throws 400 if it is absent or null.
     func requiredText(_ name: String) throws(APIError) -> String {
         guard let text = try text(name).value else { throw missing(name, "a string") }
         return text
     }
 
+    /// A time member. Throws 400 if it is absent or null.
     func requiredTime(_ name: String) throws(APIError) -> String {
         guard let text = try time(name).value else { throw missing(name, "a time in ISO 8601") }
         return text
     }
 
-    /// A list of one to `countMax` texts that may become parts of channels' names; nil when it is absent.
+    /// An array of 1 to `countMax` strings that can be part of a channel name. Nil if absent or null.
     func names(_ name: String, countMax: Int) throws(APIError) -> [String]? {
         guard let values = try list(name, countMax: countMax) else { return nil }
         var names: [String] = []
         for value in values {
-            guard let text = value.string else { throw wrong(name, "be strings") }
+            guard let text = value.string else { throw invalid(name, "contain only strings") }
             names.append(try Self.checkedName(text, field: path + name))
         }
         return names
     }
 
-    /// A list of one to `countMax` values; nil when it is absent.
+    /// An array of 1 to `countMax` values. Nil if absent or null.
     func list(_ name: String, countMax: Int) throws(APIError) -> [JSONSlice]? {
         guard let value = self[name] else { return nil }
-        guard value.kind == .array else { throw wrong(name, "be an array") }
+        guard value.kind == .array else { throw invalid(name, "be an array") }
         var elements: [JSONSlice] = []
         try APIError.wrappingJSON { try JSONReader.array(value.raw) { elements.append($0) } }
         guard (1...countMax).contains(elements.count) else {
-            throw wrong(name, "hold 1 to \(countMax) elements, found \(elements.count)")
+            throw invalid(name, "contain 1 to \(countMax) elements; found \(elements.count)")
         }
         return elements
     }
 
-    /// An object's bytes; nil when it is absent.
+    /// The bytes of an object member. Nil if absent or null.
     func object(_ name: String) throws(APIError) -> UnsafeRawBufferPointer? {
         guard let value = self[name] else { return nil }
-        guard value.kind == .object else { throw wrong(name, "be an object") }
+        guard value.kind == .object else { throw invalid(name, "be an object") }
         return value.raw
     }
 
-    /// True, false or absent.
+    /// A boolean member. Nil if absent or null.
     func flag(_ name: String) throws(APIError) -> Bool? { try boolean(name).value }
 
+    /// A boolean member.
     func boolean(_ name: String) throws(APIError) -> Change<Bool> {
         try change(name) { value throws(APIError) in
-            guard let isOn = value.boolean else { throw wrong(name, "be true or false") }
+            guard let isOn = value.boolean else { throw invalid(name, "be true or false") }
             return isOn
         }
     }
 
-    /// Codes, references and ids become parts of channels' names.
+    /// Checks a code, reference or id: they become parts of channel names.
+    /// - Returns: `text`.
     static func checkedName(_ text: String, field: String) throws(APIError) -> String {
         guard Identity.isReference(text) else {
-            throw .wrong(field, "be 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ; found \(text.clipped)")
+            throw .invalid(field, "be 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ; found \(text.clipped)")
         }
         return text
     }
 
-    /// The refusal of a member that is something else than `expectation` says.
-    func wrong(_ name: String, _ expectation: String) -> APIError { .wrong(path + name, expectation) }
+    /// 400: `Expected "name" to …`.
+    func invalid(_ name: String, _ expectation: String) -> APIError { .invalid(path + name, expectation) }
 
-    /// The refusal of a body that lacks a member.
-    func missing(_ name: String, _ what: String) -> APIError { .missing(path + name, what) }
+    /// 400: `Expected "name": … is required`.
+    func missing(_ name: String, _ kind: String) -> APIError { .missing(path + name, kind) }
 
     private func change<Value>(
         _ name: String, _ read: (JSONSlice) throws(APIError) -> Value
@@ -149,13 +156,13 @@ struct JSONBody {
 }
 
 extension Change {
-    /// The new value; nil when there is none.
+    /// The new value. Nil for `keep` and `clear`.
     var value: Value? {
         if case .set(let value) = self { return value }
         return nil
     }
 
-    /// The new value, which is `standard` for one that is cleared; nil when nothing is said of it.
+    /// The new value; for `clear`, `standard`. Nil for `keep`.
     func value(clearedTo standard: Value) -> Value? {
         switch self {
         case .keep: nil

@@ -1,17 +1,17 @@
 import FleetRules
 import JSON
 
-/// From bodies to what is asked (DESIGN.md section 2, Requests).
+/// Parses the bodies of orders, routes, jobs and notifications (DESIGN.md section 2, Requests).
 extension JSONBody {
-    /// Drivers one announcement may name.
+    /// The most drivers in one announcement.
     private static let driversMax = 1_000
-    /// Events one report of telemetry may hold.
+    /// The most events in one telemetry request.
     private static let telemetryMax = 100
-    /// Notifications that can be marked as read at once.
+    /// The most notifications that one request can mark as read.
     private static let readMax = 1_000
 
-    func orderAction(_ code: String, _ action: OrderAction.Kind) throws(APIError) -> OrderAction {
-        var deed = OrderAction(code: try Self.checkedName(code, field: "code"), action: action)
+    func orderAction(_ code: String, _ kind: OrderAction.Kind) throws(APIError) -> OrderAction {
+        var action = OrderAction(code: try Self.checkedName(code, field: "code"), action: kind)
         var changes = OrderChanges()
         changes.bookingID = try name("bookingId")
         changes.bookingReference = try name("bookingReference")
@@ -21,43 +21,42 @@ extension JSONBody {
         changes.dropoffAddress = try text("dropoffAddress")
         changes.scheduledAt = try time("scheduledAt")
         changes.totalGBP = try number("totalGBP")
-        deed.changes = changes
-        guard action != .update else { return deed }
-        (deed.driverID, deed.driverName, deed.reason) = try driverAndReason(isRequired: action == .assign)
-        return deed
+        action.changes = changes
+        guard kind != .update else { return action }
+        (action.driverID, action.driverName, action.reason) = try driverAndReason(isRequired: kind == .assign)
+        return action
     }
 
-    func routeAction(_ id: String, _ action: RouteAction.Kind) throws(APIError) -> RouteAction {
-        if case .removeDrop(let drop) = action { _ = try Self.checkedName(drop, field: "dropId") }
-        var deed = RouteAction(id: try Self.checkedName(id, field: "routeId"), action: action)
+    func routeAction(_ id: String, _ kind: RouteAction.Kind) throws(APIError) -> RouteAction {
+        if case .removeDrop(let drop) = kind { _ = try Self.checkedName(drop, field: "dropId") }
+        var action = RouteAction(id: try Self.checkedName(id, field: "routeId"), action: kind)
         var changes = RouteChanges()
         changes.routeNumber = try text("routeNumber")
         changes.bookingsCount = try count("bookingsCount")
         changes.dropsCount = try count("dropsCount")
         changes.earningsAdjustment = try number("earningsAdjustment")
-        deed.changes = changes
-        guard action != .update else { return deed }
-        (deed.driverID, deed.driverName, deed.reason) = try driverAndReason(isRequired: action == .assign)
-        return deed
+        action.changes = changes
+        guard kind != .update else { return action }
+        (action.driverID, action.driverName, action.reason) = try driverAndReason(isRequired: kind == .assign)
+        return action
     }
 
-    /// Whom a deed is about, and why it is done.
-    /// - Parameter isRequired: whether it makes no sense without a driver.
+    /// Reads `driverId`, `driverName` and `reason`.
+    /// - Parameter isRequired: whether a missing `driverId` is an error.
     private func driverAndReason(
         isRequired: Bool
     ) throws(APIError) -> (driverID: String?, driverName: String?, reason: String?) {
         let driverID = try name("driverId").value
         let rest = (try text("driverName").value, try text("reason").value)
-        if isRequired, driverID == nil { throw APIError(400, "Expected driverId: a string is required") }
+        if isRequired, driverID == nil { throw missing("driverId", "a string") }
         return (driverID, rest.0, rest.1)
     }
 
     func progressReport() throws(APIError) -> ProgressReport {
         let text = try requiredText("step")
         guard text.isASCII, let step = JobStatus(rawValue: text) else {
-            throw APIError(
-                400,
-                "Expected step to be one of \(JobStatus.allCases.map(\.rawValue).joined(separator: ", ")), found \(text.clipped)")
+            let steps = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
+            throw invalid("step", "be one of \(steps); found \(text.clipped)")
         }
         var report = ProgressReport(step: step)
         report.notes = try self.text("notes").value
@@ -69,19 +68,20 @@ extension JSONBody {
     private func degrees(_ name: String, max: Double) throws(APIError) -> JSONNumber? {
         guard let number = try number(name).value else { return nil }
         guard let degrees = Double(number.text), abs(degrees) <= max else {
-            throw APIError(400, "Expected \(name) to be from -\(Int(max)) to \(Int(max))")
+            throw invalid(name, "be from -\(Int(max)) to \(Int(max))")
         }
         return number
     }
 
-    /// - Parameter isKnown: whether the catalogue has a type.
+    /// `{type, to: {driver} | {drivers: […]} | {customer} | {all: true}, data?}`.
+    /// - Parameter isKnown: whether the catalogue has a notification type.
     func announcement(isKnown: (String) -> Bool) throws(APIError) -> Announcement {
         let type = try requiredText("type")
         guard type.isASCII, isKnown(type) else {
-            throw APIError(400, "Unknown type \(type.clipped): it is not in the catalogue of notifications")
+            throw APIError(400, "Unknown \"type\" \(type.clipped): not in the notification catalogue")
         }
         guard let to = try object("to") else {
-            throw APIError(400, "Expected to: {driver}, {drivers: […]}, {customer} or {all: true}")
+            throw missing("to", "{driver}, {drivers: […]}, {customer} or {all: true}")
         }
         let data = try object("data").map(Array.init) ?? Array("{}".utf8)
         return Announcement(type: type, audience: try JSONBody(to).audience(), data: data)
@@ -94,18 +94,18 @@ extension JSONBody {
         if let customer = try name("customer").value { audiences.append(.customer(customer)) }
         if try flag("all") == true { audiences.append(.everyDriver) }
         guard audiences.count == 1 else {
-            throw APIError(400, "Expected to to name one of driver, drivers, customer, all; found \(audiences.count)")
+            throw invalid("to", "contain exactly one of driver, drivers, customer, all; found \(audiences.count)")
         }
         return audiences[0]
     }
 
-    /// One event, or `{"events":[…]}`: if one is bad, none is taken.
-    /// - Parameter isKnown: whether the catalogue has a type.
+    /// One event, or `{"events":[…]}`. One invalid event rejects the request.
+    /// - Parameter isKnown: whether the catalogue has a notification type.
     func telemetry(isKnown: (String) -> Bool) throws(APIError) -> [TelemetryEvent] {
         guard let elements = try list("events", countMax: Self.telemetryMax) else { return [try telemetryEvent(isKnown)] }
         var events: [TelemetryEvent] = []
         for (index, element) in elements.enumerated() {
-            guard element.kind == .object else { throw APIError(400, "Expected events[\(index)] to be an object") }
+            guard element.kind == .object else { throw .invalid("events[\(index)]", "be an object") }
             do throws(APIError) {
                 events.append(try JSONBody(element.raw).telemetryEvent(isKnown))
             } catch {
@@ -121,40 +121,38 @@ extension JSONBody {
         let id = try Self.checkedName(try requiredText("notificationId"), field: "notificationId")
         let type = try requiredText("type")
         guard type.isASCII, Self.telemetryTypes.contains(type) || isKnown(type) else {
-            throw APIError(400, "Expected type to be \(Self.telemetryTypes.joined(separator: ", ")) or a catalogued one")
+            let types = Self.telemetryTypes.joined(separator: ", ")
+            throw invalid("type", "be one of \(types), or a type of the notification catalogue")
         }
         let entity = try Self.checkedName(try requiredText("entityId"), field: "entityId")
-        let word = try requiredText("event")
-        guard word.isASCII, let kind = TelemetryEvent.Kind(rawValue: word) else {
-            throw APIError(400, "Expected event to be \(TelemetryEvent.Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+        let name = try requiredText("event")
+        guard name.isASCII, let kind = TelemetryEvent.Kind(rawValue: name) else {
+            let kinds = TelemetryEvent.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw invalid("event", "be one of \(kinds)")
         }
         return TelemetryEvent(
             notificationID: id, type: type, entityID: entity, kind: kind, timestamp: try requiredTime("timestamp"),
             metadata: try metadata())
     }
 
-    /// Only what is known of it is kept: `{title, message}`.
+    /// `{title?, message?}` as JSON. Other members are dropped.
     private func metadata() throws(APIError) -> [UInt8]? {
         guard let object = try object("metadata") else { return nil }
         let body = try JSONBody(object)
+        let (title, message) = (try body.text("title").value, try body.text("message").value)
         var json = JSONWriter()
-        json.raw("{")
-        for name in ["title", "message"] {
-            guard let text = try body.text(name).value else { continue }
-            if json.bytes.count > 1 { json.raw(",") }
-            json.string(name)
-            json.raw(":")
-            json.string(text)
+        json.object {
+            $0.member("title", ifPresent: title)
+            $0.member("message", ifPresent: message)
         }
-        json.raw("}")
         return json.bytes
     }
 
-    /// `{"ids":[…]}` or `{"all":true}`; nil means all.
+    /// `{"ids":[…]}` or `{"all":true}`. Nil means all.
     func readMarks() throws(APIError) -> [String]? {
         let ids = try names("ids", countMax: Self.readMax)
         let isAll = try flag("all") == true
-        guard isAll != (ids != nil) else { throw APIError(400, "Expected either ids or all: true") }
+        guard isAll != (ids != nil) else { throw APIError(400, "Expected either \"ids\" or \"all\": true") }
         return ids
     }
 }

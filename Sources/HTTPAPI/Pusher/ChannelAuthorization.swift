@@ -22,9 +22,9 @@ package struct ChannelAuthorization: Sendable {
 
     init(_ request: HTTPRequest, _ identity: Identity, _ app: Application) throws(APIError) {
         let form = try AuthorizationForm(request)
-        guard let text = form.channelName else { throw APIError(400, "Expected channel_name: a string is required") }
+        guard let text = form.channelName else { throw .missing("channel_name", "a string") }
         guard let channel = ChannelName(text, lengthMax: app.limits.nameLength) else {
-            throw APIError(400, "Expected channel_name to be a channel's name, found \(text.clipped)")
+            throw .invalid("channel_name", "be a channel name; found \(text.clipped)")
         }
         self.identity = identity
         self.channel = channel
@@ -117,7 +117,7 @@ private struct AuthorizationForm {
             channelName = fields["channel_name"]
         }
         guard let socketID, SocketID.isWellFormed(socketID), socketID.utf8.count <= 64 else {
-            throw APIError(400, "Expected socket_id: digits, a dot, digits")
+            throw APIError(400, "Expected \"socket_id\": digits, a dot, digits")
         }
         self.socketID = socketID
     }

@@ -1,0 +1,118 @@
+import Access
+import FleetRules
+import HTTP
+
+/// An endpoint of the fleet's API: one method of one path. A line of the table in FleetEndpoints.swift.
+struct Endpoint: Sendable {
+    /// Maps a request to what it asks for. Runs after all checks but those of the content (400). Closures throw only
+    /// ``APIError``; their types are untyped `throws` because the compiler infers that for closures.
+    enum Handler: Sendable {
+        /// A write to the store. ``FleetRouter`` adds `If-Match` and, if `acceptsKey`, the idempotency key.
+        case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> Command.Action)
+        /// A read from the store.
+        case query(@Sendable (EndpointRequest) throws -> Query)
+        /// Anything else.
+        case action(@Sendable (EndpointRequest) throws -> APIAction)
+    }
+
+    let method: HTTPRequest.Method
+    /// The path's segments; `*` matches any one segment.
+    private let path: [String]
+    /// The roles that may use this path. Nil: those of its group.
+    let roles: [Role]?
+    let handler: Handler
+
+    private init(_ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ handler: Handler) {
+        self.method = method
+        self.path = path.split(separator: "/").map(String.init)
+        self.roles = roles
+        self.handler = handler
+    }
+
+    /// - Parameter acceptsKey: whether a request may have an idempotency key.
+    static func command(
+        _ method: HTTPRequest.Method, _ path: String, roles: [Role]? = nil, acceptsKey: Bool = true,
+        _ read: @escaping @Sendable (EndpointRequest) throws -> Command.Action
+    ) -> Endpoint {
+        Endpoint(method, path, roles, .command(acceptsKey: acceptsKey, read))
+    }
+
+    /// A GET that the store answers.
+    static func query(
+        _ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> Query
+    ) -> Endpoint {
+        Endpoint(.get, path, nil, .query(read))
+    }
+
+    static func action(
+        _ method: HTTPRequest.Method, _ path: String,
+        _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction
+    ) -> Endpoint {
+        Endpoint(method, path, nil, .action(read))
+    }
+
+    /// Whether the path matches, whatever the method.
+    func matches(_ path: [Substring]) -> Bool {
+        path.count == self.path.count && zip(self.path, path).allSatisfy { $0 == "*" || $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    /// The segments of a matching path that `*` stands for.
+    func parameters(in path: [Substring]) -> [String] {
+        zip(self.path, path).filter { $0.0 == "*" }.map { String($0.1) }
+    }
+}
+
+/// The endpoints below one prefix, and the roles that may use it.
+struct EndpointGroup: Sendable {
+    private let prefix: [String]
+    /// Checked before the path, so that other roles do not learn which paths exist. Nil: any role, as far as the endpoints
+    /// do not restrict it.
+    let roles: [Role]?
+    let endpoints: [Endpoint]
+
+    init(_ prefix: String, roles: [Role]? = nil, _ endpoints: [Endpoint]) {
+        self.prefix = prefix.split(separator: "/").map(String.init)
+        self.roles = roles
+        self.endpoints = endpoints
+    }
+
+    func contains(_ path: [Substring]) -> Bool {
+        path.count >= prefix.count && zip(prefix, path).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
+    }
+}
+
+/// What the handler of an endpoint reads.
+struct EndpointRequest {
+    let http: HTTPRequest
+    /// The sender.
+    let identity: Identity
+    /// The path's segments that `*` stands for, unchecked.
+    let parameters: [String]
+    /// The JSON body of a command; empty for other endpoints.
+    let body: JSONBody
+    let router: FleetRouter
+
+    /// The first variable segment of the path, unchecked.
+    var id: String { parameters[0] }
+
+    /// The first variable segment, checked to be a code or id.
+    /// - Parameter field: its name in the error message.
+    func id(_ field: String) throws(APIError) -> String { try JSONBody.checkedName(id, field: field) }
+
+    private static let limitRange = 1...200
+
+    /// The query parameter `limit`: 1 to 200, by default 50.
+    func limit() throws(APIError) -> Int {
+        guard let text = http.first("limit") else { return 50 }
+        guard let limit = Int(text), Self.limitRange.contains(limit) else {
+            throw .invalid("limit", "be from 1 to \(Self.limitRange.upperBound)")
+        }
+        return limit
+    }
+
+    /// The query parameter `before`: the id of a notification. Nil if absent.
+    func before() throws(APIError) -> String? {
+        guard let text = http.first("before") else { return nil }
+        return try JSONBody.checkedName(text, field: "before")
+    }
+}

@@ -1,0 +1,107 @@
+import Access
+import FleetRules
+import HTTP
+
+/// The endpoints of the fleet's API (DESIGN.md section 2, Surface), by prefix.
+enum FleetEndpoints {
+    /// Roles that may read the gateway's state.
+    static let opsRoles: [Role] = [.admin, .ops]
+    /// Roles that have devices and notifications of their own.
+    private static let recipientRoles: [Role] = [.driver, .customer]
+
+    static let groups: [EndpointGroup] = [
+        EndpointGroup(
+            "/pusher",
+            [
+                .action(.post, "/pusher/auth") {
+                    .authorize(try ChannelAuthorization($0.http, $0.identity, $0.router.app))
+                },
+                .action(.post, "/pusher/user-auth") {
+                    .respond(try UserAuthentication($0.http, $0.identity, $0.router.app).response)
+                },
+            ]),
+        EndpointGroup(
+            "/api/admin", roles: [.admin],
+            [
+                .query("/api/admin/orders/*") { .order(try $0.id("code")) },
+                .command(.put, "/api/admin/orders/*") { .order(try $0.body.orderAction($0.id, .update)) },
+                .command(.post, "/api/admin/orders/*/assign-driver") { .order(try $0.body.orderAction($0.id, .assign)) },
+                .command(.post, "/api/admin/orders/*/unassign") { .order(try $0.body.orderAction($0.id, .unassign)) },
+                .command(.post, "/api/admin/orders/*/cancel-enhanced") { .order(try $0.body.orderAction($0.id, .cancel)) },
+                .command(.post, "/api/admin/orders/*/remove-driver") {
+                    .order(try $0.body.orderAction($0.id, .removeDriver))
+                },
+                .query("/api/admin/routes/*") { .route(try $0.id("routeId")) },
+                .command(.put, "/api/admin/routes/*") { .route(try $0.body.routeAction($0.id, .update)) },
+                .command(.post, "/api/admin/routes/*/assign-driver") { .route(try $0.body.routeAction($0.id, .assign)) },
+                .command(.post, "/api/admin/routes/*/unassign") { .route(try $0.body.routeAction($0.id, .unassign)) },
+                .command(.post, "/api/admin/routes/*/cancel") { .route(try $0.body.routeAction($0.id, .cancel)) },
+                .command(.post, "/api/admin/routes/*/drops/*/remove") {
+                    .route(try $0.body.routeAction($0.id, .removeDrop($0.parameters[1])))
+                },
+                .command(.post, "/api/admin/notifications") {
+                    .announce(try $0.body.announcement(isKnown: $0.router.isCatalogued))
+                },
+                .command(.delete, "/api/admin/people/driver/*") { .erase(.driver, id: try $0.id("id")) },
+                .command(.delete, "/api/admin/people/customer/*") { .erase(.customer, id: try $0.id("id")) },
+            ]),
+        EndpointGroup(
+            "/api/driver", roles: [.driver],
+            [
+                .query("/api/driver/jobs") { .jobs(driverID: $0.identity.id) },
+                .command(.post, "/api/driver/jobs/*/accept") { .acceptJob(try $0.id("id")) },
+                .command(.put, "/api/driver/jobs/*/progress") {
+                    .progress(try $0.id("id"), try $0.body.progressReport())
+                },
+                .command(.post, "/api/driver/routes/*/accept") { .acceptRoute(try $0.id("id")) },
+            ] + recipientEndpoints("/api/driver")),
+        EndpointGroup("/api/customer", roles: [.customer], recipientEndpoints("/api/customer")),
+        EndpointGroup(
+            "/api/auth",
+            [
+                // DELETE accepts no idempotency key: the token may be in the query, which the key's digest does not cover.
+                .command(.post, "/api/auth/fcm-token", roles: recipientRoles) { .device(try $0.body.fcmDevice($0.http)) },
+                .command(.delete, "/api/auth/fcm-token", roles: recipientRoles, acceptsKey: false) {
+                    .device(try $0.body.fcmDevice($0.http))
+                },
+            ]),
+        EndpointGroup(
+            "/app-register-device",
+            [
+                .command(.post, "/app-register-device", roles: recipientRoles) { .device(try $0.body.appDevice($0.http)) },
+                .command(.delete, "/app-register-device", roles: recipientRoles, acceptsKey: false) {
+                    .device(try $0.body.appDevice($0.http))
+                },
+            ]),
+        EndpointGroup(
+            "/api/ops", roles: opsRoles,
+            [
+                .action(.get, "/api/ops/stats") { _ in .stats },
+                .action(.get, "/api/ops/push") { _ in .pushReport },
+                .query("/api/ops/notifications") {
+                    .notificationLog(channel: $0.http.first("channel"), before: try $0.before(), limit: try $0.limit())
+                },
+                .query("/api/ops/notifications/*") {
+                    .notificationHistory(notificationID: try $0.id("notification id"))
+                },
+            ]),
+    ]
+
+    /// What drivers and customers have in common.
+    private static func recipientEndpoints(_ prefix: String) -> [Endpoint] {
+        [
+            .query(prefix + "/notifications") {
+                .notifications(of: $0.identity, before: try $0.before(), limit: try $0.limit())
+            },
+            .command(.post, prefix + "/notifications/read") { .markRead(try $0.body.readMarks()) },
+            .command(.post, prefix + "/notifications/log") {
+                .telemetry(try $0.body.telemetry(isKnown: $0.router.isCatalogued))
+            },
+            .query(prefix + "/devices") { .devices($0.identity) },
+            .query(prefix + "/preferences") { .preferences($0.identity) },
+            .command(.put, prefix + "/preferences") {
+                .updatePreferences(try $0.body.preferenceChanges(isTimeZone: $0.router.isTimeZone))
+            },
+        ]
+    }
+}
