@@ -3,22 +3,20 @@ import FanOut
 import HTTP
 import PusherProtocol
 
-/// An application as the edge knows it: who it is, what it may, and how its signatures are checked.
-///
-/// Belongs to one thread, as its keys do.
+/// An application: credentials, allowed origins, limits. Belongs to one thread, as its keys do.
 package final class Application {
-    /// Its place in the configured list, by which the hub knows it.
+    /// The index in the configured list; the hub's id of the application.
     package let index: Int
     package let id: String
     package let key: String
     package let isEnabled: Bool
-    /// Whether only TLS will do (C11).
+    /// Whether clients must use TLS (C11).
     package let isTLSOnly: Bool
     package let origins: AllowedOrigins
     package let rules: AppRules
-    /// The first signs; all verify, so that a secret can be replaced without a gap.
+    /// The first signs; all verify, so a secret can be rotated without rejecting requests.
     private let signers: [HMACKey]
-    /// Of which the keys of its encrypted channels are derived; empty: it has none (S12).
+    /// The keys of encrypted channels are derived from it. Empty: the application has no encrypted channels (S12).
     private let encryptionMasterKey: [UInt8]
 
     package var limits: Limits { rules.limits }
@@ -39,15 +37,15 @@ package final class Application {
         signers = secrets.map { HMACKey(secret: $0) }
     }
 
-    /// Whether `signature` is that of `text` by any of the live secrets.
+    /// Whether `signature` is the HMAC-SHA256 of `text` with any of the secrets, in hexadecimal.
     package func verifies(_ signature: some StringProtocol, of text: String) -> Bool {
         signers.contains { $0.verifies(signature, of: text) }
     }
 
-    /// The signature of `text`, in hexadecimal.
+    /// The HMAC-SHA256 of `text` with the first secret, in hexadecimal.
     func sign(_ text: String) -> String { signers[0].signature(of: text) }
 
-    /// The key of an encrypted channel, in base64: what clients decrypt its events with (S12). Nil without a master key.
+    /// The key with which clients decrypt an encrypted channel's events, in base64 (S12). Nil without a master key.
     func sharedSecret(of channel: ChannelName) -> String? {
         guard !encryptionMasterKey.isEmpty else { return nil }
         return Base64.text(SHA256.digest(of: Array(channel.text.utf8) + encryptionMasterKey))

@@ -4,7 +4,7 @@ import PusherProtocol
 struct FormFields {
     private var fields: [[UInt8]: String] = [:]
 
-    /// - Throws: ``APIError`` when an escape is malformed, or a name comes twice: which of them would count?
+    /// - Throws: ``APIError`` with 400 if an escape is malformed or a name occurs twice, which would be ambiguous.
     init(_ body: UnsafeRawBufferPointer) throws(APIError) {
         for pair in body.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,7 +1,8 @@
-/// One way of writing each JSON value, so that equal values are equal bytes: members sorted by name, the last of a name,
-/// no space, strings escaped alike, numbers by their value rather than their spelling (RFC 8785's aim, on exact decimals).
+/// A canonical form of JSON: equal values have equal bytes. Members are sorted by name, the last of equal names counts,
+/// there is no white space, strings are escaped uniformly, numbers are written by value. Like RFC 8785, but with exact
+/// decimals instead of doubles.
 package enum CanonicalJSON {
-    /// - Throws: ``JSONError`` when `bytes` are not one JSON value.
+    /// - Throws: ``JSONError`` if `bytes` are not one JSON value.
     package static func bytes(of bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
         var json = JSONWriter(capacity: bytes.count)
         try write(try JSONReader.value(bytes), to: &json)
@@ -11,33 +12,31 @@ package enum CanonicalJSON {
     private static func write(_ value: JSONSlice, to json: inout JSONWriter) throws {
         switch value.kind {
         case .object:
-            // By bytes: Swift's == on texts takes a Kelvin sign for a K, and so one member for another.
+            // By bytes: Swift's == on strings takes a Kelvin sign for a K, and so one member for another.
             var members: [[UInt8]: JSONSlice] = [:]
             try JSONReader.object(value.raw) { key, member in members[Array((key.string ?? "").utf8)] = member }
-            json.raw("{")
-            for (index, member) in members.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }).enumerated() {
-                if index > 0 { json.raw(",") }
-                json.string(utf8: member.key)
-                json.raw(":")
-                try write(member.value, to: &json)
+            try json.object {
+                for member in members.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+                    $0.separate()
+                    $0.string(utf8: member.key)
+                    $0.raw(":")
+                    try write(member.value, to: &$0)
+                }
             }
-            json.raw("}")
         case .array:
-            var isFirst = true
-            json.raw("[")
-            try JSONReader.array(value.raw) { element in
-                if !isFirst { json.raw(",") }
-                isFirst = false
-                try write(element, to: &json)
+            try json.array { json in
+                try JSONReader.array(value.raw) { element in
+                    json.element()
+                    try write(element, to: &json)
+                }
             }
-            json.raw("]")
         case .string: json.string(value.string ?? "")
         case .number: json.raw(number(value.raw))
         case .boolean, .null: json.raw(value.raw)
         }
     }
 
-    /// Digits without zeros at either end, and the power of ten they are to be multiplied by: `-1.50e3` is `-15e2`.
+    /// Digits without leading or trailing zeros, and a power of ten: `-1.50e3` becomes `-15e2`.
     private static func number(_ text: UnsafeRawBufferPointer) -> [UInt8] {
         let isNegative = text.first == UInt8(ascii: "-")
         let mantissa = text.dropFirst(isNegative ? 1 : 0).prefix { $0 | 0x20 != UInt8(ascii: "e") }
@@ -50,7 +49,7 @@ package enum CanonicalJSON {
         digits = Array(digits.drop { $0 == UInt8(ascii: "0") })
         guard !digits.isEmpty else { return Array("0".utf8) }
         let written = text.dropFirst((isNegative ? 1 : 0) + mantissa.count + 1)
-        // An exponent beyond all bounds is left as it is: it is some value, and nobody's size of one.
+        // A number whose exponent does not fit into 62 bits is left as written: no real request contains one.
         guard let exponent = written.isEmpty ? 0 : Int(String(decoding: written, as: UTF8.self)), exponent.magnitude < 1 << 62
         else { return Array(text) }
         let decimals = mantissa.firstIndex(of: UInt8(ascii: ".")).map { mantissa.endIndex - $0 - 1 } ?? 0

@@ -1,16 +1,16 @@
-/// The members of a JSON object that somebody asked for, copied out of it.
+/// The members of a JSON object that `Name` lists, copied out of it.
 ///
-/// A member given twice is refused: of two readers one would take the first and one the last, and a signature covers
-/// both. Members nobody asked for are validated as JSON and otherwise ignored.
+/// A duplicate member is an error: one reader would use the first and another the last, and a signature covers both.
+/// Other members are validated as JSON and ignored.
 package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     package enum Value: Equatable {
         case text(String)
-        /// As it was written.
+        /// As written.
         case number(String)
-        /// An array of strings and nothing else.
+        /// An array that contains only strings.
         case texts([String])
         case null
-        /// A boolean, an object, or an array of something else.
+        /// A boolean, an object, or an array with other elements.
         case other
     }
 
@@ -30,7 +30,7 @@ package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<Stri
     }
 
     private mutating func add(_ key: JSONSlice, _ value: JSONSlice) throws {
-        // By bytes, and whatever way the name was escaped.
+        // By bytes, after decoding escapes.
         guard let text = key.string, let name = Name.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) })
         else { return }
         guard values.updateValue(Self.value(value), forKey: name) == nil else {
@@ -59,7 +59,7 @@ package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<Stri
     }
 }
 
-/// What is wrong with a JSON object.
+/// Why an object could not be read by ``JSONMembers``.
 package struct JSONMembersError: Error, Equatable {
     package let problem: String
 

@@ -1,4 +1,4 @@
-/// A number as somebody wrote it in JSON: it goes out as it came in.
+/// A JSON number, kept as written: it is sent exactly as it was received.
 package struct JSONNumber: Equatable, Sendable {
     /// A valid JSON number.
     package let text: String

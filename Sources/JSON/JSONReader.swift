@@ -1,58 +1,58 @@
-/// Why some bytes are not the JSON we asked for, and where.
+/// Why bytes are not the expected JSON, and where.
 package struct JSONError: Error, Equatable {
-    /// What was wrong, readable after "invalid JSON: ".
+    /// The problem, readable after "invalid JSON: ".
     package let problem: String
-    /// Bytes from the start of the text.
+    /// In bytes from the start of the text.
     package let offset: Int
 }
 
-/// A validated JSON value where it lies: kind and bytes, nothing copied.
+/// A validated JSON value: its kind and a slice of the text, without copying.
 ///
-/// It borrows the text it was read from and must not outlive it.
+/// Borrows the text that it was read from and must not outlive it.
 package struct JSONSlice {
     package enum Kind: Equatable, Sendable { case string, number, object, array, boolean, null }
 
     package let kind: Kind
-    /// The bytes as written; a string's quotes are included.
+    /// The bytes as written, including a string's quotes.
     package let raw: UnsafeRawBufferPointer
     fileprivate let escaped: Bool
 
-    /// A string's bytes between the quotes, still escaped; nil for other kinds.
+    /// The bytes between a string's quotes, still escaped. Nil for other kinds.
     package var stringContent: UnsafeRawBufferPointer? {
         kind == .string ? UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)]) : nil
     }
 
-    /// A string's text; a lone surrogate, which JSON's grammar allows, becomes U+FFFD. Nil for other kinds.
+    /// A string's text. A lone surrogate, which JSON's grammar allows, becomes U+FFFD. Nil for other kinds.
     package var string: String? {
         guard let content = stringContent else { return nil }
         return escaped ? JSONEscapes.decode(content) : String(decoding: content, as: UTF8.self)
     }
 
-    /// UTF-8 bytes of a string's text (not of its escaped form); nil for other kinds.
+    /// The number of UTF-8 bytes in a string's text, after decoding escapes. Nil for other kinds.
     package var stringByteCount: Int? {
         guard let content = stringContent else { return nil }
         return escaped ? JSONEscapes.decode(content).utf8.count : content.count
     }
 
-    /// Nil for other kinds.
+    /// A boolean's value. Nil for other kinds.
     package var boolean: Bool? { kind == .boolean ? raw.first == UInt8(ascii: "t") : nil }
 
-    /// A number's text as an integer; nil for other kinds, fractions and overflow.
+    /// A number's text as an integer. Nil for other kinds, fractions and overflow.
     package var integer: Int? { kind == .number ? Int(String(decoding: raw, as: UTF8.self)) : nil }
 
-    /// Whether this is the string `text`, however it was escaped.
+    /// Whether this is the string `text`, in any escaped form.
     package func equals(_ text: StaticString) -> Bool {
         guard let content = stringContent else { return false }
-        // As bytes: Swift's == compares what Unicode holds equivalent, and the Kelvin sign is a K.
+        // As bytes: Swift's == compares canonical equivalence, by which the Kelvin sign equals K.
         if escaped { return JSONEscapes.decode(content).utf8.elementsEqual(text.description.utf8) }
         return text.withUTF8Buffer { $0.count == content.count && content.elementsEqual($0) }
     }
 }
 
-/// Reads JSON (RFC 8259) where it lies: one pass that validates everything, UTF-8 included, and yields slices.
-/// There is no tree: a message has three members, and the one that matters is copied verbatim into a frame.
+/// Parses JSON (RFC 8259) without copying: one pass that validates everything, including UTF-8, and yields slices.
+/// It builds no tree: a message has three members, and the largest is copied verbatim into a frame.
 package struct JSONReader {
-    /// Nesting beyond this is refused, so that hostile input cannot exhaust the stack.
+    /// The deepest nesting accepted, so that hostile input cannot exhaust the stack.
     package static let depthMax = 64
 
     private let bytes: UnsafeRawBufferPointer
@@ -60,8 +60,8 @@ package struct JSONReader {
 
     private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// Reads a text that must be one object, handing its members to `member` in the order written.
-    /// - Throws: ``JSONError`` when the text is not JSON or not an object, or whatever `member` throws.
+    /// Parses a text that must be one object. Calls `member` for each member, in the order written.
+    /// - Throws: ``JSONError`` if the text is not JSON or not an object; rethrows errors of `member`.
     package static func object(
         _ bytes: UnsafeRawBufferPointer, _ member: (_ key: JSONSlice, _ value: JSONSlice) throws -> Void
     ) throws {
@@ -72,7 +72,8 @@ package struct JSONReader {
         try reader.end()
     }
 
-    /// Reads a text that must be one array, handing its elements to `element` in order.
+    /// Parses a text that must be one array. Calls `element` for each element, in order.
+    /// - Throws: ``JSONError`` if the text is not JSON or not an array; rethrows errors of `element`.
     package static func array(_ bytes: UnsafeRawBufferPointer, _ element: (JSONSlice) throws -> Void) throws {
         var reader = JSONReader(bytes)
         reader.skipSpace()
@@ -81,7 +82,8 @@ package struct JSONReader {
         try reader.end()
     }
 
-    /// Reads a text that must be one value of any kind.
+    /// Parses a text that must be one value of any kind.
+    /// - Throws: ``JSONError``.
     package static func value(_ bytes: UnsafeRawBufferPointer) throws -> JSONSlice {
         var reader = JSONReader(bytes)
         reader.skipSpace()
@@ -158,7 +160,7 @@ package struct JSONReader {
         position += 1
     }
 
-    /// Passes a string; true when it holds escapes.
+    /// Skips a string. Returns whether it contains escapes.
     private mutating func string() throws -> Bool {
         position += 1  // "
         var escaped = false
@@ -183,7 +185,7 @@ package struct JSONReader {
         }
     }
 
-    /// Eight bytes at a time past characters that end nothing and need no look: a string is mostly these.
+    /// Skips eight bytes at a time while none of them needs attention: a string consists mostly of such bytes.
     private mutating func skipPlainText() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080

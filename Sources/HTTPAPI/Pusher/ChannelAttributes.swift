@@ -1,7 +1,7 @@
 import FanOut
 import JSON
 
-/// What may be asked of channels by `info` (PROTOCOL B12, G4, H2–H5).
+/// The attributes of a channel that `info` requests (PROTOCOL B12, G4, H2–H5).
 package struct ChannelAttributes: OptionSet, Sendable {
     package let rawValue: Int
 
@@ -11,8 +11,8 @@ package struct ChannelAttributes: OptionSet, Sendable {
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Reads a list such as `user_count,subscription_count`.
-    /// - Throws: ``APIError`` with 400 for an attribute that there is not, or not here.
+    /// Parses a list such as `user_count,subscription_count`.
+    /// - Throws: ``APIError`` with 400 for an attribute that is unknown or not in `allowed`.
     init(_ text: String, allowed: ChannelAttributes) throws(APIError) {
         self = []
         for name in text.split(separator: ",") {
@@ -24,7 +24,7 @@ package struct ChannelAttributes: OptionSet, Sendable {
         }
     }
 
-    /// The same from a body's member; absent or null asks for nothing.
+    /// The same for a body's member. Absent or null requests nothing.
     init(_ slice: JSONSlice?, allowed: ChannelAttributes) throws(APIError) {
         guard let slice, slice.kind != .null else {
             self = []
@@ -45,20 +45,9 @@ package struct ChannelAttributes: OptionSet, Sendable {
 }
 
 extension JSONWriter {
-    /// The members asked for, with commas between them; users are counted on presence channels only.
-    /// - Parameter needsComma: whether a member stands before.
-    mutating func attributes(
-        _ attributes: ChannelAttributes, isPresence: Bool, _ occupancy: Hub.Occupancy?, needsComma: Bool = false
-    ) {
-        var needsComma = needsComma
-        if attributes.contains(.userCount), isPresence {
-            raw(needsComma ? #","user_count":"# : #""user_count":"#)
-            integer(occupancy?.users ?? 0)
-            needsComma = true
-        }
-        if attributes.contains(.subscriptionCount) {
-            raw(needsComma ? #","subscription_count":"# : #""subscription_count":"#)
-            integer(occupancy?.subscriptions ?? 0)
-        }
+    /// Writes the requested members of a channel's object. Only presence channels have a user count.
+    mutating func attributes(_ attributes: ChannelAttributes, isPresence: Bool, _ occupancy: Hub.Occupancy?) {
+        if attributes.contains(.userCount), isPresence { member("user_count", occupancy?.users ?? 0) }
+        if attributes.contains(.subscriptionCount) { member("subscription_count", occupancy?.subscriptions ?? 0) }
     }
 }

@@ -5,17 +5,17 @@ import HTTP
 import JSON
 import PusherProtocol
 
-/// `POST /pusher/auth`: a signature for one channel and one connection, for whoever may be there (PROTOCOL S10, S12, R7).
+/// `POST /pusher/auth`: signs a subscription of one connection to one channel (PROTOCOL S10, S12, R7).
 package struct ChannelAuthorization: Sendable {
     package let identity: Identity
     package let channel: ChannelName
-    /// Nil for a socket_id that is none of this node's.
+    /// Nil for a socket_id that this node did not issue.
     package let socket: SocketID?
     package let app: AppIndex
-    /// The answer for whoever may.
+    /// The response if the identity may subscribe.
     package let granted: HTTPResponse
 
-    /// The answer for who may not.
+    /// The response if the identity may not subscribe.
     package var refused: HTTPResponse {
         Envelope.error.error(403, "\(identity.key.clipped) may not subscribe to \(channel.text)")
     }
@@ -37,36 +37,30 @@ package struct ChannelAuthorization: Sendable {
         let member = channel.isPresence ? Self.channelData(identity) : nil
         let signed = SigningText.subscription(form.socketID, channel, channelData: member)
         var json = JSONWriter()
-        json.raw(#"{"auth":"#)
-        json.string(app.key + ":" + app.sign(signed))
-        if let member {
-            json.raw(#","channel_data":"#)
-            json.string(member)
+        let secret = channel.access == .encrypted ? app.sharedSecret(of: channel) : nil
+        guard channel.access != .encrypted || secret != nil else {
+            throw APIError(403, "\(channel.text) needs encryption_master_key, which application \(app.id) does not have")
         }
-        if channel.access == .encrypted {
-            guard let secret = app.sharedSecret(of: channel) else {
-                throw APIError(403, "\(channel.text) needs encryption_master_key, which application \(app.id) does not have")
-            }
-            json.raw(#","shared_secret":"#)
-            json.string(secret)
+        json.object {
+            $0.member("auth", app.key + ":" + app.sign(signed))
+            $0.member("channel_data", ifPresent: member)
+            $0.member("shared_secret", ifPresent: secret)
         }
-        json.raw("}")
         granted = .json(200, json.bytes)
     }
 
-    /// What others see of a member: `role:sub`, and his name.
+    /// The presence data of a member: `role:sub` and the name.
     private static func channelData(_ identity: Identity) -> String {
         var json = JSONWriter()
-        json.raw(#"{"user_id":"#)
-        json.string(identity.key)
-        json.raw(#","user_info":"#)
-        json.userInfo(identity)
-        json.raw("}")
+        json.object {
+            $0.member("user_id", identity.key)
+            $0.member("user_info") { $0.member("name", identity.name) }
+        }
         return String(decoding: json.bytes, as: UTF8.self)
     }
 }
 
-/// `POST /pusher/user-auth`: a signature that makes a connection a user's (PROTOCOL U1).
+/// `POST /pusher/user-auth`: signs the sign-in of a connection (PROTOCOL U1).
 struct UserAuthentication {
     let response: HTTPResponse
 
@@ -76,31 +70,22 @@ struct UserAuthentication {
             throw APIError(403, "An id of more than \(Limits.userIDLength) characters, role included, cannot sign in")
         }
         var user = JSONWriter()
-        user.raw(#"{"id":"#)
-        user.string(identity.key)
-        user.raw(#","user_info":"#)
-        user.userInfo(identity)
-        if identity.role == .customer {
-            user.raw(#","bookings":["#)
-            for (index, reference) in identity.bookings.enumerated() {
-                if index > 0 { user.raw(",") }
-                user.string(reference)
-            }
-            user.raw("]")
+        user.object {
+            $0.member("id", identity.key)
+            $0.member("user_info") { $0.member("name", identity.name) }
+            if identity.role == .customer { $0.member("bookings", identity.bookings) }
         }
-        user.raw("}")
         let userData = String(decoding: user.bytes, as: UTF8.self)
         var json = JSONWriter()
-        json.raw(#"{"auth":"#)
-        json.string(app.key + ":" + app.sign(SigningText.signin(form.socketID, userData: userData)))
-        json.raw(#","user_data":"#)
-        json.string(userData)
-        json.raw("}")
+        json.object {
+            $0.member("auth", app.key + ":" + app.sign(SigningText.signin(form.socketID, userData: userData)))
+            $0.member("user_data", userData)
+        }
         response = .json(200, json.bytes)
     }
 }
 
-/// What Pusher's clients send to be authorized: a form, or JSON with the same names.
+/// The body of an authorization request: a form, or JSON with the same names.
 private struct AuthorizationForm {
     let socketID: String
     let channelName: String?
@@ -122,20 +107,12 @@ private struct AuthorizationForm {
         self.socketID = socketID
     }
 
-    /// By its type; some clients name none, and a form does not begin with a brace.
+    /// Decides by the content type. Some clients send none; a form does not begin with a brace.
     private static func isJSON(_ request: HTTPRequest) -> Bool {
         if let type = request.field(.contentType)?.lowercased() {
             if type.hasPrefix("application/json") { return true }
             if type.hasPrefix("application/x-www-form-urlencoded") { return false }
         }
         return request.body.first == UInt8(ascii: "{")
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func userInfo(_ identity: Identity) {
-        raw(#"{"name":"#)
-        if let name = identity.name { string(name) } else { raw("null") }
-        raw("}")
     }
 }

@@ -3,16 +3,16 @@ import HTTP
 import JSON
 import PusherProtocol
 
-/// What a backend asks of an application's channels.
+/// A query for the channels of an application, from Pusher's HTTP API.
 package enum ChannelQuery: Sendable {
-    /// All occupied ones whose names begin so (G1–G4).
+    /// The occupied channels whose names begin with a prefix (G1–G4).
     case channels(prefix: String, ChannelAttributes)
-    /// One (H1–H5).
+    /// One channel (H1–H5).
     case channel(ChannelName, ChannelAttributes)
     /// The users of a presence channel (I1–I3).
     case users(ChannelName)
 
-    /// Looks the answer up. Nothing is encoded meanwhile, for the hub is locked.
+    /// Reads the hub. The result is encoded later, because the hub is locked during this call.
     package func lookUp(in hub: Hub, app: AppIndex) -> ChannelQueryResult {
         switch self {
         case .channels(let prefix, let attributes):
@@ -24,7 +24,7 @@ package enum ChannelQuery: Sendable {
     }
 }
 
-/// What was found, to be encoded.
+/// The result of a ``ChannelQuery``, not yet encoded.
 package enum ChannelQueryResult: Sendable {
     case channels([(name: String, occupancy: Hub.Occupancy)], ChannelAttributes)
     case channel(ChannelName, Hub.Occupancy?, (frame: Frame, secondsLeft: Int)?, ChannelAttributes)
@@ -33,45 +33,39 @@ package enum ChannelQueryResult: Sendable {
     package var response: HTTPResponse {
         var json = JSONWriter(capacity: 1024)
         switch self {
-        case .channels(let channels, let attributes): json.channels(channels, attributes)
-        case .channel(let name, let occupancy, let cached, let attributes):
-            json.raw(occupancy == nil ? #"{"occupied":false"# : #"{"occupied":true"#)
-            json.attributes(attributes, isPresence: name.isPresence, occupancy, needsComma: true)
-            if attributes.contains(.cache) { json.cache(cached) }
-            json.raw("}")
-        case .users(let ids):
-            json.raw(#"{"users":["#)
-            for (index, id) in ids.enumerated() {
-                json.raw(index > 0 ? #",{"id":"# : #"{"id":"#)
-                json.string(id)
-                json.raw("}")
+        case .channels(let channels, let attributes):
+            json.object {
+                $0.member("channels") { json in
+                    for (name, occupancy) in channels {
+                        json.key(name)
+                        json.object { $0.attributes(attributes, isPresence: occupancy.users != nil, occupancy) }
+                    }
+                }
             }
-            json.raw("]}")
+        case .channel(let name, let occupancy, let cached, let attributes):
+            json.object {
+                $0.member("occupied", occupancy != nil)
+                $0.attributes(attributes, isPresence: name.isPresence, occupancy)
+                if attributes.contains(.cache) { $0.cache(cached) }
+            }
+        case .users(let ids):
+            json.object {
+                $0.member("users", ids) { json, id in json.object { $0.member("id", id) } }
+            }
         }
         return .json(200, json.bytes)
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func channels(_ channels: [(name: String, occupancy: Hub.Occupancy)], _ attributes: ChannelAttributes) {
-        raw(#"{"channels":{"#)
-        for (index, (name, occupancy)) in channels.enumerated() {
-            if index > 0 { raw(",") }
-            string(name)
-            raw(":{")
-            self.attributes(attributes, isPresence: occupancy.users != nil, occupancy)
-            raw("}")
-        }
-        raw("}}")
-    }
-
-    /// H5: the event's data as it was published, and for how long it will be kept.
+    /// H5: the data of the cached event as it was published, and the seconds until it expires.
     fileprivate mutating func cache(_ cached: (frame: Frame, secondsLeft: Int)?) {
-        guard let cached, let data = ServerMessage.data(of: cached.frame) else { return raw(#","cache":null"#) }
-        raw(#","cache":{"data":"#)
-        raw(data)
-        raw(#","ttl":"#)
-        integer(cached.secondsLeft)
-        raw("}")
+        key("cache")
+        guard let cached, let data = ServerMessage.data(of: cached.frame) else { return raw("null") }
+        object {
+            $0.key("data")
+            $0.raw(data)
+            $0.member("ttl", cached.secondsLeft)
+        }
     }
 }

@@ -1,11 +1,11 @@
 import FanOut
 import JSON
 
-/// `POST /apps/ID/batch_events`: several events, each with a channel and an exclusion of its own (PROTOCOL D1–D6).
+/// `POST /apps/ID/batch_events`: several events, each with its own channel and excluded connection (PROTOCOL D1–D6).
 package struct BatchRequest {
     package let events: [EventRequest]
 
-    /// - Throws: ``APIError``, 400 or 413, before any of the events is sent to anybody.
+    /// - Throws: ``APIError`` with 400 or 413. One invalid event rejects the batch.
     package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
         let limits = rules.limits
         let slices = try APIError.wrappingJSON { try Self.slices(body) }

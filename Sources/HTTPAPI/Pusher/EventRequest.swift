@@ -2,19 +2,19 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// `POST /apps/ID/events`, decoded and encoded again in one pass: from the publisher's bytes to the frames of each
-/// channel (PROTOCOL B1–B11). Name and data are copied as they were written, escapes included.
+/// `POST /apps/ID/events`: decodes the body and encodes one frame per channel in one pass (PROTOCOL B1–B11). Name and data
+/// are copied as written, escapes included.
 package struct EventRequest {
     /// One frame per channel, in the order given, each channel once.
     package let publications: [Hub.Publication]
-    /// The same event for the channels that mirror these.
+    /// The same event for the mirrors of these channels.
     package let mirrored: [Hub.Publication]
-    /// The connection that is not to get it.
+    /// The connection that does not receive the event.
     package let except: SocketID?
-    /// What its publisher wants to know of the channels (B12).
+    /// The attributes of the channels that the response contains (B12).
     package let info: ChannelAttributes
 
-    /// - Throws: ``APIError``, 400 or 413, before anything is sent to anybody.
+    /// - Throws: ``APIError`` with 400 or 413.
     package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
         let limits = rules.limits
         let fields = try APIError.wrappingJSON { try Fields(body) }
@@ -26,9 +26,9 @@ package struct EventRequest {
             Hub.Publication(channel: channel, frame: ServerMessage.event(name: name, channel: channel, data: data))
         }
         publications = channels.map(publication)
-        let twins = rules.policy.map { policy in channels.compactMap { policy.mirror(of: $0) } } ?? []
-        // A publisher who names both gets each once.
-        mirrored = twins.filter { !channels.contains($0) }.map(publication)
+        let mirrors = rules.policy.map { policy in channels.compactMap { policy.mirror(of: $0) } } ?? []
+        // If a request names a channel and its mirror, each receives the event once.
+        mirrored = mirrors.filter { !channels.contains($0) }.map(publication)
     }
 
     private static func nameAndData(
@@ -38,7 +38,7 @@ package struct EventRequest {
             throw APIError(400, "Expected name parameter to be a string")
         }
         guard nameBytes > 0 else { throw APIError(400, "Expected name parameter not to be empty") }
-        // A character takes at least a byte: few names have to be decoded to be counted.
+        // A character has at least one byte: only names with more bytes than the limit are decoded to count characters.
         guard nameBytes <= limits.nameLength || (name.string?.unicodeScalars.count ?? 0) <= limits.nameLength else {
             throw APIError(400, "The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
@@ -77,12 +77,12 @@ package struct EventRequest {
         guard let text = socket.string, SocketID.isWellFormed(text) else {
             throw APIError(400, "Invalid socket_id: expected digits, a dot, digits")
         }
-        // Well-formed but never given out by this server: it excludes nobody.
+        // Nil for a well-formed id that this server did not issue: it excludes no connection.
         return SocketID(text)
     }
 }
 
-/// The body's members where they lie.
+/// The body's members, as slices of it.
 private struct Fields {
     private(set) var name: JSONSlice?
     private(set) var data: JSONSlice?

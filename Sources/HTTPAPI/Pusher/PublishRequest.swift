@@ -2,45 +2,46 @@ import FanOut
 import HTTP
 import JSON
 
-/// Events that are ready to be published, and how their publisher is answered.
+/// Events to publish, and the form of the response.
 package struct PublishRequest {
     package let events: [EventRequest]
     let isBatch: Bool
 
-    /// - Parameter isBatch: whether the answer lists the events' channels by position (D6).
+    /// - Parameter isBatch: whether the response lists the events' channels by position (D6).
     package init(events: [EventRequest], isBatch: Bool) {
         self.events = events
         self.isBatch = isBatch
     }
 
-    /// Whether the answer needs to know who listens.
+    /// Whether the response contains attributes of channels.
     package var asksForInfo: Bool { events.contains { !$0.info.isEmpty } }
 
-    /// The answer, `{}` unless info was asked for (B1, B12, D1, D6).
-    /// - Parameter occupancies: of every channel of every event.
+    /// The response: `{}` unless `info` requests attributes (B1, B12, D1, D6).
+    /// - Parameter occupancies: of each channel of each event.
     package func response(occupancies: [[Hub.Occupancy?]]) -> HTTPResponse {
         guard asksForInfo else { return .emptyObject }
         var json = JSONWriter(capacity: 512)
         if isBatch {
-            json.raw(#"{"batch":["#)
-            for (index, (event, occupancies)) in zip(events, occupancies).enumerated() {
-                json.raw(index > 0 ? ",{" : "{")
-                if let publication = event.publications.first, let occupancy = occupancies.first {
-                    json.attributes(event.info, isPresence: publication.channel.isPresence, occupancy)
+            json.object {
+                $0.member("batch", Array(zip(events, occupancies))) { json, item in
+                    let (event, occupancies) = item
+                    json.object {
+                        guard let publication = event.publications.first, let occupancy = occupancies.first else { return }
+                        $0.attributes(event.info, isPresence: publication.channel.isPresence, occupancy)
+                    }
                 }
-                json.raw("}")
             }
-            json.raw("]}")
         } else if let event = events.first, let occupancies = occupancies.first {
-            json.raw(#"{"channels":{"#)
-            for (index, (publication, occupancy)) in zip(event.publications, occupancies).enumerated() {
-                if index > 0 { json.raw(",") }
-                json.string(publication.channel.text)
-                json.raw(":{")
-                json.attributes(event.info, isPresence: publication.channel.isPresence, occupancy)
-                json.raw("}")
+            json.object {
+                $0.member("channels") { json in
+                    for (publication, occupancy) in zip(event.publications, occupancies) {
+                        json.key(publication.channel.text)
+                        json.object {
+                            $0.attributes(event.info, isPresence: publication.channel.isPresence, occupancy)
+                        }
+                    }
+                }
             }
-            json.raw("}}")
         }
         return .json(200, json.bytes)
     }

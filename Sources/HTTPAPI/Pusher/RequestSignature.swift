@@ -3,9 +3,9 @@ import HTTP
 import Primitives
 import PusherProtocol
 
-/// Checks that a request is signed as Pusher's REST API demands (PROTOCOL A1–A10).
+/// Verifies the signature of a request to Pusher's HTTP API (PROTOCOL A1–A10).
 package struct RequestSignature {
-    /// How far a request's clock may be from ours, in seconds, either way.
+    /// The most seconds between a request's timestamp and this machine's clock, either way.
     package static let clockSkewSecondsMax: Int64 = 600
 
     private let md5 = MD5()
@@ -24,7 +24,7 @@ package struct RequestSignature {
         let signature = try parameter("auth_signature", request)
         let text = SigningText.request(method: request.method.rawValue, path: request.path, query: request.query)
         guard app.verifies(signature, of: text) else {
-            // Scalars, not characters: a return and a line end are one.
+            // Scalars, not characters: CR LF is one character.
             let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             let shown = lines.map(String.init).joined(separator: "\\n")
             throw APIError(
@@ -48,7 +48,7 @@ package struct RequestSignature {
         }
     }
 
-    /// A8: what is signed is the digest the request names; it also has to be that of the body received.
+    /// A8: the signature covers the digest in the query; this checks that it is the digest of the body.
     private func checkBody(_ request: HTTPRequest) throws(APIError) {
         let digest = request.query.last { $0.name.lowercased() == "body_md5" }?.value
         if request.body.isEmpty, digest == nil { return }
