@@ -18,16 +18,15 @@ extension Node {
         var held: DeferredRequest?
     }
 
-    func answer(_ request: HTTPRequest, _ exchange: RequestID) -> HTTPResponse? {
-        let response = perform(outcome(of: request), request, exchange)
+    func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
+        let response = perform(outcome(of: request), request, id)
         if log.writes(.debug) { countRequest(request, response) }
         guard let response else { return nil }
         count(response, router.envelope(of: request))
         return response.adding(router.crossOriginHeaders(for: request))
     }
 
-    /// What was wrong before there was a request: its framing, or its size.
-    func refusal(_ status: Int, _ text: String, path: String) -> HTTPResponse {
+    func errorResponse(_ status: Int, _ text: String, path: String) -> HTTPResponse {
         let envelope = Envelope(path: path)
         let response = envelope?.error(status, text) ?? .text(status, text)
         count(response, envelope)

@@ -110,7 +110,7 @@ final class Node: EventLoopDelegate {
         }
     }
 
-    func heard(from socket: SocketID) { connectionStates[socket.slot]?.heard(at: now) }
+    func ponged(from socket: SocketID) { connectionStates[socket.slot]?.heard(at: now) }
 
     func closed(_ socket: SocketID) {
         apply(.closed(socket))
@@ -137,7 +137,7 @@ final class Node: EventLoopDelegate {
         // C7: from version 6 on the close code alone carries the error.
         let needsEvent = version.map { $0 < 6 } ?? false
         let event = needsEvent ? ServerMessage.error(ProtocolError(reason, code: Int(code.rawValue))) : nil
-        return .refused(code, reason: reason, saying: event)
+        return .refused(code, reason: reason, frame: event)
     }
 
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {

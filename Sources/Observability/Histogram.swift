@@ -1,11 +1,12 @@
-/// How many observations fell into which bucket, as Prometheus counts them.
+/// A Prometheus histogram: the number of observations per bucket, and their sum.
 package struct Histogram: Equatable, Sendable {
-    /// Upper bounds, ascending.
+    /// Inclusive upper bounds, ascending.
     private let bounds: [Double]
-    /// Not cumulative; the last is for what is above all bounds.
+    /// Observations per bucket, not cumulative. The last bucket is for values above all bounds.
     private var counts: [Int]
     package private(set) var sum = 0.0
 
+    /// - Parameter bounds: inclusive upper bounds, ascending; without +Inf.
     package init(bounds: [Double]) {
         self.bounds = bounds
         counts = Array(repeating: 0, count: bounds.count + 1)
@@ -18,7 +19,7 @@ package struct Histogram: Equatable, Sendable {
         sum += value
     }
 
-    /// Each bound, and how many observations were at most so large.
+    /// Each bound with the number of observations that do not exceed it.
     package var cumulative: [(bound: Double, count: Int)] {
         var total = 0
         return zip(bounds, counts).map { bound, count in

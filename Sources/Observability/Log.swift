@@ -4,7 +4,7 @@ import Threads
 
 /// Structured log: one line per record on standard error, JSON or text.
 ///
-/// A record is an event's name and its fields, so that what can be grepped can be counted.
+/// A record has an event name (`snake_case`) and fields instead of a sentence, so that tools can find and count events.
 package struct Log: Sendable {
     package enum Level: Int, Sendable, CaseIterable {
         case debug
@@ -18,7 +18,7 @@ package struct Log: Sendable {
         case text
     }
 
-    /// A field's value.
+    /// A field's value: a string or an integer.
     package enum Value: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByStringInterpolation {
         case text(String)
         case number(Int)
@@ -31,14 +31,16 @@ package struct Log: Sendable {
     private let format: Format
     private let sink: @Sendable (String) -> Void
 
-    /// - Parameter sink: takes each line, newline included; by default standard error, in one write.
+    /// - Parameters:
+    ///   - level: records below it are dropped.
+    ///   - sink: receives each line with its newline; any thread may call it. The default writes to standard error.
     package init(level: Level, format: Format, sink: @escaping @Sendable (String) -> Void = Log.standardError) {
         self.level = level
         self.format = format
         self.sink = sink
     }
 
-    /// Whether lines of this level are written at all.
+    /// Whether records of this level are written. Check it before building expensive fields.
     package func writes(_ level: Level) -> Bool { level.rawValue >= self.level.rawValue }
 
     package func debug(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.debug, event, fields) }
@@ -47,7 +49,7 @@ package struct Log: Sendable {
     package func error(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.error, event, fields) }
 
     private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, Value>) {
-        guard level.rawValue >= self.level.rawValue else { return }
+        guard writes(level) else { return }
         let time = Timestamp.iso8601(milliseconds: Clock.unixMilliseconds())
         switch format {
         case .json:
@@ -68,7 +70,8 @@ package struct Log: Sendable {
         }
     }
 
-    /// A JSON string; whatever a terminal would obey becomes escapes, so that a record is always one line, and shown as it is.
+    /// A JSON string. Control and format characters are escaped, so that a record is always one line and cannot send
+    /// commands to a terminal.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -85,7 +88,7 @@ package struct Log: Sendable {
         return quoted + "\""
     }
 
-    /// Standard error, one write per line. A log that cannot be written must not stop the service, so errors end here.
+    /// Writes to standard error, each line with one system call. Errors are ignored: a broken log must not stop the service.
     package static let standardError: @Sendable (String) -> Void = { line in
         var line = line
         line.withUTF8 { bytes in

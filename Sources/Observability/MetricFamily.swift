@@ -1,4 +1,4 @@
-/// Samples under one name, in the Prometheus text exposition format (version 0.0.4).
+/// A metric family: the samples of one name, for the Prometheus text exposition format (version 0.0.4).
 package struct MetricFamily: Sendable {
     package enum Kind: String, Sendable {
         case counter
@@ -6,7 +6,7 @@ package struct MetricFamily: Sendable {
         case histogram
     }
 
-    /// One value: its labels, what is added to the family's name for it, and the value.
+    /// `suffix` is appended to the family's name: `_bucket`, `_sum` or `_count` of histograms.
     private struct Sample {
         var suffix = ""
         let labels: [(name: String, value: String)]
@@ -20,8 +20,8 @@ package struct MetricFamily: Sendable {
 
     /// - Parameters:
     ///   - name: with its prefix: `fleetwire_connected`.
-    ///   - help: one line for people.
-    ///   - samples: labels and value of each; a family without labels has one sample.
+    ///   - help: one line of text.
+    ///   - samples: labels and value of each sample; a family without labels has one.
     package init(
         _ name: String, _ kind: Kind, help: String, samples: [(labels: [(name: String, value: String)], value: String)]
     ) {
@@ -31,10 +31,10 @@ package struct MetricFamily: Sendable {
         self.samples = samples.map { Sample(labels: $0.labels, value: $0.value) }
     }
 
-    /// How many observations fell into which bucket.
+    /// A histogram without labels.
     /// - Parameters:
-    ///   - buckets: upper bounds, ascending, and how many observations were at most so large: cumulative.
-    ///   - sum: of all observations.
+    ///   - buckets: ascending upper bounds with the number of observations that do not exceed them (cumulative).
+    ///   - sum: the sum of all observations.
     package init(
         _ name: String, help: String, buckets: [(bound: Double, count: Int)], sum: Double, count: Int
     ) {
@@ -44,7 +44,7 @@ package struct MetricFamily: Sendable {
         samples = Self.samples([], buckets, sum: sum, count: count)
     }
 
-    /// Histograms of one kind that differ in their labels.
+    /// Histograms that differ in their labels.
     package init(
         _ name: String, help: String, histograms: [(labels: [(name: String, value: String)], histogram: Histogram)]
     ) {
@@ -66,12 +66,12 @@ package struct MetricFamily: Sendable {
         ]
     }
 
-    /// A family of a single sample without labels.
+    /// A family with a single sample, without labels.
     package init(_ name: String, _ kind: Kind, help: String, value: some BinaryInteger) {
         self.init(name, kind, help: help, samples: [([], String(value))])
     }
 
-    /// The exposition of all families, as `/metrics` answers.
+    /// The exposition of `families`: the body of `/metrics`.
     package static func text(_ families: [MetricFamily]) -> String {
         families.map(\.text).joined()
     }
@@ -87,7 +87,7 @@ package struct MetricFamily: Sendable {
 
     private static func escaped(_ value: String) -> String {
         var escaped = ""
-        for scalar in value.unicodeScalars {  // not characters: a return and a line end are one
+        for scalar in value.unicodeScalars {  // not characters: "\r\n" is a single character
             switch scalar {
             case "\\": escaped += "\\\\"
             case "\"": escaped += "\\\""

@@ -1,22 +1,22 @@
 extension String {
-    /// The text with escapes for whatever a terminal would obey instead of showing: control and format characters (bidirectional
-    /// marks are among them), line and paragraph separators. `\\u{9b}`, as Swift writes it.
+    /// The text with characters escaped that a terminal would interpret instead of showing: control and format characters
+    /// (among them bidirectional marks), line and paragraph separators. Written as in Swift: `\\u{9b}`.
     package var terminalEscaped: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
-        var legible = ""
+        var escaped = ""
         for scalar in unicodeScalars {
             if scalar.isControl {
-                legible += "\\u{\(String(scalar.value, radix: 16))}"
+                escaped += "\\u{\(String(scalar.value, radix: 16))}"
             } else {
-                legible.unicodeScalars.append(scalar)
+                escaped.unicodeScalars.append(scalar)
             }
         }
-        return legible
+        return escaped
     }
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal does something with it instead of showing it.
+    /// Whether a terminal interprets the scalar instead of showing it.
     var isControl: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

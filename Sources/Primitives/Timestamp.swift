@@ -1,11 +1,14 @@
-/// Times as text: ISO 8601, computed from integers alone, so that what is decided depends on no clock and no time zone.
+/// ISO 8601 timestamps in UTC.
+///
+/// Computed from integers, without Foundation: `Date` is a `Double`, in which many milliseconds come out one too small, and
+/// `ISO8601FormatStyle` accepts days that do not exist (30 February) and rejects a time without seconds.
 package enum Timestamp {
     /// `2026-11-21T09:30:00.123Z` for milliseconds since 1970.
     package static func iso8601(milliseconds: Int64) -> String {
         "\(dateAndTime(milliseconds)).\(padded(milliseconds.flooredRemainder(1000), 3))Z"
     }
 
-    /// `2026-11-21T09:30:00Z`: without the fraction, for those whose parsers know none.
+    /// `2026-11-21T09:30:00Z`: without the fraction, which some parsers reject.
     package static func wholeSeconds(milliseconds: Int64) -> String { "\(dateAndTime(milliseconds))Z" }
 
     private static func dateAndTime(_ milliseconds: Int64) -> String {
@@ -16,16 +19,17 @@ package enum Timestamp {
             + "T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
     }
 
-    /// The Gregorian date of a day. Years are counted from March, so that a leap day is the last of its year, and in
-    /// cycles of 400 years, which all have 146,097 days.
+    /// The Gregorian date of a day. The algorithm counts years from March, so that the leap day is the last day of a year,
+    /// and in cycles of 400 years, which all have 146,097 days (Hinnant, `civil_from_days`).
     private static func civilDate(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let days = daysSince1970 + 719_468  // since 0000-03-01
         let cycle = days.flooredQuotient(146_097)
         let dayOfCycle = days.flooredRemainder(146_097)
-        // Less the leap days before it, a day's year is the day by 365: one each 4 years, but not each 100, but each 400.
+        // Without the leap days before it, a day divided by 365 is its year. A leap day comes every 4 years (1,460 days) except
+        // every 100 (36,524), but also every 400 (146,096).
         let yearOfCycle = (dayOfCycle - dayOfCycle / 1460 + dayOfCycle / 36_524 - dayOfCycle / 146_096) / 365
         let dayOfYear = dayOfCycle - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
-        // From March, months run 31 30 31 30 31 each five: 153 days.
+        // From March on, each five months have 31, 30, 31, 30, 31 days: 153.
         let monthFromMarch = (5 * dayOfYear + 2) / 153
         let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
         let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
@@ -39,27 +43,27 @@ package enum Timestamp {
 }
 
 extension Timestamp {
-    /// Whether `text` is a date (`2026-11-21`) or a date with a time (`2026-11-21T09:30:00.123Z`): ISO 8601's extended
-    /// form, of a day that exists. Seconds and their fraction may be left out, and so may the offset, `Z` or `±hh:mm`.
+    /// Whether `text` is a date (`2026-11-21`) or a date with a time (`2026-11-21T09:30:00.123Z`) in ISO 8601's extended
+    /// form, and the day exists. Seconds, their fraction, and the offset (`Z` or `±hh:mm`) are optional.
     package static func isISO8601(_ text: String) -> Bool {
         var rest = text.utf8[...]
-        guard let year = rest.number(digits: 4), rest.take("-"), let month = rest.number(digits: 2), rest.take("-"),
+        guard let year = rest.number(digits: 4), rest.skip("-"), let month = rest.number(digits: 2), rest.skip("-"),
             let day = rest.number(digits: 2), 1...12 ~= month, 1...daysInMonth(month, of: year) ~= day
         else { return false }
-        return rest.isEmpty || (rest.take("T") && takeTime(&rest) && takeOffset(&rest) && rest.isEmpty)
+        return rest.isEmpty || (rest.skip("T") && skipTime(&rest) && skipOffset(&rest) && rest.isEmpty)
     }
 
-    private static func takeTime(_ rest: inout Substring.UTF8View) -> Bool {
-        guard let hour = rest.number(digits: 2), rest.take(":"), let minute = rest.number(digits: 2), hour < 24, minute < 60
+    private static func skipTime(_ rest: inout Substring.UTF8View) -> Bool {
+        guard let hour = rest.number(digits: 2), rest.skip(":"), let minute = rest.number(digits: 2), hour < 24, minute < 60
         else { return false }
-        guard rest.take(":") else { return true }
+        guard rest.skip(":") else { return true }
         guard let second = rest.number(digits: 2), second < 60 else { return false }
-        return !rest.take(".") || 1...9 ~= rest.skipDigits()
+        return !rest.skip(".") || 1...9 ~= rest.skipDigits()
     }
 
-    private static func takeOffset(_ rest: inout Substring.UTF8View) -> Bool {
-        if rest.isEmpty || rest.take("Z") { return true }
-        guard rest.take("+") || rest.take("-"), let hour = rest.number(digits: 2), rest.take(":"),
+    private static func skipOffset(_ rest: inout Substring.UTF8View) -> Bool {
+        if rest.isEmpty || rest.skip("Z") { return true }
+        guard rest.skip("+") || rest.skip("-"), let hour = rest.number(digits: 2), rest.skip(":"),
             let minute = rest.number(digits: 2)
         else { return false }
         return hour < 24 && minute < 60
@@ -75,13 +79,14 @@ extension Timestamp {
 }
 
 extension Substring.UTF8View {
-    fileprivate mutating func take(_ character: Unicode.Scalar) -> Bool {
+    /// Skips a character; false if the next one is another.
+    fileprivate mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard first == UInt8(ascii: character) else { return false }
         removeFirst()
         return true
     }
 
-    /// A number of exactly so many digits.
+    /// Reads a number of exactly `digits` digits; nil, and nothing is consumed, if there are fewer.
     fileprivate mutating func number(digits: Int) -> Int? {
         let text = prefix(digits)
         guard text.count == digits, text.allSatisfy(Self.isDigit) else { return nil }
@@ -89,7 +94,7 @@ extension Substring.UTF8View {
         return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Passes digits, and says how many they were.
+    /// Skips digits and returns their number.
     fileprivate mutating func skipDigits() -> Int {
         let digits = prefix(while: Self.isDigit)
         removeFirst(digits.count)
@@ -100,7 +105,7 @@ extension Substring.UTF8View {
 }
 
 extension Int64 {
-    /// Rounded down, where `/` rounds toward zero: times before 1970 are negative.
+    /// Division rounded down. `/` rounds toward zero, which is wrong for times before 1970.
     fileprivate func flooredQuotient(_ divisor: Int64) -> Int64 { self / divisor - (self % divisor < 0 ? 1 : 0) }
 
     fileprivate func flooredRemainder(_ divisor: Int64) -> Int64 {

@@ -1,37 +1,38 @@
-/// The form of the ids that notifications bear.
+/// The textual form of ULIDs, the ids of notifications.
 package enum ULID {
-    /// Whether `text` is a ULID as ``ULIDSource`` writes them: 26 of Crockford's digits, capitals only, and no more than 128 bits.
+    /// Whether `text` is a ULID as ``ULIDSource`` writes it: 26 of Crockford's digits, upper case only, at most 128 bits.
     package static func isWellFormed(_ text: String) -> Bool {
         let digits = text.utf8
-        // 26 digits of five bits are two bits more than there are: the first digit has three.
+        // 26 digits of five bits are 130 bits, so the first digit has only three.
         guard digits.count == 26, let first = digits.first, first <= UInt8(ascii: "7") else { return false }
         return digits.allSatisfy(alphabet.contains)
     }
 
-    /// Crockford's base 32: no I, L, O or U, which people misread.
+    /// Crockford's base 32: without I, L, O and U, which are easily misread.
     static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 }
 
-/// Makes ULIDs: 48 bits of time, 80 of chance, 26 characters that sort as they were made.
+/// Generates ULIDs: 48 bits of time and 80 random bits, written as 26 characters that sort by creation.
 ///
-/// Within one source they strictly increase, in one millisecond and when the clock steps back too: the log is read in
-/// their order. Then the last id plus one is next, as the ULID specification has it.
+/// The ids of one source strictly increase, because the notification log is read in their order. Within the same
+/// millisecond, or if the clock steps back, the next id is the last one plus 1, as the ULID specification requires.
 package struct ULIDSource: Sendable {
     private let random: @Sendable () -> UInt64
     private var last: UInt128?
 
+    /// - Parameter random: returns 64 random bits per call.
     package init(random: @escaping @Sendable () -> UInt64 = { .random(in: 0 ... .max) }) { self.random = random }
 
     /// The next id, for a time in milliseconds since 1970.
     package mutating func next(at milliseconds: Int64) -> String {
         let time = UInt128(clamping: min(milliseconds, 0xFFFF_FFFF_FFFF))
-        // Plus one may carry into the time: that id is a millisecond early, and still in order.
-        let id = if let last, time <= last >> 80 { last + 1 } else { time << 80 | chance() }
+        // The increment may carry into the time; such an id is a millisecond early, but still in order.
+        let id = if let last, time <= last >> 80 { last + 1 } else { time << 80 | randomBits() }
         last = id
         return text(id)
     }
 
-    private func chance() -> UInt128 { UInt128(random() & 0xFFFF) << 64 | UInt128(random()) }
+    private func randomBits() -> UInt128 { UInt128(random() & 0xFFFF) << 64 | UInt128(random()) }
 
     private func text(_ value: UInt128) -> String {
         String(unsafeUninitializedCapacity: 26) { digits in

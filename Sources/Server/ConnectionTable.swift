@@ -1,26 +1,28 @@
 import PusherProtocol
 
-/// A loop's WebSockets by slot: trivial values in one array, so that a fan-out touches neither the heap nor a count.
+/// A loop's WebSockets by slot: trivial values in one array, so that a fan-out neither allocates nor touches reference
+/// counts.
 struct ConnectionTable {
     enum State {
-        /// Its owner is told what it says, and it is sent what the owner says.
+        /// Messages are delivered in both directions.
         case open
-        /// Nothing more is read; what is noted in this turn is still sent.
+        /// Ends with a close frame at the end of this turn. Incoming messages are ignored; frames written in this turn are
+        /// still sent.
         case closePending
-        /// Nothing is sent any more either: it is ended without a word at the end of this turn.
+        /// Ends without a close frame at the end of this turn. Nothing is sent or received.
         case dropped
-        /// Nothing new is sent either; what waits in its outbox may still go.
+        /// The close has begun. No new frame is accepted; frames in the outbox may still be sent.
         case closing
     }
 
     struct Connection {
-        /// The library's handle.
+        /// libwebsockets' handle.
         let wsi: OpaquePointer
         let socket: SocketID
         var state = State.open
-        /// Whether the owner knows it.
+        /// Whether the delegate admitted it; only then does the delegate receive its events.
         var isAdmitted = false
-        /// Whether its socket takes no more at present: everything new goes to its outbox.
+        /// Whether the socket's buffer is full; new frames then go to the outbox.
         var isBackedUp = false
         var messageBytesMax: Int32 = 0
         var outboxBytesMax: Int32 = 0
@@ -30,10 +32,10 @@ struct ConnectionTable {
     private var vacant: [Int] = []
     private var random = SystemRandomNumberGenerator()
 
-    /// How many there are.
+    /// The number of connections.
     private(set) var count = 0
 
-    /// Enters a connection and names it.
+    /// Adds a connection and gives it a socket id.
     mutating func add(_ wsi: OpaquePointer, loop: Int) -> SocketID {
         let slot = vacant.popLast() ?? connections.count
         if slot == connections.count { connections.append(nil) }
@@ -49,7 +51,7 @@ struct ConnectionTable {
         count -= 1
     }
 
-    /// The connection of a slot that is known to be taken.
+    /// The connection in an occupied slot.
     subscript(slot: Int) -> Connection {
         get {
             guard let connection = connections[slot] else { preconditionFailure("slot \(slot) is vacant") }
@@ -58,12 +60,12 @@ struct ConnectionTable {
         set { connections[slot] = newValue }
     }
 
-    /// The state of `socket`; nil when it has gone: its slot may be vacant by now, or another's.
+    /// The state of `socket`; nil if the connection is closed. Its slot may then be vacant or reused.
     func state(of socket: SocketID) -> State? {
         guard socket.slot < connections.count, let connection = connections[socket.slot] else { return nil }
         return connection.socket == socket ? connection.state : nil
     }
 
-    /// Everybody who is open, in no particular order.
+    /// Connections in the state `.open`, in no particular order.
     var open: [SocketID] { connections.compactMap { $0?.state == .open ? $0?.socket : nil } }
 }

@@ -1,16 +1,17 @@
 import CLibwebsockets
 
-/// What ties a request to all that comes of it (`X-Correlation-ID`): the sender's own, or one of ours.
+/// The correlation id of each request (`X-Correlation-ID`): the client's, or a generated one. Logs, the audit log and the
+/// response contain it.
 struct CorrelationIDs {
     static let lengthMax = 128
 
-    /// Sets this loop's apart from those of any other loop or process; the count sets them apart from each other.
+    /// Random, so that generated ids of different loops and processes differ; the count makes them unique within the loop.
     private let prefix = String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     private var count: UInt64 = 0
 
-    /// The request's, when it is 1 to 128 printable ASCII characters; else a new one.
+    /// The request's id if it has 1 to 128 printable ASCII characters, otherwise a new one.
     mutating func id(of wsi: OpaquePointer) -> String {
-        if let given = HeaderTable.custom("x-correlation-id:", wsi), Self.isAcceptable(given) { return given }
+        if let id = HeaderTable.custom("x-correlation-id:", wsi), Self.isAcceptable(id) { return id }
         count += 1
         return prefix + "-" + String(count, radix: 16)
     }

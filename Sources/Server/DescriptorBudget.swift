@@ -1,22 +1,23 @@
 import Glibc
 import Synchronization
 
-/// How many connections this process may hold: its descriptor limit less a reserve for files and upstreams.
+/// The number of connections the process may hold: its descriptor limit minus a reserve for files and outgoing
+/// connections.
 ///
-/// At the limit nothing is accepted any more: an accept that fails for want of a descriptor stays ready for ever, and
-/// burns a core. Those who wait do so in the kernel's queue.
+/// At the limit the listener pauses: an `accept` that fails for lack of descriptors leaves the socket ready, so the loop
+/// would spin. New connections wait in the kernel's queue meanwhile.
 package final class DescriptorBudget: Sendable {
-    /// Descriptors kept for everything that is not a connection: some for the process, some for each loop.
+    /// Descriptors kept free for everything but client connections: a number per process and one per loop.
     private static let reserve = 48
     private static let reservePerLoop = 4
-    /// The library has tables for every descriptor there may be, on each loop: where the limit is "infinity", this is.
+    /// Upper bound if the limit is "infinity": libwebsockets allocates tables for the maximum number of descriptors per loop.
     private static let descriptorsMax: rlim_t = 1_048_576
 
-    /// Connections that may be open at once.
+    /// The number of connections that may be open at once.
     package let limit: Int
     private let open = Atomic<Int>(0)
 
-    /// Raises the soft limit to the hard one and works with that.
+    /// Raises the process's soft descriptor limit to the hard limit and derives the budget from it.
     package init(loopCount: Int) {
         var limits = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
@@ -28,7 +29,7 @@ package final class DescriptorBudget: Sendable {
 
     var isExhausted: Bool { open.load(ordering: .relaxed) >= limit }
 
-    func take() { open.wrappingAdd(1, ordering: .relaxed) }
+    func reserve() { open.wrappingAdd(1, ordering: .relaxed) }
 
     func release() { open.wrappingSubtract(1, ordering: .relaxed) }
 }

@@ -1,7 +1,7 @@
 import CLibwebsockets
 import HTTP
 
-/// The library's callbacks: each recovers the loop, and says what happened.
+/// libwebsockets' callbacks: connections and WebSocket messages.
 extension EventLoop {
     static let libraryCallback: LibraryCallback = { wsi, reason, _, bytes, count in
         guard let wsi, let context = lws_get_context(wsi), let user = lws_context_user(context) else { return 0 }
@@ -10,7 +10,7 @@ extension EventLoop {
         }
     }
 
-    /// 0 to go on; -1 to have the library end the connection.
+    /// - Returns: 0, or -1 to make libwebsockets close the connection.
     private func handle(_ reason: lws_callback_reasons, _ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         switch reason {
         case LWS_CALLBACK_RECEIVE: webSocketReceived(wsi, bytes)
@@ -18,8 +18,8 @@ extension EventLoop {
         case LWS_CALLBACK_RECEIVE_PONG: webSocketPonged(wsi)
         case LWS_CALLBACK_ESTABLISHED: webSocketOpened(wsi)
         case LWS_CALLBACK_CLOSED: webSocketClosed(wsi)
-        case LWS_CALLBACK_HTTP: requestBegan(wsi)
-        case LWS_CALLBACK_HTTP_BODY: requestBody(wsi, bytes)
+        case LWS_CALLBACK_HTTP: requestHeadReceived(wsi)
+        case LWS_CALLBACK_HTTP_BODY: requestBodyReceived(wsi, bytes)
         case LWS_CALLBACK_HTTP_BODY_COMPLETION: requestCompleted(wsi)
         case LWS_CALLBACK_CLOSED_HTTP: requestAbandoned(wsi)
         case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: confirmUpgrade(wsi)
@@ -28,7 +28,7 @@ extension EventLoop {
         }
     }
 
-    /// Every connection the library ends comes here, whatever it was.
+    /// Called for each connection that ends, HTTP or WebSocket.
     private func destroyed() -> Int32 {
         budget.release()
         return 0
@@ -36,20 +36,21 @@ extension EventLoop {
 
     // MARK: WebSockets
 
-    /// Only WebSockets of version 13 by GET (RFC 6455 4.2.1), which the library does not check; h2c it would accept.
+    /// Accepts only GET upgrades to WebSocket version 13 (RFC 6455 section 4.2.1). libwebsockets checks neither and would
+    /// also accept h2c.
     private func confirmUpgrade(_ wsi: OpaquePointer) -> Int32 {
         let isWebSocket = HeaderTable.text(WSI_TOKEN_UPGRADE, wsi)?.lowercased() == "websocket"
         let isGet = HeaderTable.length(WSI_TOKEN_GET_URI, wsi) > 0
         if isWebSocket, isGet, HeaderTable.text(WSI_TOKEN_VERSION, wsi) == "13" { return 0 }
-        let refusal = HTTPResponse.text(
+        let response = HTTPResponse.text(
             426, "Upgrade to websocket, version 13, by GET, or to nothing", headers: ["Sec-WebSocket-Version": "13"])
-        write(refusal, to: wsi, correlationID: correlationIDs.id(of: wsi), withoutBody: false, closing: true)
+        write(response, to: wsi, correlationID: correlationIDs.id(of: wsi), withoutBody: false, closing: true)
         return -1
     }
 
     private func webSocketOpened(_ wsi: OpaquePointer) -> Int32 {
         let socket = connections.add(wsi, loop: index)
-        SocketTag(isLoopback: SocketTag(of: wsi).isLoopback, role: .webSocket(socket.slot)).store(in: wsi)
+        SocketTag.setState(.webSocket(socket.slot), of: wsi)
         let request = UpgradeRequest(
             path: HeaderTable.path(WSI_TOKEN_GET_URI, wsi), query: HeaderTable.query(wsi),
             origin: HeaderTable.text(WSI_TOKEN_ORIGIN, wsi), isSecure: isSecure(wsi))
@@ -69,20 +70,20 @@ extension EventLoop {
         return 0
     }
 
-    /// Over our own TLS everybody is; behind a proxy, whoever it says.
+    /// True for our own TLS listener; behind a proxy, as `X-Forwarded-Proto` says.
     private func isSecure(_ wsi: OpaquePointer) -> Bool {
         if options.tls != nil { return true }
         return options.isBehindProxy && HeaderTable.custom("x-forwarded-proto:", wsi)?.lowercased() == "https"
     }
 
     private func webSocketPonged(_ wsi: OpaquePointer) -> Int32 {
-        guard case .webSocket(let slot) = SocketTag(of: wsi).owner, connections[slot].isAdmitted else { return 0 }
-        delegate.heard(from: connections[slot].socket)
+        guard case .webSocket(let slot) = SocketTag(of: wsi).state, connections[slot].isAdmitted else { return 0 }
+        delegate.ponged(from: connections[slot].socket)
         return 0
     }
 
     private func webSocketReceived(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-        guard case .webSocket(let slot) = SocketTag(of: wsi).owner else { return -1 }
+        guard case .webSocket(let slot) = SocketTag(of: wsi).state else { return -1 }
         counters.add(bytes.count, to: .bytesReceived)
         let connection = connections[slot]
         guard connection.state == .open, connection.isAdmitted else { return 0 }
@@ -90,20 +91,20 @@ extension EventLoop {
             close(connection.socket, .binaryRefused, reason: "Binary frames are not supported: send text")
             return 0
         }
-        let soFar = chunks[slot]?.count ?? 0
-        guard soFar + bytes.count <= connection.messageBytesMax else {
-            chunks[slot] = nil
+        let received = partialMessages[slot]?.count ?? 0
+        guard received + bytes.count <= connection.messageBytesMax else {
+            partialMessages[slot] = nil
             close(connection.socket, .messageTooLong, reason: "A message may have \(connection.messageBytesMax) bytes")
             return 0
         }
         if lws_is_final_fragment(wsi) == 0 {
-            chunks[slot, default: []].append(contentsOf: bytes)
+            partialMessages[slot, default: []].append(contentsOf: bytes)
             return 0
         }
         counters.add(to: .messagesReceived)
-        if var whole = chunks.removeValue(forKey: slot) {
-            whole.append(contentsOf: bytes)
-            whole.withUnsafeBytes { delegate.received($0, from: connection.socket) }
+        if var message = partialMessages.removeValue(forKey: slot) {
+            message.append(contentsOf: bytes)
+            message.withUnsafeBytes { delegate.received($0, from: connection.socket) }
         } else {
             delegate.received(bytes, from: connection.socket)
         }
@@ -111,18 +112,18 @@ extension EventLoop {
     }
 
     private func webSocketWritable(_ wsi: OpaquePointer) -> Int32 {
-        if case .webSocket(let slot) = SocketTag(of: wsi).owner { writable(slot) }
+        if case .webSocket(let slot) = SocketTag(of: wsi).state { writable(slot) }
         return 0
     }
 
-    /// May come for a connection that never opened.
+    /// May be called for a WebSocket that never opened.
     private func webSocketClosed(_ wsi: OpaquePointer) -> Int32 {
-        guard case .webSocket(let slot) = SocketTag(of: wsi).owner else { return 0 }
-        SocketTag(isLoopback: false, role: .none).store(in: wsi)
+        guard case .webSocket(let slot) = SocketTag(of: wsi).state else { return 0 }
+        SocketTag.setState(.none, of: wsi)
         let connection = connections[slot]
         connections[slot].state = .closing
         if connection.isAdmitted { delegate.closed(connection.socket) }
-        forget(slot)
+        remove(slot)
         return 0
     }
 }

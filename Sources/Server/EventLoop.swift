@@ -4,11 +4,11 @@ import HTTP
 import Observability
 import PusherProtocol
 
-/// One thread's event loop: a library context, its WebSockets and their outboxes.
+/// One thread's event loop: a libwebsockets context, its WebSockets and their outboxes.
 ///
-/// A turn of the loop: whatever is ready calls the owner, which notes what to send; before the loop sleeps again,
-/// `turnEnded` sends it. Connections to be closed wait for that moment too, so that no callback of the library finds its
-/// own connection freed under it.
+/// In a turn, each ready socket calls the delegate, which collects what to send; before the loop sleeps again, it calls
+/// `turnEnded`, and the delegate writes. Closes are delayed until then as well, because closing frees the connection, and a
+/// callback of libwebsockets may still be using it.
 package final class EventLoop {
     let index: Int
     unowned let delegate: any EventLoopDelegate
@@ -17,57 +17,57 @@ package final class EventLoop {
     let counters: LoopCounters
     private let wakeup: Wakeup
     private var context: LibwebsocketsContext?
-    /// What connections are adopted into; nil once the loop shuts down.
+    /// The virtual host of accepted connections; nil once the loop shuts down.
     private var vhost: OpaquePointer?
-    private static let acceptRetrySeconds = 0.1
     private var listener: Listener?
+    private static let acceptRetrySeconds = 0.1
     private(set) var drain: Drain?
     private var hasDrained = false
 
     var connections = ConnectionTable()
     var outboxes: [Int: Outbox] = [:]
-    /// Connections to be closed at the end of this turn.
-    var closePending: [(socket: SocketID, goodbye: CloseFrame?)] = []
-    /// Those with bytes still buffered, by slot, until these are gone.
+    /// Connections to close at the end of this turn; those without a frame are dropped.
+    var pendingCloses: [(socket: SocketID, frame: CloseFrame?)] = []
+    /// Closes that wait until the connection's buffered bytes are sent, by slot.
     var delayedCloses: [Int: DelayedClose] = [:]
-    /// Those of them whose bytes went in this turn.
-    var drained: [Int] = []
-    /// Messages that come in several chunks, until they are whole.
-    var chunks: [Int: [UInt8]] = [:]
+    /// Slots of delayed closes whose bytes were sent in this turn.
+    var readyToClose: [Int] = []
+    /// Beginnings of messages that arrive in several chunks, by slot.
+    var partialMessages: [Int: [UInt8]] = [:]
     var incomingRequests = IncomingRequests()
-    /// Requests whose answers come from other threads.
+    /// Requests whose responses come from other threads.
     var pendingResponses = PendingResponses()
-    /// Answers that have come in this turn.
-    var answers: [(id: RequestID, response: HTTPResponse)] = []
+    /// Responses from other threads, to write at the end of this turn.
+    var responses: [(id: RequestID, response: HTTPResponse)] = []
     var correlationIDs = CorrelationIDs()
     var responseBytes: [UInt8] = []
 
-    /// What a connection is told as it is closed.
+    /// Code and reason of a WebSocket close frame (RFC 6455 section 5.5.1).
     struct CloseFrame {
         let code: CloseCode
         let reason: String
     }
 
-    /// A goodbye that cannot be said yet, and how long it is worth waiting for.
+    /// A close frame that waits behind buffered bytes. When the time is over, the connection is dropped.
     struct DelayedClose {
         let frame: CloseFrame
         var secondsLeft = 10
     }
 
-    /// libev's handles, in memory that does not move, for libev keeps their addresses.
+    /// libev's watchers. libev keeps their addresses, so they must not move.
     private let prepare = UnsafeMutablePointer<ev_prepare>.allocate(capacity: 1)
     private let accept = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
     private let acceptRetry = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
     private let draining = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
     private let ticking = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
 
-    /// What all loops of a server have in common.
+    /// Settings that all loops share.
     package struct Options: Sendable {
-        /// Beyond it a request is refused with 413 before its body is read.
+        /// Bytes; requests with a larger body get 413 before the body is read.
         package let requestBodyBytesMax: Int
-        /// Nil: plain.
+        /// Nil for unencrypted connections.
         package let tls: TLSFiles?
-        /// Whether the `X-Forwarded-Proto` of a proxy in front is believed.
+        /// Whether a reverse proxy is in front, whose `X-Forwarded-Proto` is trusted.
         package let isBehindProxy: Bool
 
         package init(requestBodyBytesMax: Int, tls: TLSFiles?, isBehindProxy: Bool) {
@@ -78,7 +78,7 @@ package final class EventLoop {
     }
 
     /// - Parameter delegate: must outlive the loop.
-    /// - Throws: ``StartError`` when the certificate or its key cannot be used.
+    /// - Throws: ``StartError`` if the certificate or its key is unusable.
     package init(
         index: Int, delegate: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, counters: LoopCounters,
         options: Options
@@ -90,7 +90,7 @@ package final class EventLoop {
         self.counters = counters
         self.options = options
         let this = Unmanaged.passUnretained(self).toOpaque()
-        let context = try LibwebsocketsContext(on: wakeup.loop, tls: options.tls, callback: Self.libraryCallback, owner: this)
+        let context = try LibwebsocketsContext(on: wakeup.loop, tls: options.tls, callback: Self.libraryCallback, user: this)
         vhost = context.vhost
         self.context = consume context
         clibev_prepare_init(prepare, Self.turnEndCallback, this)
@@ -110,26 +110,27 @@ package final class EventLoop {
         ticking.deallocate()
     }
 
-    /// Closes everything that is left, calling the owner once more for each; after ``run()``, on the loop's thread.
+    /// Closes the remaining connections and calls ``EventLoopDelegate/closed(_:)`` for each. Call it after ``run()``, on the
+    /// loop's thread.
     package func shutDown() {
         stopListening()
         wakeup.stop()
         ev_prepare_stop(wakeup.loop, prepare)
         ev_timer_stop(wakeup.loop, draining)
         ev_timer_stop(wakeup.loop, ticking)
-        vhost = nil  // nothing is adopted from here on
+        vhost = nil  // from here on `adopt` rejects connections
         _ = context.take()
     }
 
-    /// Serves until ``stop()``.
+    /// Runs the loop until ``stop()``.
     package func run() { ev_run(wakeup.loop, 0) }
 
-    /// Ends ``run()`` after this turn.
+    /// Ends ``run()`` after the current turn.
     package func stop() { ev_break(wakeup.loop, Int32(EVBREAK_ALL)) }
 
     // MARK: Accepting
 
-    /// Starts accepting; new connections go to the owner, which spreads them over the loops.
+    /// Starts accepting connections. The delegate distributes them over the loops.
     package func listen(on listener: Listener) {
         self.listener = listener
         let this = Unmanaged.passUnretained(self).toOpaque()
@@ -137,7 +138,7 @@ package final class EventLoop {
         ev_io_start(wakeup.loop, accept)
     }
 
-    /// Stops accepting for good and gives the port back.
+    /// Stops accepting and frees the port.
     package func stopListening() {
         guard let listener else { return }
         ev_io_stop(wakeup.loop, accept)
@@ -148,14 +149,14 @@ package final class EventLoop {
 
     private func acceptReady() {
         guard let listener else { return }
-        // Not without end: those already connected have a turn, too.
+        // Bounded, so that a burst of new connections does not delay open ones.
         for _ in 0..<64 {
             guard !budget.isExhausted else { return pauseAccepting() }
             switch listener.accept() {
             case .wouldBlock: return
             case .exhausted: return pauseAccepting()
             case .accepted(let connection):
-                budget.take()
+                budget.reserve()
                 delegate.accepted(connection)
             }
         }
@@ -167,48 +168,48 @@ package final class EventLoop {
         counters.add(to: .acceptPauses)
     }
 
-    /// Looking now and then is simpler than being told by every loop that closes something, and as good.
+    /// Polls, because a notification from every loop that closes a connection would be more complex and no better.
     private func retryAccepting() {
         guard !budget.isExhausted else { return }
         ev_timer_stop(wakeup.loop, acceptRetry)
         ev_io_start(wakeup.loop, accept)
     }
 
-    /// Takes a connection over, on whatever loop accepted it.
+    /// Serves a connection on this loop, whichever loop accepted it.
     package func adopt(_ connection: Listener.AcceptedSocket) {
         guard let vhost else {
             connection.drop()
             return budget.release()
         }
         guard let wsi = lws_adopt_socket_vhost(vhost, connection.descriptor) else {
-            return budget.release()  // the library has closed the descriptor
+            return budget.release()  // libwebsockets has closed the descriptor
         }
-        SocketTag(isLoopback: connection.isLoopback, role: .none).store(in: wsi)
+        SocketTag(isLoopback: connection.isLoopback, .none).store(in: wsi)
     }
 
     // MARK: Turns
 
     private func turnEnd() {
         delegate.turnEnded()
-        // Closing calls the owner back, which may note more to send and to close.
-        while !closePending.isEmpty || !drained.isEmpty || !answers.isEmpty {
-            writeAnswers()
-            writeCloseFrames()
+        // A close calls the delegate, which may send and close more.
+        while !pendingCloses.isEmpty || !readyToClose.isEmpty || !responses.isEmpty {
+            writeResponses()
+            closePending()
             delegate.turnEnded()
         }
-        if let drain, !hasDrained, isEmpty || (drain.isOver && delayedCloses.isEmpty) {
+        if let drain, !hasDrained, isIdle || (drain.isOver && delayedCloses.isEmpty) {
             hasDrained = true
             delegate.drained()
         }
     }
 
-    /// Whether nobody is left to wait for.
-    private var isEmpty: Bool { connections.count == 0 && incomingRequests.count == 0 && pendingResponses.count == 0 }
+    /// Whether there are no connections and no requests.
+    private var isIdle: Bool { connections.count == 0 && incomingRequests.count == 0 && pendingResponses.count == 0 }
 
-    private func writeCloseFrames() {
-        let leaving = closePending
-        self.closePending.removeAll(keepingCapacity: true)
-        for (socket, goodbye) in leaving {
+    private func closePending() {
+        let closes = pendingCloses
+        pendingCloses.removeAll(keepingCapacity: true)
+        for (socket, frame) in closes {
             let slot = socket.slot
             switch connections.state(of: socket) {
             case .closePending: break
@@ -219,16 +220,16 @@ package final class EventLoop {
             case .open, .closing, nil: continue
             }
             connections[slot].state = .closing
-            if connections[slot].isBackedUp, let goodbye {
-                delayedCloses[slot] = DelayedClose(frame: goodbye)  // a close frame cannot overtake what is buffered
+            if connections[slot].isBackedUp, let frame {
+                delayedCloses[slot] = DelayedClose(frame: frame)  // a close frame cannot overtake buffered bytes
             } else {
-                end(slot, goodbye)
+                end(slot, frame)
             }
         }
-        for slot in drained {
-            if let waiting = delayedCloses.removeValue(forKey: slot) { end(slot, waiting.frame) }
+        for slot in readyToClose {
+            if let close = delayedCloses.removeValue(forKey: slot) { end(slot, close.frame) }
         }
-        drained.removeAll(keepingCapacity: true)
+        readyToClose.removeAll(keepingCapacity: true)
     }
 
     private func tick() {
@@ -241,8 +242,9 @@ package final class EventLoop {
 
     // MARK: Draining
 
-    /// Closes everybody with 4200, spread over `seconds` so that they do not all come back at once, then tells the owner.
-    /// Until that stops the loop, requests are answered: other loops may still have work for a minute.
+    /// Stops accepting and closes all WebSockets with 4200, spread over `seconds` so that they do not reconnect at once.
+    /// Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until it is stopped, because other loops may
+    /// drain longer.
     package func drain(over seconds: Int) {
         stopListening()
         drain = Drain(connections.open.shuffled(), seconds: seconds)
@@ -250,18 +252,19 @@ package final class EventLoop {
     }
 
     private func drainTick() {
-        delegate.woken()  // what was said to them before comes before the goodbye
+        delegate.woken()  // frames in the mailbox are sent before the close frame
         for socket in drain?.nextWave() ?? [] {
             close(socket, Self.restart.code, reason: Self.restart.reason)
         }
     }
 
-    /// What everybody hears who is here, or still comes, while the loop drains.
+    /// Sent to all WebSockets while the loop drains, also to those that open meanwhile.
     static let restart = CloseFrame(code: .restart, reason: "Server is restarting: connect again")
 
-    // MARK: What C calls
+    // MARK: C callbacks
 
-    // Statics of a nonisolated type: literals in a main-actor context crash when another thread calls them.
+    // Statics of a nonisolated type: a closure literal in a main-actor context inherits that isolation, and its runtime
+    // check crashes on any other thread.
     private static let turnEndCallback: clibev_prepare_callback = { _, watcher, _ in
         recover(watcher?.pointee.data) { $0.turnEnd() }
     }
@@ -282,7 +285,7 @@ package final class EventLoop {
     }
 
     private static func recover(_ pointer: UnsafeMutableRawPointer?, _ body: (EventLoop) -> Void) {
-        guard let pointer else { preconditionFailure("a watcher without its loop") }
+        guard let pointer else { preconditionFailure("libev watcher without an event loop") }
         Unmanaged<EventLoop>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
     }
 }

@@ -1,50 +1,51 @@
 import HTTP
 import PusherProtocol
 
-/// What a WebSocket client said while opening.
+/// The request that opens a WebSocket.
 package struct UpgradeRequest {
     /// Percent-decoded, without the query.
     package let path: String
-    /// Percent-decoded, in the order written.
+    /// Percent-decoded, in the order of the request.
     package let query: [(name: String, value: String)]
-    /// The `Origin` header: which page a browser opens it for.
+    /// The `Origin` header, which browsers set to the origin of the page.
     package let origin: String?
-    /// Whether it came over TLS, here or at the proxy in front.
+    /// Whether the client uses TLS, to us or to the proxy in front.
     package let isSecure: Bool
 }
 
-/// What becomes of a WebSocket that has opened.
+/// Whether a new WebSocket may stay open.
 package enum Admission {
-    /// It may stay, within these bounds (bytes).
+    /// It may, within these limits in bytes.
     case admitted(messageBytesMax: Int, outboxBytesMax: Int)
-    /// It hears why, and is closed.
-    case refused(CloseCode, reason: String, saying: Frame?)
+    /// The loop sends the frame, if any, and closes the WebSocket.
+    case refused(CloseCode, reason: String, frame: Frame?)
 }
 
-/// Whose sockets they are: what a loop calls, always on its own thread.
+/// Receives a loop's events, always on the loop's thread.
 package protocol EventLoopDelegate: AnyObject {
     /// A WebSocket has opened.
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission
-    /// An admitted WebSocket has sent one whole text message.
+    /// An admitted WebSocket has sent a complete text message.
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID)
-    /// An admitted WebSocket has answered a ping.
-    func heard(from socket: SocketID)
-    /// An admitted WebSocket has gone; the id is not used again until this returns.
+    /// An admitted WebSocket has sent a pong frame.
+    func ponged(from socket: SocketID)
+    /// An admitted WebSocket is closed. Its id is not reused before this returns.
     func closed(_ socket: SocketID)
-    /// The loop closes a connection with this code.
+    /// The loop closes a WebSocket with this code.
     func closing(with code: CloseCode)
-    /// A request is complete. Nil: the answer comes later, by ``EventLoop/respond(_:to:)``.
-    func answer(_ request: HTTPRequest, _ exchange: RequestID) -> HTTPResponse?
-    /// A request cannot be read; the connection ends with this answer.
-    func refusal(_ status: Int, _ text: String, path: String) -> HTTPResponse
-    /// The listener has a new connection; somebody has to adopt it.
+    /// A request is complete.
+    /// - Returns: the response; nil if ``EventLoop/respond(_:to:)`` follows later.
+    func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse?
+    /// A request cannot be read. The connection closes after the returned response.
+    func errorResponse(_ status: Int, _ text: String, path: String) -> HTTPResponse
+    /// The listener has accepted a connection, which a loop must adopt.
     func accepted(_ connection: Listener.AcceptedSocket)
-    /// About a second has passed.
+    /// Called once a second.
     func ticked()
-    /// The loop drains, and has nobody left to wait for.
+    /// The loop has drained: all WebSockets are closed, or their time is over.
     func drained()
-    /// Somebody called the wake-up.
+    /// Another thread has signalled the ``Wakeup``.
     func woken()
-    /// All that was ready has been handled; the loop is about to sleep.
+    /// All ready events have been handled; the loop is about to sleep.
     func turnEnded()
 }

@@ -1,33 +1,34 @@
 import CLibwebsockets
 import HTTP
 
-/// Reading the library's header table.
+/// Access to libwebsockets' header table of a request.
 enum HeaderTable {
     static func length(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> Int {
         Int(lws_hdr_total_length(wsi, token))
     }
 
-    /// A header's text; nil when it is absent.
+    /// A header's value; nil if it is absent.
     static func text(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> String? {
         let length = length(token, wsi)
         guard length > 0 else { return nil }
         return read(length) { lws_hdr_copy(wsi, $0, Int32($1), token) }
     }
 
-    /// One part of a header that came, or was split, in several.
+    /// One fragment of a header: a repeated header has one per occurrence, path and query are split into several.
     static func fragment(_ index: Int32, of token: lws_token_indexes, _ wsi: OpaquePointer) -> String? {
         let length = Int(lws_hdr_fragment_length(wsi, token, index))
         return read(length) { lws_hdr_copy_fragment(wsi, $0, Int32($1), token, index) }
     }
 
-    /// A header the library has no token for, named in lower case with its colon.
+    /// The value of a header without a token in libwebsockets.
+    /// - Parameter name: in lower case, with the colon.
     static func custom(_ name: String, _ wsi: OpaquePointer) -> String? {
         let length = Int(lws_hdr_custom_length(wsi, name, Int32(name.utf8.count)))
         guard length >= 0 else { return nil }
         return read(length) { lws_hdr_custom_copy(wsi, $0, Int32($1), name, Int32(name.utf8.count)) }
     }
 
-    /// A field as the API asks for it.
+    /// A field that the API reads.
     static func field(_ field: HTTPRequest.Field, _ wsi: OpaquePointer) -> String? {
         switch field {
         case .authorization: text(WSI_TOKEN_HTTP_AUTHORIZATION, wsi)
@@ -41,19 +42,19 @@ enum HeaderTable {
         }
     }
 
-    /// The path, decoded. The library splits it at `;`, which channel names may hold.
+    /// The percent-decoded path. libwebsockets splits it at `;`, which channel names may contain.
     static func path(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> String {
         var path = fragment(0, of: token, wsi) ?? "/"
         var index: Int32 = 1
-        while let more = fragment(index, of: token, wsi) {
-            path += ";" + more
+        while let fragment = fragment(index, of: token, wsi) {
+            path += ";" + fragment
             index += 1
         }
         return path
     }
 
-    /// The query's parameters, decoded. One without a value has the empty one. The library splits at `;` as well as
-    /// at `&`: what has no name of its own belongs to the parameter before.
+    /// The query's parameters, percent-decoded; a parameter without `=` has an empty value. libwebsockets splits at `;` as
+    /// well as at `&`, so a fragment without `=` that follows a value is appended to that value.
     static func query(_ wsi: OpaquePointer) -> [(name: String, value: String)] {
         var parameters: [(name: String, value: String)] = []
         guard length(WSI_TOKEN_HTTP_URI_ARGS, wsi) > 0 else { return [] }
@@ -72,7 +73,7 @@ enum HeaderTable {
     }
 
     private static func read(_ length: Int, _ copy: (UnsafeMutablePointer<CChar>?, Int) -> Int32) -> String? {
-        // One more: the library ends what it copies with a zero.
+        // One byte more: libwebsockets terminates the copy with a zero.
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
             let count = copy(buffer.baseAddress, length + 1)
             guard count >= 0 else { return nil }

@@ -1,4 +1,4 @@
-/// Requests whose bodies are on their way. Places are reused.
+/// Requests whose bodies are being received, by slot. Slots are reused.
 struct IncomingRequests {
     struct Request {
         let head: RequestHead
@@ -12,24 +12,24 @@ struct IncomingRequests {
         let index = vacant.popLast() ?? requests.count
         if index == requests.count { requests.append(nil) }
         requests[index] = Request(head: head)
-        requests[index]?.body.reserveCapacity(min(head.contentLength, 65_536))  // anybody can announce anything
+        requests[index]?.body.reserveCapacity(min(head.contentLength, 65_536))  // the announced length is not trusted
         return index
     }
 
-    /// Appends a chunk; false when it holds more than was announced.
+    /// Appends a chunk of the body; false if the body would exceed its announced length.
     mutating func append(_ bytes: UnsafeRawBufferPointer, to index: Int) -> Bool {
-        guard let announced = requests[index]?.head.contentLength, let soFar = requests[index]?.body.count,
-            soFar + bytes.count <= announced
+        guard let contentLength = requests[index]?.head.contentLength, let received = requests[index]?.body.count,
+            received + bytes.count <= contentLength
         else { return false }
         requests[index]?.body.append(contentsOf: bytes)
         return true
     }
 
-    /// How many there are.
+    /// The number of requests.
     var count: Int { requests.count - vacant.count }
 
-    /// The head of a request of whose body nothing has come yet.
-    func headOfUnbegun(_ index: Int) -> RequestHead? { requests[index]?.body.isEmpty == true ? requests[index]?.head : nil }
+    /// The head of a request whose body has not begun; nil otherwise.
+    func headBeforeBody(_ index: Int) -> RequestHead? { requests[index]?.body.isEmpty == true ? requests[index]?.head : nil }
 
     mutating func remove(_ index: Int) -> Request? {
         defer {

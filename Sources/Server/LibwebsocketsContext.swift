@@ -1,16 +1,16 @@
 import CLibev
 import CLibwebsockets
 
-/// One library context on one libev loop, without a listening socket. It owns what the library keeps pointers to.
+/// A libwebsockets context on one libev loop, without a listening socket. Owns all memory that the library points to.
 ///
-/// Made and destroyed on the loop's thread; creation is not safe beside another context that serves, so all are made
-/// before the first runs.
+/// Created and destroyed on the loop's thread. Creating a context is not safe while another one serves, so all are
+/// created before the first loop runs.
 struct LibwebsocketsContext: ~Copyable {
-    /// Bytes of headers a request may have before the library gives up on it.
+    /// Bytes of headers beyond which libwebsockets rejects a request.
     static let headerBytesMax: UInt16 = 16_384
-    /// The receive chunk; memory of each idle connection, too.
+    /// Bytes of a receive chunk. Each idle connection holds a buffer of this size.
     private static let receiveBytes = 512
-    /// Without this a write is cut into pieces of the receive chunk, one system call each.
+    /// By default libwebsockets splits writes into pieces of `receiveBytes`, one system call each.
     private static let writeBytesMax = 1_048_576
 
     let handle: OpaquePointer
@@ -19,12 +19,12 @@ struct LibwebsocketsContext: ~Copyable {
     private let texts: [UnsafeMutablePointer<CChar>]
     private let heartbeat: UnsafeMutablePointer<Heartbeat>
 
-    /// The library arms its libev timer once and does not rearm it for a nearer moment, so its timeouts come as late as
-    /// the furthest of them. One that is always near keeps them true to the second.
+    /// A timer that fires every second. libwebsockets arms its libev timer for the next timeout and does not rearm it for
+    /// an earlier one, so timeouts could fire as late as the latest of them. With this timer they are at most a second late.
     private struct Heartbeat {
         static let microseconds: lws_usec_t = 1_000_000
 
-        var timer = lws_sorted_usec_list_t()  // first: the library hands its address back
+        var timer = lws_sorted_usec_list_t()  // first field: libwebsockets passes its address back
         let context: OpaquePointer
 
         static let callback: sul_cb_t = { timer in
@@ -41,15 +41,16 @@ struct LibwebsocketsContext: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - tls: nil for plain connections.
-    ///   - owner: what callbacks recover through `lws_context_user`.
+    ///   - tls: nil for unencrypted connections.
+    ///   - user: the pointer that `lws_context_user` returns to callbacks.
+    /// - Throws: ``StartError`` if the certificate or key is unusable, or libwebsockets cannot create a context.
     init(
-        on loop: OpaquePointer, tls: TLSFiles?, callback: @escaping LibraryCallback, owner: UnsafeMutableRawPointer
+        on loop: OpaquePointer, tls: TLSFiles?, callback: @escaping LibraryCallback, user: UnsafeMutableRawPointer
     ) throws(StartError) {
-        lws_set_log_level(0, nil)  // what matters of it we see ourselves, and say in our own log
+        lws_set_log_level(0, nil)  // Fleetwire logs the relevant events itself
         let name = Self.copy("fleetwire")
         protocols = .allocate(capacity: 2)
-        protocols.initialize(repeating: lws_protocols(), count: 2)  // the second, empty, ends the list
+        protocols.initialize(repeating: lws_protocols(), count: 2)  // the second, empty one ends the list
         protocols[0].name = UnsafePointer(name)
         protocols[0].callback = callback
         protocols[0].rx_buffer_size = Self.receiveBytes
@@ -59,7 +60,7 @@ struct LibwebsocketsContext: ~Copyable {
         info.port = CONTEXT_PORT_NO_LISTEN_SERVER
         info.protocols = UnsafePointer(protocols)
         info.options = clws_server_options
-        info.user = owner
+        info.user = user
         info.max_http_header_data2 = UInt32(Self.headerBytesMax)
         info.pt_serv_buf_size = 16_384
         info.keepalive_timeout = 75
@@ -68,7 +69,7 @@ struct LibwebsocketsContext: ~Copyable {
         info.uid = -1
         var texts = [name]
         if let tls {
-            // Only HTTP/1.1: raw WebSocket writes cannot go over HTTP/2, which the library would offer.
+            // HTTP/1.1 only: libwebsockets would also offer HTTP/2, over which raw WebSocket writes do not work.
             texts += [Self.copy(tls.certificate), Self.copy(tls.key), Self.copy("http/1.1")]
             info.options |= clws_tls_option
             info.ssl_cert_filepath = UnsafePointer(texts[1])
@@ -81,7 +82,7 @@ struct LibwebsocketsContext: ~Copyable {
         var foreignLoop: UnsafeMutableRawPointer? = UnsafeMutableRawPointer(loop)
         clws_set_no_validity_timers(&info)
         let created: OpaquePointer? = withUnsafeMutablePointer(to: &foreignLoop) { loops in
-            info.foreign_loops = loops  // read while the context is made, not kept
+            info.foreign_loops = loops  // read during creation, not kept
             return lws_create_context(&info)
         }
         guard let created, let vhost = lws_get_vhost_by_name(created, "default") else {
@@ -114,7 +115,7 @@ struct LibwebsocketsContext: ~Copyable {
     }
 }
 
-/// `lws_callback_function` is imported as a function type; this is the pointer to one.
+/// A pointer to `lws_callback_function`, which Swift imports as a function type.
 typealias LibraryCallback =
     @convention(c) (
         OpaquePointer?, lws_callback_reasons, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int

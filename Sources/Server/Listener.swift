@@ -1,58 +1,59 @@
 import CLinux
 import Glibc
 
-/// A listening socket of our own: the library's cannot hand connections to other threads.
+/// A listening socket. libwebsockets' own listener cannot pass connections to other threads.
 package struct Listener: Sendable {
     let descriptor: Int32
-    /// The port that was bound: what was asked for, or what the system chose for 0.
+    /// The bound port; if 0 was requested, the one the kernel chose.
     package let port: UInt16
 
     /// - Parameters:
-    ///   - host: a numeric address or a name; the first that resolves is taken.
-    ///   - port: 0 for any free one.
+    ///   - host: a numeric address or a name, of which the first resolved address is used.
+    ///   - port: 0 for any free port.
+    /// - Throws: ``StartError`` if the address cannot be bound.
     package init(host: String, port: UInt16) throws(StartError) {
-        let place = "listen on \(host):\(port)"
+        let operation = "listen on \(host):\(port)"
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, String(port), &hints, &found) == 0, let address = found else {
-            throw StartError(operation: place, code: EADDRNOTAVAIL)
+            throw StartError(operation: operation, code: EADDRNOTAVAIL)
         }
         defer { freeaddrinfo(found) }
         let flags = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.pointee.ai_family, flags, 0)
-        guard descriptor >= 0 else { throw StartError(operation: place, code: errno) }
+        guard descriptor >= 0 else { throw StartError(operation: operation, code: errno) }
         Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        // Not SO_REUSEPORT: a second instance on the same port must fail, not share.
+        // Not SO_REUSEPORT: a second instance on the same port must fail instead of sharing it.
         guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0, listen(descriptor, 4096) == 0 else {
             let code = errno
             close(descriptor)
-            throw StartError(operation: place, code: code)
+            throw StartError(operation: operation, code: code)
         }
         self.descriptor = descriptor
         self.port = Self.boundPort(descriptor)
     }
 
-    /// A connection as accepted, not yet anybody's.
+    /// An accepted connection that no loop has adopted yet.
     package struct AcceptedSocket: Sendable {
         package let descriptor: Int32
-        /// Whether the peer is this machine.
+        /// Whether the peer has a loopback address (127.0.0.0/8, ::1, or the former mapped into IPv6).
         package let isLoopback: Bool
 
-        /// Closes it: nobody wants it any more.
+        /// Closes the connection.
         func drop() { close(descriptor) }
     }
 
     enum AcceptResult {
         case accepted(AcceptedSocket)
-        /// Nobody is waiting, or the one who was has gone.
+        /// No connection is pending, or the client has already closed it.
         case wouldBlock
-        /// No descriptor or memory is left.
+        /// No descriptor or memory is available.
         case exhausted
     }
 
-    /// Takes the next connection.
+    /// Accepts the next pending connection, with TCP_NODELAY and a small send buffer.
     func accept() -> AcceptResult {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -66,12 +67,12 @@ package struct Listener: Sendable {
             return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) ? .exhausted : .wouldBlock
         }
         Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // The kernel would take some megabytes for each slow consumer before we noticed. It doubles this figure.
+        // Bytes; the kernel doubles the value. By default it buffers some megabytes per slow consumer before a write blocks.
         Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
         return .accepted(AcceptedSocket(descriptor: descriptor, isLoopback: Self.isLoopback(&address)))
     }
 
-    /// Gives the port back.
+    /// Closes the socket and frees the port.
     package func stop() { close(descriptor) }
 
     private static func isLoopback(_ address: inout sockaddr_storage) -> Bool {
@@ -94,12 +95,12 @@ package struct Listener: Sendable {
         withUnsafeMutablePointer(to: &address) { storage in
             _ = storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        return withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }  // the same place in both families
+        return withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }  // at the same offset in both address families
     }
 
     private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
-        // A socket without the option still works: nothing to do about a failure.
+        // Errors are ignored: the socket also works without the option.
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

@@ -1,52 +1,55 @@
 import PusherProtocol
 
-/// Frames for one connection whose socket takes no more at present. It holds references: a slow crowd shares them.
+/// Frames queued for one connection whose socket buffer is full. Frames are shared references, so many slow consumers of
+/// the same event do not copy it.
 struct Outbox {
-    /// A frame, or what is left of it.
+    /// A frame, or the unsent rest of one.
     struct Chunk: Equatable {
         let frame: Frame
-        /// Bytes of it that have gone already.
+        /// Bytes already sent.
         let offset: Int
 
         var count: Int { frame.bytes.count - offset }
     }
 
     private var chunks: [Chunk] = []
-    private var taken = 0
-    /// Bytes waiting.
+    private var head = 0
+    /// Bytes queued.
     private(set) var bytes = 0
 
-    enum Outcome: Equatable {
+    enum EnqueueResult: Equatable {
         case queued
-        /// The bound is reached: the connection has to go.
+        /// The chunk would exceed the limit; the caller drops the connection.
         case overflow
     }
 
-    var isEmpty: Bool { taken == chunks.count }
+    var isEmpty: Bool { head == chunks.count }
 
-    mutating func enqueue(_ rest: Chunk, bytesMax: Int) -> Outcome {
-        guard bytes + rest.count <= bytesMax else { return .overflow }
-        bytes += rest.count
-        chunks.append(rest)
+    /// Appends a chunk unless more than `bytesMax` bytes would be queued.
+    mutating func enqueue(_ chunk: Chunk, bytesMax: Int) -> EnqueueResult {
+        guard bytes + chunk.count <= bytesMax else { return .overflow }
+        bytes += chunk.count
+        chunks.append(chunk)
         return .queued
     }
 
+    /// Removes and returns the first chunk.
     mutating func next() -> Chunk? {
-        guard taken < chunks.count else { return nil }
-        let rest = chunks[taken]
-        taken += 1
-        bytes -= rest.count
-        // Moving the others up at every frame would be quadratic; at every halving it is linear.
-        if taken * 2 >= chunks.count {
-            chunks.removeFirst(taken)
-            taken = 0
+        guard head < chunks.count else { return nil }
+        let chunk = chunks[head]
+        head += 1
+        bytes -= chunk.count
+        // Removing each frame from the front would be quadratic; removing them once half are sent is linear.
+        if head * 2 >= chunks.count {
+            chunks.removeFirst(head)
+            head = 0
         }
-        return rest
+        return chunk
     }
 
-    /// Puts back, in front of all others, what was taken and could not be sent whole.
-    mutating func putBack(_ rest: Chunk) {
-        bytes += rest.count
-        chunks.insert(rest, at: taken)
+    /// Puts the unsent rest of the last chunk back to the front.
+    mutating func putBack(_ chunk: Chunk) {
+        bytes += chunk.count
+        chunks.insert(chunk, at: head)
     }
 }

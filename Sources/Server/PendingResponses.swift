@@ -1,33 +1,33 @@
-/// Requests that are whole and wait for their answer, which comes from another thread. Places are reused.
+/// Complete requests that wait for a response from another thread, by slot. Slots are reused.
 struct PendingResponses {
     struct PendingResponse {
         let wsi: OpaquePointer
         let withoutBody: Bool
-        /// Whether the connection ends with the answer.
+        /// Whether the connection closes after the response.
         let isLast: Bool
         let correlationID: String
     }
 
     private struct Slot {
         var response: PendingResponse?
-        /// How many exchanges have had this place: an answer to one that was abandoned is not the next one's.
+        /// Increases with each reuse, so that a late response to an abandoned request does not reach the next one.
         var generation = 0
     }
 
     private var slots: [Slot] = []
     private var vacant: [Int] = []
 
-    /// How many there are.
+    /// The number of requests.
     var count: Int { slots.count - vacant.count }
 
-    mutating func add(_ exchange: PendingResponse) -> RequestID {
+    mutating func add(_ response: PendingResponse) -> RequestID {
         let index = vacant.popLast() ?? slots.count
         if index == slots.count { slots.append(Slot()) }
-        slots[index].response = exchange
+        slots[index].response = response
         return RequestID(index: index, generation: slots[index].generation)
     }
 
-    /// Nil when it has been answered, or was abandoned.
+    /// Removes a request; nil if it has been responded to or abandoned.
     mutating func remove(_ id: RequestID) -> PendingResponse? {
         guard id.index < slots.count, slots[id.index].generation == id.generation else { return nil }
         return remove(at: id.index)
@@ -44,11 +44,11 @@ struct PendingResponses {
     }
 }
 
-/// Names a request that is to be answered later, on the loop that has it.
+/// Identifies a request that waits for its response, within one loop.
 package struct RequestID: Hashable, Sendable {
     private static let indexBits = 24
 
-    /// For whoever carries it through other threads.
+    /// For modules that pass the id through without knowing this type.
     package let rawValue: Int
 
     package init(rawValue: Int) { self.rawValue = rawValue }

@@ -1,29 +1,30 @@
 import CLibwebsockets
 import HTTP
 
-/// A request's head, read from the library's header table, and what is wrong with it.
+/// A request's head, read from libwebsockets' header table and checked.
 ///
-/// The library has decoded the path and split the query. It lets through what could be used to smuggle a second request
-/// past us (RFC 9112 section 6.3), and hangs for ever on some of it, so framing is judged here, before any body.
+/// libwebsockets decodes the path and splits the query, but accepts ambiguous framing, which allows request smuggling
+/// (RFC 9112 section 6.3) or makes it wait for ever. So the framing is checked here, before any body is read.
 struct RequestHead {
-    /// Bytes of request line and known headers beyond which the answer is 431.
+    /// Bytes of request line and known headers beyond which the response is 431.
     static let bytesMax = 8_192
 
     let method: HTTPRequest.Method
     let path: String
-    /// The body's length as announced; 0 when there is none.
+    /// The announced length of the body in bytes; 0 without `Content-Length`.
     let contentLength: Int
     let expectsContinue: Bool
-    /// Whether a method that has a body does not say how long it is: there can be none, and the connection ends with the answer.
+    /// Whether a method with a body (POST, PUT, PATCH) lacks `Content-Length`. The body is not read, and the connection
+    /// closes after the response (411).
     let isLengthMissing: Bool
-    /// What a body may have when the announced one has more.
+    /// The limit in bytes, if the announced body exceeds it (413); otherwise nil.
     let bodyBytesMax: Int?
 
-    /// What to answer before closing.
+    /// Why a request cannot be read. The connection closes after the response.
     struct FramingError: Error {
         let status: Int
         let text: String
-        /// What was asked for, as far as it could be read.
+        /// The request's path, if it could be read.
         var path = ""
 
         init(_ status: Int, _ text: String, path: String = "") {
@@ -33,7 +34,7 @@ struct RequestHead {
         }
     }
 
-    /// - Throws: the refusal, after which the connection has to be closed: its framing cannot be trusted.
+    /// - Throws: ``FramingError``. The caller must close the connection, because its framing cannot be trusted.
     init(_ wsi: OpaquePointer, bodyBytesMax: Int) throws(FramingError) {
         guard let (method, token) = Self.methods.first(where: { HeaderTable.length($0.token, wsi) > 0 }) else {
             throw FramingError(405, "Method not allowed: use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
@@ -46,10 +47,10 @@ struct RequestHead {
         guard HeaderTable.length(WSI_TOKEN_HTTP_TRANSFER_ENCODING, wsi) == 0 else {
             throw FramingError(411, "Transfer-Encoding is not supported: send a Content-Length", path: path)
         }
-        let announced = try Self.contentLength(wsi, path)
-        contentLength = announced ?? 0
-        isLengthMissing = announced == nil && (method == .post || method == .put || method == .patch)
-        self.bodyBytesMax = contentLength > bodyBytesMax ? bodyBytesMax : nil
+        let contentLength = try Self.contentLength(wsi, path)
+        self.contentLength = contentLength ?? 0
+        isLengthMissing = contentLength == nil && (method == .post || method == .put || method == .patch)
+        self.bodyBytesMax = self.contentLength > bodyBytesMax ? bodyBytesMax : nil
         expectsContinue = HeaderTable.text(WSI_TOKEN_HTTP_EXPECT, wsi)?.lowercased() == "100-continue"
     }
 
@@ -61,7 +62,7 @@ struct RequestHead {
         return length
     }
 
-    /// The library keeps the path under the method's own name.
+    /// libwebsockets stores the path under a token of the method.
     private static let methods: [(method: HTTPRequest.Method, token: lws_token_indexes)] = [
         (.post, WSI_TOKEN_POST_URI), (.get, WSI_TOKEN_GET_URI), (.options, WSI_TOKEN_OPTIONS_URI), (.put, WSI_TOKEN_PUT_URI),
         (.patch, WSI_TOKEN_PATCH_URI), (.delete, WSI_TOKEN_DELETE_URI), (.head, WSI_TOKEN_HEAD_URI),

@@ -1,47 +1,55 @@
 import CLibwebsockets
 
-/// The one word the library keeps for us with each of its connections: what it is, and where we know more.
+/// What a libwebsockets connection is, and the index of its state in the loop's tables. Stored in the pointer-sized opaque
+/// value of the connection.
 ///
-/// It survives the end of a request, which the library's own user space does not.
+/// Unlike the library's per-session user space, the value survives the end of a request.
 struct SocketTag {
-    enum Owner: Equatable {
+    enum State: Equatable {
         case none
-        /// A request whose body is on its way, by its place in ``IncomingRequests``.
+        /// A request whose body is being received: its slot in ``IncomingRequests``.
         case request(Int)
-        /// A WebSocket, by slot.
+        /// A WebSocket: its slot in ``ConnectionTable``.
         case webSocket(Int)
-        /// A request that waits for its answer, by its place in ``PendingResponses``.
+        /// A request that waits for its response: its slot in ``PendingResponses``.
         case response(Int)
     }
 
     var isLoopback: Bool
-    var owner: Owner
+    var state: State
 
-    init(isLoopback: Bool, role: Owner) {
+    init(isLoopback: Bool, _ state: State) {
         self.isLoopback = isLoopback
-        self.owner = role
+        self.state = state
     }
 
-    /// Reads the word; all zero for a connection that was never given one.
+    /// Reads the tag; zero, for a new connection, means `.none`.
     init(of wsi: OpaquePointer) {
         let bits = clws_word(wsi)
         isLoopback = bits & 1 != 0
         switch bits >> 1 & 3 {
-        case 1: owner = .request(Int(bits >> 3))
-        case 2: owner = .webSocket(Int(bits >> 3))
-        case 3: owner = .response(Int(bits >> 3))
-        default: owner = .none
+        case 1: state = .request(Int(bits >> 3))
+        case 2: state = .webSocket(Int(bits >> 3))
+        case 3: state = .response(Int(bits >> 3))
+        default: state = .none
         }
     }
 
+    /// Sets the state of `wsi` and keeps the rest of its tag.
+    static func setState(_ state: State, of wsi: OpaquePointer) {
+        var tag = SocketTag(of: wsi)
+        tag.state = state
+        tag.store(in: wsi)
+    }
+
     func store(in wsi: OpaquePointer) {
-        let roleBits: Int
-        switch owner {
-        case .none: roleBits = 0
-        case .request(let index): roleBits = 1 | index << 2
-        case .webSocket(let slot): roleBits = 2 | slot << 2
-        case .response(let index): roleBits = 3 | index << 2
+        let stateBits: Int
+        switch state {
+        case .none: stateBits = 0
+        case .request(let index): stateBits = 1 | index << 2
+        case .webSocket(let slot): stateBits = 2 | slot << 2
+        case .response(let index): stateBits = 3 | index << 2
         }
-        clws_set_word(wsi, Int(isLoopback ? 1 : 0) | roleBits << 1)
+        clws_set_word(wsi, Int(isLoopback ? 1 : 0) | stateBits << 1)
     }
 }

@@ -14,7 +14,7 @@ package struct StartError: Error, CustomStringConvertible {
         isAddressInUse = false
     }
 
-    /// A system call failed.
+    /// - Parameter code: the failed system call's `errno`.
     init(operation: String, code: Int32) {
         description = "\(operation): \(String(cString: strerror(code)))"
         isAddressInUse = code == EADDRINUSE

@@ -1,4 +1,4 @@
-/// A certificate chain and its private key, PEM files.
+/// Paths of a certificate chain and its private key, both PEM.
 package struct TLSFiles: Equatable, Sendable {
     package let certificate: String
     package let key: String

@@ -1,17 +1,17 @@
 import CLibev
 
-/// A loop's libev half and the one thing another thread may do to it: wake it.
+/// A libev loop with the one operation that other threads may call: waking it.
 ///
-/// Made before the loop's thread and freed after it, so that a late wake-up finds something to wake.
+/// Created before the loop's thread and freed after it, so that a late wake-up is safe.
 package final class Wakeup: Sendable {
-    // Pointers as integers, because pointers are not Sendable. libev documents ev_async_send as safe from any thread;
-    // everything else is done by the loop's own thread.
+    // Stored as integers, because pointers are not Sendable. libev documents ev_async_send as safe from any thread; only
+    // the loop's thread calls everything else.
     private let loopAddress: UInt
     private let asyncAddress: UInt
 
     package init() {
         guard let loop = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
-            fatalError("ev_loop_new: no descriptors or memory for an event loop")  // nothing could run, not even the refusal
+            fatalError("ev_loop_new: no descriptors or memory for an event loop")  // without a loop no error can be reported
         }
         loopAddress = UInt(bitPattern: loop)
         asyncAddress = UInt(bitPattern: UnsafeMutablePointer<ev_async>.allocate(capacity: 1))
@@ -22,14 +22,14 @@ package final class Wakeup: Sendable {
         async.deallocate()
     }
 
-    /// Makes the loop's thread run its `woken` soon. Calls before that are one call.
+    /// Makes the loop call ``EventLoopDelegate/woken()`` soon. Several signals before that count as one.
     package func signal() { ev_async_send(loop, async) }
 
-    var loop: OpaquePointer { OpaquePointer(bitPattern: loopAddress)! }  // made from a pointer that was not nil
+    var loop: OpaquePointer { OpaquePointer(bitPattern: loopAddress)! }  // made from a non-nil pointer
 
     private var async: UnsafeMutablePointer<ev_async> { UnsafeMutablePointer(bitPattern: asyncAddress)! }  // likewise
 
-    /// Starts watching, before the loop runs and before anybody else knows it.
+    /// Registers the callback. Call it before the loop runs and before other threads can signal.
     func start(_ callback: clibev_async_callback?, data: UnsafeMutableRawPointer) {
         clibev_async_init(async, callback, data)
         ev_async_start(loop, async)

@@ -1,14 +1,14 @@
 import Glibc
 
-/// The two clocks: one to measure with, one to tell the time by.
+/// The kernel's clocks: the monotonic one measures intervals, the wall clock gives dates.
 package enum Clock {
-    /// Nanoseconds since some fixed moment; never goes back.
+    /// Nanoseconds since an arbitrary moment. Never decreases.
     package static func monotonicNanoseconds() -> UInt64 { read(CLOCK_MONOTONIC) }
 
-    /// The same in milliseconds.
+    /// Milliseconds since an arbitrary moment. Never decreases.
     package static func monotonicMilliseconds() -> Int64 { Int64(monotonicNanoseconds() / 1_000_000) }
 
-    /// Milliseconds since 1970, UTC; may be set back by an operator.
+    /// Wall-clock milliseconds since 1970, UTC. May decrease: an operator or NTP can set the clock back.
     package static func unixMilliseconds() -> Int64 { Int64(read(CLOCK_REALTIME) / 1_000_000) }
 
     private static func read(_ clock: clockid_t) -> UInt64 {

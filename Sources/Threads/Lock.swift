@@ -1,6 +1,6 @@
 import Glibc
 
-/// A value that one thread at a time may touch.
+/// A value that only one thread at a time can access.
 ///
 /// A pthread mutex rather than `Synchronization.Mutex`, which reports false races under ThreadSanitizer on this
 /// toolchain and is no faster.
@@ -20,6 +20,7 @@ package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises 
         mutex.deallocate()
     }
 
+    /// Calls `body` with the value while holding the mutex, which is not recursive.
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {

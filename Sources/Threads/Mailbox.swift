@@ -1,24 +1,26 @@
 import Synchronization
 
-/// The only way into a thread that owns state: a queue with a high-water mark.
+/// The only way into a thread that owns state: a queue of messages with a high-water mark.
 ///
-/// Two kinds of mail share it in one order. What may be refused asks ``hasRoom`` first; what must not be lost (joins,
-/// leaves, closes) is always taken. Waking the owner is the sender's business, once per batch.
+/// The queue itself has no bound. Senders of messages that may be rejected (publishes) check ``hasRoom`` first; messages
+/// that must not be lost (joins, leaves, closes) are always appended. Both kinds share one order. The sender wakes the
+/// owner, once per batch.
 package final class Mailbox<Message: Sendable>: Sendable {
     private let pending = Lock<[Message]>([])
     private let count = Atomic<Int>(0)
     private let highWater: Int
 
-    /// - Parameter highWater: messages beyond which ``hasRoom`` says no.
+    /// - Parameter highWater: the number of messages from which ``hasRoom`` is false.
     package init(highWater: Int) { self.highWater = highWater }
 
-    /// Messages waiting; another thread may change it at any time.
+    /// The number of queued messages. Other threads may change it at any time.
     package var depth: Int { count.load(ordering: .relaxed) }
 
-    /// Whether refusable mail may be appended.
+    /// Whether messages that may be rejected can be appended.
     package var hasRoom: Bool { depth < highWater }
 
-    /// Appends; true when the mailbox was empty, so that its owner has to be woken.
+    /// Appends a message.
+    /// - Returns: whether the mailbox was empty; then the sender must wake the owner.
     package func append(_ message: Message) -> Bool {
         pending.withLock { queue in
             queue.append(message)
@@ -27,7 +29,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// Takes everything in one lock, leaving `batch`'s old storage (emptied) behind for the next messages.
+    /// Moves all messages into `batch` under one lock. The storage of `batch` is kept for the next messages.
     package func drain(into batch: inout [Message]) {
         batch.removeAll(keepingCapacity: true)
         guard depth > 0 else { return }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Lets threads get ready one by one, and go together.
-package final class StartBarrier: @unchecked Sendable {  // both semaphores are made for being shared
+/// Makes threads wait after their preparation, until all may run.
+package final class StartBarrier: @unchecked Sendable {  // semaphores may be shared between threads
     private let arrived = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     private let opened = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     private let count: Int
 
-    /// - Parameter count: how many threads will pass.
+    /// - Parameter count: the number of threads that will call ``arriveAndWait()``.
     package init(_ count: Int) {
         self.count = count
         sem_init(arrived, 0, 0)
@@ -20,21 +20,21 @@ package final class StartBarrier: @unchecked Sendable {  // both semaphores are 
         }
     }
 
-    /// A thread says it is ready, and waits until the gate opens.
+    /// Reports that the calling thread is ready, then blocks until ``open()``.
     package func arriveAndWait() {
         sem_post(arrived)
         Self.wait(opened)
     }
 
-    /// Waits until one more thread has arrived.
+    /// Blocks until one more thread has arrived.
     package func waitForArrival() { Self.wait(arrived) }
 
-    /// Lets everybody pass.
+    /// Unblocks all threads.
     package func open() {
         for _ in 0..<count { sem_post(opened) }
     }
 
     private static func wait(_ semaphore: UnsafeMutablePointer<sem_t>) {
-        while sem_wait(semaphore) != 0 {}  // only a signal handler interrupts it
+        while sem_wait(semaphore) != 0 {}  // EINTR is its only error
     }
 }

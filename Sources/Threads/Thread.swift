@@ -1,24 +1,24 @@
 import CLinux
 import Glibc
 
-/// A named operating-system thread. State built inside `body` belongs to it: what is not Sendable cannot leave.
+/// A named operating-system thread. State created inside `body` belongs to it: values that are not Sendable cannot leave.
 package struct Thread: Sendable {
     private let handle: pthread_t
 
     /// Starts a thread.
-    /// - Parameter name: what `top` and debuggers show; at most 15 characters.
+    /// - Parameter name: shown by `top` and debuggers; at most 15 bytes.
     package init(name: String, _ body: @escaping @Sendable () -> Void) {
         var handle = pthread_t()
-        let start = Unmanaged.passRetained(Start(name: name, body: body))
-        let result = pthread_create(&handle, nil, Start.entry, start.toOpaque())
+        let arguments = Unmanaged.passRetained(StartArguments(name: name, body: body))
+        let result = pthread_create(&handle, nil, StartArguments.entry, arguments.toOpaque())
         precondition(result == 0, "pthread_create: \(String(cString: strerror(result)))")
         self.handle = handle
     }
 
-    /// Waits until the body has returned.
+    /// Blocks until the body has returned.
     package func join() { pthread_join(handle, nil) }
 
-    private final class Start {
+    private final class StartArguments {
         let name: String
         let body: @Sendable () -> Void
 
@@ -27,12 +27,13 @@ package struct Thread: Sendable {
             self.body = body
         }
 
-        // A static of a nonisolated type: a C callback written as a literal in a main-actor context crashes elsewhere.
+        // A static of a nonisolated type: a closure literal in a main-actor context inherits that isolation, and its runtime
+        // check crashes on any other thread.
         static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
             guard let argument else { return nil }
-            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-            pthread_setname_np(pthread_self(), start.name)
-            start.body()
+            let arguments = Unmanaged<StartArguments>.fromOpaque(argument).takeRetainedValue()
+            pthread_setname_np(pthread_self(), arguments.name)
+            arguments.body()
             return nil
         }
     }

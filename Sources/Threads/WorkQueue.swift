@@ -1,14 +1,13 @@
 import Glibc
 
-/// A bounded queue for a thread that sleeps while there is nothing to do. (An event loop has a ``Mailbox``: it sleeps
-/// elsewhere.)
+/// A bounded queue for one worker thread, which sleeps on the queue while it is empty. (An event loop sleeps in epoll,
+/// so it has a ``Mailbox``.)
 package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mutex serialises every access to the items
-    /// What a wait came to.
     package enum TakeResult: Equatable, Sendable {
         case items
-        /// Nothing came in the time given.
+        /// The wait timed out.
         case nothing
-        /// It is closed, and everything posted before that has been taken.
+        /// The queue is closed and empty.
         case closed
     }
 
@@ -16,18 +15,18 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let filled: UnsafeMutablePointer<pthread_cond_t>
     private var items: [Item] = []
-    /// Items before it have been taken: removing them one batch at a time would move the rest each time.
+    /// Index of the first queued item. Removing each batch from `items` at once would move the remaining ones each time.
     private var head = 0
     private var isClosed = false
 
-    /// - Parameter capacity: items that may wait; beyond it ``post(_:)`` says no.
+    /// - Parameter capacity: the number of queued items from which ``post(_:)`` fails.
     package init(capacity: Int) {
         self.capacity = capacity
         mutex = .allocate(capacity: 1)
         filled = .allocate(capacity: 1)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // By default a timed wait ends by the wall clock, which an operator may set.
+        // The default is the wall clock, which may be set while a thread waits.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         let results = (pthread_mutex_init(mutex, nil), pthread_cond_init(filled, &attributes))
         precondition(results == (0, 0), "pthread_mutex_init, pthread_cond_init: errors \(results)")
@@ -41,21 +40,22 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
         mutex.deallocate()
     }
 
-    /// Items waiting; another thread may change it at any time.
+    /// The number of queued items. Other threads may change it at any time.
     package var depth: Int { locked { items.count - head } }
 
-    /// Appends and wakes the taker; false when full or closed: the sender decides what that means.
+    /// Appends an item and wakes the worker.
+    /// - Returns: false if the queue is full or closed; the item is then not appended.
     package func post(_ item: Item) -> Bool {
         locked {
             guard !isClosed, items.count - head < capacity else { return false }
             items.append(item)
-            // One taker: it can only be asleep when there was nothing.
+            // There is one worker, and it sleeps only while the queue is empty.
             if items.count - head == 1 { pthread_cond_signal(filled) }
             return true
         }
     }
 
-    /// Takes nothing more from now on; what was posted before can still be taken.
+    /// Makes ``post(_:)`` fail from now on. Items already queued can still be taken.
     package func close() {
         locked {
             isClosed = true
@@ -63,17 +63,17 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
         }
     }
 
-    /// Sleeps until there is something, then takes what there is, oldest first.
+    /// Waits until the queue has items, then moves them into `batch`, oldest first.
     /// - Parameters:
-    ///   - batch: emptied first.
-    ///   - most: more than these stay for the next time.
-    ///   - milliseconds: how long to wait; nil for as long as it takes.
-    package func take(into batch: inout [Item], most: Int, waiting milliseconds: Int64? = nil) -> TakeResult {
+    ///   - batch: replaced.
+    ///   - limit: the most items to move.
+    ///   - milliseconds: the timeout; nil waits until items arrive or the queue is closed.
+    package func take(into batch: inout [Item], most limit: Int, waiting milliseconds: Int64? = nil) -> TakeResult {
         batch.removeAll(keepingCapacity: true)
         return locked {
             waitForItems(milliseconds)
             guard items.count > head else { return isClosed ? .closed : .nothing }
-            let end = min(items.count, head + most)
+            let end = min(items.count, head + limit)
             batch.append(contentsOf: items[head..<end])
             head = end
             if head == items.count || head >= capacity {
@@ -90,7 +90,7 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
             if var deadline {
                 if pthread_cond_timedwait(filled, mutex, &deadline) == ETIMEDOUT { return }
             } else {
-                pthread_cond_wait(filled, mutex)  // may return for no reason, hence the loop
+                pthread_cond_wait(filled, mutex)  // may wake up spuriously, hence the loop
             }
         }
     }

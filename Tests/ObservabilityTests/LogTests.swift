@@ -5,14 +5,14 @@ import Testing
 import Threads
 
 @Suite struct LogTests {
-    /// The lines of what `body` logs.
+    /// The lines that `body` logs.
     private func lines(level: Log.Level = .debug, format: Log.Format = .json, _ body: (Log) -> Void) -> [String] {
         let lines = Lock<[String]>([])
         body(Log(level: level, format: format) { line in lines.withLock { $0.append(line) } })
         return lines.withLock { $0 }
     }
 
-    /// A field as JSON has it.
+    /// A field, decoded from JSON.
     private enum Field: Decodable, Equatable {
         case text(String)
         case number(Int)
@@ -35,7 +35,7 @@ import Threads
 
     // MARK: Levels
 
-    @Test(arguments: Log.Level.allCases) func writesItsLevelAndWhatIsGraver(least: Log.Level) throws {
+    @Test(arguments: Log.Level.allCases) func dropsRecordsBelowItsLevel(least: Log.Level) throws {
         let lines = lines(level: least) { log in
             log.debug("at-debug")
             log.info("at-info")
@@ -47,14 +47,14 @@ import Threads
         #expect(try lines.map { try fields($0)["event"] } == expected.map { .text("at-\($0)") })
     }
 
-    @Test func ordersLevelsByGravity() {
+    @Test func ordersLevelsBySeverity() {
         #expect(Log.Level.allCases == [.debug, .info, .warning, .error])
         #expect(Log.Level.allCases.map(\.rawValue) == [0, 1, 2, 3])
     }
 
     // MARK: JSON
 
-    @Test func writesARecordAsOneObjectItsFieldsInOrder() throws {
+    @Test func writesFieldsInOrder() throws {
         let line = try #require(
             lines { $0.info("started", ["port": 6001, "host": "127.0.0.1", "missing": "", "change": -7]) }.first)
         let time = String(line.dropFirst(#"{"time":""#.count).prefix(24))
@@ -62,7 +62,7 @@ import Threads
         #expect(line == #"{"time":"\#(time)",\#(fields)}"# + "\n")
     }
 
-    @Test func tellsTheTimeOfTheRecord() throws {
+    @Test func writesTheTimeOfTheRecord() throws {
         let before = Timestamp.iso8601(milliseconds: Clock.unixMilliseconds())
         let line = try #require(lines { $0.info("now") }.first)
         let after = Timestamp.iso8601(milliseconds: Clock.unixMilliseconds())
@@ -70,7 +70,7 @@ import Threads
         #expect((before...after).contains(time))
     }
 
-    @Test func takesInterpolatedTextsAndNumbers() throws {
+    @Test func acceptsInterpolatedStringsAndNumbers() throws {
         let count = 3
         let line = try #require(lines { $0.info("e", ["a": "\(count) of \(4)", "b": .number(count), "c": .text("x")]) }.first)
         let fields = try fields(line)
@@ -89,8 +89,8 @@ import Threads
             "\u{202E}x", "/", "</script>", String(repeating: "\0", count: 1_000),
         ] + (0..<0x20).map { "<\(Unicode.Scalar(UInt8($0)))>" }
 
-    /// Whatever a stranger sent, a record is one line and reads back as what it was.
-    @Test(arguments: hostile) func isOneLineThatReadsBack(text: String) throws {
+    /// Whatever a client has sent, a record is one line, and decoding returns the original text.
+    @Test(arguments: hostile) func hostileTextStaysOnOneLineAndDecodes(text: String) throws {
         let lines = lines { log in
             log.info(text, ["field": .text(text), "end": 1])
             log.info("e", [text: 7])
@@ -100,21 +100,21 @@ import Threads
             #expect(line.utf8.last == 0x0A && line.utf8.dropLast().allSatisfy { $0 >= 0x20 })
         }
         let asText = try fields(lines[0])
-        // Byte for byte: == on strings takes what Unicode holds equivalent.
+        // As bytes: == on strings compares canonical equivalence.
         #expect(asText["event"]?.text.map { Array($0.utf8) } == Array(text.utf8))
         #expect(asText["field"]?.text.map { Array($0.utf8) } == Array(text.utf8))
         #expect(asText["end"] == .number(1) && asText.count == 5)
         #expect(try fields(lines[1])[text] == .number(7))
     }
 
-    @Test func escapesControlCharactersByTheirNumber() throws {
+    @Test func escapesControlCharacters() throws {
         let line = try #require(lines { $0.info("\u{0}\u{9}\u{a}\u{d}\u{f}\u{10}\u{1f} \"\\/") }.first)
         #expect(line.hasSuffix(#","level":"info","event":"\u0000\u0009\u000a\u000d\u000f\u0010\u001f \"\\/"}"# + "\n"))
     }
 
     // MARK: Text
 
-    @Test func writesARecordAsWordsWhenAskedTo() throws {
+    @Test func writesTextFormat() throws {
         let lines = lines(format: .text) { log in
             log.debug("bare")
             log.warning("slow-consumer", ["socket_id": "1.2", "bytes": 1_048_576, "note": "two words, \"quoted\"\n"])

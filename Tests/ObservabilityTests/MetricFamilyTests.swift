@@ -37,7 +37,7 @@ import Testing
                 """)
     }
 
-    @Test func announcesAFamilyThatHasNoSampleYet() {
+    @Test func writesHelpAndTypeWithoutSamples() {
         #expect(
             MetricFamily.text([MetricFamily("m", .counter, help: "h", samples: [])]) == "# HELP m h\n# TYPE m counter\n")
         #expect(MetricFamily.text([]) == "")
@@ -52,13 +52,13 @@ import Testing
     static let values: [(value: String, escaped: String)] = [
         ("", ""), ("a b", "a b"), ("é😀", "é😀"), ("{}=,", "{}=,"), ("\t", "\t"), ("\"", #"\""#), ("\\", #"\\"#), ("\n", #"\n"#),
         ("\\n", #"\\n"#), ("a\"b\\c\nd", #"a\"b\\c\nd"#), ("\n\n", #"\n\n"#), ("\\\\", #"\\\\"#), (#"x"} 1"#, #"x\"} 1"#),
-        // A line end is one even where Swift sees one character with what stands beside it.
+        // A newline is escaped even if Swift combines it with its neighbour into one character.
         ("\r\n", "\r\\n"), ("a\r\nb", "a\r\\nb"), ("\"\u{301}", "\\\"\u{301}"), ("\\\u{301}", "\\\\\u{301}"),
     ]
 
-    @Test(arguments: values) func escapesALabelsValue(value: String, escaped: String) {
+    @Test(arguments: values) func escapesLabelValues(value: String, escaped: String) {
         let sample = "m{l=\"\(escaped)\"} 1\n"
-        // Byte for byte: == on strings takes what Unicode holds equivalent.
+        // As bytes: == on strings compares canonical equivalence.
         #expect(Array(text(labels: [("l", value)]).utf8) == Array("# HELP m h\n# TYPE m gauge\n\(sample)".utf8))
     }
 }

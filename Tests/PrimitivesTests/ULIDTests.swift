@@ -11,8 +11,8 @@ import Testing
         }
     }
 
-    /// The specification's own example of a time, 1469918176385, and the bits of chance laid out most significant first.
-    @Test func idsAreTimeThenRandomness() {
+    /// The specification's example of a time, 1469918176385; random bits follow, most significant first.
+    @Test func idsContainTimeThenRandomBits() {
         var ids = ULIDSource(random: { 0 })
         #expect(ids.next(at: 1_469_918_176_385) == "01ARYZ6S410000000000000000")
         var highest = ULIDSource(random: { .max })
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func idsIncreaseEvenWhenChanceIsUsedUp() {
+    @Test func idsIncreaseWhenTheRandomBitsOverflow() {
         var ids = ULIDSource(random: { .max })
         let all = [ids.next(at: 7), ids.next(at: 7), ids.next(at: 8), ids.next(at: 8)]
         #expect(all == all.sorted())
@@ -40,14 +40,14 @@ import Testing
         #expect(all.allSatisfy(ULID.isWellFormed))
     }
 
-    /// Years beyond 10889 have no place in 48 bits; the last millisecond that has stands for them.
-    @Test func idsIncreaseBeyondTheLastTime() {
+    /// Times after the year 10889 do not fit in 48 bits and are clamped.
+    @Test func idsIncreaseAfterTheLastTime() {
         var ids = ULIDSource(random: { 0 })
         let all = [0xFFFF_FFFF_FFFF, 0x1_0000_0000_0000, .max, .max].map { ids.next(at: $0) }
         #expect(all == all.sorted() && Set(all).count == 4)
     }
 
-    @Test func idsDifferBetweenSources() {
+    @Test func sourcesGenerateDifferentIDs() {
         var one = ULIDSource()
         var other = ULIDSource()
         #expect(one.next(at: 1) != other.next(at: 1))
@@ -59,5 +59,5 @@ import Testing
         "01ARYZ6S41000000000000000O", "01ARYZ6S41000000000000000U", "01ARYZ6S4100000000000000-0",
         "é1ARYZ6S41000000000000000",
     ])
-    func otherTextsAreNone(_ text: String) { #expect(!ULID.isWellFormed(text)) }
+    func rejectsOtherTexts(_ text: String) { #expect(!ULID.isWellFormed(text)) }
 }

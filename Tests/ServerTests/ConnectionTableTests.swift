@@ -5,10 +5,10 @@ import Testing
 @testable import Server
 
 @Suite struct ConnectionTableTests {
-    /// What the table keeps for the library and never looks into.
-    private func handle(_ number: Int) -> OpaquePointer { OpaquePointer(bitPattern: number)! }  // no number here is 0
+    /// A stand-in for libwebsockets' handle, which the table never dereferences.
+    private func handle(_ number: Int) -> OpaquePointer { OpaquePointer(bitPattern: number)! }  // not 0
 
-    @Test func namesAConnectionByItsLoopAndSlot() {
+    @Test func socketIDHasLoopAndSlot() {
         var table = ConnectionTable()
         for slot in 0..<5 {
             let socket = table.add(handle(slot + 1), loop: 3)
@@ -20,14 +20,14 @@ import Testing
         }
     }
 
-    @Test func beginsAConnectionUnknownToItsOwnerAndWithoutBacklog() {
+    @Test func newConnectionIsNeitherAdmittedNorBackedUp() {
         var table = ConnectionTable()
         let socket = table.add(handle(1), loop: 0)
         #expect(table[socket.slot].state == .open)
         #expect(!table[socket.slot].isAdmitted && !table[socket.slot].isBackedUp)
     }
 
-    @Test func givesASlotAwayAgainUnderAnotherName() {
+    @Test func reusesSlotsUnderANewSocketID() {
         var table = ConnectionTable()
         let first = table.add(handle(1), loop: 0)
         table[first.slot].isAdmitted = true
@@ -40,7 +40,7 @@ import Testing
         #expect(table.count == 1)
     }
 
-    @Test func doesNotTakeALateReferenceForTheNextTenant() {
+    @Test func closedSocketIDDoesNotMatchTheSlotsNextConnection() {
         var table = ConnectionTable()
         let first = table.add(handle(1), loop: 0)
         table.remove(slot: first.slot)
@@ -50,16 +50,16 @@ import Testing
         #expect(table.state(of: second) == .open && table[second.slot].wsi == handle(2))
     }
 
-    @Test func knowsNobodyItHasNotNamed() throws {
+    @Test func unknownSocketIDsHaveNoState() throws {
         var table = ConnectionTable()
         let known = table.add(handle(1), loop: 1)
         for text in ["1.16777216", "\(known.salt).0", "\(known.salt).33554432", "\(known.salt).4294967295"] {
-            let stranger = try #require(SocketID(text))
-            #expect(stranger == known || table.state(of: stranger) == nil, "\(text)")
+            let other = try #require(SocketID(text))
+            #expect(other == known || table.state(of: other) == nil, "\(text)")
         }
     }
 
-    @Test func stillHasTheHandleOfAConnectionThatIsClosing() {
+    @Test func keepsTheHandleOfAClosingConnection() {
         var table = ConnectionTable()
         let socket = table.add(handle(1), loop: 0)
         table[socket.slot].state = .closing
@@ -68,7 +68,7 @@ import Testing
         #expect(table.count == 1)
     }
 
-    @Test func listsThoseWhoAreOpen() {
+    @Test func listsOpenConnections() {
         var table = ConnectionTable()
         let sockets = (0..<6).map { table.add(handle($0 + 1), loop: 0) }
         table.remove(slot: 1)
@@ -77,16 +77,16 @@ import Testing
         #expect(table.count == 5)
     }
 
-    @Test func growsNoFurtherThanTheMostThereEverWere() {
+    @Test func growsOnlyToThePeakNumberOfConnections() {
         var table = ConnectionTable()
         var sockets = (0..<10).map { table.add(handle($0 + 1), loop: 0) }
         var random = SplitMix(seed: 1)
-        var names = Set(sockets)
+        var ids = Set(sockets)
         for number in 11..<500 {
-            let leaving = sockets.remove(at: Int.random(in: 0..<sockets.count, using: &random))
-            table.remove(slot: leaving.slot)
+            let closed = sockets.remove(at: Int.random(in: 0..<sockets.count, using: &random))
+            table.remove(slot: closed.slot)
             let socket = table.add(handle(number), loop: 0)
-            #expect(socket.slot == leaving.slot && names.insert(socket).inserted)
+            #expect(socket.slot == closed.slot && ids.insert(socket).inserted)
             sockets.append(socket)
         }
         #expect(Set(table.open) == Set(sockets) && table.count == 10)

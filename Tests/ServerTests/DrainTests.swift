@@ -8,7 +8,7 @@ import Testing
     struct Case: Sendable {
         let sockets: Int
         let seconds: Int
-        /// Waves that may have somebody in them.
+        /// Waves that may contain connections.
         var waves: Int { max(1, seconds * 20) }
     }
 
@@ -25,7 +25,7 @@ import Testing
         return (0..<count).map { SocketID(loop: 0, slot: $0, using: &random) }
     }
 
-    /// All waves of a drain, the empty ones of its grace included.
+    /// All waves of a drain, including the empty ones of the grace period.
     private func waves(_ example: Case) -> [[SocketID]] {
         var drain = Drain(sockets(example.sockets), seconds: example.seconds)
         var waves: [[SocketID]] = []
@@ -33,23 +33,23 @@ import Testing
         return waves
     }
 
-    @Test(arguments: cases) func tellsEverybodyExactlyOnce(example: Case) {
-        let told = waves(example).flatMap { $0 }
-        #expect(told.count == example.sockets)
-        #expect(Set(told) == Set(sockets(example.sockets)))
+    @Test(arguments: cases) func closesEachConnectionOnce(example: Case) {
+        let closed = waves(example).flatMap { $0 }
+        #expect(closed.count == example.sockets)
+        #expect(Set(closed) == Set(sockets(example.sockets)))
     }
 
-    @Test(arguments: cases) func sharesThemEvenly(example: Case) {
+    @Test(arguments: cases) func wavesHaveEqualSizes(example: Case) {
         let sizes = waves(example).prefix(example.waves).map(\.count)
         #expect(sizes == sizes.sorted(by: >))
         #expect((sizes.max() ?? 0) - (sizes.min() ?? 0) <= 1)
     }
 
-    @Test(arguments: cases) func tellsTheLastWithinItsTime(example: Case) {
+    @Test(arguments: cases) func closesAllConnectionsInTime(example: Case) {
         #expect(waves(example).dropFirst(example.waves).allSatisfy { $0.isEmpty })
     }
 
-    /// A second for the answers to the last closes.
+    /// Clients have a second to answer the last close frames.
     @Test(arguments: cases) func endsASecondAfterTheLastWave(example: Case) {
         #expect(waves(example).count == example.waves + 20)
     }

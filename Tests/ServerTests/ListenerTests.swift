@@ -3,17 +3,17 @@ import Testing
 
 @testable import Server
 
-/// One after another: a port that one test gives back must not be drawn by the next.
+/// Serialized: the kernel must not assign the port that one test frees to another test.
 @Suite(.serialized) struct ListenerTests {
-    /// A client connected to `listener` on `host`, as far as the kernel is concerned.
+    /// Connects to `listener` on `host` and returns the client's descriptor.
     private func connected(_ listener: Listener, host: String) throws -> Int32 {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        var found: UnsafeMutablePointer<addrinfo>?
-        try #require(getaddrinfo(host, String(listener.port), &hints, &found) == 0)
-        defer { freeaddrinfo(found) }
-        let address = try #require(found?.pointee)
+        var addresses: UnsafeMutablePointer<addrinfo>?
+        try #require(getaddrinfo(host, String(listener.port), &hints, &addresses) == 0)
+        defer { freeaddrinfo(addresses) }
+        let address = try #require(addresses?.pointee)
         let client = socket(address.ai_family, address.ai_socktype, 0)
         try #require(connect(client, address.ai_addr, address.ai_addrlen) == 0, "\(String(cString: strerror(errno)))")
         var readiness = pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)
@@ -25,7 +25,7 @@ import Testing
         if case .accepted(let connection) = listener.accept() { connection } else { nil }
     }
 
-    @Test func bindsAnyFreePortWhenAskedForNone() throws {
+    @Test func port0BindsAFreePort() throws {
         let one = try Listener(host: "127.0.0.1", port: 0)
         let other = try Listener(host: "127.0.0.1", port: 0)
         #expect(one.port > 0 && other.port > 0 && one.port != other.port)
@@ -33,7 +33,7 @@ import Testing
         other.stop()
     }
 
-    @Test func saysWhichPortIsTaken() throws {
+    @Test func reportsAPortInUse() throws {
         let first = try Listener(host: "127.0.0.1", port: 0)
         defer { first.stop() }
         let error = try #require(throws: StartError.self) { try Listener(host: "127.0.0.1", port: first.port) }
@@ -41,13 +41,13 @@ import Testing
         #expect("\(error)" == "listen on 127.0.0.1:\(first.port): Address already in use")
     }
 
-    @Test func saysWhichAddressIsNotItsOwn() throws {
-        // RFC 5737: an address for documentation is nobody's.
+    @Test func reportsAnAddressOfAnotherHost() throws {
+        // No host has this address: RFC 5737 reserves it for documentation.
         let error = try #require(throws: StartError.self) { try Listener(host: "192.0.2.1", port: 0) }
         #expect("\(error)" == "listen on 192.0.2.1:0: Cannot assign requested address")
     }
 
-    @Test func givesThePortBack() throws {
+    @Test func stopFreesThePort() throws {
         let first = try Listener(host: "127.0.0.1", port: 0)
         first.stop()
         let second = try Listener(host: "127.0.0.1", port: first.port)
@@ -55,16 +55,16 @@ import Testing
         second.stop()
     }
 
-    @Test func acceptsNobodyWhenNobodyWaits() throws {
+    @Test func acceptWouldBlockWithoutPendingConnections() throws {
         let listener = try Listener(host: "127.0.0.1", port: 0)
         defer { listener.stop() }
         guard case .wouldBlock = listener.accept() else {
-            Issue.record("accepted somebody")
+            Issue.record("accepted a connection")
             return
         }
     }
 
-    @Test(arguments: ["127.0.0.1", "127.1.2.3"]) func acceptsAConnectionAndSeesThatItIsThisMachines(host: String) throws {
+    @Test(arguments: ["127.0.0.1", "127.1.2.3"]) func recognisesLoopbackClients(host: String) throws {
         let listener = try Listener(host: "0.0.0.0", port: 0)
         defer { listener.stop() }
         let client = try connected(listener, host: host)
@@ -75,8 +75,8 @@ import Testing
         #expect(accepted(by: listener) == nil)
     }
 
-    @Test func seesThisMachineBehindIPv6Too() throws {
-        guard let listener = try? Listener(host: "::", port: 0) else { return }  // a machine without IPv6
+    @Test func recognisesLoopbackClientsOverIPv6() throws {
+        guard let listener = try? Listener(host: "::", port: 0) else { return }  // this machine has no IPv6
         defer { listener.stop() }
         for host in ["::1", "127.0.0.1"] {
             let client = try connected(listener, host: host)
@@ -87,8 +87,8 @@ import Testing
         }
     }
 
-    /// A loop never waits in a socket, and what a child would inherit outlives us.
-    @Test func handsOutSocketsThatNeitherBlockNorLeakAndSendAtOnce() throws {
+    /// A socket must not block its loop, and a child process must not inherit it.
+    @Test func acceptedSocketsAreNonBlockingCloseOnExecAndWithoutDelay() throws {
         let listener = try Listener(host: "127.0.0.1", port: 0)
         defer { listener.stop() }
         let client = try connected(listener, host: "127.0.0.1")

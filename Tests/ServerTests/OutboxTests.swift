@@ -9,7 +9,7 @@ import Testing
         Frame(text: Array(String(repeating: letter, count: length).utf8))
     }
 
-    @Test func givesFramesBackInTheirOrderAndOnce() {
+    @Test func returnsFramesInOrder() {
         var outbox = Outbox()
         #expect(outbox.isEmpty && outbox.nextFrame() == nil)
         let frames = (0..<100).map { Frame(text: Array("\($0)".utf8)) }
@@ -19,7 +19,7 @@ import Testing
         #expect(outbox.isEmpty && outbox.nextFrame() == nil)
     }
 
-    @Test func keepsTheOrderWhileItIsFilledAndEmptied() {
+    @Test func keepsTheOrderWhileFramesComeAndGo() {
         var outbox = Outbox()
         var expected: [Frame] = []
         var random = SplitMix(seed: 1)
@@ -36,16 +36,16 @@ import Testing
         }
     }
 
-    // MARK: The bound
+    // MARK: Limit
 
-    @Test func takesWhatJustFits() {
+    @Test func acceptsFramesUpToTheLimit() {
         var outbox = Outbox()
         #expect(outbox.enqueue(frame(48), bytesMax: 100) == .queued)
         #expect(outbox.enqueue(frame(48), bytesMax: 100) == .queued)
         #expect(outbox.bytes == 100)
     }
 
-    @Test func overflowsOneByteBeyondItsBoundAndKeepsWhatItHas() {
+    @Test func overflowsOneByteAboveTheLimitAndKeepsItsFrames() {
         var outbox = Outbox()
         #expect(outbox.enqueue(frame(48, "a"), bytesMax: 100) == .queued)
         #expect(outbox.enqueue(frame(49, "b"), bytesMax: 100) == .overflow)
@@ -54,14 +54,14 @@ import Testing
         #expect(outbox.nextFrame() == nil)
     }
 
-    @Test func refusesAFrameThatAloneIsTooLong() {
+    @Test func rejectsAFrameLargerThanTheLimit() {
         var outbox = Outbox()
         #expect(outbox.enqueue(frame(99), bytesMax: 100) == .overflow)
         #expect(outbox.isEmpty && outbox.bytes == 0)
         #expect(outbox.enqueue(frame(1), bytesMax: 0) == .overflow)
     }
 
-    @Test func hasRoomAgainForWhatHasLeft() {
+    @Test func sentFramesFreeTheirSpace() {
         var outbox = Outbox()
         for _ in 0..<1_000 {
             #expect(outbox.enqueue(frame(98), bytesMax: 100) == .queued)
@@ -71,13 +71,13 @@ import Testing
         }
     }
 
-    @Test func countsOnlyWhatIsLeftOfAFrame() {
+    @Test func countsOnlyUnsentBytesOfAFrame() {
         var outbox = Outbox()
         #expect(outbox.enqueue(Outbox.Chunk(frame: frame(98), offset: 60), bytesMax: 40) == .queued)
         #expect(outbox.bytes == 40)
     }
 
-    @Test func putsBackWhatWasNotSentWholeBeforeAllOthers() {
+    @Test func putsAPartlySentFrameBackToTheFront() {
         var outbox = Outbox()
         for letter in "abc" { #expect(outbox.enqueue(frame(98, letter), bytesMax: .max) == .queued) }
         #expect(outbox.nextFrame() == frame(98, "a"))
@@ -87,32 +87,32 @@ import Testing
         #expect(outbox.nextFrame() == frame(98, "b") && outbox.nextFrame() == frame(98, "c") && outbox.isEmpty)
     }
 
-    // MARK: The cost
+    // MARK: Cost
 
-    /// What an outbox keeps: frames, those that have left but are still held included, and how many of them have left.
-    private func kept(_ outbox: Outbox) throws -> (frames: Int, sent: Int) {
+    /// The number of frames in memory, and how many of them are already sent.
+    private func storage(_ outbox: Outbox) throws -> (frames: Int, sent: Int) {
         let fields = Mirror(reflecting: outbox).children
         let frames = try #require(fields.first { $0.label == "chunks" }?.value as? [Outbox.Chunk])
-        return (frames.count, try #require(fields.first { $0.label == "taken" }?.value as? Int))
+        return (frames.count, try #require(fields.first { $0.label == "head" }?.value as? Int))
     }
 
-    /// How many frames taking one has moved up: all that are left, when it ends with none sent.
+    /// The number of frames that the last `next()` moved: all, if sent frames were removed from the front.
     private func moves(_ outbox: Outbox) throws -> Int {
-        let (frames, sent) = try kept(outbox)
+        let (frames, sent) = try storage(outbox)
         return sent == 0 ? frames : 0
     }
 
-    @Test func holdsNoMoreOfWhatHasLeftThanOfWhatWaits() throws {
+    @Test func keepsNoMoreSentThanUnsentFrames() throws {
         var outbox = Outbox()
         for length in 0..<100 { _ = outbox.enqueue(frame(length), bytesMax: .max) }
         while outbox.nextFrame() != nil {
-            let (frames, sent) = try kept(outbox)
+            let (frames, sent) = try storage(outbox)
             #expect(sent <= frames - sent)
         }
-        #expect(try kept(outbox) == (0, 0))
+        #expect(try storage(outbox) == (0, 0))
     }
 
-    @Test func movesEachFrameAtMostOnceOnAverageWhenEmptied() throws {
+    @Test func emptyingMovesEachFrameAtMostOnceOnAverage() throws {
         var outbox = Outbox()
         let count = 10_000
         let frame = frame(10)
@@ -122,8 +122,8 @@ import Testing
         #expect(moved <= count)
     }
 
-    /// A consumer that stays some way behind for hours.
-    @Test func movesLittleWhileAsMuchComesAsGoes() throws {
+    /// A consumer that lags behind for hours.
+    @Test func constantBacklogMovesEachFrameAtMostOnceOnAverage() throws {
         var outbox = Outbox()
         let backlog = 1_000
         let frame = frame(10)
@@ -140,7 +140,7 @@ import Testing
 }
 
 extension Outbox {
-    fileprivate mutating func enqueue(_ frame: Frame, bytesMax: Int) -> Outbox.Outcome {
+    fileprivate mutating func enqueue(_ frame: Frame, bytesMax: Int) -> Outbox.EnqueueResult {
         enqueue(Chunk(frame: frame, offset: 0), bytesMax: bytesMax)
     }
 

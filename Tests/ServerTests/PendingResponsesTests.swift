@@ -4,70 +4,70 @@ import Testing
 @testable import Server
 
 @Suite struct PendingResponsesTests {
-    private func exchange(_ number: Int) -> PendingResponses.PendingResponse {
+    private func response(_ number: Int) -> PendingResponses.PendingResponse {
         PendingResponses.PendingResponse(
-            wsi: OpaquePointer(bitPattern: number)!,  // no number here is 0
+            wsi: OpaquePointer(bitPattern: number)!,  // not 0
             withoutBody: false, isLast: false, correlationID: "c\(number)")
     }
 
-    @Test func givesBackWhatItWasGiven() {
+    @Test func removesTheResponseOfEachID() {
         var table = PendingResponses()
-        let ids = (1...5).map { table.add(exchange($0)) }
+        let ids = (1...5).map { table.add(response($0)) }
         #expect(table.count == 5 && Set(ids).count == 5)
         for (id, number) in zip(ids, 1...5).reversed() {
-            let exchange = table.remove(id)
-            #expect(exchange?.correlationID == "c\(number)")
+            let response = table.remove(id)
+            #expect(response?.correlationID == "c\(number)")
         }
         #expect(table.count == 0)
     }
 
-    @Test func answersEachOnce() {
+    @Test func removesEachResponseOnce() {
         var table = PendingResponses()
-        let id = table.add(exchange(1))
-        let answers = (0..<3).map { _ in table.remove(id) != nil }
-        #expect(answers == [true, false, false])
+        let id = table.add(response(1))
+        let removals = (0..<3).map { _ in table.remove(id) != nil }
+        #expect(removals == [true, false, false])
         #expect(table.count == 0)
     }
 
-    @Test func givesAPlaceAwayAgainUnderAnotherName() {
+    @Test func reusesSlotsUnderANewID() {
         var table = PendingResponses()
-        let first = table.add(exchange(1))
-        table.remove(at: first.index)  // abandoned: its answer is still to come
-        let second = table.add(exchange(2))
+        let first = table.add(response(1))
+        table.remove(at: first.index)  // abandoned, while its response is under way
+        let second = table.add(response(2))
         #expect(second.index == first.index && second != first && second.rawValue != first.rawValue)
-        #expect(table.remove(first) == nil, "a late answer is not the next one's")
+        #expect(table.remove(first) == nil, "a late response does not reach the next request")
         #expect(table.remove(second)?.correlationID == "c2")
     }
 
-    @Test func knowsNothingItHasNotNamed() {
+    @Test func unknownIDsHaveNoResponse() {
         var table = PendingResponses()
         for id in [RequestID(rawValue: 0), RequestID(rawValue: .max), RequestID(index: 1, generation: 0)] {
             #expect(table.remove(id) == nil)
         }
-        let known = table.add(exchange(1))
+        let known = table.add(response(1))
         for id in [RequestID(index: 0, generation: 1), RequestID(index: 1, generation: 0), RequestID(rawValue: -1)] {
             #expect(table.remove(id) == nil)
         }
         #expect(table.remove(known) != nil)
     }
 
-    @Test func growsNoFurtherThanTheMostThereEverWere() {
+    @Test func growsOnlyToThePeakNumberOfResponses() {
         var table = PendingResponses()
         var random = SplitMix(seed: 1)
-        var waiting = (1...10).map { table.add(exchange($0)) }
-        var names = Set(waiting)
+        var waiting = (1...10).map { table.add(response($0)) }
+        var ids = Set(waiting)
         for number in 11..<2_000 {
             let id = waiting.remove(at: Int.random(in: 0..<waiting.count, using: &random))
             #expect(table.remove(id) != nil)
-            let next = table.add(exchange(number))
-            #expect(next.index < 10 && names.insert(next).inserted)
+            let next = table.add(response(number))
+            #expect(next.index < 10 && ids.insert(next).inserted)
             waiting.append(next)
         }
         #expect(table.count == 10)
     }
 
     @Test(arguments: [(0, 0), (1, 0), (0, 1), (16_777_215, 0), (5, 1 << 38), (16_777_215, (1 << 39) - 1)])
-    func namesCarryPlaceAndGenerationThroughOtherThreads(index: Int, generation: Int) {
+    func rawValueKeepsIndexAndGeneration(index: Int, generation: Int) {
         let id = RequestID(rawValue: RequestID(index: index, generation: generation).rawValue)
         #expect(id.index == index && id.generation == generation)
     }

@@ -3,7 +3,7 @@ import Testing
 import Threads
 
 @Suite struct ClockTests {
-    @Test func neverGoesBackWhenItMeasures() {
+    @Test func monotonicClockNeverDecreases() {
         var last = Clock.monotonicNanoseconds()
         for _ in 0..<10_000 {
             let now = Clock.monotonicNanoseconds()
@@ -12,16 +12,16 @@ import Threads
         }
     }
 
-    @Test func measuresInMillisecondsByTheSameClock() {
+    @Test func monotonicMillisecondsUseTheSameClock() {
         let before = Int64(Clock.monotonicNanoseconds())
         let milliseconds = Clock.monotonicMilliseconds()
         #expect((before / 1_000_000...Int64(Clock.monotonicNanoseconds()) / 1_000_000).contains(milliseconds))
     }
 
-    @Test func tellsTheSystemsTime() {
+    @Test func unixMillisecondsAreTheSystemTime() {
         let before = time(nil)
         let milliseconds = Clock.unixMilliseconds()
-        // `time` may read a coarser clock, some milliseconds behind.
+        // `time` may read a coarser clock that is some milliseconds behind.
         #expect((Int64(before) * 1000...Int64(time(nil) + 2) * 1000).contains(milliseconds))
     }
 }

@@ -2,11 +2,11 @@ import Testing
 import Threads
 
 @Suite struct LockTests {
-    private struct Refused: Error, Equatable {
+    private struct TestError: Error, Equatable {
         let number: Int
     }
 
-    @Test func handsOutTheValueAndWhatTheBodyAnswers() {
+    @Test func givesAccessToTheValueAndReturnsTheBodysResult() {
         let lock = Lock([1, 2])
         let count = lock.withLock { values in
             values.append(3)
@@ -16,28 +16,28 @@ import Threads
         #expect(lock.withLock { $0 } == [1, 2, 3])
     }
 
-    @Test func isOpenAgainAfterAnError() {
+    @Test func unlocksAfterAnError() {
         let lock = Lock(0)
         for round in 1...3 {
-            #expect(throws: Refused(number: round)) {
-                try lock.withLock { value throws(Refused) in
+            #expect(throws: TestError(number: round)) {
+                try lock.withLock { value throws(TestError) in
                     value += 1
-                    throw Refused(number: value)
+                    throw TestError(number: value)
                 }
             }
         }
         #expect(lock.withLock { $0 } == 3)
     }
 
-    /// Two plain numbers that only change together: whoever sees them differ was let in beside another.
-    @Test func letsOneThreadInAtATime() {
+    /// Two plain numbers change together; a thread that sees them differ was not alone.
+    @Test func admitsOneThreadAtATime() {
         let threadCount = 4
         let roundsEach = 20_000
         let lock = Lock((first: 0, second: 0, torn: 0))
-        let gate = StartBarrier(threadCount)
+        let barrier = StartBarrier(threadCount)
         let threads = (0..<threadCount).map { index in
             Thread(name: "adder-\(index)") {
-                gate.arriveAndWait()
+                barrier.arriveAndWait()
                 for _ in 0..<roundsEach {
                     lock.withLock { numbers in
                         numbers.first += 1
@@ -47,14 +47,14 @@ import Threads
                 }
             }
         }
-        for _ in 0..<threadCount { gate.waitForArrival() }
-        gate.open()
+        for _ in 0..<threadCount { barrier.waitForArrival() }
+        barrier.open()
         for thread in threads { thread.join() }
         let (first, second, torn) = lock.withLock { $0 }
         #expect(first == threadCount * roundsEach && second == first && torn == 0)
     }
 
-    @Test func freesItsValueWithItself() {
+    @Test func freesTheValue() {
         final class Value: Sendable {}
         weak var value: Value?
         do {

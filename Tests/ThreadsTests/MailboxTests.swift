@@ -4,7 +4,7 @@ import Testing
 import Threads
 
 @Suite struct MailboxTests {
-    @Test func givesMessagesBackInTheirOrderAndOnce() {
+    @Test func drainsEachMessageOnceInOrder() {
         let mailbox = Mailbox<Int>(highWater: 10)
         var batch: [Int] = []
         for round in 0..<5 {
@@ -16,7 +16,7 @@ import Threads
         }
     }
 
-    @Test func asksForAWakeUpOnlyWhenItWasEmpty() {
+    @Test func onlyTheFirstMessageRequiresAWakeUp() {
         let mailbox = Mailbox<String>(highWater: 1)
         var batch: [String] = []
         for _ in 0..<3 {
@@ -27,7 +27,7 @@ import Threads
         }
     }
 
-    @Test func hasRoomBelowItsMarkAndStillTakesWhatMustNotBeLost() {
+    @Test func acceptsMessagesAboveTheHighWaterMark() {
         let mailbox = Mailbox<Int>(highWater: 3)
         var batch: [Int] = []
         for number in 0..<5 {
@@ -41,51 +41,51 @@ import Threads
         #expect(mailbox.depth == 0 && mailbox.hasRoom)
     }
 
-    @Test func hasNoRoomAtAllWithAMarkOfZero() {
+    @Test func highWaterMarkOf0LeavesNoRoom() {
         let mailbox = Mailbox<Int>(highWater: 0)
         #expect(!mailbox.hasRoom)
         #expect(mailbox.append(1))
     }
 
-    @Test func emptiesTheBatchItIsHandedEvenWhenNothingWaits() {
+    @Test func drainEmptiesTheBatchEvenWithoutMessages() {
         let mailbox = Mailbox<Int>(highWater: 10)
         var batch = [7, 8, 9]
         mailbox.drain(into: &batch)
         #expect(batch == [])
     }
 
-    /// Two arrays change places for ever: in the steady state nothing is allocated.
-    @Test func fillsTheStorageOfTheBatchBefore() {
+    /// Two arrays alternate, so that the steady state allocates nothing.
+    @Test func reusesTheStorageOfThePreviousBatch() {
         let mailbox = Mailbox<Int>(highWater: 10)
         var batch: [Int] = []
         batch.reserveCapacity(1_000)
-        let place = batch.withUnsafeBufferPointer(\.baseAddress)
+        let address = batch.withUnsafeBufferPointer(\.baseAddress)
         for round in 0..<6 {
             _ = mailbox.append(round)
             mailbox.drain(into: &batch)
             #expect(batch == [round])
-            // Every second batch is the array that was brought along, now that the mailbox has filled it.
-            let isBack = batch.withUnsafeBufferPointer(\.baseAddress) == place && batch.capacity >= 1_000
-            #expect(isBack == (round % 2 == 1), "\(round)")
+            // Every second batch is the original array, which the mailbox has filled meanwhile.
+            let isOriginal = batch.withUnsafeBufferPointer(\.baseAddress) == address && batch.capacity >= 1_000
+            #expect(isOriginal == (round % 2 == 1), "\(round)")
         }
     }
 
-    /// Like a loop, the reader looks only when it has been woken; a wake-up too few and this never ends.
-    @Test(.timeLimit(.minutes(1))) func losesNothingAndKeepsTheOrderOfEverySender() {
+    /// Like a loop, the reader drains only after a wake-up. A missing wake-up would make this test time out.
+    @Test(.timeLimit(.minutes(1))) func losesNoMessageAndKeepsEachSendersOrder() {
         let senders = 4
         let messagesEach = 20_000
         let mailbox = Mailbox<(sender: Int, number: Int)>(highWater: 10)
         let wakeUps = Atomic<Int>(0)
-        let gate = StartBarrier(senders)
+        let barrier = StartBarrier(senders)
         let wakeUp: @Sendable () -> Void = { wakeUps.add(1, ordering: .releasing) }
         let threads = (0..<senders).map { sender in
             Thread(name: "sender-\(sender)") {
-                gate.arriveAndWait()
+                barrier.arriveAndWait()
                 for number in 0..<messagesEach where mailbox.append((sender, number)) { wakeUp() }
             }
         }
-        for _ in 0..<senders { gate.waitForArrival() }
-        gate.open()
+        for _ in 0..<senders { barrier.waitForArrival() }
+        barrier.open()
 
         var next = Array(repeating: 0, count: senders)
         var batch: [(sender: Int, number: Int)] = []

@@ -3,37 +3,37 @@ import Testing
 import Threads
 
 @Suite struct StartBarrierTests {
-    @Test func letsNobodyPassBeforeItOpensAndThenEverybody() {
+    @Test func blocksAllThreadsUntilItOpens() {
         let count = 5
-        let gate = StartBarrier(count)
+        let barrier = StartBarrier(count)
         let arrived = Atomic<Int>(0)
         let passed = Atomic<Int>(0)
         let arrive: @Sendable () -> Void = { arrived.add(1, ordering: .relaxed) }
         let pass: @Sendable () -> Void = { passed.add(1, ordering: .relaxed) }
         let threads = (0..<count).map { index in
-            Thread(name: "guest-\(index)") {
+            Thread(name: "waiter-\(index)") {
                 arrive()
-                gate.arriveAndWait()
+                barrier.arriveAndWait()
                 pass()
             }
         }
         for number in 1...count {
-            gate.waitForArrival()
+            barrier.waitForArrival()
             #expect(arrived.load(ordering: .relaxed) >= number)
             #expect(passed.load(ordering: .relaxed) == 0)
         }
-        gate.open()
+        barrier.open()
         for thread in threads { thread.join() }
         #expect(passed.load(ordering: .relaxed) == count)
     }
 
-    /// An arrival is counted, not signalled: whoever waits for it may come later.
-    @Test func remembersArrivalsAndTheOpening() {
-        let gate = StartBarrier(2)
-        gate.open()
-        gate.arriveAndWait()
-        gate.arriveAndWait()
-        gate.waitForArrival()
-        gate.waitForArrival()
+    /// Arrivals are counted, so a thread may start waiting for them later.
+    @Test func countsArrivalsAndOpeningsBeforeTheWait() {
+        let barrier = StartBarrier(2)
+        barrier.open()
+        barrier.arriveAndWait()
+        barrier.arriveAndWait()
+        barrier.waitForArrival()
+        barrier.waitForArrival()
     }
 }

@@ -3,7 +3,7 @@ import Testing
 import Threads
 
 @Suite struct ThreadTests {
-    @Test func runsItsBodyOnceOnAThreadOfItsOwn() {
+    @Test func runsTheBodyOnceOnAnotherThread() {
         let seen = Lock<[pthread_t]>([])
         let thread = Thread(name: "body") { seen.withLock { $0.append(pthread_self()) } }
         thread.join()
@@ -12,38 +12,38 @@ import Threads
         #expect(threads.first != pthread_self())
     }
 
-    @Test func joinsOnlyWhenTheBodyHasReturned() {
-        let gate = StartBarrier(1)
+    @Test func joinWaitsForTheBody() {
+        let barrier = StartBarrier(1)
         let isDone = Lock(false)
         let thread = Thread(name: "slow") {
-            gate.arriveAndWait()
+            barrier.arriveAndWait()
             isDone.withLock { $0 = true }
         }
-        gate.waitForArrival()
+        barrier.waitForArrival()
         #expect(!isDone.withLock { $0 })
-        gate.open()
+        barrier.open()
         thread.join()
         #expect(isDone.withLock { $0 })
     }
 
-    @Test(arguments: ["loop-0", "a", "fifteen-letters"]) func bearsItsName(name: String) {
+    @Test(arguments: ["loop-0", "a", "fifteen-letters"]) func setsTheThreadsName(name: String) {
         let seen = Lock("")
         Thread(name: name) { seen.withLock { $0 = Self.ownName() } }.join()
         #expect(seen.withLock { $0 } == name)
     }
 
-    @Test func freesItsBodyWhenItHasRun() {
+    @Test func freesTheBodyAfterItHasRun() {
         final class State: Sendable {}
         weak var state: State?
         do {
-            let made = State()
-            state = made
-            Thread(name: "state") { _ = made }.join()
+            let captured = State()
+            state = captured
+            Thread(name: "state") { _ = captured }.join()
         }
         #expect(state == nil)
     }
 
-    /// What the kernel calls the calling thread.
+    /// The name of the calling thread, read from the kernel.
     private static func ownName() -> String {
         guard let file = fopen("/proc/thread-self/comm", "r") else { return "" }
         defer { fclose(file) }

@@ -2,7 +2,7 @@ import Testing
 import Threads
 
 @Suite struct WorkQueueTests {
-    @Test func givesItemsBackInTheirOrderAFewAtATime() {
+    @Test func takesItemsInOrderInLimitedBatches() {
         let queue = WorkQueue<Int>(capacity: 10)
         var batch: [Int] = []
         var taken: [Int] = []
@@ -17,7 +17,7 @@ import Threads
         #expect(taken == Array(0..<350))
     }
 
-    @Test func saysNoWhenFullAndYesAgainWhenThereIsRoom() {
+    @Test func rejectsItemsWhileFull() {
         let queue = WorkQueue<Int>(capacity: 3)
         var batch: [Int] = []
         for _ in 0..<5 {
@@ -32,7 +32,7 @@ import Threads
         #expect(!WorkQueue<Int>(capacity: 0).post(1))
     }
 
-    @Test func waitsNoLongerThanItIsTold() {
+    @Test func takeTimesOut() {
         let queue = WorkQueue<Int>(capacity: 3)
         var batch = [7]
         #expect(queue.take(into: &batch, most: 1, waiting: 0) == .nothing)
@@ -44,7 +44,7 @@ import Threads
         #expect(queue.take(into: &batch, most: 1, waiting: 1_000_000) == .items)
     }
 
-    @Test func givesOutWhatWaitsBeforeItSaysThatItIsClosed() {
+    @Test func closedQueueReturnsItsItemsFirst() {
         let queue = WorkQueue<Int>(capacity: 3)
         #expect(queue.post(1) && queue.post(2))
         queue.close()
@@ -55,22 +55,22 @@ import Threads
         for _ in 0..<2 { #expect(queue.take(into: &batch, most: 1) == .closed && batch.isEmpty) }
     }
 
-    @Test func closingWakesWhoeverWaits() {
+    @Test func closeWakesTheWorker() {
         let queue = WorkQueue<Int>(capacity: 1)
-        let gate = StartBarrier(1)
+        let barrier = StartBarrier(1)
         let waiter = Thread(name: "waiter") {
             var batch: [Int] = []
-            gate.arriveAndWait()
+            barrier.arriveAndWait()
             #expect(queue.take(into: &batch, most: 1) == .closed)
         }
-        gate.waitForArrival()
-        gate.open()
+        barrier.waitForArrival()
+        barrier.open()
         queue.close()
         waiter.join()
     }
 
-    /// Each sender's items stay in its order, none is lost and none comes twice, while the taker falls asleep now and then.
-    @Test func losesNothingBetweenThreads() {
+    /// Items of each sender stay in order, none is lost or duplicated, while the worker sleeps now and then.
+    @Test func losesNoItemBetweenThreads() {
         let queue = WorkQueue<(sender: Int, number: Int)>(capacity: 64)
         let senders = (0..<4).map { sender in
             Thread(name: "sender-\(sender)") {
