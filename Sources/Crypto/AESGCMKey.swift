@@ -2,15 +2,15 @@ import COpenSSL
 
 /// Authenticated encryption with one secret: AES-256 in Galois/Counter Mode (NIST SP 800-38D).
 ///
-/// What is sealed is the nonce of 12 bytes, the ciphertext, which is as long as the plaintext, and the tag of 16. Nonces
-/// are random, so one key must not seal more than 2³² texts (section 8.3).
-package final class AESGCMKey: @unchecked Sendable {  // nothing in it ever changes: each call has a context of its own
+/// The output is the nonce (12 bytes), the ciphertext (as long as the plaintext), and the tag (16 bytes). Nonces are random,
+/// so one key must not encrypt more than 2³² texts (section 8.3).
+package final class AESGCMKey: @unchecked Sendable {  // immutable; each call creates its own context
     private let cipher: OpaquePointer
     private let secret: [UInt8]
 
     private static let (secretBytes, nonceBytes, tagBytes) = (32, 12, 16)
 
-    /// Nil unless `bytes` are 32, which are then the secret itself: a passphrase belongs nowhere near it.
+    /// - Parameter bytes: the secret itself, not a passphrase. The result is nil unless there are 32 bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.secretBytes else { return nil }
         guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
@@ -22,9 +22,9 @@ package final class AESGCMKey: @unchecked Sendable {  // nothing in it ever chan
 
     deinit { EVP_CIPHER_free(cipher) }
 
-    /// Twice the same is never the same sealed.
-    /// - Parameter authenticating: what the plaintext belongs to, such as its row's name; it is not part of what is
-    ///   sealed, and whoever opens must say the same.
+    /// Encrypts `plaintext`. Each call uses a fresh nonce, so equal plaintexts encrypt differently.
+    /// - Parameter authenticating: the context of the plaintext, such as its row's id. It is not part of the output, and
+    ///   ``open(_:authenticating:)`` requires the same value.
     package func seal(_ plaintext: [UInt8], authenticating: [UInt8]) -> [UInt8] {
         let context = newContext()
         defer { EVP_CIPHER_CTX_free(context) }
@@ -40,12 +40,12 @@ package final class AESGCMKey: @unchecked Sendable {  // nothing in it ever chan
                 && EVP_EncryptFinal_ex(context, ciphertext + plaintext.count, &written) == 1
                 && EVP_CIPHER_CTX_ctrl(
                     context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagBytes), ciphertext + plaintext.count) == 1
-            precondition(done, "EVP_Encrypt: sealing bytes fails only without randomness or memory")
+            precondition(done, "EVP_Encrypt: fails only without randomness or memory")
             count = buffer.count
         }
     }
 
-    /// Nil when `sealed` was not sealed with this key and for what `authenticating` says, or is no longer what it was.
+    /// Decrypts the output of ``seal(_:authenticating:)``; nil if key or context differ, or the bytes were changed.
     package func open(_ sealed: [UInt8], authenticating: [UInt8]) -> [UInt8]? {
         let plaintextBytes = sealed.count - Self.nonceBytes - Self.tagBytes
         guard plaintextBytes >= 0 else { return nil }
@@ -59,7 +59,7 @@ package final class AESGCMKey: @unchecked Sendable {  // nothing in it ever chan
         return isGenuine ? plaintext : nil
     }
 
-    /// Whether the tag is right; only then is what `buffer` holds anything.
+    /// - Returns: whether the tag is correct; otherwise the content of `buffer` must not be used.
     private func decrypt(
         _ sealed: [UInt8], authenticating: [UInt8], into buffer: UnsafeMutableBufferPointer<UInt8>, _ context: OpaquePointer
     ) -> Bool {

@@ -1,17 +1,17 @@
 import COpenSSL
 
-/// Authorities to trust in TLS, as a PEM file names them.
+/// A PEM file of trusted certificate authorities.
 package enum CABundle {
-    /// Whether `pem` has at least one certificate, and nothing that cannot be read.
+    /// Whether `pem` contains at least one certificate and nothing unreadable.
     ///
-    /// OpenSSL reads such a file by the same function when a connection is made (X509_load_cert_crl_file(3)), which is too late
-    /// to tell an operator.
-    package static func areReadable(in pem: String) -> Bool {
+    /// OpenSSL reads the file with the same function when it opens a connection (X509_load_cert_crl_file(3)); that is too
+    /// late to report an error to the operator.
+    package static func isReadable(_ pem: String) -> Bool {
         let source = Array(pem.utf8)
         let blocks = source.withUnsafeBytes { bytes -> OpaquePointer? in
             guard bytes.count <= Int32.max, let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
             defer { BIO_free(bio) }
-            // What is encrypted is not for here; without a callback the terminal would be asked for a password.
+            // Rejects encrypted blocks. Without a callback OpenSSL would ask the terminal for a passphrase.
             return PEM_X509_INFO_read_bio(bio, nil, { _, _, _, _ in -1 }, nil)
         }
         defer { ERR_clear_error() }

@@ -1,8 +1,8 @@
-/// The little of DER (X.690) that public keys and signatures need: what JOSE gives as bare numbers, OpenSSL takes as DER.
+/// A DER (X.690) encoder for public keys and signatures: JOSE transmits bare numbers, OpenSSL expects DER.
 enum DER {
     static func sequence(_ parts: [UInt8]...) -> [UInt8] { element(0x30, Array(parts.joined())) }
 
-    /// A number that is not negative, as big-endian bytes with any leading zeros.
+    /// - Parameter magnitude: a non-negative number, big-endian; leading zeros are allowed.
     static func integer(_ magnitude: some Collection<UInt8>) -> [UInt8] {
         var bytes = Array(magnitude.drop { $0 == 0 })
         // The first bit is the sign.
@@ -10,17 +10,17 @@ enum DER {
         return element(0x02, bytes)
     }
 
-    /// A whole number of bytes as a bit string.
+    /// A bit string of whole bytes.
     static func bitString(_ bytes: [UInt8]) -> [UInt8] { element(0x03, [0] + bytes) }  // 0: no unused bits
 
-    /// A key and its algorithm (RFC 5280's SubjectPublicKeyInfo) for a PKCS #1 RSA public key.
+    /// SubjectPublicKeyInfo (RFC 5280) of a PKCS #1 RSA public key.
     static func subjectPublicKeyInfo(rsa key: [UInt8]) -> [UInt8] {
-        // 1.2.840.113549.1.1.1, rsaEncryption, whose parameters are NULL.
+        // 1.2.840.113549.1.1.1, rsaEncryption, with NULL parameters.
         let algorithm: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00]
         return sequence(sequence(algorithm), bitString(key))
     }
 
-    /// The same for a point of P-256.
+    /// SubjectPublicKeyInfo (RFC 5280) of a point on P-256.
     static func subjectPublicKeyInfo(p256 point: [UInt8]) -> [UInt8] {
         // 1.2.840.10045.2.1, id-ecPublicKey, and 1.2.840.10045.3.1.7, prime256v1.
         let algorithm: [UInt8] = [0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]

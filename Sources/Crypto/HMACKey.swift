@@ -1,18 +1,18 @@
 import COpenSSL
 
-/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret, keyed once: a re-initialisation with no key reuses the padded
-/// key's state and costs a fifth of starting anew.
+/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret. The context is keyed once; re-initialising it without a key reuses
+/// the state of the padded key, at a fifth of the cost.
 ///
-/// Its context is working memory, so a key belongs to one thread; each loop has its own.
+/// The context changes with each use, so a key belongs to one thread; each loop has its own.
 package final class HMACKey {
     private let context: OpaquePointer
 
     /// - Parameter secret: the shared secret; must not be empty.
     package convenience init(secret: String) { self.init(secret: Array(secret.utf8)) }
 
-    /// - Parameter secret: the shared secret, which need not be text; must not be empty.
+    /// - Parameter secret: the shared secret, as bytes; must not be empty.
     package init(secret: [UInt8]) {
-        precondition(!secret.isEmpty, "an empty secret signs nothing")
+        precondition(!secret.isEmpty, "an HMAC secret must not be empty")
         let algorithm = EVP_MAC_fetch(nil, "HMAC", nil)
         guard let context = EVP_MAC_CTX_new(algorithm) else { preconditionFailure("EVP_MAC_CTX_new: out of memory") }
         EVP_MAC_free(algorithm)  // the context holds its own reference
@@ -26,7 +26,7 @@ package final class HMACKey {
     /// The signature of `text`: 64 lower-case hexadecimal digits.
     package func signature(of text: String) -> String { Hexadecimal.text(digest(text)) }
 
-    /// The same of bytes, text or not.
+    /// The signature of `bytes`: 64 lower-case hexadecimal digits.
     package func signature(of bytes: [UInt8]) -> String { Hexadecimal.text(digest(of: bytes)) }
 
     /// Whether `signature` is the lower-case hexadecimal signature of `text`, compared in constant time.
@@ -36,10 +36,10 @@ package final class HMACKey {
         return given.withUTF8 { $0.count == expected.count && CRYPTO_memcmp($0.baseAddress, expected, expected.count) == 0 }
     }
 
-    /// The digest of `bytes` as it is: 32 bytes.
+    /// The digest of `bytes`: 32 bytes.
     package func digest(of bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBufferPointer(digest) }
 
-    /// Whether `digest` is that of `bytes`, compared in constant time.
+    /// Whether `digest` is the digest of `bytes`, compared in constant time.
     package func verifies(digest: [UInt8], of bytes: [UInt8]) -> Bool {
         ConstantTime.equal(digest, self.digest(of: bytes))
     }
@@ -57,5 +57,18 @@ package final class HMACKey {
                 && EVP_MAC_final(context, buffer.baseAddress, &count, 32) == 1
             precondition(done && count == 32, "EVP_MAC: HMAC of bytes cannot fail")
         }
+    }
+}
+
+/// Comparisons whose duration does not depend on the position of the first difference.
+package enum ConstantTime {
+    /// Whether two texts have the same bytes. Timing reveals at most whether their lengths differ.
+    package static func equal(_ one: String, _ other: String) -> Bool {
+        equal(Array(one.utf8), Array(other.utf8))
+    }
+
+    /// Whether two byte strings are equal. Timing reveals at most whether their lengths differ.
+    package static func equal(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+        one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
     }
 }

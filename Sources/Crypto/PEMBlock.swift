@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// The first block of a PEM text (RFC 7468): what its BEGIN line says, and the bytes between.
+/// The first block of a PEM text (RFC 7468): the label of its BEGIN line and its bytes.
 ///
-/// Only taken apart, never decrypted: OpenSSL's readers of whole keys would ask the terminal for a password.
+/// Never decrypts: OpenSSL's functions that read keys would ask the terminal for a passphrase.
 struct PEMBlock {
     let label: String
     let bytes: [UInt8]
 
-    init(_ text: String) throws(PublicKeyError) {
+    init(_ text: String) throws(KeyError) {
         var (name, header): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
         var data: UnsafeMutablePointer<UInt8>?
         var count = 0
@@ -24,7 +24,7 @@ struct PEMBlock {
             ERR_clear_error()
         }
         guard isRead, let name, let data else {
-            throw PublicKeyError(description: "expected PEM, from -----BEGIN …----- to -----END …-----")
+            throw KeyError(description: "expected PEM, from -----BEGIN …----- to -----END …-----")
         }
         label = String(cString: name)
         bytes = Array(UnsafeBufferPointer(start: data, count: count))

@@ -11,28 +11,29 @@ import Push
 import Server
 import Webhooks
 
-/// Everything that loops share, and what each needs to build its own.
+/// Builds the gateway's parts: those that all loops share, and factories for what each loop owns.
 final class Assembly: Sendable {
     let settings: Settings
     let log: Log
     let wakeups: [Wakeup]
     let hub: SharedHub
     let metrics: NodeMetrics
+    let readiness = Readiness()
     let budget: DescriptorBudget
     let fleet: FleetService
     let webhooks: WebhookWorker
 
-    /// - Throws: ``StartError`` when the store cannot be opened, or a key not be used.
+    /// - Throws: ``StartError`` if the store cannot be opened or a key is unusable.
     init(settings: Settings, log: Log) throws(StartError) {
         self.settings = settings
         self.log = log
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
-        budget = DescriptorBudget(loopCount: loops)  // first: it makes room for what the loops open
+        budget = DescriptorBudget(loopCount: loops)  // first: it raises the limit for the descriptors that the loops open
         wakeups = (0..<loops).map { _ in Wakeup() }
         let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
         self.webhooks = webhooks
-        hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), notices: webhooks.inbox)
+        hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox)
         metrics = NodeMetrics(loopCount: loops, prefix: settings.metrics.prefix)
         do throws(StartError) {
             fleet = try FleetService(
@@ -43,21 +44,28 @@ final class Assembly: Sendable {
         }
     }
 
-    /// Ends what the loops have worked with; after the last of them has stopped.
-    /// - Parameter seconds: for what is on its way to backends.
-    func stopOthers(webhookSeconds seconds: Int) {
+    /// Makes readiness fail, and starts to drain push lanes and loops.
+    func beginDrain(seconds: Int) {
+        readiness.setReady(false)
+        fleet.pushService.finish(withinSeconds: seconds)
+        for loop in wakeups.indices { hub.post(.drain(seconds: seconds), to: loop) }
+    }
+
+    /// Stops the store, push and webhooks. Call it after the last loop has stopped.
+    /// - Parameter seconds: time for queued webhooks.
+    func stopServices(webhookSeconds seconds: Int) {
         fleet.stop()
         webhooks.stop(withinSeconds: seconds)
     }
 
-    /// Has everything stop as soon as it can.
+    /// Stops loops, push lanes and webhooks at once.
     func abortDrain() {
         for loop in wakeups.indices { hub.post(.stop, to: loop) }
         fleet.pushService.finish(withinSeconds: 0)
         webhooks.abortDrain()
     }
 
-    /// Keys of their own for a thread, because a key's context is working memory.
+    /// The applications for one loop. Each loop has its own, because a key's context is not thread-safe.
     func makeApplications() -> [Application] {
         zip(settings.apps, settings.appRules(webhooks)).enumerated().map { index, app in
             let (app, rules) = app
@@ -68,13 +76,13 @@ final class Assembly: Sendable {
         }
     }
 
-    /// The fleet's API for a thread, with keys of its own.
-    /// - Throws: ``StartError`` when a configured public key is none.
+    /// The fleet API's router for one loop, with its own keys.
+    /// - Throws: ``StartError`` if a configured public key is invalid.
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
         let fleet = fleet
         do throws(TokenIssuerError) {
-            let verifier = try TokenVerifier(issuers: fleet.issuers, ring: fleet.ring)
+            let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.ring)
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
             return FleetRouter(
                 app: app, authenticator: Authenticator(verifier: verifier, cookies: cookies, origins: app.origins),
@@ -92,9 +100,8 @@ final class Assembly: Sendable {
             isBehindProxy: settings.server.behindProxy)
     }
 
-    /// The largest body that could be a valid request: a batch of events with every byte of their data escaped
-    /// (`\u0000`), or one event with every channel named at full length; and room for the rest. Whatever the limits add up
-    /// to, nobody has to be believed who announces more than 16 MiB.
+    /// The largest body in bytes that could be a valid request, at most 16 MiB: a batch of events with every byte of their
+    /// data escaped (`\u0000`), with all channels at full length, and room for the remaining members.
     private var requestBodyBytesMax: Int {
         min(
             16_777_216,
@@ -106,7 +113,7 @@ final class Assembly: Sendable {
 }
 
 extension Settings {
-    /// What the hub has to know of each application; the fleet's channels are those of one of them.
+    /// The hub's rules for each application. One application has the fleet's channels, and with them the channel policy.
     fileprivate func appRules(_ webhooks: WebhookWorker) -> [AppRules] {
         apps.enumerated().map { index, app in
             var rules = AppRules()

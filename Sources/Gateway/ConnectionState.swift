@@ -2,34 +2,34 @@ import FanOut
 import HTTPAPI
 import PusherProtocol
 
-/// What a loop knows of one of its admitted connections.
+/// What a loop stores about an admitted connection.
 struct ConnectionState {
     let app: Application
-    /// Whom the connection is signed in as.
+    /// The user signed in on the connection (`pusher:signin`).
     var user: SignedInUser?
-    /// When anything was last heard of it: seconds on the monotonic clock.
-    private(set) var heardAt: Int
-    /// Whether it was asked for life since.
+    /// Seconds on the monotonic clock when the client last sent anything.
+    private(set) var lastSeenAt: Int
+    /// Whether a `pusher:ping` was sent since then.
     var hasBeenPinged = false
-    /// Nil until it sends its first client event: few do.
+    /// Nil until the first client event, which most connections never send.
     private var eventRateLimit: EventRateLimit?
 
-    init(app: Application, heardAt: Int) {
+    init(app: Application, seenAt seconds: Int) {
         self.app = app
-        self.heardAt = heardAt
+        lastSeenAt = seconds
     }
 
-    /// Any traffic counts as life (P2).
-    mutating func heard(at seconds: Int) {
-        heardAt = seconds
+    /// Records traffic from the client, which counts as activity whatever it is (P2).
+    mutating func recordActivity(at seconds: Int) {
+        lastSeenAt = seconds
         hasBeenPinged = false
     }
 
-    /// Whether it may send one more client event; if so, it is counted.
+    /// Whether the rate limit permits one more client event. If so, it is counted.
     mutating func mayPublish(nowMilliseconds: Int64) -> Bool {
         let perSecond = app.limits.clientEventsPerSecond
-        var current = eventRateLimit ?? EventRateLimit(perSecond: perSecond, now: nowMilliseconds)
-        defer { eventRateLimit = current }
-        return current.consume(perSecond: perSecond, now: nowMilliseconds)
+        var limit = eventRateLimit ?? EventRateLimit(perSecond: perSecond, now: nowMilliseconds)
+        defer { eventRateLimit = limit }
+        return limit.consume(perSecond: perSecond, now: nowMilliseconds)
     }
 }

@@ -1,13 +1,14 @@
 import Observability
 import Threads
 
-/// What the fleet's actions came to: by kind and outcome, by event. Written by the store's thread and the loops, read by anybody.
+/// Counts fleet actions, notifications, telemetry and failed requests. The store's thread and the loops write, any thread
+/// reads.
 final class FleetCounters: Sendable {
     private struct Counts {
         var actions: [Action: Int] = [:]
         var notifications: [String: Int] = [:]
         var telemetry: [String: Int] = [:]
-        var refusedRequests: [Int: Int] = [:]
+        var failedRequests: [Int: Int] = [:]
         var failedTransitions = 0
     }
 
@@ -30,46 +31,46 @@ final class FleetCounters: Sendable {
         counts.withLock { counts in for kind in kinds { counts.telemetry[kind, default: 0] += 1 } }
     }
 
-    /// Progress that the state machine did not allow.
+    /// Counts a progress report that the job's status does not allow.
     func countFailedTransition() { counts.withLock { $0.failedTransitions += 1 } }
 
-    /// A request that was refused, by whomever: 401, 403, 400…
-    func countRefusedRequest(_ status: Int) { counts.withLock { $0.refusedRequests[status, default: 0] += 1 } }
+    /// Counts a request answered with a 4xx or 5xx status.
+    func countFailedRequest(_ status: Int) { counts.withLock { $0.failedRequests[status, default: 0] += 1 } }
 
     func families(prefix: String) -> [MetricFamily] {
         let counts = counts.withLock { $0 }
         return [
             MetricFamily(
-                "\(prefix)_fleet_actions_total", .counter, help: "What was asked of the fleet's store, by outcome.",
+                "\(prefix)_fleet_actions_total", .counter, help: "Fleet actions, by action and outcome.",
                 samples: counts.actions.sorted { ($0.key.name, $0.key.outcome) < ($1.key.name, $1.key.outcome) }
                     .map { ([("action", $0.key.name), ("outcome", $0.key.outcome)], String($0.value)) }),
             MetricFamily(
-                "\(prefix)_notifications_total", .counter, help: "Notifications, by event and how far they have come.",
+                "\(prefix)_notifications_total", .counter, help: "Notifications, by event and state.",
                 samples: counts.notifications.sorted { $0.key < $1.key }
                     .map { ([("event", $0.key), ("state", "created")], String($0.value)) }),
             MetricFamily(
-                "\(prefix)_telemetry_total", .counter, help: "What phones reported of notifications.",
+                "\(prefix)_telemetry_total", .counter, help: "Steps of notifications that devices reported.",
                 samples: counts.telemetry.sorted { $0.key < $1.key }.map { ([("event", $0.key)], String($0.value)) }),
             MetricFamily(
-                "\(prefix)_failed_transitions_total", .counter, help: "Progress of jobs that their state did not allow.",
+                "\(prefix)_failed_transitions_total", .counter, help: "Progress reports rejected because of the job's status.",
                 value: counts.failedTransitions),
             MetricFamily(
                 "\(prefix)_fleet_refused_total", .counter,
-                help: "Requests to the fleet's API that were refused or failed, by status.",
-                samples: counts.refusedRequests.sorted { $0.key < $1.key }.map {
+                help: "Fleet API requests answered with 4xx or 5xx, by status.",
+                samples: counts.failedRequests.sorted { $0.key < $1.key }.map {
                     ([("status", String($0.key))], String($0.value))
                 }),
         ]
     }
 
-    /// The same for people, as the members of an object.
+    /// The same counts for `GET /api/ops/stats`, as members of JSON objects.
     func report() -> [(name: String, counts: [(name: String, count: Int)])] {
         let counts = counts.withLock { $0 }
         return [
             ("actions", counts.actions.map { ("\($0.key.name) \($0.key.outcome)", $0.value) }.sorted { $0.0 < $1.0 }),
             ("events", counts.notifications.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }),
             ("telemetry", counts.telemetry.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }),
-            ("refusals", counts.refusedRequests.sorted { $0.key < $1.key }.map { (String($0.key), $0.value) }),
+            ("refusals", counts.failedRequests.sorted { $0.key < $1.key }.map { (String($0.key), $0.value) }),
             ("transitions", [("failed", counts.failedTransitions)]),
         ]
     }

@@ -69,9 +69,9 @@ final class FleetService: Sendable {
             writer.stop()
             throw StartError("\(error)")
         }
-        let fetcher = JWKSFetcher(issuers: issuers, ring: ring, log: log)
+        let fetcher = JWKSFetcher(issuers: issuers, keyCache: ring, log: log)
         self.fetcher = fetcher
-        fetching = Thread(name: "token-keys") { fetcher.run(telling: hub) }
+        fetching = Thread(name: "token-keys") { fetcher.run(notifying: hub) }
         let writer = writer
         pushing.start(
             settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })

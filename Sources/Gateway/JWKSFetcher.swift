@@ -4,42 +4,43 @@ import Observability
 import Server
 import Threads
 
-/// The thread that fetches the keys of token issuers: first when a token needs one that is not there, then at most once a
-/// minute and issuer, as ``IssuerKeyCache`` has it. Requests wait for it; loops do not.
+/// Fetches token issuers' keys on a separate thread: when a token needs an unknown key, but at most once a minute per issuer
+/// (``IssuerKeyCache``). Requests wait for the fetch, loops do not.
 final class JWKSFetcher: Sendable {
-    /// Requests that may wait; beyond, they are asked to come again.
-    private static let waitingMax = 1_024
+    /// The number of requests that may wait; further ones get 503.
+    private static let capacity = 1_024
     private static let timeoutSeconds = 5
 
     private struct FetchRequest {
         let issuer: Int
         let loop: Int
-        let exchange: RequestID
+        let request: RequestID
     }
 
     private let issuers: [TokenIssuer]
-    private let ring: IssuerKeyCache
-    private let queue = WorkQueue<FetchRequest>(capacity: JWKSFetcher.waitingMax)
+    private let keyCache: IssuerKeyCache
+    private let queue = WorkQueue<FetchRequest>(capacity: JWKSFetcher.capacity)
     private let log: Log
 
-    init(issuers: [TokenIssuer], ring: IssuerKeyCache, log: Log) {
+    init(issuers: [TokenIssuer], keyCache: IssuerKeyCache, log: Log) {
         self.issuers = issuers
-        self.ring = ring
+        self.keyCache = keyCache
         self.log = log
     }
 
-    /// Has the keys looked for, and the loop told then. False when too many wait.
-    func fetch(issuer: Int, for exchange: RequestID, on loop: Int) -> Bool {
-        queue.post(FetchRequest(issuer: issuer, loop: loop, exchange: exchange))
+    /// Queues a fetch, after which the loop receives ``LoopMessage/keysFetched(for:)``, whether it succeeded or not.
+    /// - Returns: false if the queue is full.
+    func fetch(issuer: Int, for request: RequestID, on loop: Int) -> Bool {
+        queue.post(FetchRequest(issuer: issuer, loop: loop, request: request))
     }
 
-    /// Serves until ``stop()``.
-    func run(telling hub: SharedHub) {
-        var errands: [FetchRequest] = []
-        while queue.take(into: &errands, most: Self.waitingMax) == .items {
-            for errand in errands {
-                fetchIfDue(errand.issuer)
-                hub.post(.keysFetched(for: errand.exchange), to: errand.loop)
+    /// Fetches until ``stop()``.
+    func run(notifying hub: SharedHub) {
+        var batch: [FetchRequest] = []
+        while queue.take(into: &batch, most: Self.capacity) == .items {
+            for request in batch {
+                fetchIfDue(request.issuer)
+                hub.post(.keysFetched(for: request.request), to: request.loop)
             }
         }
     }
@@ -48,20 +49,20 @@ final class JWKSFetcher: Sendable {
 
     private func fetchIfDue(_ issuer: Int) {
         guard case .remote(let url, _) = issuers[issuer].keys,
-            ring.mayFetch(issuer: issuer, now: Clock.unixMilliseconds() / 1000)
+            keyCache.mayFetch(issuer: issuer, now: Clock.unixMilliseconds() / 1000)
         else { return }
         do {
             let response = try HTTPClient.sendAuthenticated(HTTPClientRequest(.get, url), timeoutSeconds: Self.timeoutSeconds)
-            guard response.status == 200 else { return fail(url, "HTTP \(response.status)") }
-            try ring.store(response.body, for: issuer)
+            guard response.status == 200 else { return logFailure(url, "HTTP \(response.status)") }
+            try keyCache.store(response.body, for: issuer)
             log.info("token_keys_fetched", ["url": .text(url)])
         } catch {
-            fail(url, "\(error)")
+            logFailure(url, "\(error)")
         }
     }
 
-    /// Those that are there stay good.
-    private func fail(_ url: String, _ reason: String) {
+    /// Logs a failure. Keys fetched before stay in use.
+    private func logFailure(_ url: String, _ reason: String) {
         log.warning("token_keys_not_fetched", ["url": .text(url), "reason": .text(reason)])
     }
 }

@@ -4,130 +4,134 @@ import Observability
 import Server
 import Threads
 
-/// The running gateway: threads, and the signals that end them.
+/// The running gateway: starts its threads, waits for signals, reloads, drains and stops.
 package struct Lifecycle {
     private let assembly: Assembly
     private let listener: Listener
     private let threads: [Thread]
     private let signals: SignalWait
-    private let reading: () throws(ConfigurationErrors) -> Settings
+    private let readSettings: () throws(ConfigurationErrors) -> Settings
 
-    /// Where it listens: the configured port, or the one that port 0 became.
+    /// The port it listens on; if the configuration says 0, the one the kernel chose.
     package var port: UInt16 { listener.port }
 
-    /// Starts to serve.
-    /// - Parameter reading: reads the configuration again, for SIGHUP.
-    /// - Throws: ``StartError`` when the address cannot be bound, or the certificate used.
+    /// Starts all threads. On return, the gateway serves.
+    /// - Parameter readSettings: reads the configuration again, for SIGHUP.
+    /// - Throws: ``StartError`` if the address cannot be bound, or the store, a key or the certificate is unusable.
     package init(
-        settings: Settings, log: Log, reading: @escaping () throws(ConfigurationErrors) -> Settings
+        settings: Settings, log: Log, readSettings: @escaping () throws(ConfigurationErrors) -> Settings
     ) throws(StartError) {
-        self.reading = reading
-        // Before any thread is made, so that all inherit it: signals come to whoever waits for them.
+        self.readSettings = readSettings
+        // Before any thread starts: threads inherit the signal mask, so signals reach only `sigwait`.
         signals = SignalWait()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
-        let blueprint = try Assembly(settings: settings, log: log)
-        let listener = self.listener
-        // One after the other, all before the first serves: making a library context is not safe beside one that runs.
-        let start = StartBarrier(blueprint.wakeups.count)
-        let failure = Lock<StartError?>(nil)
-        threads = blueprint.wakeups.indices.map { index in
-            let thread = Thread(name: "loop-\(index)") {
-                var node: Node?
-                do throws(StartError) {
-                    node = try Node(index: index, blueprint: blueprint)
-                } catch {
-                    failure.withLock { $0 = error }
-                }
-                start.arriveAndWait()
-                node?.run(listeningOn: index == 0 ? listener : nil)
-            }
-            start.waitForArrival()
-            return thread
-        }
-        let error = failure.withLock { $0 }
-        if error != nil { blueprint.abortDrain() }
-        start.open()
-        if let error {
-            for thread in threads { thread.join() }
-            blueprint.stopOthers(webhookSeconds: 0)
-            throw error
-        }
-        self.assembly = blueprint
-        blueprint.metrics.setReady(true)
+        assembly = try Assembly(settings: settings, log: log)
+        threads = try Self.startLoops(assembly, listener)
+        assembly.readiness.setReady(true)
         settings.logWarnings(to: log)
         log.info(
             "listening",
             ["host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count)])
     }
 
-    /// Serves until SIGTERM or SIGINT, then drains: not ready, no new connections, clients told to come back, exit.
-    /// A second signal ends the drain at once; a third does not even wait for the store. SIGHUP takes over new texts.
-    package func runUntilSignalled() {
-        var first = signals.wait()
-        while first == SIGHUP {
-            reload()
-            first = signals.wait()
-        }
-        let begun = Clock.monotonicNanoseconds()
-        assembly.metrics.setReady(false)
-        assembly.log.info(
-            "draining", ["signal": .number(Int(first)), "seconds": .number(assembly.settings.server.drainSeconds)])
-        assembly.fleet.pushService.finish(withinSeconds: assembly.settings.server.drainSeconds)
-        for loop in assembly.wakeups.indices {
-            assembly.hub.post(.drain(seconds: assembly.settings.server.drainSeconds), to: loop)
-        }
-        let (blueprint, signals) = (assembly, signals)
-        let isDone = Lock(false)
-        let impatience = Thread(name: "second-signal") {
-            signals.waitForEnd()
-            blueprint.abortDrain()
-            if !isDone.withLock({ $0 }) {
-                // Only a disk that does not answer keeps it now. What was answered is on it; what is not may be.
-                signals.waitForEnd()
-                if !isDone.withLock({ $0 }) {
-                    blueprint.log.error("stopped_by_force", ["reason": "the store did not finish"])
-                    _exit(EXIT_FAILURE)
+    /// Starts one thread per loop, one after the other, and lets them serve once all have a libwebsockets context: creating
+    /// a context is not safe while another one serves.
+    private static func startLoops(_ assembly: Assembly, _ listener: Listener) throws(StartError) -> [Thread] {
+        let barrier = StartBarrier(assembly.wakeups.count)
+        let failure = Lock<StartError?>(nil)
+        let threads = assembly.wakeups.indices.map { index in
+            let thread = Thread(name: "loop-\(index)") {
+                var node: Node?
+                do throws(StartError) {
+                    node = try Node(index: index, assembly: assembly)
+                } catch {
+                    failure.withLock { $0 = error }
                 }
+                barrier.arriveAndWait()
+                node?.run(listeningOn: index == 0 ? listener : nil)
             }
+            barrier.waitForArrival()
+            return thread
         }
+        let error = failure.withLock { $0 }
+        if error != nil { assembly.abortDrain() }
+        barrier.open()
+        guard let error else { return threads }
         for thread in threads { thread.join() }
-        // The last clients to leave are news for backends: a second, though nothing is left of the drain.
-        let secondsLeft = blueprint.settings.server.drainSeconds - Int((Clock.monotonicNanoseconds() - begun) / 1_000_000_000)
-        blueprint.stopOthers(webhookSeconds: max(secondsLeft, 1))
-        isDone.withLock { $0 = true }
-        kill(getpid(), SIGTERM)  // ends the wait for a second signal, if none has
-        impatience.join()
-        blueprint.log.info("stopped")
+        assembly.stopServices(webhookSeconds: 0)
+        throw error
     }
-}
 
-extension Lifecycle {
-    /// What notifications say may change while everything runs. A configuration with mistakes changes nothing.
+    /// Serves until SIGTERM or SIGINT, then drains: readiness fails, the listener closes, clients are disconnected over
+    /// `server.drain_seconds`, and the process may exit.
+    ///
+    /// A second signal aborts the drain, a third one also the wait for the store. SIGHUP reloads the notification catalogue.
+    package func runUntilSignalled() {
+        var signal = signals.wait()
+        while signal == SIGHUP {
+            reload()
+            signal = signals.wait()
+        }
+        let begin = Clock.monotonicNanoseconds()
+        let drainSeconds = assembly.settings.server.drainSeconds
+        assembly.log.info("draining", ["signal": .number(Int(signal)), "seconds": .number(drainSeconds)])
+        assembly.beginDrain(seconds: drainSeconds)
+        let isStopped = Lock(false)
+        let forcedExit = startForcedExit(unless: isStopped)
+        for thread in threads { thread.join() }
+        // The last disconnects cause webhooks, so allow at least a second, even if the drain has used up its time.
+        let secondsLeft = drainSeconds - Int((Clock.monotonicNanoseconds() - begin) / 1_000_000_000)
+        assembly.stopServices(webhookSeconds: max(secondsLeft, 1))
+        isStopped.withLock { $0 = true }
+        kill(getpid(), SIGTERM)  // ends the forced-exit thread's wait
+        forcedExit.join()
+        assembly.log.info("stopped")
+    }
+
+    /// Starts the thread that waits for the second and third signal of a drain.
+    private func startForcedExit(unless isStopped: Lock<Bool>) -> Thread {
+        let (assembly, signals) = (assembly, signals)
+        return Thread(name: "forced-exit") {
+            signals.waitForEnd()
+            assembly.abortDrain()
+            if isStopped.withLock({ $0 }) { return }
+            // From here on only a disk that does not respond can delay the exit. Commands that were responded to are on
+            // disk; others may be.
+            signals.waitForEnd()
+            if isStopped.withLock({ $0 }) { return }
+            assembly.log.error("forced_exit", ["reason": "the store did not finish"])
+            _exit(EXIT_FAILURE)
+        }
+    }
+
+    /// Replaces the notification catalogue. An invalid configuration changes nothing.
     private func reload() {
         do throws(ConfigurationErrors) {
-            let settings = try reading()
+            let settings = try readSettings()
             assembly.fleet.use(settings.notifications)
             assembly.log.info("reloaded", ["notifications": .number(settings.notifications.names.count)])
-            if settings.changesMoreThanTexts(of: assembly.settings) {
-                assembly.log.warning(
-                    "reload_incomplete", ["meaning": "of the configuration's other changes a restart makes use"])
+            if settings.differsBesidesNotifications(from: assembly.settings) {
+                assembly.log.warning("reload_incomplete", ["hint": "other settings changed: restart to apply them"])
             }
         } catch {
-            assembly.log.error("reload_failed", ["reason": .text(error.description), "meaning": "the old texts stay in use"])
+            assembly.log.error(
+                "reload_failed",
+                ["reason": .text(error.description), "hint": "the previous notification catalogue stays in use"])
         }
     }
 }
 
 extension Settings {
-    fileprivate func changesMoreThanTexts(of old: Settings) -> Bool {
+    fileprivate func differsBesidesNotifications(from old: Settings) -> Bool {
         var other = self
         other.notifications = old.notifications
-        other.server.port = old.server.port  // which the command line may have set
+        other.server.port = old.server.port  // the command line may have set it
         return other != old
     }
 }
 
-/// SIGTERM, SIGINT and SIGHUP, taken by whoever waits instead of interrupting anybody. SIGPIPE is ignored: writes say it.
+/// Receives SIGTERM, SIGINT and SIGHUP synchronously instead of interrupting a thread. Ignores SIGPIPE: writes to a closed
+/// socket report an error.
 private struct SignalWait: Sendable {
     private let set: sigset_t
 
@@ -142,6 +146,7 @@ private struct SignalWait: Sendable {
         self.set = set
     }
 
+    /// Blocks until one of the signals arrives, and returns its number.
     func wait() -> Int32 {
         var set = set
         var number: Int32 = 0
@@ -149,6 +154,6 @@ private struct SignalWait: Sendable {
         return number
     }
 
-    /// Waits for SIGTERM or SIGINT: a gateway that stops takes over no texts.
+    /// Blocks until SIGTERM or SIGINT. A stopping gateway ignores SIGHUP.
     func waitForEnd() { while wait() == SIGHUP {} }
 }

@@ -6,62 +6,61 @@ import Server
 import Store
 import Threads
 
-/// Requests: answered here, or handed to the thread that can answer them.
+/// HTTP requests: responds at once, or passes the request to the thread that can respond.
 extension Node {
-    /// What is to be remembered of a request that waits.
+    /// What the response to a waiting request needs.
     struct PendingRequest {
         /// Nil outside the fleet's API.
         let envelope: Envelope?
-        /// For the page that reads the answer.
-        let crossOrigin: HTTPHeaders
-        /// To be asked again, when it is its sender's keys that it waits for.
-        var held: DeferredRequest?
+        let crossOriginHeaders: HTTPHeaders
+        /// The request itself, to retry it once its issuer's keys have been fetched; nil for other requests.
+        var deferred: DeferredRequest?
     }
 
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
-        let response = perform(outcome(of: request), request, id)
-        if log.writes(.debug) { countRequest(request, response) }
+        let response = perform(action(of: request), request, id)
+        if log.writes(.debug) { logRequest(request, response) }
         guard let response else { return nil }
-        count(response, router.envelope(of: request))
+        countFailure(response, router.envelope(of: request))
         return response.adding(router.crossOriginHeaders(for: request))
     }
 
     func errorResponse(_ status: Int, _ text: String, path: String) -> HTTPResponse {
         let envelope = Envelope(path: path)
         let response = envelope?.error(status, text) ?? .text(status, text)
-        count(response, envelope)
+        countFailure(response, envelope)
         return response
     }
 
-    private func count(_ response: HTTPResponse, _ envelope: Envelope?) {
-        if response.status >= 400, envelope != nil { fleet.counters.countRefusedRequest(response.status) }
+    private func countFailure(_ response: HTTPResponse, _ envelope: Envelope?) {
+        if response.status >= 400, envelope != nil { fleet.counters.countFailedRequest(response.status) }
     }
 
-    private func outcome(of request: HTTPRequest) -> APIAction {
+    private func action(of request: HTTPRequest) -> APIAction {
         router.action(of: request, now: Clock.unixMilliseconds() / 1000)
     }
 
-    /// Nil when the answer comes from another thread.
-    private func perform(_ outcome: APIAction, _ request: HTTPRequest, _ exchange: RequestID) -> HTTPResponse? {
-        switch outcome {
+    /// Performs an action.
+    /// - Returns: the response; nil if it comes from another thread.
+    private func perform(_ action: APIAction, _ request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
+        switch action {
         case .respond(let response): return response
-        case .publish(let order, let app):
-            guard case .published(let occupancies) = shared.publish(order, app: app, from: index) else {
+        case .publish(let publish, let app):
+            guard case .published(let occupancies) = shared.publish(publish, app: app, from: index) else {
                 return rejectForFullQueue()
             }
             drainMailbox()
-            return order.response(occupancies: occupancies)
-        case .query(let question, let app): return shared.read { question.lookUp(in: $0, app: app) }.response
+            return publish.response(occupancies: occupancies)
+        case .query(let query, let app): return shared.read { query.lookUp(in: $0, app: app) }.response
         case .terminate(let userID, let app):
             apply(.terminate(userID: userID, app: app))
             return .emptyObject
-        case .command, .fleetQuery, .needsKeys: return hold(outcome, request, exchange)
+        case .command, .fleetQuery, .needsKeys: return forward(action, request, id)
         case .authorize(let authorization): return authorize(authorization)
-        case .stats:
-            return .json(200, StatsResponse(board: metrics, hub: shared, fleet: fleet, apps: appIDs).json)
+        case .stats: return .json(200, StatsResponse(board: metrics, hub: shared, fleet: fleet, apps: appIDs).json)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .readiness:
-            return metrics.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
+            return readiness.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
         case .metrics:
             let text = MetricFamily.text(
                 metrics.families(hub: shared) + fleet.families(prefix: metrics.prefix) + webhooks.families(prefix: metrics.prefix)
@@ -70,27 +69,28 @@ extension Node {
         }
     }
 
-    /// Hands a request to the thread that can answer it, or says that too many wait there.
-    private func hold(_ outcome: APIAction, _ request: HTTPRequest, _ exchange: RequestID) -> HTTPResponse? {
+    /// Posts a request to the thread that can respond; responds with 503 if that thread's queue is full.
+    private func forward(_ action: APIAction, _ request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
         let envelope = router.envelope(of: request)
-        let address = ReplyAddress(loop: index, exchange: exchange.rawValue)
-        var held: DeferredRequest?
+        let address = ReplyAddress(loop: index, exchange: id.rawValue)
+        var deferred: DeferredRequest?
         let full: FullQueue?
-        switch outcome {
-        // What is committed is told, come what may: so whether there is room is asked before.
+        switch action {
+        // Committed events are published even to full mailboxes, so check for room before accepting the command.
         case .command where !shared.hasRoom: full = .mailbox
         case .command(let command): full = fleet.post(CommandRequest(command, sender: address)) ? nil : .storeWriter
-        case .fleetQuery(let enquiry): full = fleet.post(QueryRequest(enquiry, sender: address)) ? nil : .storeReader
+        case .fleetQuery(let query): full = fleet.post(QueryRequest(query, sender: address)) ? nil : .storeReader
         case .needsKeys(let issuer):
-            held = DeferredRequest(request)
-            full = fleet.fetchKeys(of: issuer, for: exchange, on: index) ? nil : .tokenKeys
-        default: preconditionFailure("only what other threads answer is held")
+            deferred = DeferredRequest(request)
+            full = fleet.fetchKeys(of: issuer, for: id, on: index) ? nil : .tokenKeys
+        default: preconditionFailure("only actions of other threads are deferred")
         }
         if let full {
             countRejection(full)
             return unavailable(envelope, "Overloaded: nothing was done, try again", retryAfterSeconds: 1)
         }
-        waiting[exchange] = PendingRequest(envelope: envelope, crossOrigin: router.crossOriginHeaders(for: request), held: held)
+        waiting[id] = PendingRequest(
+            envelope: envelope, crossOriginHeaders: router.crossOriginHeaders(for: request), deferred: deferred)
         return nil
     }
 
@@ -100,33 +100,34 @@ extension Node {
         respond(answer.response(in: request.envelope ?? .error), to: exchange, request)
     }
 
-    private func respond(_ response: HTTPResponse, to exchange: RequestID, _ request: PendingRequest) {
-        count(response, request.envelope)
-        loop?.respond(response.adding(request.crossOrigin), to: exchange)
+    private func respond(_ response: HTTPResponse, to id: RequestID, _ request: PendingRequest) {
+        countFailure(response, request.envelope)
+        loop?.respond(response.adding(request.crossOriginHeaders), to: id)
     }
 
-    /// Asks a request again, now that its sender's keys are there. If they still are not, the token is a stranger's; but if
-    /// there never were any, its issuer could not be reached, and no app should take that for its being logged out.
-    func retry(_ exchange: RequestID) {
-        guard let request = waiting.removeValue(forKey: exchange), let held = request.held else { return }
-        let response = held.withRequest { request -> HTTPResponse? in
-            let outcome = outcome(of: request)
-            guard case .needsKeys(let issuer) = outcome else { return perform(outcome, request, exchange) }
+    /// Retries a request after its issuer's keys have been fetched. If the key is still unknown, responds with 401. If no key
+    /// was ever fetched, the issuer is unreachable: responds with 503, because apps take a 401 for a logout.
+    func retry(_ id: RequestID) {
+        guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
+        let response = deferred.withRequest { request -> HTTPResponse? in
+            let action = action(of: request)
+            guard case .needsKeys(let issuer) = action else { return perform(action, request, id) }
             let envelope = router.envelope(of: request)
             guard !fleet.ring.isEmpty(issuer: issuer) else {
                 return unavailable(envelope, "The keys of the token's issuer cannot be fetched: try again", retryAfterSeconds: 30)
             }
             return (envelope ?? .error).error(
-                401, "The token's key is none of its issuer's", headers: ["WWW-Authenticate": "Bearer"])
+                401, "Unknown key id (kid) for this issuer", headers: ["WWW-Authenticate": "Bearer"])
         }
-        if let response { respond(response, to: exchange, request) }
+        if let response { respond(response, to: id, pending) }
     }
 
     private func unavailable(_ envelope: Envelope?, _ text: String, retryAfterSeconds: Int) -> HTTPResponse {
         (envelope ?? .error).error(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
     }
 
-    /// The hub says whether he may, and remembers who he is: what he was signed for he may lose again.
+    /// Signs a subscription if the hub permits it. The hub stores the identity of the connection, so that a job change can end
+    /// the subscription later.
     private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
         let mayJoin = shared.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
         guard mayJoin else { return authorization.refused }
@@ -134,7 +135,7 @@ extension Node {
         return authorization.granted
     }
 
-    private func countRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
+    private func logRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
         log.debug(
             "request",
             [
@@ -149,7 +150,7 @@ extension Node {
     }
 }
 
-/// The queues that can be full.
+/// A full queue, because of which a request or client event was rejected; the name in the log.
 enum FullQueue: String {
     case mailbox = "a loop's mailbox"
     case storeWriter = "the store's queue of commands"

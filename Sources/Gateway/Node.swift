@@ -7,13 +7,14 @@ import Store
 import Threads
 import Webhooks
 
-/// What one loop's thread owns, and the only place where effects become actions.
+/// The state of one loop's thread: handles the loop's events, applies inputs to the hub, and performs the hub's instructions.
 ///
-/// It is built inside that thread and is not Sendable: others reach it through its mailbox.
+/// Created on that thread and not Sendable: other threads reach it through its mailbox.
 final class Node: EventLoopDelegate {
     let index: Int
     let shared: SharedHub
     let metrics: NodeMetrics
+    let readiness: Readiness
     let counters: LoopCounters
     private let appsByKey: [String: Application]
     let router: Router
@@ -26,41 +27,43 @@ final class Node: EventLoopDelegate {
     private(set) var loop: EventLoop?
     private var fanOut = LoopFanOut()
     /// Admitted connections, by slot.
-    private var connectionStates: [ConnectionState?] = []
+    private var connections: [ConnectionState?] = []
     private var messages: [LoopMessage] = []
+    /// The loop that adopts the next accepted connection.
     private var nextLoop = 0
-    /// Requests that other threads are to answer.
+    /// Requests that wait for a response from another thread.
     var waiting: [RequestID: PendingRequest] = [:]
-    /// Those of them whose senders' keys have come.
+    /// Requests whose issuer's keys have been fetched, to retry after the mailbox is drained.
     private var retried: [RequestID] = []
-    /// What was refused since the last tick, by the bound that was met.
-    private var refusals: [FullQueue: Int] = [:]
-    /// Slow consumers and accept pauses that have been logged.
+    /// Rejections since the last tick, by the queue that was full.
+    private var rejections: [FullQueue: Int] = [:]
+    /// Slow consumers and accept pauses logged so far.
     private var logged = (drops: 0, pauses: 0)
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
-    /// - Throws: ``StartError`` when the certificate cannot be used.
-    init(index: Int, blueprint: Assembly) throws(StartError) {
+    /// - Throws: ``StartError`` if a key or the certificate is unusable.
+    init(index: Int, assembly: Assembly) throws(StartError) {
         self.index = index
-        shared = blueprint.hub
-        metrics = blueprint.metrics
-        counters = blueprint.metrics.counters[index]
-        log = blueprint.log
-        activityTimeout = ActivityTimeout(activitySeconds: blueprint.settings.server.activitySeconds)
-        let apps = blueprint.makeApplications()
+        shared = assembly.hub
+        metrics = assembly.metrics
+        readiness = assembly.readiness
+        counters = assembly.metrics.counters[index]
+        log = assembly.log
+        activityTimeout = ActivityTimeout(activitySeconds: assembly.settings.server.activitySeconds)
+        let apps = assembly.makeApplications()
         appsByKey = Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) })
-        fleet = blueprint.fleet
-        webhooks = blueprint.webhooks
+        fleet = assembly.fleet
+        webhooks = assembly.webhooks
         appIDs = apps.map(\.id)
         router = Router(
-            apps: apps, metricsToken: blueprint.settings.metrics.token, fleet: try blueprint.makeFleetRouter(apps))
+            apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps))
         loop = try EventLoop(
-            index: index, delegate: self, wakeup: blueprint.wakeups[index], budget: blueprint.budget, counters: counters,
-            options: blueprint.loopOptions)
+            index: index, delegate: self, wakeup: assembly.wakeups[index], budget: assembly.budget, counters: counters,
+            options: assembly.loopOptions)
     }
 
-    /// Serves until told to stop. Loop 0 brings the listener.
+    /// Serves until ``LoopMessage/stop``. Loop 0 also accepts connections.
     func run(listeningOn listener: Listener?) {
         guard let loop else { return }
         if let listener { loop.listen(on: listener) }
@@ -73,19 +76,19 @@ final class Node: EventLoopDelegate {
 
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission {
         switch Handshake(path: request.path, query: { name in request.query.first { $0.name == name }?.value }) {
-        case .refused(let code, let reason, let version): return refusal(code, reason, version)
+        case .refused(let code, let reason, let version): return rejection(code, reason, version)
         case .app(let key, let version):
             guard let app = appsByKey[key] else {
-                return refusal(.unknownApp, "App key \(key.clipped) does not exist", version)
+                return rejection(.unknownApp, "App key \(key.clipped) does not exist", version)
             }
-            guard app.isEnabled else { return refusal(.disabledApp, "Application is disabled", version) }
+            guard app.isEnabled else { return rejection(.disabledApp, "Application is disabled", version) }
             guard request.isSecure || !app.isTLSOnly else {
-                return refusal(.tlsOnly, "Application only accepts TLS connections: use wss://", version)
+                return rejection(.tlsOnly, "Application only accepts TLS connections: use wss://", version)
             }
-            guard app.origins.allow(request.origin) else { return refusal(.notAuthorized, "Origin not allowed", version) }
+            guard app.origins.allow(request.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
             guard shared.open(socket, app: app.index) else {
                 let isFinal = app.limits.overQuotaClose == .overQuota
-                return refusal(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)
+                return rejection(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)
             }
             admit(socket, to: app)
             return .admitted(messageBytesMax: app.limits.messageBytes, outboxBytesMax: app.limits.outboxBytes)
@@ -93,29 +96,29 @@ final class Node: EventLoopDelegate {
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID) {
-        connectionStates[socket.slot]?.heard(at: now)
-        guard let client = connectionStates[socket.slot] else { return }
-        let app = client.app
-        let reaction = MessageAction(to: text, from: socket, key: app.key, rules: app.rules, user: client.user) {
+        connections[socket.slot]?.recordActivity(at: now)
+        guard let connection = connections[socket.slot] else { return }
+        let app = connection.app
+        let action = MessageAction(to: text, from: socket, key: app.key, rules: app.rules, user: connection.user) {
             app.verifies($1, of: $0)
         }
-        switch reaction {
+        switch action {
         case .reply(let frame): perform(.send(frame, to: socket))
         case .apply(let input): apply(input)
         case .applyRateLimited(let input): applyIfAllowed(input, of: socket)
         case .signIn(let user):
-            connectionStates[socket.slot]?.user = user
+            connections[socket.slot]?.user = user
             apply(.signin(socket, user))
         case .ignore: break
         }
     }
 
-    func ponged(from socket: SocketID) { connectionStates[socket.slot]?.heard(at: now) }
+    func ponged(from socket: SocketID) { connections[socket.slot]?.recordActivity(at: now) }
 
     func closed(_ socket: SocketID) {
         apply(.closed(socket))
         fanOut.close(socket)
-        connectionStates[socket.slot] = nil
+        connections[socket.slot] = nil
         counters.add(-1, to: .connected)
         counters.add(to: .connectionsClosed)
     }
@@ -123,8 +126,8 @@ final class Node: EventLoopDelegate {
     func closing(with code: CloseCode) { metrics.countClose(code) }
 
     private func admit(_ socket: SocketID, to app: Application) {
-        while connectionStates.count <= socket.slot { connectionStates.append(nil) }
-        connectionStates[socket.slot] = ConnectionState(app: app, heardAt: now)
+        while connections.count <= socket.slot { connections.append(nil) }
+        connections[socket.slot] = ConnectionState(app: app, seenAt: now)
         fanOut.open(socket)
         drainMailbox()
         let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: activityTimeout.activitySeconds)
@@ -133,8 +136,8 @@ final class Node: EventLoopDelegate {
         counters.add(to: .connectionsOpened)
     }
 
-    private func refusal(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
-        // C7: from version 6 on the close code alone carries the error.
+    private func rejection(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
+        // C7: clients from protocol version 6 on read the error from the close frame.
         let needsEvent = version.map { $0 < 6 } ?? false
         let event = needsEvent ? ServerMessage.error(ProtocolError(reason, code: Int(code.rawValue))) : nil
         return .refused(code, reason: reason, frame: event)
@@ -142,7 +145,7 @@ final class Node: EventLoopDelegate {
 
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
         let milliseconds = Clock.monotonicMilliseconds()
-        guard connectionStates[socket.slot]?.mayPublish(nowMilliseconds: milliseconds) == true else {
+        guard connections[socket.slot]?.mayPublish(nowMilliseconds: milliseconds) == true else {
             counters.add(to: .limitedClientEvents)
             let text = "Client event rejected: more than the allowed number per second"
             return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
@@ -155,7 +158,7 @@ final class Node: EventLoopDelegate {
         apply(input)
     }
 
-    // MARK: The loop
+    // MARK: Event loop
 
     func accepted(_ connection: Listener.AcceptedSocket) {
         let target = nextLoop
@@ -169,9 +172,10 @@ final class Node: EventLoopDelegate {
 
     func woken() { drainMailbox() }
 
-    /// All loops end together: backends are answered, on whichever loop they are, until the last client has been told.
+    /// Stops all loops once all have drained. Until then each serves HTTP requests, because backends may be connected to any
+    /// loop.
     func drained() {
-        guard metrics.recordDrained() == shared.mailboxes.count else { return }
+        guard readiness.recordDrained() == shared.mailboxes.count else { return }
         for loop in shared.mailboxes.indices { shared.post(.stop, to: loop) }
     }
 
@@ -179,11 +183,12 @@ final class Node: EventLoopDelegate {
         let nanoseconds = Clock.monotonicNanoseconds()
         now = Int(nanoseconds / 1_000_000_000)
         if index == 0 { apply(.tick(Int64(nanoseconds / 1_000_000))) }
-        for slot in connectionStates.indices { checkActivity(slot) }
-        for (bound, count) in refusals {
-            log.warning("refused", ["loop": .number(index), "count": .number(count), "full": .text(bound.rawValue)])
+        for slot in connections.indices { checkActivity(slot) }
+        for (queue, count) in rejections {
+            log.warning(
+                "queue_full", ["loop": .number(index), "count": .number(count), "queue": .text(queue.rawValue)])
         }
-        refusals.removeAll()
+        rejections.removeAll()
     }
 
     func turnEnded() {
@@ -191,13 +196,13 @@ final class Node: EventLoopDelegate {
         logOverload()
     }
 
-    /// P4: whoever is silent is asked for life, and given up when nothing comes.
+    /// Pings idle connections and closes those that do not answer (P4).
     private func checkActivity(_ slot: Int) {
-        guard let client = connectionStates[slot], let socket = fanOut.socket(at: slot) else { return }
-        switch activityTimeout.action(silence: now - client.heardAt, hasPinged: client.hasBeenPinged) {
+        guard let connection = connections[slot], let socket = fanOut.socket(at: slot) else { return }
+        switch activityTimeout.action(silence: now - connection.lastSeenAt, hasPinged: connection.hasBeenPinged) {
         case .idle: break
         case .ping:
-            connectionStates[slot]?.hasBeenPinged = true
+            connections[slot]?.hasBeenPinged = true
             perform(.send(ServerMessage.ping, to: socket))
         case .close: loop?.close(socket, .pongNotReceived, reason: "Pong not received")
         }
@@ -205,7 +210,7 @@ final class Node: EventLoopDelegate {
 
     // MARK: Inputs and instructions
 
-    /// The order rule: into the mailboxes under the lock, then one's own at once.
+    /// Applies an input, then drains the own mailbox (the order rule of ``SharedHub``).
     func apply(_ input: Hub.Input) {
         shared.apply(input, from: index)
         drainMailbox()
@@ -224,7 +229,7 @@ final class Node: EventLoopDelegate {
             }
         }
         messages.removeAll(keepingCapacity: true)
-        // Only now: what they ask may drain the mailbox again, and would overtake what this round still had to do.
+        // After the messages: a retry may drain the mailbox again, and would overtake the rest of this batch.
         while let exchange = retried.popLast() { retry(exchange) }
     }
 
@@ -238,10 +243,10 @@ final class Node: EventLoopDelegate {
 
     // MARK: Counting
 
-    /// Something was not taken: a queue is full. It is logged with the next tick, once a second however much it is.
-    func countRejection(_ bound: FullQueue) {
+    /// Counts a rejection because of a full queue. The next tick logs all of them in one record per queue.
+    func countRejection(_ queue: FullQueue) {
         counters.add(to: .rejectedPublishes)
-        refusals[bound, default: 0] += 1
+        rejections[queue, default: 0] += 1
     }
 
     /// Logs connections dropped and accepts paused since the last call.

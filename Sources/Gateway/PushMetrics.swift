@@ -2,9 +2,9 @@ import FleetRules
 import Observability
 import Threads
 
-/// What became of pushes, by provider. Written by the lanes and the store's thread, read by anybody.
+/// Counts pushes, device removals and credential renewals. Lanes and the store's thread write, any thread reads.
 final class PushCounters: Sendable {
-    /// As the metric's label has them.
+    /// Values of the label `outcome`.
     enum Outcome: String, CaseIterable { case accepted, rejected, retried, expired, cancelled }
 
     private struct Counts {
@@ -14,6 +14,7 @@ final class PushCounters: Sendable {
         var renewals: [String: Int] = [:]
     }
 
+    /// Seconds.
     private static let bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private let counts = Lock(Counts())
@@ -22,22 +23,24 @@ final class PushCounters: Sendable {
         counts.withLock { $0.outcomes[provider, default: [:]][outcome, default: 0] += amount }
     }
 
-    /// How long a provider took to answer.
+    /// Records a provider's response time.
     func observe(seconds: Double, _ provider: PushProvider) {
         counts.withLock { $0.seconds[provider, default: Histogram(bounds: Self.bounds)].observe(seconds) }
     }
 
-    /// A device is gone, in the provider's words or ours.
+    /// Counts a removed device.
+    /// - Parameter reason: the provider's reason code, or ours.
     func countRemoval(_ reason: String) { counts.withLock { $0.removals[reason, default: 0] += 1 } }
 
-    /// A new credential: `apns_jwt`, `fcm_oauth`.
+    /// Counts a new credential.
+    /// - Parameter kind: `apns_jwt` or `fcm_oauth`.
     func countRenewal(_ kind: String) { counts.withLock { $0.renewals[kind, default: 0] += 1 } }
 
     func families(prefix: String) -> [MetricFamily] {
         let counts = counts.withLock { $0 }
         return [
             MetricFamily(
-                "\(prefix)_push_total", .counter, help: "Pushes, by provider and what became of them.",
+                "\(prefix)_push_total", .counter, help: "Pushes, by provider and outcome.",
                 samples: PushProvider.allCases.flatMap { provider in
                     Outcome.allCases.map { outcome in
                         (
@@ -47,7 +50,7 @@ final class PushCounters: Sendable {
                     }
                 }),
             MetricFamily(
-                "\(prefix)_push_seconds", help: "How long providers took to answer.",
+                "\(prefix)_push_seconds", help: "Response time of push providers in seconds.",
                 histograms: PushProvider.allCases.map {
                     ([("provider", $0.rawValue)], counts.seconds[$0] ?? Histogram(bounds: Self.bounds))
                 }),
@@ -55,7 +58,7 @@ final class PushCounters: Sendable {
                 "\(prefix)_push_token_removals_total", .counter, help: "Devices removed, by reason.",
                 samples: counts.removals.sorted { $0.key < $1.key }.map { ([("reason", $0.key)], String($0.value)) }),
             MetricFamily(
-                "\(prefix)_push_credential_renewals_total", .counter, help: "New credentials for providers, by kind.",
+                "\(prefix)_push_credential_renewals_total", .counter, help: "Renewed provider credentials, by kind.",
                 samples: counts.renewals.sorted { $0.key < $1.key }.map { ([("kind", $0.key)], String($0.value)) }),
         ]
     }

@@ -40,7 +40,7 @@ extension Settings.Push {
 
     /// Checked at start: libcurl reads the file only when it connects, so an error would show up late.
     private static func checkCertificates(_ authorities: String, of file: String, key: String) throws(CredentialError) {
-        guard file.isEmpty || CABundle.areReadable(in: authorities) else {
+        guard file.isEmpty || CABundle.isReadable(authorities) else {
             throw CredentialError(key: key, problem: "expected PEM with at least one certificate, and nothing unreadable")
         }
     }
@@ -49,7 +49,7 @@ extension Settings.Push {
 extension Settings.APNs {
     fileprivate func privateKey() throws(CredentialError) -> PrivateKey {
         let key: PrivateKey
-        do throws(PrivateKeyError) {
+        do throws(KeyError) {
             key = try PrivateKey(pem: self.key)
         } catch {
             throw CredentialError(key: "push.apns.key_file", problem: "\(error)")

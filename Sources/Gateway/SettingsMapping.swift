@@ -39,7 +39,7 @@ extension Settings {
     /// The first key whose value cannot be used although its form is valid: a broken PEM, a wrong curve. Nil if there is none.
     package var keyError: (key: String, problem: String)? {
         do throws(TokenIssuerError) {
-            _ = try TokenVerifier(issuers: auth.issuers, ring: IssuerKeyCache(issuers: auth.issuers))
+            _ = try TokenVerifier(issuers: auth.issuers, keyCache: IssuerKeyCache(issuers: auth.issuers))
         } catch {
             return ("auth.jwt.public_key", error.description)
         }

@@ -5,18 +5,18 @@ import Server
 import Threads
 import Webhooks
 
-/// The hub behind its lock, and the mailboxes its effects leave through.
+/// The hub behind its lock, and the mailboxes of the loops, through which its effects leave.
 ///
-/// **The order rule**: under the lock, every effect is appended to its loop's mailbox, those for the caller's own loop
-/// too; after unlocking, the caller drains its own mailbox at once, and the others are woken. Carrying out local effects
-/// directly would let a loop overtake what another has put in its mailbox.
+/// **The order rule**: while the lock is held, each effect is appended to its loop's mailbox, even for the caller's own
+/// loop. After unlocking, the caller drains its own mailbox and wakes the other loops. Performing local effects directly
+/// would let them overtake effects that another loop has put into the caller's mailbox.
 ///
-/// **The room rule**: a publish is refused before it is applied when a mailbox it needs is above its high-water mark.
-/// Joins, leaves and closes are always taken, with what others hear of them: losing one would leave everybody wrong for good.
+/// **The room rule**: a publish is rejected before it is applied if a mailbox it needs is above its high-water mark. Joins,
+/// leaves and closes are always applied, with all their effects: losing one would leave clients in a wrong state for good.
 ///
-/// What backends are told goes the same way: under the lock into the worker's box, in the order of the hub.
+/// Webhook events are appended to the webhook worker's inbox, also under the lock, in the hub's order.
 final class SharedHub: Sendable {
-    /// Messages in a mailbox beyond which publishes are refused: some tens of milliseconds of fan-out.
+    /// Messages in a mailbox from which publishes are rejected: some tens of milliseconds of fan-out.
     static let highWater = 16_384
 
     private struct State {
@@ -29,10 +29,10 @@ final class SharedHub: Sendable {
     private let wakeups: [Wakeup]
     private let webhookInbox: WebhookInbox?
 
-    /// - Parameter notices: where notices for backends go; nil: nowhere.
-    init(wakeups: [Wakeup], apps: [AppRules], notices: WebhookInbox? = nil) {
+    /// - Parameter webhookInbox: receives webhook events; nil discards them.
+    init(wakeups: [Wakeup], apps: [AppRules], webhookInbox: WebhookInbox? = nil) {
         self.wakeups = wakeups
-        self.webhookInbox = notices
+        self.webhookInbox = webhookInbox
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
         var hub = Hub(loopCount: wakeups.count, apps: apps)
         var effects: [Hub.Effect] = []
@@ -40,13 +40,14 @@ final class SharedHub: Sendable {
         state = Lock(State(hub: hub, effects: effects))
     }
 
-    /// Applies an input on `loop`'s thread, whose mailbox the caller drains next.
+    /// Applies an input. Call it on `loop`'s thread and drain that loop's mailbox next.
     func apply(_ input: Hub.Input, from loop: Int) {
         let woken = state.withLock { state in distribute(input, &state) }
         wake(woken, except: loop)
     }
 
-    /// Opens a connection unless its application has as many as it may.
+    /// Opens a connection, unless its application has reached its quota.
+    /// - Returns: whether the connection was opened.
     func open(_ socket: SocketID, app: AppIndex) -> Bool {
         state.withLock { state in
             guard state.hub.hasRoomForConnection(app: app) else { return false }
@@ -55,11 +56,11 @@ final class SharedHub: Sendable {
         }
     }
 
-    /// Publishes what has been committed, and then notes who has the job: from any thread, whether or not there is room, for
-    /// what is committed is told. (Whether there is room was asked before it was taken.)
+    /// Publishes committed events, then records the job's assignment. Any thread may call it. It ignores ``hasRoom``, which
+    /// was checked before the command was accepted: committed events must be published.
     func publish(_ publications: [Hub.Publication], holding: Hub.JobAssignment?, app: AppIndex) {
         guard !publications.isEmpty || holding != nil else { return }
-        var woken = Woken()
+        var woken = ThreadsToWake()
         state.withLock { state in
             if !publications.isEmpty { woken.formUnion(distribute(.publish(publications, app: app, except: nil), &state)) }
             if let holding { woken.formUnion(distribute(.assignment(holding, app: app), &state)) }
@@ -67,77 +68,77 @@ final class SharedHub: Sendable {
         wake(woken, except: nil)
     }
 
-    /// Publishes all events or, when a mailbox they need is full, none.
-    /// - Returns: the occupancy of every channel of every event if they were published and `asksForInfo`.
-    func publish(_ order: PublishRequest, app: AppIndex, from loop: Int) -> Published {
-        var woken = Woken()
-        let published: Published = state.withLock { state in
-            guard hasRoom(order, app, state.hub) else { return .refused }
-            for event in order.events {
+    /// Publishes all events, or none if a mailbox that they need is full.
+    /// - Returns: if published and `asksForInfo`, the occupancy of each channel of each event.
+    func publish(_ request: PublishRequest, app: AppIndex, from loop: Int) -> PublishResult {
+        var woken = ThreadsToWake()
+        let result: PublishResult = state.withLock { state in
+            guard hasRoom(request, app, state.hub) else { return .rejected }
+            for event in request.events {
                 let input = Hub.Input.publish(event.publications + event.mirrored, app: app, except: event.except)
                 woken.formUnion(distribute(input, &state))
             }
-            guard order.asksForInfo else { return .published([]) }
-            return .published(order.events.map { $0.publications.map { state.hub.occupancy(of: $0.channel, app: app) } })
+            guard request.asksForInfo else { return .published([]) }
+            return .published(request.events.map { $0.publications.map { state.hub.occupancy(of: $0.channel, app: app) } })
         }
         wake(woken, except: loop)
-        return published
+        return result
     }
 
-    enum Published {
+    enum PublishResult {
         case published([[Hub.Occupancy?]])
-        case refused
+        case rejected
     }
 
-    /// Whether every loop can take more. What clients cause among themselves waits for that: it may go to any of them.
+    /// Whether all mailboxes have room. Client events and commands require it, because their effects may go to any loop.
     var hasRoom: Bool { mailboxes.allSatisfy(\.hasRoom) }
 
-    /// Asks the hub something; quick, for it is locked meanwhile.
-    func read<Answer>(_ question: (Hub) -> Answer) -> Answer { state.withLock { question($0.hub) } }
+    /// Reads from the hub, which is locked meanwhile: `body` must be quick.
+    func read<Result>(_ body: (Hub) -> Result) -> Result { state.withLock { body($0.hub) } }
 
-    /// Posts what does not come from the hub, from any thread.
-    func post(_ mail: LoopMessage, to loop: Int) {
-        if mailboxes[loop].append(mail) { wakeups[loop].signal() }
+    /// Posts a message that is not an effect of the hub. Any thread may call it.
+    func post(_ message: LoopMessage, to loop: Int) {
+        if mailboxes[loop].append(message) { wakeups[loop].signal() }
     }
 
-    /// Who is to be woken once the hub is unlocked: those whose mailboxes were empty.
-    private struct Woken {
+    /// The threads to wake after unlocking the hub: those whose queues were empty.
+    private struct ThreadsToWake {
         var loops = LoopSet()
-        var worker = false
+        var webhookWorker = false
 
-        mutating func formUnion(_ other: Woken) {
+        mutating func formUnion(_ other: ThreadsToWake) {
             loops.formUnion(other.loops)
-            worker = worker || other.worker
+            webhookWorker = webhookWorker || other.webhookWorker
         }
     }
 
-    /// Appends all effects of `input` to their mailboxes, and what backends are told of it to the worker's box.
+    /// Applies `input` and appends its effects to the mailboxes, its webhook events to the inbox.
     @discardableResult
-    private func distribute(_ input: Hub.Input, _ state: inout State) -> Woken {
-        var woken = Woken()
+    private func distribute(_ input: Hub.Input, _ state: inout State) -> ThreadsToWake {
+        var woken = ThreadsToWake()
         state.hub.apply(input, &state.effects)
         for effect in state.effects where mailboxes[effect.loop].append(.instruction(effect.instruction)) {
             woken.loops.insert(effect.loop)
         }
         state.effects.removeAll(keepingCapacity: true)
         if state.hub.hasWebhookEvents {
-            state.hub.drainWebhookEvents { if webhookInbox?.append($0) == true { woken.worker = true } }
+            state.hub.drainWebhookEvents { if webhookInbox?.append($0) == true { woken.webhookWorker = true } }
         }
         return woken
     }
 
-    private func hasRoom(_ order: PublishRequest, _ app: AppIndex, _ hub: Hub) -> Bool {
-        // Nearly always nothing is full, and nobody need be looked up.
+    private func hasRoom(_ request: PublishRequest, _ app: AppIndex, _ hub: Hub) -> Bool {
+        // Usually no mailbox is full, and the subscribers' loops need not be looked up.
         if hasRoom { return true }
-        return order.events.allSatisfy { event in
+        return request.events.allSatisfy { event in
             (event.publications + event.mirrored).allSatisfy { publication in
                 hub.loops(of: publication.channel, app: app).allSatisfy { mailboxes[$0].hasRoom }
             }
         }
     }
 
-    private func wake(_ woken: Woken, except own: Int?) {
+    private func wake(_ woken: ThreadsToWake, except own: Int?) {
         for loop in woken.loops where loop != own { wakeups[loop].signal() }
-        if woken.worker { webhookInbox?.wake() }
+        if woken.webhookWorker { webhookInbox?.wake() }
     }
 }

@@ -2,7 +2,7 @@ import Access
 import JSON
 import Primitives
 
-/// What a token claims (RFC 7519 section 4). Nothing but `iss` may be asked before the signature has been verified.
+/// The claims of a token (RFC 7519 section 4). Only `iss` may be read before the signature is verified.
 struct Claims {
     private enum Name: String, CaseIterable {
         case iss, aud, exp, nbf, iat, sub, role, name, bookings
@@ -10,9 +10,9 @@ struct Claims {
         case driverID = "driver_id"
     }
 
-    /// Seconds by which the issuer's clock and ours may differ.
+    /// Clock skew tolerated between the issuer and us, in seconds.
     static let skewSeconds: Double = 60
-    /// The end of the year 9999. What lies beyond was meant to be something else, most often milliseconds.
+    /// The end of the year 9999 in seconds since 1970. Larger values are mistakes, usually milliseconds.
     private static let dateMax: Double = 253_402_300_799
 
     private let members: JSONMembers<Name>
@@ -25,11 +25,12 @@ struct Claims {
         }
     }
 
-    /// Who says he has issued the token; nil if nobody does.
+    /// The claimed issuer; nil if the token has none.
     func issuer() throws(TokenError) -> String? { try text(.iss) }
 
-    /// Who the token is about, if what it claims is true now and meant for us.
+    /// Maps the claims to an identity.
     /// - Parameter now: seconds since 1970.
+    /// - Throws: ``TokenError`` if the token is not valid now, is for another audience, or lacks a valid subject or role.
     func identity(for issuer: TokenIssuer, now: Int64) throws(TokenError) -> Identity {
         try checkTimes(now: Double(now), profile: issuer.profile)
         try checkAudience(issuer.audience)
@@ -40,12 +41,12 @@ struct Claims {
             (id, claim) = (driverID, .driverID)
         }
         guard role.accepts(id: id) else {
-            throw TokenError("The token's \(claim.rawValue) \(id.clipped) is no \(role.rawValue)'s id: \(Self.rule(role))")
+            throw TokenError("The token's \(claim.rawValue) \(id.clipped) is not a valid \(role.rawValue) id: \(Self.rule(role))")
         }
         return Identity(role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [])
     }
 
-    // MARK: When, and for whom
+    // MARK: Times and audience
 
     private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) {
         guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
@@ -62,20 +63,20 @@ struct Claims {
     }
 
     private func checkAudience(_ audience: String) throws(TokenError) {
-        let given: [String] =
+        let audiences: [String] =
             switch members[.aud] {
             case nil: []
             case .text(let text): [text]
             case .texts(let texts): texts
             default: throw TokenError("The token: expected aud to be a string or an array of strings")
             }
-        guard audience.isEmpty || given.contains(where: { $0.utf8.elementsEqual(audience.utf8) }) else {
-            throw TokenError("The token is for somebody else: expected aud \(audience.clipped)")
+        guard audience.isEmpty || audiences.contains(where: { $0.utf8.elementsEqual(audience.utf8) }) else {
+            throw TokenError("The token is for another audience: expected aud \(audience.clipped)")
         }
     }
 
-    /// A NumericDate: seconds since 1970, perhaps with a fraction. Whatever a JSON number can be, only what is a moment
-    /// in our calendar goes on to arithmetic.
+    /// A NumericDate: seconds since 1970, possibly with a fraction. Values outside our calendar are rejected, so that later
+    /// arithmetic cannot overflow.
     private func date(_ name: Name) throws(TokenError) -> Double? {
         guard let value = members[name] else { return nil }
         guard case .number(let digits) = value, let seconds = Double(digits), (0...Self.dateMax).contains(seconds) else {
@@ -86,7 +87,7 @@ struct Claims {
 
     private static func text(_ date: Double) -> String { Timestamp.iso8601(milliseconds: Int64(date) * 1000) }
 
-    // MARK: Who
+    // MARK: Identity
 
     private func role(_ profile: TokenIssuer.Profile) throws(TokenError) -> Role {
         guard let text = try text(.role) else {
@@ -99,7 +100,7 @@ struct Claims {
         return role
     }
 
-    /// Our own claim, set by hand for a user of Firebase: a number is as good as its digits.
+    /// `driver_id`, a custom claim of Firebase users. Operators set it by hand, so a whole number is accepted as well.
     private func driverID() throws(TokenError) -> String? {
         switch members[.driverID] {
         case nil: return nil

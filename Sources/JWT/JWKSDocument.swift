@@ -2,17 +2,17 @@ import Access
 import Crypto
 import JSON
 
-/// The keys that an issuer publishes, read from what was fetched.
+/// The keys of an issuer, parsed from a fetched document.
 ///
-/// One odd key costs only itself, for issuers publish keys of many kinds. A document that leaves no key is refused as a
-/// whole, so that a page of an overloaded proxy does not empty the cache.
+/// An unusable key is skipped, because issuers publish keys of many kinds. A document without any usable key is rejected, so
+/// that an error page of a proxy does not empty the cache.
 struct JWKSDocument {
-    /// Keys in a document, of whatever kind: reading one costs, and nobody has so many.
+    /// The number of keys accepted in a document, usable or not. Parsing a key is expensive; real issuers have far fewer.
     static let keysMax = 100
 
-    /// By `kid`, as bytes: the same text of other bytes is another key.
+    /// By the bytes of `kid`, because == on strings compares canonical equivalence.
     private(set) var named: [[UInt8]: PublicKey] = [:]
-    /// Those without a `kid`, which only a token without one can mean.
+    /// Keys without `kid`, used for tokens without `kid`.
     private(set) var nameless: [PublicKey] = []
     private var seen = 0
 
@@ -25,7 +25,8 @@ struct JWKSDocument {
         case operations = "key_ops"
     }
 
-    /// - Parameter algorithm: keys that do not verify it are ignored.
+    /// - Parameter algorithm: keys of other algorithms are skipped.
+    /// - Throws: ``TokenIssuerError`` if the document is malformed or contains no usable key.
     init(_ document: [UInt8], _ kind: TokenIssuer.RemoteKeys, _ algorithm: TokenAlgorithm) throws(TokenIssuerError) {
         do {
             switch kind {
@@ -41,7 +42,7 @@ struct JWKSDocument {
     }
 
     private mutating func readSet(_ document: [UInt8], _ algorithm: TokenAlgorithm) throws {
-        // Looked at once more below, element by element; this is for a `keys` given twice.
+        // Rejects a repeated `keys`; the elements are parsed below.
         guard try JSONMembers<SetName>(of: document)[.keys] != nil else {
             throw JSONMembersError(problem: "expected a member keys")
         }
@@ -79,7 +80,7 @@ struct JWKSDocument {
         }
     }
 
-    /// The first of a name is the one: two keys of one kind and name are the issuer's mistake (RFC 7517 section 4.5).
+    /// Keeps the first key of a `kid`. Two usable keys with the same `kid` are the issuer's error (RFC 7517 section 4.5).
     private mutating func add(_ key: PublicKey, _ keyID: String) {
         let keyID = Array(keyID.utf8)
         if keyID.count <= JWT.keyIDBytesMax, named[keyID] == nil { named[keyID] = key }
@@ -90,9 +91,9 @@ struct JWKSDocument {
         guard seen <= Self.keysMax else { throw JSONMembersError(problem: "more than \(Self.keysMax) keys") }
     }
 
-    // MARK: One JSON Web Key
+    // MARK: JSON Web Key
 
-    /// Whether the key is said to be for verifying signatures of `algorithm`, or not said to be for anything.
+    /// Whether `use`, `key_ops` and `alg`, if present, permit verifying signatures of `algorithm`.
     private static func permits(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) -> Bool {
         let operations: Bool =
             switch key[.operations] {
@@ -122,7 +123,7 @@ struct JWKSDocument {
 }
 
 extension PublicKey {
-    /// The one algorithm whose signatures this key verifies.
+    /// The only algorithm that the key verifies.
     var algorithm: TokenAlgorithm {
         switch kind {
         case .rsa: .rs256

@@ -1,30 +1,29 @@
 import Crypto
 import JSON
 
-/// A token is not believed: words for a developer, which quote neither the token nor a secret.
+/// Why a token is invalid, for developers. Quotes neither the token nor a secret.
 struct TokenError: Error, Equatable {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
-/// A JWT in its compact form (RFC 7515 section 7.1), taken apart and not yet believed.
+/// A JWT in compact form (RFC 7515 section 7.1), parsed but not verified.
 package struct JWT {
-    /// Bytes of a token: what a request's head may hold, and nobody is made to read more.
+    /// The largest token in bytes; a request's head may not be larger either.
     static let bytesMax = 8_192
-    /// Bytes of a header, as JSON.
+    /// The largest header in bytes, as JSON.
     static let headerBytesMax = 4_096
     static let keyIDBytesMax = 200
 
     let algorithm: String
     let keyID: String?
     let payload: [UInt8]
-    /// Header and payload as they were written.
+    /// Header and payload in compact form: the bytes that the signature covers.
     let signedBytes: [UInt8]
     let signature: [UInt8]
 
-    /// The members of a header that mean something here. Where a token says its own key is (`jku`, `jwk`, `x5u`, `x5c`)
-    /// is not among them, and so never looked at.
+    /// The header's members that are read. Those that name or contain a key (`jku`, `jwk`, `x5u`, `x5c`) are ignored.
     private enum HeaderName: String, CaseIterable {
         case alg, kid, crit
     }
@@ -57,8 +56,8 @@ package struct JWT {
         } catch {
             throw TokenError("The token's header: \(error.problem)")
         }
-        // Extensions that must be understood (RFC 7515 section 4.1.11): we understand none.
-        guard members[.crit] == nil else { throw TokenError("The token's header demands extensions (crit): none is known") }
+        // Critical extensions (RFC 7515 section 4.1.11): none is supported.
+        guard members[.crit] == nil else { throw TokenError("The token's header requires unsupported extensions (crit)") }
         guard case .text(let algorithm) = members[.alg] else {
             throw TokenError("The token's header: expected alg to be a string")
         }

@@ -1,39 +1,39 @@
 import Access
 
-/// Somebody whose tokens are believed, and what has to be true of them.
+/// A trusted issuer of tokens, and the conditions its tokens must meet.
 package struct TokenIssuer: Equatable, Sendable {
-    /// Where the keys are that verify the signatures.
+    /// The source of the keys that verify signatures.
     package enum Keys: Equatable, Sendable {
-        /// Shared with the issuer; at least 32 bytes (RFC 7518 section 3.2).
+        /// A secret shared with the issuer; should have at least 32 bytes (RFC 7518 section 3.2).
         case secret(String)
-        /// A public key or certificate.
+        /// A public key or certificate as PEM.
         case pem(String)
-        /// Fetched, and found by the token's `kid` among those of this issuer alone.
+        /// Fetched from a URL; the token's `kid` selects one of this issuer's keys.
         case remote(url: String, RemoteKeys)
     }
 
-    /// What is found at a URL.
+    /// The format of a document with keys.
     package enum RemoteKeys: Equatable, Sendable {
         /// A JWK set (RFC 7517 section 5).
         case jwks
-        /// An object of PEM certificates by `kid`, as Google publishes Firebase's.
+        /// A JSON object of PEM certificates by `kid`; Google's format for Firebase.
         case certificates
     }
 
-    /// How claims become somebody.
+    /// Maps claims to an identity.
     package enum Profile: Equatable, Sendable {
         /// `sub` and `role`.
         case standard
-        /// Firebase ID tokens: `role` is what a token without one gives; a driver's id is `driver_id`, else `sub`.
+        /// Firebase ID tokens. `role` is used for tokens without that claim; a driver's id is `driver_id`, or else `sub`.
         case firebase(role: Role)
     }
 
-    /// The only one that a token of this issuer may use; what the token says decides nothing.
+    /// The only algorithm that this issuer's tokens may use, whatever the token's header says.
     package var algorithm: TokenAlgorithm
     package var keys: Keys
-    /// What `iss` has to be, byte for byte; "": anything that no other issuer claims, or nothing.
+    /// The required `iss`, compared as bytes. "" accepts tokens without `iss`, or with one that no other issuer has.
     package var issuer: String
-    /// What `aud` has to be or to contain; "": not asked.
+    /// The value that `aud` must be or contain. "" accepts any.
     package var audience: String
     package var profile: Profile
 
@@ -47,7 +47,7 @@ package struct TokenIssuer: Equatable, Sendable {
         self.profile = profile
     }
 
-    /// Firebase Authentication's ID tokens of one project.
+    /// The issuer of a Firebase project's ID tokens.
     package static func firebase(projectID: String, certificatesURL: String, role: Role) -> TokenIssuer {
         TokenIssuer(
             algorithm: .rs256, keys: .remote(url: certificatesURL, .certificates),
@@ -55,7 +55,7 @@ package struct TokenIssuer: Equatable, Sendable {
     }
 }
 
-/// Why an issuer, or what was fetched for it, cannot be used.
+/// Why an issuer, or a document fetched for it, is unusable.
 package struct TokenIssuerError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }

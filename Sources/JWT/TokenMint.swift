@@ -2,12 +2,12 @@ import Access
 import Crypto
 import JSON
 
-/// Makes tokens for development, with the secret that verifies them.
+/// Creates tokens for development, signed with the secret that verifies them.
 package enum TokenMint {
-    /// An HS256 token about `identity`.
+    /// An HS256 token for `identity`.
     /// - Parameters:
     ///   - secret: must not be empty.
-    ///   - issuer: `iss`; "": none. Likewise `audience`.
+    ///   - issuer: `iss`; omitted if empty. Likewise `audience`.
     ///   - issuedAt: seconds since 1970.
     package static func token(
         for identity: Identity, secret: String, issuer: String = "", audience: String = "", issuedAt: Int64,

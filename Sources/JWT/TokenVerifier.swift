@@ -1,22 +1,23 @@
 import Access
 import Crypto
 
-/// What became of a token.
+/// The result of verifying a token.
 package enum VerificationResult: Equatable, Sendable {
     case identity(Identity)
-    /// Not believed: words for a developer.
+    /// Invalid; the text explains why, for developers.
     case refused(String)
-    /// The issuer has the key, and we do not: fetch its keys if ``IssuerKeyCache/mayFetch(issuer:now:)``, and ask again.
+    /// The key is not in the cache. Fetch the issuer's keys if ``IssuerKeyCache/mayFetch(issuer:now:)`` permits, then verify
+    /// again.
     case needsKeys(issuer: Int)
 }
 
-/// Tells whether tokens (RFC 7519) are true.
+/// Verifies tokens (RFC 7519).
 ///
-/// The issuers are the configuration's, and a token's `iss` only picks among them. Which algorithm and which key verify it
-/// follows from that issuer alone: a token cannot bring a key, name a URL, change the algorithm or borrow the key of
-/// another issuer. Claims are believed after the signature, never before.
+/// A token's `iss` selects one of the configured issuers, which alone determines algorithm and keys: a token cannot bring a
+/// key, name a URL, change the algorithm or use another issuer's key. All other claims are read only after the signature
+/// has been verified.
 ///
-/// HMAC keys have working memory, so a verifier belongs to one thread.
+/// HMAC keys are not thread-safe, so a verifier belongs to one thread.
 package final class TokenVerifier {
     private enum Key {
         case secret(HMACKey)
@@ -28,22 +29,22 @@ package final class TokenVerifier {
     private let keys: [Key]
     private let keyCache: IssuerKeyCache
 
-    /// - Parameter ring: made of the same issuers.
-    /// - Throws: when an issuer's key is none, or does not go with its algorithm, or two issuers are the same.
-    package init(issuers: [TokenIssuer], ring: IssuerKeyCache) throws(TokenIssuerError) {
+    /// - Parameter keyCache: created with the same issuers.
+    /// - Throws: ``TokenIssuerError`` if an issuer's key is invalid or does not fit its algorithm, or two issuers are equal.
+    package init(issuers: [TokenIssuer], keyCache: IssuerKeyCache) throws(TokenIssuerError) {
         for (index, issuer) in issuers.enumerated()
         where issuers[..<index].contains(where: { Self.isSame($0.issuer, issuer.issuer) }) {
-            throw Self.error(issuer, "given twice")
+            throw Self.error(issuer, "configured twice")
         }
         var keys: [Key] = []
         for issuer in issuers { keys.append(try Self.key(of: issuer)) }
         self.issuers = issuers
         self.keys = keys
-        self.keyCache = ring
+        self.keyCache = keyCache
     }
 
     /// - Parameters:
-    ///   - token: as it came, without `Bearer `.
+    ///   - token: in compact form, without `Bearer `.
     ///   - now: seconds since 1970.
     package func verify(on token: String, now: Int64) -> VerificationResult {
         do throws(TokenError) {
@@ -72,7 +73,7 @@ package final class TokenVerifier {
         }
     }
 
-    /// The issuer of exactly this name, else the one that takes any.
+    /// The issuer with this name, or else the one that accepts any.
     private func issuer(named name: String?) throws(TokenError) -> Int {
         if let name, let index = issuers.firstIndex(where: { Self.isSame($0.issuer, name) }) { return index }
         if let index = issuers.firstIndex(where: \.issuer.isEmpty) { return index }
@@ -83,21 +84,21 @@ package final class TokenVerifier {
         throw TokenError("Unknown issuer \(name.clipped)")
     }
 
-    /// As bytes: Swift's == compares what Unicode holds equivalent.
+    /// Compares bytes; == on strings compares canonical equivalence.
     private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
-    // MARK: The configuration's keys
+    // MARK: Configured keys
 
     private static func key(of issuer: TokenIssuer) throws(TokenIssuerError) -> Key {
         switch (issuer.keys, issuer.algorithm) {
         case (.secret(let secret), .hs256):
-            // A public key for a secret would let anybody sign. A short secret is the operator's, who is warned of it.
+            // With a public key as HMAC secret, anyone could sign. Short secrets only cause a warning in the log.
             guard !secret.contains("-----BEGIN") else { throw error(issuer, "HS256 takes a secret, and this is a PEM") }
             guard !secret.isEmpty else { throw error(issuer, "HS256 takes a secret, and this one is empty") }
             return .secret(HMACKey(secret: secret))
         case (.pem(let pem), .rs256), (.pem(let pem), .es256):
             let key: PublicKey
-            do throws(PublicKeyError) {
+            do throws(KeyError) {
                 key = try PublicKey(pem: pem)
             } catch {
                 throw Self.error(issuer, "\(error)")

@@ -95,7 +95,7 @@ package struct Listener: Sendable {
         withUnsafeMutablePointer(to: &address) { storage in
             _ = storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        return withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }  // at the same offset in both address families
+        return withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }  // the same offset in both families
     }
 
     private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {

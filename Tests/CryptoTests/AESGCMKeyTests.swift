@@ -5,7 +5,7 @@ import Testing
     static let secret = [UInt8](0..<32)
     static let (text, row) = (Array("a device's token".utf8), Array("devices/7".utf8))
 
-    /// Key, nonce, plaintext, what it belongs to, ciphertext, tag: test cases 13, 14 and 16 of the specification of
+    /// Key, nonce, plaintext, authenticated data, ciphertext, tag: test cases 13, 14 and 16 of the specification of
     /// Galois/Counter Mode that its authors submitted to NIST.
     static let vectors = [
         (String(repeating: "0", count: 64), String(repeating: "0", count: 24), "", "", "", "530f8afbc74536b9a963b4f1c4cb738b"),
@@ -27,7 +27,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: vectors) func whatOthersSealedOpens(
+    @Test(arguments: vectors) func opensTestVectors(
         secret: String, nonce: String, plaintext: String, data: String, ciphertext: String, tag: String
     ) throws {
         let key = try #require(AESGCMKey(Self.bytes(secret)))
@@ -35,7 +35,7 @@ import Testing
         #expect(key.open(sealed, authenticating: Self.bytes(data)) == Self.bytes(plaintext))
     }
 
-    @Test(arguments: [0, 1, 15, 16, 17, 4_096, 1_000_003]) func whatIsSealedOpens(count: Int) throws {
+    @Test(arguments: [0, 1, 15, 16, 17, 4_096, 1_000_003]) func opensSealedText(count: Int) throws {
         let key = try #require(AESGCMKey(Self.secret))
         let plaintext = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for row in [[], Self.row] {
@@ -46,13 +46,13 @@ import Testing
         }
     }
 
-    @Test func sealingTheSameTwiceDiffers() throws {
+    @Test func equalPlaintextsEncryptDifferently() throws {
         let key = try #require(AESGCMKey(Self.secret))
         let nonces = Set((0..<1_000).map { _ in Array(key.seal(Self.text, authenticating: Self.row).prefix(12)) })
         #expect(nonces.count == 1_000)
     }
 
-    @Test func changingAnyBitSpoilsIt() throws {
+    @Test func rejectsAnyChangedBit() throws {
         let key = try #require(AESGCMKey(Self.secret))
         let sealed = key.seal(Self.text, authenticating: Self.row)
         for index in sealed.indices {
@@ -65,7 +65,7 @@ import Testing
         #expect(key.open(sealed, authenticating: Self.row) == Self.text, "and nothing of that leaves a trace")
     }
 
-    @Test func cuttingOrAddingSpoilsIt() throws {
+    @Test func rejectsOtherLengths() throws {
         let key = try #require(AESGCMKey(Self.secret))
         let sealed = key.seal(Self.text, authenticating: Self.row)
         for count in sealed.indices {
@@ -77,7 +77,7 @@ import Testing
         #expect(key.open(Array(nothing.dropLast()), authenticating: Self.row) == nil)
     }
 
-    @Test func whatItBelongsToAndTheKeyMustBeTheSame() throws {
+    @Test func rejectsOtherKeysAndContexts() throws {
         let key = try #require(AESGCMKey(Self.secret))
         let other = try #require(AESGCMKey([1] + Self.secret.dropFirst()))
         let sealed = key.seal(Self.text, authenticating: Self.row)
@@ -88,7 +88,7 @@ import Testing
         #expect(key.open(key.seal(Self.text, authenticating: []), authenticating: Self.row) == nil)
     }
 
-    @Test(arguments: [0, 1, 16, 24, 31, 33, 64]) func onlyThirtyTwoBytesAreAKey(count: Int) {
+    @Test(arguments: [0, 1, 16, 24, 31, 33, 64]) func requires32Bytes(count: Int) {
         #expect(AESGCMKey([UInt8](repeating: 7, count: count)) == nil)
     }
 

@@ -2,20 +2,20 @@ import Crypto
 import Testing
 
 @Suite struct Base64URLTests {
-    static let spellings: [([UInt8], String)] = [
-        // RFC 4648 section 10, without the padding; RFC 7515 appendix C; then the alphabet's odd ends.
+    static let pairs: [([UInt8], String)] = [
+        // RFC 4648 section 10, without the padding; RFC 7515 appendix C; then the last digits of the alphabet.
         ([], ""), (Array("f".utf8), "Zg"), (Array("fo".utf8), "Zm8"), (Array("foo".utf8), "Zm9v"),
         (Array("foob".utf8), "Zm9vYg"), (Array("fooba".utf8), "Zm9vYmE"), (Array("foobar".utf8), "Zm9vYmFy"),
         ([3, 236, 255, 224, 193], "A-z_4ME"), ([0], "AA"), ([0, 0, 0], "AAAA"), ([255], "_w"), ([255, 255], "__8"),
         ([251, 239, 190], "----"),
     ]
 
-    @Test(arguments: spellings) func bytesHaveOneSpelling(bytes: [UInt8], text: String) {
+    @Test(arguments: pairs) func encodesAndDecodes(bytes: [UInt8], text: String) {
         #expect(Base64URL.text(bytes) == text)
         #expect(Base64URL.bytes(text) == bytes)
     }
 
-    @Test func everyByteSurvives() {
+    @Test func keepsAllByteValues() {
         for count in 0...70 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ count) }
             #expect(Base64URL.bytes(Base64URL.text(bytes)) == bytes)
@@ -26,9 +26,9 @@ import Testing
 
     @Test(arguments: [
         "Zg==", "Zm8=", "=", "Zm9v=", "Zm+v", "Zm/v", "Zm9v\n", " Zm9v", "Zm 9v", "Zm.v", "Zm9v\0", "Zmév",  // characters
-        "A", "Zm9vY", "AAAAA",  // lengths of nothing
+        "A", "Zm9vY", "AAAAA",  // impossible lengths
         "Zh", "Zv", "Zm9", "Zm_", "_x", "__9",  // bits beyond the last byte
-    ]) func otherSpellingsAreRefused(text: String) {
+    ]) func rejectsOtherEncodings(text: String) {
         #expect(Base64URL.bytes(text) == nil)
     }
 }

@@ -7,8 +7,8 @@ import Testing
         "Of the house:\n" + TestKeys.p256Certificate + "\n" + TestKeys.rsaCertificate,
         PrivateTestKeys.p256 + "\n" + TestKeys.rsaCertificate,
     ])
-    func oneCertificateIsEnough(pem: String) {
-        #expect(CABundle.areReadable(in: pem))
+    func acceptsOneCertificate(pem: String) {
+        #expect(CABundle.isReadable(pem))
     }
 
     @Test(arguments: [
@@ -20,7 +20,7 @@ import Testing
             "-----BEGIN CERTIFICATE-----",
             with: "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n"),
     ])
-    func whatTLSCouldNotUseIsRefused(pem: String) {
-        #expect(!CABundle.areReadable(in: pem))
+    func rejectsFilesThatTLSCannotUse(pem: String) {
+        #expect(!CABundle.isReadable(pem))
     }
 }

@@ -10,7 +10,7 @@ import Testing
     }
 
     static let vectors = [
-        // RFC 4231, section 4: those whose keys and data are text.
+        // RFC 4231 section 4: the cases whose keys and data are text.
         Vector(
             name: "RFC 4231 case 1", secret: String(repeating: "\u{0b}", count: 20), text: "Hi There",
             signature: "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
@@ -20,7 +20,7 @@ import Testing
         Vector(
             name: "RFC 4231 case 5, whose 128 bits begin this", secret: String(repeating: "\u{0c}", count: 20),
             text: "Test With Truncation", signature: "a3b6167473100ee06e0c796c2955552bfa6f7c0a6a8aef8b93f860aab0cd20c5"),
-        // Around the block of 64 bytes, beyond which a key is hashed first: from Python's hmac.
+        // Around the block size of 64 bytes; longer keys are hashed first. From Python's hmac.
         Vector(
             name: "63 bytes of key", secret: String(repeating: "k", count: 63), text: "text",
             signature: "c90d83e78c64ee16fe2eefa3e8a834d79d1d3d0ea483f8d9908323b714c7f134"),
@@ -68,14 +68,14 @@ import Testing
     ]
     private static let pusherSecret = "7ad3773142a6692b25b8"
 
-    @Test(arguments: vectors) func signsAsTheStandardsSay(vector: Vector) {
+    @Test(arguments: vectors) func matchesTestVectors(vector: Vector) {
         let key = HMACKey(secret: vector.secret)
         #expect(key.signature(of: vector.text) == vector.signature, "\(vector.name)")
         #expect(key.verifies(vector.signature, of: vector.text), "\(vector.name)")
     }
 
-    /// A context that is only re-initialised must carry nothing from one text to the next.
-    @Test func signsTheSameHoweverOftenItIsUsed() {
+    /// A re-initialised context must keep no state of the previous text.
+    @Test func repeatedSignaturesAreEqual() {
         let key = HMACKey(secret: Self.pusherSecret)
         let others = ["", "a", String(repeating: "b", count: 63), String(repeating: "c", count: 64), "é\0"]
         for round in 0..<1_000 {
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func keysLiveSideBySide() {
+    @Test func keysAreIndependent() {
         let keys = Self.vectors.map { HMACKey(secret: $0.secret) }
         for _ in 0..<2 {
             for (key, vector) in zip(keys, Self.vectors) { #expect(key.signature(of: vector.text) == vector.signature) }
@@ -105,7 +105,7 @@ import Testing
         ("full-width digits", "５" + right.dropFirst()), ("with a prefix", "sha256=" + right),
     ]
 
-    @Test(arguments: wrong) func verifiesNothingElse(name: String, signature: String) {
+    @Test(arguments: wrong) func rejectsWrongSignatures(name: String, signature: String) {
         let key = HMACKey(secret: Self.pusherSecret)
         #expect(!key.verifies(signature, of: "1234.1234:private-foobar"), "\(name)")
         #expect(key.verifies(Self.right, of: "1234.1234:private-foobar"), "\(name)")
@@ -116,12 +116,12 @@ import Testing
         "1234.1234:private-foobar\0", "1234.1234:private-foobar:",
     ]
 
-    @Test(arguments: otherTexts) func verifiesOfNoOtherText(text: String) {
+    @Test(arguments: otherTexts) func rejectsSignaturesOfOtherTexts(text: String) {
         #expect(!HMACKey(secret: Self.pusherSecret).verifies(Self.right, of: text))
         #expect(!HMACKey(secret: Self.pusherSecret + "x").verifies(Self.right, of: "1234.1234:private-foobar"))
     }
 
-    @Test func verifiesAPartOfAText() {
+    @Test func acceptsASubstringAsSignature() {
         let auth = "key1:" + Self.right
         #expect(HMACKey(secret: Self.pusherSecret).verifies(auth.dropFirst(5), of: "1234.1234:private-foobar"))
     }

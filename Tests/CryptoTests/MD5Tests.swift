@@ -19,19 +19,19 @@ import Testing
 
     private func digest(_ bytes: [UInt8], by md5: MD5) -> String { bytes.withUnsafeBytes { md5.hexadecimalDigest(of: $0) } }
 
-    @Test(arguments: vectors) func digestsAsTheStandardSays(text: String, digest: String) {
+    @Test(arguments: vectors) func matchesTestVectors(text: String, digest: String) {
         #expect(self.digest(Array(text.utf8), by: MD5()) == digest)
     }
 
-    @Test func takesBytesThatAreNoText() {
+    @Test func digestsBytesThatAreNotUTF8() {
         #expect(digest(Array(0...255), by: MD5()) == "e2c865db4162bed963bfaa9ef6ac18f0")
     }
 
-    @Test func takesNothingAtAll() {
+    @Test func digestsNoBytes() {
         #expect(MD5().hexadecimalDigest(of: UnsafeRawBufferPointer(start: nil, count: 0)) == Self.vectors[0].digest)
     }
 
-    @Test func digestsTheSameHoweverOftenItIsUsed() {
+    @Test func repeatedDigestsAreEqual() {
         let md5 = MD5()
         for _ in 0..<200 {
             for (text, digest) in Self.vectors.dropLast() { #expect(self.digest(Array(text.utf8), by: md5) == digest) }

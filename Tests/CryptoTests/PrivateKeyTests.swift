@@ -8,10 +8,10 @@ import Testing
         (PrivateTestKeys.p256, PrivateTestKeys.p256Public), (PrivateTestKeys.p256SEC1, PrivateTestKeys.p256Public),
         (TestKeys.privateP256, TestKeys.otherP256),
         ("Key of the team:\n" + PrivateTestKeys.p256 + "\n", PrivateTestKeys.p256Public),
-    ]) func keysOfP256SignAsJOSEDoes(pem: String, publicPEM: String) throws {
+    ]) func p256SignaturesHaveJOSEsForm(pem: String, publicPEM: String) throws {
         let (key, owner) = (try PrivateKey(pem: pem), try PublicKey(pem: publicPEM))
         #expect(key.kind == .p256)
-        // One number in 256 is shorter than 32 bytes, and must be filled up.
+        // One number in 256 is shorter than 32 bytes and must be padded.
         for round in 0..<600 {
             let message = Self.message + [UInt8(round & 0xFF)]
             let signature = key.signature(of: message)
@@ -24,18 +24,18 @@ import Testing
 
     @Test(arguments: [
         PrivateTestKeys.rsa, PrivateTestKeys.rsaPKCS1, PrivateTestKeys.rsa.split(separator: "\n").joined(separator: "\r\n"),
-    ]) func keysOfRSASignWithPKCS1AndSHA256(pem: String) throws {
+    ]) func rsaKeysSignWithPKCS1AndSHA256(pem: String) throws {
         let (key, owner) = (try PrivateKey(pem: pem), try PublicKey(pem: PrivateTestKeys.rsaPublic))
         #expect(key.kind == .rsa)
         for message in [[], Self.message, [UInt8](repeating: 0xA5, count: 100_000)] {
             let signature = key.signature(of: message)
             #expect(signature.count == 256)
-            #expect(signature == key.signature(of: message), "this padding has nothing random in it")
+            #expect(signature == key.signature(of: message), "PKCS #1 v1.5 padding is deterministic")
             #expect(owner.verifies(signature, of: message))
         }
     }
 
-    @Test func threadsShareAKey() async throws {
+    @Test func threadsCanShareAKey() async throws {
         let (key, owner) = (try PrivateKey(pem: PrivateTestKeys.p256), try PublicKey(pem: PrivateTestKeys.p256Public))
         let genuine = await withTaskGroup(of: Bool.self) { group in
             for index in 0..<200 {
@@ -61,8 +61,8 @@ import Testing
         (PrivateTestKeys.p256Encrypted, "passphrase"), (TestKeys.encryptedP256, "passphrase"),
         (PrivateTestKeys.p256Mislabelled, "not a key"), (PrivateTestKeys.p256Mismatched, "do not belong together"),
         (PrivateTestKeys.rsa1024, "1024 bits"), (PrivateTestKeys.p384, "secp384r1"), (PrivateTestKeys.ed25519, "ED25519"),
-    ]) func everythingElseIsRefusedByNameAndNobodyIsAsked(pem: String, words: String) {
-        let error = #expect(throws: PrivateKeyError.self) { try PrivateKey(pem: pem) }
+    ]) func rejectsOtherTextsWithoutAskingForAPassphrase(pem: String, words: String) {
+        let error = #expect(throws: KeyError.self) { try PrivateKey(pem: pem) }
         #expect(error?.description.contains(words) == true, "\(String(describing: error))")
     }
 }

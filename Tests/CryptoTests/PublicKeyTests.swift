@@ -4,7 +4,7 @@ import Testing
 @Suite struct PublicKeyTests {
     static let text = Array(TestKeys.signedText.utf8)
 
-    /// Every form of the RSA key, and every form of the other.
+    /// All forms of the RSA key.
     static func rsaKeys() throws -> [PublicKey] {
         let modulus = try #require(Base64URL.bytes(TestKeys.rsaModulus))
         return [
@@ -23,9 +23,9 @@ import Testing
         ]
     }
 
-    // MARK: What is a key
+    // MARK: Keys
 
-    @Test func everyFormOfAKeyVerifiesItsOwnersSignature() throws {
+    @Test func allFormsOfAKeyVerifyItsSignature() throws {
         for key in try Self.rsaKeys() {
             #expect(key.kind == .rsa)
             #expect(key.verifies(try Self.signature(TestKeys.rsaSignature), of: Self.text))
@@ -38,10 +38,10 @@ import Testing
 
     @Test(arguments: [
         (TestKeys.rsa1024, "an RSA key of 1024 bits: expected 2048 to 8192"),
-        (TestKeys.p384, "expected an RSA key, or one of the curve P-256"),
-        (TestKeys.ed25519, "expected an RSA key, or one of the curve P-256"),
-        (TestKeys.privateP256, "a private key, where its public key belongs"),
-        (TestKeys.encryptedP256, "a private key, where its public key belongs"),
+        (TestKeys.p384, "a key of the curve secp384r1: expected P-256"),
+        (TestKeys.ed25519, "a key of the kind ED25519: expected RSA, or the curve P-256"),
+        (TestKeys.privateP256, "a private key instead of its public key"),
+        (TestKeys.encryptedP256, "a private key instead of its public key"),
         ("", "expected PEM, from -----BEGIN …----- to -----END …-----"),
         ("secret", "expected PEM, from -----BEGIN …----- to -----END …-----"),
         (String(TestKeys.rsa.dropLast(10)), "expected PEM, from -----BEGIN …----- to -----END …-----"),
@@ -52,35 +52,35 @@ import Testing
             "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----",
             "expected PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE after BEGIN"
         ),
-    ]) func whatIsNoUsableKeyIsRefusedWithWords(pem: String, words: String) {
-        #expect(throws: PublicKeyError.self) { try PublicKey(pem: pem) }
+    ]) func rejectsUnusableKeys(pem: String, words: String) {
+        #expect(throws: KeyError.self) { try PublicKey(pem: pem) }
         do { _ = try PublicKey(pem: pem) } catch { #expect("\(error)" == words) }
     }
 
-    @Test func certificatesAndKeysEndWhereTheyEnd() throws {
-        // A byte more before the end of the base64: what nobody looked at is no part of a key.
+    @Test func rejectsTrailingBytes() throws {
+        // One byte more at the end of the base64.
         for pem in [TestKeys.rsaCertificate, TestKeys.p256] {
             var lines = pem.split(separator: "\n").map(String.init)
             let body = lines[1..<(lines.count - 1)].joined()
             let bytes = try #require(Base64URL.bytes(Self.urlForm(body)))
             lines = [lines[0], Self.standardForm(bytes + [0]), lines[lines.count - 1]]
-            #expect(throws: PublicKeyError.self) { try PublicKey(pem: lines.joined(separator: "\n")) }
+            #expect(throws: KeyError.self) { try PublicKey(pem: lines.joined(separator: "\n")) }
             lines[1] = Self.standardForm(bytes)
             #expect(throws: Never.self) { try PublicKey(pem: lines.joined(separator: "\n")) }
         }
     }
 
-    @Test func numbersThatMakeNoRSAKeyAreRefused() throws {
+    @Test func rejectsInvalidRSANumbers() throws {
         let modulus = try #require(Base64URL.bytes(TestKeys.rsaModulus))
         for exponent: [UInt8] in [[], [0], [1], [0, 0, 1], [2], [1, 0, 0]] {
-            #expect(throws: PublicKeyError.self, "\(exponent)") { try PublicKey(modulus: modulus, exponent: exponent) }
+            #expect(throws: KeyError.self, "\(exponent)") { try PublicKey(modulus: modulus, exponent: exponent) }
         }
         for modulus: [UInt8] in [[], [0], [1], Array(modulus.dropLast()), Array(repeating: 0xFF, count: 1025)] {
-            #expect(throws: PublicKeyError.self) { try PublicKey(modulus: modulus, exponent: [1, 0, 1]) }
+            #expect(throws: KeyError.self) { try PublicKey(modulus: modulus, exponent: [1, 0, 1]) }
         }
     }
 
-    @Test func pointsBesideTheCurveAreRefused() throws {
+    @Test func rejectsPointsThatAreNotOnTheCurve() throws {
         let (x, y) = (try #require(Base64URL.bytes(TestKeys.p256X)), try #require(Base64URL.bytes(TestKeys.p256Y)))
         let zero = [UInt8](repeating: 0, count: 32)
         let points = [
@@ -88,13 +88,13 @@ import Testing
             (x, zero), ([UInt8](repeating: 255, count: 32), y), (x, [y[0] ^ 1] + y.dropFirst()),
         ]
         for (x, y) in points {
-            #expect(throws: PublicKeyError.self) { try PublicKey(x: x, y: y) }
+            #expect(throws: KeyError.self) { try PublicKey(x: x, y: y) }
         }
     }
 
-    // MARK: What is a signature
+    // MARK: Signatures
 
-    @Test func changingAnyByteOfASignatureOrATextSpoilsIt() throws {
+    @Test func rejectsChangedSignaturesAndTexts() throws {
         for (key, text) in [
             (try PublicKey(pem: TestKeys.rsa), TestKeys.rsaSignature),
             (try PublicKey(pem: TestKeys.p256), TestKeys.p256Signature),
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func signaturesOfP256AreSixtyFourBytesOfNumbersInRange() throws {
+    @Test func p256SignaturesAre64BytesWithNumbersInRange() throws {
         let key = try PublicKey(pem: TestKeys.p256)
         let signature = try Self.signature(TestKeys.p256Signature)
         let (r, s) = (Array(signature[..<32]), Array(signature[32...]))
@@ -136,7 +136,7 @@ import Testing
         #expect(!key.verifies(try Self.signature(TestKeys.p256DERSignature), of: Self.text), "OpenSSL's form is not JOSE's")
     }
 
-    @Test func signaturesOfOthersAndOfOtherKindsAreRefused() throws {
+    @Test func rejectsSignaturesOfOtherKeysAndKinds() throws {
         let (rsa, p256) = (try PublicKey(pem: TestKeys.rsa), try PublicKey(pem: TestKeys.p256))
         #expect(!rsa.verifies(try Self.signature(TestKeys.p256Signature), of: Self.text))
         #expect(!p256.verifies(try Self.signature(TestKeys.rsaSignature), of: Self.text))
@@ -147,7 +147,7 @@ import Testing
 
     static func signature(_ text: String) throws -> [UInt8] { try #require(Base64URL.bytes(text)) }
 
-    /// Base64 as PEM writes it, and as JOSE does.
+    /// Converts PEM's base64 to JOSE's base64url.
     private static func urlForm(_ base64: String) -> String {
         String(base64.compactMap { $0 == "=" ? nil : $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }

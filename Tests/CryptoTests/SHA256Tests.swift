@@ -2,7 +2,7 @@ import Crypto
 import Testing
 
 @Suite struct SHA256Tests {
-    // FIPS 180-4's examples; from Python's hashlib, texts around the block of 64 bytes.
+    // Examples of FIPS 180-4; texts around the block size of 64 bytes, from Python's hashlib.
     @Test(arguments: [
         ("", "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"),
         ("abc", "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0"),
@@ -13,7 +13,7 @@ import Testing
         (String(repeating: "k", count: 64), "JRm0m89p_qwnCsPIYxU56MrtTH5qYsbMVREiimF4B0U"),
         (String(repeating: "k", count: 65), "85zcJYR1jJnPgcH0HSVy9U4XBmr__J0Yeur-X3y-ISI"),
         (String(repeating: "k", count: 1000), "J_7QSc-A4O_3Grg3yCpQMnt2d-vaIjBdPzU_CYlIhmk"),
-    ]) func matchesTheStandardsExamples(text: String, digest: String) {
+    ]) func matchesTestVectors(text: String, digest: String) {
         #expect(Base64URL.text(SHA256.digest(of: Array(text.utf8))) == digest)
     }
 }

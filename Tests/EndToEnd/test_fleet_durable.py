@@ -384,7 +384,7 @@ def test_third_signal_exits_while_the_disk_hangs(start_gateway, closing, strace,
 
         def has_given_up() -> bool:
             gateway.process.send_signal(signal.SIGTERM)
-            return "stopped_by_force" in gateway.log()
+            return "forced_exit" in gateway.log()
 
         wait_until(has_given_up, "the process exits by force")
         tracer.kill()  # it still holds the thread that it has stopped
@@ -393,7 +393,7 @@ def test_third_signal_exits_while_the_disk_hangs(start_gateway, closing, strace,
         gateway.stopped = True
         gateway.process.stdout.close()
         assert (gateway.process.returncode == 1
-                and "stopped_by_force" in [entry["event"] for entry in check_log(gateway.log())])
+                and "forced_exit" in [entry["event"] for entry in check_log(gateway.log())])
     finally:
         tracer.kill()
         tracer.communicate()

@@ -179,7 +179,7 @@ private let authorizations = roles.map { role in
 nonisolated(unsafe) private let router: Router = {
     let issuers = [TokenIssuer(algorithm: .hs256, keys: .secret(secret))]
     do {
-        let verifier = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
+        let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
         let app = Application(
             index: 0, id: "1", key: "k", secrets: [secret], encryptionMasterKey: [UInt8](repeating: 7, count: 32))
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: app.origins)

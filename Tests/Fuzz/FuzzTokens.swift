@@ -25,7 +25,7 @@ private let issuers = [
 ]
 
 nonisolated(unsafe) private let verifier: TokenVerifier = {
-    do { return try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers)) } catch { fatalError("\(error)") }
+    do { return try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers)) } catch { fatalError("\(error)") }
 }()
 
 nonisolated(unsafe) private let key = HMACKey(secret: secret)

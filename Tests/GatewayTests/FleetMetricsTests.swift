@@ -13,7 +13,7 @@ import Testing
         counters.countNotifications(["job-assigned", "order-assigned", "job-assigned"])
         counters.countTelemetry(["received", "received"])
         counters.countFailedTransition()
-        for status in [401, 400, 401] { counters.countRefusedRequest(status) }
+        for status in [401, 400, 401] { counters.countFailedRequest(status) }
         #expect(
             samples() == [
                 #"p_fleet_actions_total{action="a",outcome="conflict"} 1"#,
@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test func beginsWithNothing() {
+    @Test func startsAtZero() {
         #expect(samples() == ["p_failed_transitions_total 0"])
         #expect(report() == ["actions: ", "events: ", "telemetry: ", "refusals: ", "transitions: failed 0"])
         counters.countNotifications([])
@@ -39,7 +39,7 @@ import Testing
         #expect(samples() == ["p_failed_transitions_total 0"])
     }
 
-    @Test func countsForAllThreads() async {
+    @Test func countsFromSeveralThreads() async {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 { group.addTask { for _ in 0..<500 { self.counters.countAction("a", outcome: "done") } } }
         }

@@ -11,29 +11,31 @@ import Webhooks
 @Suite struct SharedHubTests {
     private let hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules()])
 
-    @Test func putsEveryEffectInTheMailboxOfItsLoop() throws {
+    @Test func appendsEffectsToTheMailboxesOfTheirLoops() throws {
         let (near, far) = try subscribers()
         #expect(try publish("news"))
-        #expect(instructions(of: 0).suffix(1) == [.fanOut(frame, 0, except: nil)], "the caller's own loop has no shortcut")
+        #expect(
+            instructions(of: 0).suffix(1) == [.fanOut(frame, 0, except: nil)],
+            "effects for the caller's loop go through its mailbox, too")
         #expect(instructions(of: 1).suffix(1) == [.fanOut(frame, 0, except: nil)])
         #expect(near.loop == 0 && far.loop == 1)
     }
 
-    @Test func refusesAPublishBeforeApplyingItWhenAMailboxItNeedsIsFull() throws {
+    @Test func rejectsAPublishIfARequiredMailboxIsFull() throws {
         _ = try subscribers()
         fill(loop: 1)
         let depth = hub.mailboxes[0].depth
         #expect(try !publish("news"))
-        #expect(hub.mailboxes[0].depth == depth, "nobody gets what was refused")
+        #expect(hub.mailboxes[0].depth == depth, "a rejected publish has no effects")
     }
 
-    @Test func publishesWhileAMailboxIsFullThatItDoesNotNeed() throws {
+    @Test func publishesIfOnlyOtherMailboxesAreFull() throws {
         _ = try subscribers()
         fill(loop: 1)
         #expect(try publish("elsewhere"))
     }
 
-    @Test func takesJoinsLeavesAndClosesWhateverTheDepth() throws {
+    @Test func appliesJoinsLeavesAndClosesToFullMailboxes() throws {
         let (_, far) = try subscribers()
         fill(loop: 1)
         hub.apply(.subscribe(far, try grant("another", to: far)), from: 1)
@@ -42,16 +44,16 @@ import Webhooks
         #expect(hub.read { $0.subscriptionCount } == 1)
     }
 
-    // MARK: What backends are told
+    // MARK: Webhook events
 
-    @Test func noticesLieInTheBoxInTheOrderOfTheHub() throws {
-        let box = WebhookInbox()
-        let hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [Self.webhookRules], notices: box)
+    @Test func webhookEventsKeepTheHubsOrder() throws {
+        let inbox = WebhookInbox()
+        let hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [Self.webhookRules], webhookInbox: inbox)
         var random = SystemRandomNumberGenerator()
         let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
         let grants = try sockets.map { try grant("news", to: $0) }
         for socket in sockets { #expect(hub.open(socket, app: 0)) }
-        // Both come and go as fast as they can: appended after the lock, one's notice would overtake the other's.
+        // Both join and leave in a loop. Events appended after unlocking would overtake each other.
         let threads = zip(sockets, grants).map { socket, grant in
             Thread(name: "loop-\(socket.loop)") {
                 for _ in 0..<1_000 {
@@ -61,17 +63,17 @@ import Webhooks
             }
         }
         for thread in threads { thread.join() }
-        var notices: [AppWebhookEvent] = []
-        box.drain(into: &notices)
-        #expect(notices.count >= 2 && notices.count.isMultiple(of: 2))
-        for (index, notice) in notices.enumerated() {
+        var events: [AppWebhookEvent] = []
+        inbox.drain(into: &events)
+        #expect(events.count >= 2 && events.count.isMultiple(of: 2))
+        for (index, event) in events.enumerated() {
             let channel = grants[0].channel
             #expect(
-                notice == AppWebhookEvent(app: 0, index.isMultiple(of: 2) ? .channelOccupied(channel) : .channelVacated(channel)))
+                event == AppWebhookEvent(app: 0, index.isMultiple(of: 2) ? .channelOccupied(channel) : .channelVacated(channel)))
         }
     }
 
-    @Test func withoutABoxNoticesGoNowhere() throws {
+    @Test func discardsWebhookEventsWithoutInbox() throws {
         let hub = SharedHub(wakeups: [Wakeup()], apps: [Self.webhookRules])
         var random = SystemRandomNumberGenerator()
         let socket = SocketID(loop: 0, slot: 0, using: &random)
@@ -86,7 +88,7 @@ import Webhooks
         return rules
     }
 
-    // MARK: The scene: a connection on each of two loops, both subscribed to `news`
+    // MARK: Fixture: one connection on each of two loops, both subscribed to `news`
 
     private let frame = Frame(text: Array(#"{"event":"e","channel":"news","data":"d"}"#.utf8))
 
@@ -116,8 +118,8 @@ import Webhooks
     }
 
     private func instructions(of loop: Int) -> [Instruction] {
-        var mail: [LoopMessage] = []
-        hub.mailboxes[loop].drain(into: &mail)
-        return mail.compactMap { if case .instruction(let instruction) = $0 { instruction } else { nil } }
+        var messages: [LoopMessage] = []
+        hub.mailboxes[loop].drain(into: &messages)
+        return messages.compactMap { if case .instruction(let instruction) = $0 { instruction } else { nil } }
     }
 }

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func readsNoCookieThatIsNotConfigured() throws {
-        let verifier = try TokenVerifier(issuers: [FleetCall.issuer], ring: IssuerKeyCache(issuers: [FleetCall.issuer]))
+        let verifier = try TokenVerifier(issuers: [FleetCall.issuer], keyCache: IssuerKeyCache(issuers: [FleetCall.issuer]))
         for (names, status) in [([], 401), (["a", "b"], nil), (["b"], nil), ([""], 401)] as [([String], Int?)] {
             let app = Application.example()
             let fleet = FleetRouter(

@@ -90,7 +90,9 @@ extension Router {
     /// A router whose fleet's API takes tokens of `issuers`.
     static func example(_ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = []) -> Router {
         let ring = IssuerKeyCache(issuers: issuers)
-        guard let verifier = try? TokenVerifier(issuers: issuers, ring: ring) else { preconditionFailure("a bad key in a test") }
+        guard let verifier = try? TokenVerifier(issuers: issuers, keyCache: ring) else {
+            preconditionFailure("a bad key in a test")
+        }
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)
         let fleet = FleetRouter(
             app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" },

@@ -14,9 +14,9 @@ import Testing
         try TestTokens.identity(TestTokens.token(TestTokens.claims(changes.map { ($0.name, $0.json) })))
     }
 
-    // MARK: Who
+    // MARK: Identity
 
-    @Test func aTokenMakesSomebody() throws {
+    @Test func mapsClaimsToAnIdentity() throws {
         #expect(try Self.identity() == Identity(role: .driver, id: "42"))
         #expect(try Self.identity(("name", #""Anna \u00e9""#)) == Identity(role: .driver, id: "42", name: "Anna é"))
         #expect(try Self.identity(("name", "null")) == Identity(role: .driver, id: "42"))
@@ -28,19 +28,19 @@ import Testing
         #expect(try Self.identity(("bookings", #"["B-1"]"#)) == Identity(role: .driver, id: "42"), "drivers have no bookings")
     }
 
-    @Test(arguments: ["sub", "role", "exp"]) func whatIsRequiredIsMissed(name: String) throws {
+    @Test(arguments: ["sub", "role", "exp"]) func requiresSubRoleAndExp(name: String) throws {
         #expect(try Self.refusal((name, nil)) == "The token lacks \(name)")
     }
 
     static let kinds = ["null", "true", "{}", "[]", #"["x"]"#, "1", "1.5", #""""#, #""NaN""#, "[1]", "[null]", "[[]]"]
 
-    /// Which of them each claim may be, where nobody asks for an issuer or an audience. As `exp`, 1 is long ago.
+    /// The JSON values each claim accepts if neither issuer nor audience is configured. 1 as `exp` has expired.
     static let accepted: [(name: String, kinds: [String])] = [
         ("sub", [#""NaN""#]), ("role", []), ("exp", []), ("nbf", ["1", "1.5"]), ("iat", ["1", "1.5"]),
         ("iss", [#""""#, #""NaN""#]), ("aud", ["[]", #"["x"]"#, #""""#, #""NaN""#]), ("name", ["null", #""""#, #""NaN""#]),
     ]
 
-    @Test(arguments: accepted) func aClaimOfAnotherKindIsRefusedByName(name: String, accepted: [String]) throws {
+    @Test(arguments: accepted) func rejectsClaimsOfOtherTypes(name: String, accepted: [String]) throws {
         for json in Self.kinds {
             let refusal = try Self.refusal((name, json))
             #expect((refusal == nil) == accepted.contains(json), "\(name): \(json)")
@@ -49,18 +49,18 @@ import Testing
     }
 
     @Test(arguments: kinds + [#"["a b"]"#, #"["B-1",1]"#, #"["B-1",null]"#, #"[""]"#, #"["é"]"#])
-    func bookingsAreReferencesOrRefused(json: String) throws {
+    func rejectsInvalidBookings(json: String) throws {
         let refusal = try Self.refusal(("role", #""customer""#), ("bookings", json))
         if [#"["x"]"#, "[]"].contains(json) { #expect(refusal == nil) } else { #expect(refusal?.contains("bookings") == true) }
     }
 
-    @Test func idsBreakingTheirRuleAreRefused() throws {
+    @Test func rejectsInvalidIDs() throws {
         for id in [#""a b""#, #""a/b""#, #""""#, #""\u0000""#, #""é""#, "\"" + String(repeating: "x", count: 151) + "\""] {
             #expect(try Self.refusal(("sub", id))?.hasPrefix("The token's sub ") == true)
         }
         #expect(
             try Self.refusal(("sub", #""a b""#))
-                == "The token's sub a b is no driver's id: expected 1 to 150 of A-Z a-z 0-9 _ - = @ , . ;")
+                == "The token's sub a b is not a valid driver id: expected 1 to 150 of A-Z a-z 0-9 _ - = @ , . ;")
         let refusal = try #require(try Self.refusal(("role", #""ops""#), ("sub", #""a\nb""#)))
         #expect(refusal.hasSuffix("expected 1 to 150 bytes without control characters"))
         #expect(
@@ -68,9 +68,9 @@ import Testing
                 == "The token's role root is unknown: expected driver, admin, customer or ops")
     }
 
-    // MARK: When
+    // MARK: Times
 
-    @Test func theClockMayDifferByAMinuteAndNoMore() throws {
+    @Test func toleratesAMinuteOfClockSkew() throws {
         let now = TestTokens.now
         #expect(try Self.refusal(("exp", "\(now - 59)")) == nil)
         #expect(try Self.refusal(("exp", "\(now - 60)")) == "The token expired at 2027-01-15T07:59:00.000Z")
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: ["1.8000036e9", "1800003600.0", "18000036E+2", "18000036000000e-4", "253402300799"])
-    func datesMayBeWrittenAsAnyNumber(json: String) throws {
+    func acceptsDatesInAnyNumberFormat(json: String) throws {
         #expect(try Self.refusal(("exp", json)) == nil)
     }
 
@@ -93,36 +93,36 @@ import Testing
         [
             "1e400", "-1e400", "1e308", "-1", "-0.5", "9223372036854775808", "1800003600000", "253402300800",
             String(repeating: "9", count: 2000), "1e999999999999999999", #""1800003600""#,
-        ]) func numbersThatAreNoMomentAreRefused(name: String, json: String) throws
+        ]) func rejectsNumbersThatAreNotDates(name: String, json: String) throws
     {
         #expect(try Self.refusal((name, json)) == "The token: expected \(name) to be a number of seconds since 1970")
     }
 
-    @Test(arguments: ["0", "-0", "0.0", "1e-400", "-0e0"]) func theEpochIsLongGone(json: String) throws {
+    @Test(arguments: ["0", "-0", "0.0", "1e-400", "-0e0"]) func tokensOf1970HaveExpired(json: String) throws {
         #expect(try Self.refusal(("exp", json))?.contains("exp") == true)
     }
 
-    @Test(arguments: [Int64.min, -1, 0, .max]) func noTimeOfOursIsACrash(now: Int64) throws {
+    @Test(arguments: [Int64.min, -1, 0, .max]) func extremeClocksDoNotTrap(now: Int64) throws {
         _ = try Self.refusal(("nbf", "0"), ("iat", "253402300799"), now: now)
     }
 
-    // MARK: From whom, for whom
+    // MARK: Issuer and audience
 
-    @Test func anAudienceIsAskedForWhenConfigured() throws {
+    @Test func requiresAConfiguredAudience() throws {
         let issuers = [TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), audience: "fleet")]
         func refusal(_ json: String?) throws -> String? {
             try TestTokens.refusal(TestTokens.token(TestTokens.claims([("aud", json)])), issuers)
         }
         for json in [#""fleet""#, #"["fleet"]"#, #"["a","fleet","b"]"#, #""\u0066leet""#] { #expect(try refusal(json) == nil) }
         for json in [nil, #""Fleet""#, #""fleet ""#, #""""#, "[]", #"["a","b"]"#] {
-            #expect(try refusal(json) == "The token is for somebody else: expected aud fleet", "\(json ?? "none")")
+            #expect(try refusal(json) == "The token is for another audience: expected aud fleet", "\(json ?? "none")")
         }
         for json in ["1", "null", #"[["fleet"]]"#, #"["fleet",1]"#, #"{"fleet":1}"#] {
             #expect(try refusal(json) == "The token: expected aud to be a string or an array of strings")
         }
     }
 
-    @Test func theIssuerOfExactlyThatNameDecides() throws {
+    @Test func matchesTheIssuerExactly() throws {
         let other = "another secret of 32 bytes or so"
         let issuers = [
             TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), issuer: "K"),
@@ -137,7 +137,7 @@ import Testing
         #expect(try refusal(#""\u212A""#, TestTokens.secret, issuers) == "Unknown issuer \u{212A}")
         #expect(try refusal(nil, TestTokens.secret, issuers) == "The token lacks iss")
         #expect(try refusal("\"" + String(repeating: "i", count: 500) + "\"", other, issuers)?.utf8.count ?? 0 < 130)
-        // An issuer without a name takes what is left, and never what has a name of its own.
+        // An issuer without a name accepts all other tokens, but not those of a configured issuer.
         let withAny = issuers + [TokenIssuer(algorithm: .hs256, keys: .secret(other + "!"))]
         for iss in [nil, #""C""#, #""""#, #""k""#] { #expect(try refusal(iss, other + "!", withAny) == nil) }
         #expect(try refusal(#""K""#, other + "!", withAny) == "The token's signature is wrong")

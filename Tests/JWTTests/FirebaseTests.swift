@@ -11,10 +11,10 @@ import Testing
         let ring = IssuerKeyCache(issuers: issuers)
         try ring.store(
             KeyDocuments.certificates([("fb0", TestKeys.otherRSACertificate), ("fb1", TestKeys.rsaCertificate)]), for: 0)
-        return try TokenVerifier(issuers: issuers, ring: ring).verify(on: token, now: now)
+        return try TokenVerifier(issuers: issuers, keyCache: ring).verify(on: token, now: now)
     }
 
-    /// The claims' rules apart from the signature: the same profile, with a secret.
+    /// Tests the claims without Firebase's signature: the same profile, with a secret.
     static func refusal(_ changes: [(String, String?)], role: Role = .driver) throws -> String? {
         try TestTokens.refusal(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), [secretProfile(role)])
     }
@@ -27,7 +27,7 @@ import Testing
         TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), profile: .firebase(role: role))
     }
 
-    @Test func googlesCertificatesVerifyAProjectsUsers() throws {
+    @Test func googlesCertificatesVerifyTokens() throws {
         #expect(try Self.verdict(TestKeys.firebase) == .identity(Identity(role: .driver, id: "uid1")))
         #expect(try Self.verdict(TestKeys.firebaseDriver) == .identity(Identity(role: .driver, id: "D-7")))
         #expect(
@@ -35,7 +35,7 @@ import Testing
                 == .refused("The token expired at 2027-01-15T08:59:10.000Z"))
     }
 
-    @Test func theModeIsGooglesDocumentation() {
+    @Test func issuerFollowsGooglesDocumentation() {
         let issuer = Self.issuers[0]
         #expect(issuer.algorithm == .rs256)
         #expect(issuer.issuer == "https://securetoken.google.com/fleet-test")
@@ -43,13 +43,13 @@ import Testing
         #expect(issuer.keys == .remote(url: "https://google.example/certificates", .certificates))
     }
 
-    @Test func anotherProjectsUsersAreRefused() throws {
+    @Test func rejectsTokensOfOtherProjects() throws {
         let issuers = [TokenIssuer.firebase(projectID: "other", certificatesURL: "https://google.example", role: .driver)]
         #expect(
             try TestTokens.refusal(TestKeys.firebase, issuers) == "Unknown issuer https://securetoken.google.com/fleet-test")
     }
 
-    @Test func theRoleIsTheConfigurationsUnlessClaimed() throws {
+    @Test func usesTheConfiguredRoleIfNoneIsClaimed() throws {
         #expect(try Self.identity([]) == Identity(role: .driver, id: "42"))
         #expect(try Self.identity([], role: .customer) == Identity(role: .customer, id: "42"))
         #expect(try Self.identity([("role", #""Admin""#)]) == Identity(role: .admin, id: "42"))
@@ -57,7 +57,7 @@ import Testing
         #expect(try Self.refusal([("role", "null")]) == "The token: expected role to be a string")
     }
 
-    @Test func aDriversIdIsDriverIdElseTheUser() throws {
+    @Test func driverIDTakesPrecedenceOverSub() throws {
         #expect(try Self.identity([("driver_id", #""D-7""#)]) == Identity(role: .driver, id: "D-7"))
         #expect(try Self.identity([("driver_id", "9007199254740993")]) == Identity(role: .driver, id: "9007199254740993"))
         #expect(try Self.identity([("driver_id", #""D-7""#)], role: .customer) == Identity(role: .customer, id: "42"))
@@ -65,11 +65,12 @@ import Testing
             #expect(
                 try Self.refusal([("driver_id", json)]) == "The token: expected driver_id to be a string or a whole number")
         }
-        #expect(try Self.refusal([("driver_id", #""a b""#)])?.hasPrefix("The token's driver_id a b is no driver's id") == true)
+        #expect(
+            try Self.refusal([("driver_id", #""a b""#)])?.hasPrefix("The token's driver_id a b is not a valid driver id") == true)
         #expect(try Self.refusal([("driver_id", #""D-7""#), ("sub", nil)]) == "The token lacks sub")
     }
 
-    @Test func nobodySignedInInTheFuture() throws {
+    @Test func rejectsASignInInTheFuture() throws {
         #expect(try Self.refusal([("auth_time", "\(TestTokens.now + 60)")]) == nil)
         #expect(
             try Self.refusal([("auth_time", "\(TestTokens.now + 61)")])
@@ -78,7 +79,7 @@ import Testing
             try Self.refusal([("auth_time", "1e400")]) == "The token: expected auth_time to be a number of seconds since 1970")
     }
 
-    @Test func elsewhereFirebasesClaimsMeanNothing() throws {
+    @Test func otherIssuersIgnoreFirebasesClaims() throws {
         let token = TestTokens.token(TestTokens.claims([("driver_id", #""D-7""#), ("auth_time", #""never""#)]))
         #expect(try TestTokens.identity(token) == Identity(role: .driver, id: "42"))
     }

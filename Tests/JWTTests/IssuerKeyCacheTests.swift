@@ -10,42 +10,42 @@ import Threads
         .firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver),
     ]
 
-    static func has(_ ring: IssuerKeyCache, _ issuer: Int, _ keyID: String?) -> Bool {
-        if case .key = ring.key(issuer: issuer, keyID: keyID) { true } else { false }
+    static func has(_ keyCache: IssuerKeyCache, _ issuer: Int, _ keyID: String?) -> Bool {
+        if case .key = cache.key(issuer: issuer, keyID: keyID) { true } else { false }
     }
 
     // MARK: Documents
 
-    @Test func keysAreFoundByIssuerAndName() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        #expect(!Self.has(ring, 0, "a"))
-        #expect(!Self.has(ring, 0, nil))
+    @Test func findsKeysByIssuerAndKeyID() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        #expect(!Self.has(cache, 0, "a"))
+        #expect(!Self.has(cache, 0, nil))
         let other = KeyDocuments.rsa("b", modulus: TestKeys.otherRSAModulus)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("a"), other), for: 0)
-        try ring.store(KeyDocuments.set(KeyDocuments.p256("c")), for: 1)
-        try ring.store(KeyDocuments.certificates([("d", TestKeys.rsaCertificate)]), for: 2)
-        #expect(Self.has(ring, 0, "a") && Self.has(ring, 0, "b") && Self.has(ring, 1, "c") && Self.has(ring, 2, "d"))
-        #expect(!Self.has(ring, 0, "c") && !Self.has(ring, 1, "a") && !Self.has(ring, 2, "a") && !Self.has(ring, 0, "A"))
-        guard case .ambiguous = ring.key(issuer: 0, keyID: nil) else {
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("a"), other), for: 0)
+        try cache.store(KeyDocuments.set(KeyDocuments.p256("c")), for: 1)
+        try cache.store(KeyDocuments.certificates([("d", TestKeys.rsaCertificate)]), for: 2)
+        #expect(Self.has(cache, 0, "a") && Self.has(cache, 0, "b") && Self.has(cache, 1, "c") && Self.has(cache, 2, "d"))
+        #expect(!Self.has(cache, 0, "c") && !Self.has(cache, 1, "a") && !Self.has(cache, 2, "a") && !Self.has(cache, 0, "A"))
+        guard case .ambiguous = cache.key(issuer: 0, keyID: nil) else {
             Issue.record("two keys, and no name")
             return
         }
-        #expect(Self.has(ring, 1, nil) && Self.has(ring, 2, nil), "the only one needs no name")
+        #expect(Self.has(cache, 1, nil) && Self.has(cache, 2, nil), "the only one needs no name")
     }
 
-    @Test func namesAreBytes() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("K"), KeyDocuments.rsa(#"\u00e9"#)), for: 0)
-        #expect(Self.has(ring, 0, "K") && Self.has(ring, 0, "é"))
-        #expect(!Self.has(ring, 0, "\u{212A}") && !Self.has(ring, 0, "e\u{301}"))
+    @Test func comparesKeyIDsAsBytes() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("K"), KeyDocuments.rsa(#"\u00e9"#)), for: 0)
+        #expect(Self.has(cache, 0, "K") && Self.has(cache, 0, "é"))
+        #expect(!Self.has(cache, 0, "\u{212A}") && !Self.has(cache, 0, "e\u{301}"))
     }
 
-    @Test func aDocumentReplacesTheIssuersKeys() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
-        try ring.store(KeyDocuments.set(KeyDocuments.p256("a")), for: 1)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("b")), for: 0)
-        #expect(!Self.has(ring, 0, "a") && Self.has(ring, 0, "b") && Self.has(ring, 1, "a"))
+    @Test func documentReplacesTheIssuersKeys() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
+        try cache.store(KeyDocuments.set(KeyDocuments.p256("a")), for: 1)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("b")), for: 0)
+        #expect(!Self.has(cache, 0, "a") && Self.has(cache, 0, "b") && Self.has(cache, 1, "a"))
     }
 
     @Test(arguments: [
@@ -60,16 +60,16 @@ import Threads
         KeyDocuments.rsa(String(repeating: "x", count: 201)), KeyDocuments.p256("x"),
         #"{"kty":"oct","kid":"x","k":"AAAA"}"#, #"{"kty":"RSA","kid":"x"}"#, #"{"kty":"RSA","kid":"x","n":1,"e":2}"#,
         #"{"kty":["RSA"],"kid":"x"}"#, #"{"kid":"x"}"#, "{}", "[]", "null", "1", #""x""#,
-    ]) func anOddKeyCostsOnlyItself(key: String) throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
+    ]) func skipsUnusableKeys(key: String) throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
         do throws(TokenIssuerError) {
-            try ring.store(KeyDocuments.set(key), for: 0)
+            try cache.store(KeyDocuments.set(key), for: 0)
             Issue.record("stored")
         } catch {
             #expect(error.description == "the keys fetched: none of 1 is a usable RS256 key")
         }
-        try ring.store(KeyDocuments.set(key, KeyDocuments.rsa("a"), key), for: 0)
-        #expect(Self.has(ring, 0, "a") && !Self.has(ring, 0, "x"))
+        try cache.store(KeyDocuments.set(key, KeyDocuments.rsa("a"), key), for: 0)
+        #expect(Self.has(cache, 0, "a") && !Self.has(cache, 0, "x"))
     }
 
     @Test(arguments: [
@@ -78,36 +78,36 @@ import Threads
         KeyDocuments.p256("x", x: TestKeys.p256Y), KeyDocuments.p256("x", y: TestKeys.p256X), KeyDocuments.p256("x", x: ""),
         KeyDocuments.p256("x", x: "AA" + TestKeys.p256X), KeyDocuments.p256("x", x: String(TestKeys.p256X.dropLast(3))),
         KeyDocuments.p256("x", ",\"alg\":\"ES384\""), KeyDocuments.p256("x", ",\"alg\":\"ECDH-ES\""), KeyDocuments.rsa("x"),
-    ]) func aPointBesideTheCurveCostsOnlyItself(key: String) throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        try ring.store(KeyDocuments.set(key, KeyDocuments.p256("a")), for: 1)
-        #expect(Self.has(ring, 1, "a") && !Self.has(ring, 1, "x"))
+    ]) func skipsPointsThatAreNotOnTheCurve(key: String) throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        try cache.store(KeyDocuments.set(key, KeyDocuments.p256("a")), for: 1)
+        #expect(Self.has(cache, 1, "a") && !Self.has(cache, 1, "x"))
     }
 
-    @Test func keysMaySayWhatTheyAreFor() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
+    @Test func respectsUseAlgAndKeyOps() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
         let more = #","use":"sig","alg":"RS256","key_ops":["verify"],"x5t":"AAAA","x5c":[],"d":"ignored""#
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("a", more)), for: 0)
-        #expect(Self.has(ring, 0, "a"))
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("a", more)), for: 0)
+        #expect(Self.has(cache, 0, "a"))
     }
 
-    @Test func ofTwoKeysOfOneNameTheFirstStays() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
+    @Test func keepsTheFirstKeyOfAKeyID() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
         let second = KeyDocuments.rsa("rsa1", modulus: TestKeys.otherRSAModulus)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("rsa1"), second), for: 0)
-        let verifier = try TokenVerifier(issuers: Self.issuers, ring: ring)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("rsa1"), second), for: 0)
+        let verifier = try TokenVerifier(issuers: Self.issuers, keyCache: cache)
         guard case .identity = verifier.verify(on: TestKeys.rs256, now: TestTokens.now) else {
             Issue.record("the second took its place")
             return
         }
     }
 
-    @Test func keysWithoutANameServeTokensWithoutOne() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa(nil)), for: 0)
-        #expect(Self.has(ring, 0, nil) && !Self.has(ring, 0, "rsa1") && !Self.has(ring, 0, ""))
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa(nil), KeyDocuments.rsa("a")), for: 0)
-        #expect(!Self.has(ring, 0, nil) && Self.has(ring, 0, "a"))
+    @Test func keysWithoutKeyIDServeTokensWithoutOne() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa(nil)), for: 0)
+        #expect(Self.has(cache, 0, nil) && !Self.has(cache, 0, "rsa1") && !Self.has(cache, 0, ""))
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa(nil), KeyDocuments.rsa("a")), for: 0)
+        #expect(!Self.has(cache, 0, nil) && Self.has(cache, 0, "a"))
     }
 
     @Test(arguments: [
@@ -116,64 +116,64 @@ import Threads
         "{\"keys\":[" + KeyDocuments.rsa("b") + "],\"keys\":[" + KeyDocuments.rsa("b") + "]}",
         "{\"keys\":[" + [String](repeating: "{}", count: 100).joined(separator: ",") + "," + KeyDocuments.rsa("b") + "]}",
         "{\"keys\":" + String(repeating: "[", count: 100_000),
-    ]) func aUselessDocumentLeavesTheKeysThereWere(document: String) throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
-        #expect(throws: TokenIssuerError.self) { try ring.store(Array(document.utf8), for: 0) }
-        #expect(throws: TokenIssuerError.self) { try ring.store(Array(document.utf8), for: 2) }
-        #expect(Self.has(ring, 0, "a") && !Self.has(ring, 0, "b"))
+    ]) func unusableDocumentKeepsTheOldKeys(document: String) throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
+        #expect(throws: TokenIssuerError.self) { try cache.store(Array(document.utf8), for: 0) }
+        #expect(throws: TokenIssuerError.self) { try cache.store(Array(document.utf8), for: 2) }
+        #expect(Self.has(cache, 0, "a") && !Self.has(cache, 0, "b"))
     }
 
-    @Test func oddCertificatesCostOnlyThemselves() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        try ring.store(
+    @Test func skipsUnusableCertificates() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        try cache.store(
             KeyDocuments.certificates([
                 ("a", TestKeys.rsaCertificate), ("b", TestKeys.p256Certificate), ("c", "no PEM"),
                 ("a", TestKeys.otherRSACertificate),
                 ("d", TestKeys.otherRSACertificate),
             ]), for: 2)
-        #expect(Self.has(ring, 2, "a") && !Self.has(ring, 2, "b") && !Self.has(ring, 2, "c") && Self.has(ring, 2, "d"))
-        #expect(throws: TokenIssuerError.self) { try ring.store(Array(#"{"a":1,"b":null,"c":{}}"#.utf8), for: 2) }
-        #expect(Self.has(ring, 2, "d"))
+        #expect(Self.has(cache, 2, "a") && !Self.has(cache, 2, "b") && !Self.has(cache, 2, "c") && Self.has(cache, 2, "d"))
+        #expect(throws: TokenIssuerError.self) { try cache.store(Array(#"{"a":1,"b":null,"c":{}}"#.utf8), for: 2) }
+        #expect(Self.has(cache, 2, "d"))
     }
 
-    // MARK: When to fetch
+    // MARK: Fetches
 
-    @Test func theFirstUnknownKeyFetchesAtOnceAndThenOnceAMinute() {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        #expect(ring.mayFetch(issuer: 0, now: 1000))
-        for now in 1000..<1060 as Range<Int64> { #expect(!ring.mayFetch(issuer: 0, now: now)) }
-        #expect(ring.mayFetch(issuer: 0, now: 1060))
-        #expect(!ring.mayFetch(issuer: 0, now: 1061))
-        #expect(ring.mayFetch(issuer: 1, now: 1061), "each issuer has its own minute")
-        #expect(ring.mayFetch(issuer: 0, now: 5000))
+    @Test func allowsAFetchAtOnceAndThenOnceAMinute() {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        #expect(cache.mayFetch(issuer: 0, now: 1000))
+        for now in 1000..<1060 as Range<Int64> { #expect(!cache.mayFetch(issuer: 0, now: now)) }
+        #expect(cache.mayFetch(issuer: 0, now: 1060))
+        #expect(!cache.mayFetch(issuer: 0, now: 1061))
+        #expect(cache.mayFetch(issuer: 1, now: 1061), "each issuer has its own minute")
+        #expect(cache.mayFetch(issuer: 0, now: 5000))
     }
 
-    @Test func aFetchThatFailsCounts() {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        #expect(ring.mayFetch(issuer: 0, now: 0))
-        #expect(throws: TokenIssuerError.self) { try ring.store([], for: 0) }
-        #expect(!ring.mayFetch(issuer: 0, now: 59))
-        #expect(ring.mayFetch(issuer: 0, now: 60))
+    @Test func failedFetchesCount() {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        #expect(cache.mayFetch(issuer: 0, now: 0))
+        #expect(throws: TokenIssuerError.self) { try cache.store([], for: 0) }
+        #expect(!cache.mayFetch(issuer: 0, now: 59))
+        #expect(cache.mayFetch(issuer: 0, now: 60))
     }
 
-    @Test func aClockSetBackDoesNotPutFetchesOff() {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        for now in [100_000, 500, .min, .max, .min, 0] as [Int64] { #expect(ring.mayFetch(issuer: 0, now: now)) }
-        #expect(!ring.mayFetch(issuer: 0, now: 59))
+    @Test func clockSetBackDoesNotDelayFetches() {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        for now in [100_000, 500, .min, .max, .min, 0] as [Int64] { #expect(cache.mayFetch(issuer: 0, now: now)) }
+        #expect(!cache.mayFetch(issuer: 0, now: 59))
     }
 
-    @Test func threadsShareARingAndItsKeys() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
+    @Test func threadsCanShareTheCache() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
         let document = KeyDocuments.set(KeyDocuments.rsa("rsa1"))
         let (believed, fetches) = (Lock(0), Lock(0))
-        try ring.store(document, for: 0)
+        try cache.store(document, for: 0)
         let threads = (0..<4).map { number in
             Thread(name: "verifier-\(number)") {
-                guard let verifier = try? TokenVerifier(issuers: Self.issuers, ring: ring) else { return }
+                guard let verifier = try? TokenVerifier(issuers: Self.issuers, keyCache: cache) else { return }
                 for _ in 0..<50 {
-                    if ring.mayFetch(issuer: 0, now: 7) { fetches.withLock { $0 += 1 } }
-                    try? ring.store(document, for: 0)
+                    if cache.mayFetch(issuer: 0, now: 7) { fetches.withLock { $0 += 1 } }
+                    try? cache.store(document, for: 0)
                     let verdict = verifier.verify(on: TestKeys.rs256, now: TestTokens.now)
                     if case .identity = verdict { believed.withLock { $0 += 1 } }
                 }
@@ -184,15 +184,15 @@ import Threads
         #expect(fetches.withLock { $0 } == 1, "one of them fetches")
     }
 
-    @Test func unknownNamesAskForAFetchAndKnownOnesDoNot() throws {
-        let ring = IssuerKeyCache(issuers: Self.issuers)
-        let verifier = try TokenVerifier(issuers: Self.issuers, ring: ring)
+    @Test func onlyUnknownKeyIDsRequireAFetch() throws {
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        let verifier = try TokenVerifier(issuers: Self.issuers, keyCache: cache)
         #expect(verifier.verify(on: TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
         #expect(verifier.verify(on: TestKeys.rs256Nameless, now: TestTokens.now) == .needsKeys(issuer: 0))
         #expect(verifier.verify(on: TestKeys.es256, now: TestTokens.now) == .needsKeys(issuer: 1))
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("old")), for: 0)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("old")), for: 0)
         #expect(verifier.verify(on: TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("old"), KeyDocuments.rsa("rsa1")), for: 0)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("old"), KeyDocuments.rsa("rsa1")), for: 0)
         guard case .identity = verifier.verify(on: TestKeys.rs256, now: TestTokens.now) else {
             Issue.record("the key is there")
             return

@@ -3,7 +3,7 @@ import Crypto
 import JWT
 import Testing
 
-/// Keys, algorithms and issuers that do not belong together.
+/// Combinations of keys, algorithms and issuers that must not verify.
 @Suite struct KeyConfusionTests {
     static let rsa = TokenIssuer(
         algorithm: .rs256, keys: .remote(url: "https://rsa.example/keys", .jwks), issuer: "https://rsa.example")
@@ -13,36 +13,36 @@ import Testing
         algorithm: .rs256, keys: .remote(url: "https://other.example/keys", .jwks), issuer: "https://other.example")
     static let driver = VerificationResult.identity(Identity(role: .driver, id: "42"))
 
-    /// All three issuers with their keys at hand.
+    /// All three issuers, with their keys in the cache.
     static func verifier() throws -> TokenVerifier {
         let issuers = [rsa, p256, other]
         let ring = IssuerKeyCache(issuers: issuers)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("rsa1")), for: 0)
         try ring.store(KeyDocuments.set(KeyDocuments.p256("ec1")), for: 1)
         try ring.store(KeyDocuments.set(KeyDocuments.rsa("other1", modulus: TestKeys.otherRSAModulus)), for: 2)
-        return try TokenVerifier(issuers: issuers, ring: ring)
+        return try TokenVerifier(issuers: issuers, keyCache: ring)
     }
 
     static func verdict(_ token: String) throws -> VerificationResult { try verifier().verify(on: token, now: TestTokens.now) }
 
-    @Test func eachIssuersTokensAreVerifiedWithItsKeys() throws {
+    @Test func verifiesTokensWithTheirIssuersKeys() throws {
         #expect(try Self.verdict(TestKeys.rs256) == Self.driver)
         #expect(try Self.verdict(TestKeys.rs256Nameless) == Self.driver, "there is only one")
         #expect(try Self.verdict(TestKeys.es256) == Self.driver)
     }
 
-    @Test func aKidFindsNoKeyOfAnotherIssuer() throws {
+    @Test func keyIDDoesNotFindAnotherIssuersKey() throws {
         #expect(try Self.verdict(TestKeys.borrowedName) == .needsKeys(issuer: 0), "other1 is not one of rsa.example's")
         #expect(
             try Self.verdict(TestKeys.borrowedKey) == .refused("The token's alg ES256 is refused: expected RS256"))
     }
 
-    @Test func aTokenCannotBringItsKey() throws {
+    @Test func ignoresKeysInTheToken() throws {
         #expect(try Self.verdict(TestKeys.ownKey) == .refused("The token's signature is wrong"))
     }
 
-    @Test func aPublicKeyIsNoSecret() throws {
-        // The classic: HS256, with the text of the RSA key that everybody has for a secret.
+    @Test func publicKeyIsNotASecret() throws {
+        // The classic attack: HS256 with the public RSA key's text as secret.
         let issuer = TokenIssuer(algorithm: .rs256, keys: .pem(TestKeys.rsa), issuer: "https://rsa.example")
         for secret in [TestKeys.rsa, TestKeys.rsa + "\n", TestKeys.rsaModulus] {
             let claims = TestTokens.claims([("iss", #""https://rsa.example""#)])
@@ -56,7 +56,7 @@ import Testing
         #expect(try TestTokens.identity(TestKeys.rs256, [issuer]) == Identity(role: .driver, id: "42"))
     }
 
-    @Test func pemsVerifyLikeFetchedKeys() throws {
+    @Test func pemKeysVerifyLikeFetchedKeys() throws {
         for pem in [TestKeys.rsa, TestKeys.rsaCertificate] {
             let issuer = TokenIssuer(algorithm: .rs256, keys: .pem(pem), issuer: "https://rsa.example")
             #expect(try TestTokens.identity(TestKeys.rs256, [issuer]) != nil)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [TestKeys.rs256, TestKeys.es256]) func changingAnyByteOfASignatureSpoilsIt(token: String) throws {
+    @Test(arguments: [TestKeys.rs256, TestKeys.es256]) func rejectsChangedSignatures(token: String) throws {
         let dot = try #require(token.lastIndex(of: "."))
         let signature = try #require(Base64URL.bytes(String(token[token.index(after: dot)...])))
         let verifier = try Self.verifier()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func signaturesOfP256AreJOSEsAndNotOpenSSLs() throws {
+    @Test func p256SignaturesHaveJOSEsForm() throws {
         #expect(try Self.verdict(TestKeys.es256DER) == .refused("The token's signature is wrong"))
         let start = TestKeys.es256[...(try #require(TestKeys.es256.lastIndex(of: ".")))]
         for count in [63, 64, 65, 1] {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    // MARK: The configuration
+    // MARK: Configuration
 
     static let misfits: [(TokenAlgorithm, TokenIssuer.Keys, String)] = [
         (.hs256, .secret(""), "HS256 takes a secret, and this one is empty"),
@@ -106,25 +106,25 @@ import Testing
     ]
 
     @Test(arguments: misfits)
-    func keysThatDoNotGoWithTheAlgorithmAreRefusedAtStart(_ algorithm: TokenAlgorithm, keys: TokenIssuer.Keys, words: String) {
+    func rejectsKeysThatDoNotFitTheAlgorithm(_ algorithm: TokenAlgorithm, keys: TokenIssuer.Keys, words: String) {
         let issuers = [TokenIssuer(algorithm: algorithm, keys: keys, issuer: "A")]
         do throws(TokenIssuerError) {
-            _ = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
+            _ = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
             Issue.record("a verifier was made")
         } catch {
             #expect(error.description == "issuer A: " + words)
         }
     }
 
-    @Test(arguments: ["", "A"]) func anIssuerGivenTwiceIsRefusedAtStart(name: String) {
+    @Test(arguments: ["", "A"]) func rejectsRepeatedIssuers(name: String) {
         let issuers = [
             TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), issuer: name), Self.rsa,
             TokenIssuer(algorithm: .rs256, keys: .pem(TestKeys.rsa), issuer: name),
         ]
-        #expect(throws: TokenIssuerError.self) { try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers)) }
+        #expect(throws: TokenIssuerError.self) { try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers)) }
     }
 
-    @Test func withoutIssuersEverythingIsRefused() throws {
+    @Test func rejectsAllTokensWithoutIssuers() throws {
         #expect(
             try TestTokens.refusal(TestTokens.token(), [])
                 == "No token is accepted here: the configuration names no issuer (auth.jwt)")

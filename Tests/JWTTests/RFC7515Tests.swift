@@ -3,7 +3,7 @@ import Crypto
 import JWT
 import Testing
 
-/// The examples of RFC 7515, appendices A.2 (RS256) and A.3 (ES256): the same payload, which says nothing of a subject.
+/// The examples of RFC 7515, appendices A.2 (RS256) and A.3 (ES256), with the same payload, which has no `sub`.
 @Suite struct RFC7515Tests {
     static let payload = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
     static let expiry: Int64 = 1_300_819_380
@@ -29,13 +29,13 @@ import Testing
     ]
 
     @Test(arguments: examples)
-    func theExamplesAreGenuine(header: String, signature: String, algorithm: TokenAlgorithm, key: String) throws {
+    func verifiesTheExamples(header: String, signature: String, algorithm: TokenAlgorithm, key: String) throws {
         let issuers = [TokenIssuer(algorithm: algorithm, keys: .remote(url: "https://joe.example", .jwks), issuer: "joe")]
         let ring = IssuerKeyCache(issuers: issuers)
         try ring.store(KeyDocuments.set(key), for: 0)
-        let verifier = try TokenVerifier(issuers: issuers, ring: ring)
+        let verifier = try TokenVerifier(issuers: issuers, keyCache: ring)
         let start = Base64URL.text(Array(header.utf8)) + "." + Self.payload + "."
-        // Claims are looked at after the signature: what they lack shows that it was right.
+        // Claims are checked after the signature, so an error about claims shows that the signature is correct.
         #expect(verifier.verify(on: start + signature, now: Self.expiry) == .refused("The token lacks sub"))
         #expect(
             verifier.verify(on: start + signature, now: Self.expiry + 60)

@@ -38,7 +38,7 @@ enum TestTokens {
     static func refusal(
         _ token: String, _ issuers: [TokenIssuer] = [anyIssuer], now: Int64 = now
     ) throws -> String? {
-        let verifier = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
+        let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
         guard case .refused(let words) = verifier.verify(on: token, now: now) else { return nil }
         return words
     }
@@ -47,7 +47,7 @@ enum TestTokens {
     static func identity(
         _ token: String, _ issuers: [TokenIssuer] = [anyIssuer], now: Int64 = now
     ) throws -> Identity? {
-        let verifier = try TokenVerifier(issuers: issuers, ring: IssuerKeyCache(issuers: issuers))
+        let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
         guard case .identity(let identity) = verifier.verify(on: token, now: now) else { return nil }
         return identity
     }

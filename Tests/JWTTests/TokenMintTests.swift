@@ -8,7 +8,7 @@ import Testing
         Identity(role: .driver, id: "42"), Identity(role: .driver, id: "42", name: "Anna \"é\" 😀\n"),
         Identity(role: .customer, id: "c@d.e", bookings: ["B-1", "B;2"]), Identity(role: .customer, id: "c"),
         Identity(role: .admin, id: "a \\ \"b\""), Identity(role: .ops, id: "ops"),
-    ]) func whatIsMintedIsBelieved(identity: Identity) throws {
+    ]) func mintedTokensVerify(identity: Identity) throws {
         let issuers = [TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), issuer: "dev", audience: "fleet")]
         let token = TokenMint.token(
             for: identity, secret: TestTokens.secret, issuer: "dev", audience: "fleet", issuedAt: TestTokens.now,
@@ -21,7 +21,7 @@ import Testing
         #expect(try TestTokens.refusal(token, other) == "The token's signature is wrong")
     }
 
-    @Test func nothingIsSaidOfNoIssuerAndNoAudience() throws {
+    @Test func omitsEmptyIssuerAndAudience() throws {
         let token = TokenMint.token(
             for: Identity(role: .driver, id: "42"), secret: "s", issuedAt: 1_800_000_000, lifetimeSeconds: .max)
         let parts = token.split(separator: ".")

@@ -39,7 +39,7 @@ package struct ServiceAccount: Sendable {
             throw ServiceAccountError(description: "token_uri: expected an https address, or http on loopback")
         }
         let pem = try Self.text("private_key", in: members)
-        do throws(PrivateKeyError) {
+        do throws(KeyError) {
             key = try PrivateKey(pem: pem)
         } catch {
             throw ServiceAccountError(description: "private_key: \(error)")

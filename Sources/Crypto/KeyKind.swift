@@ -1,0 +1,40 @@
+import COpenSSL
+
+/// Why a key cannot be used, readable after "the key: ". Contains nothing of the key.
+package struct KeyError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+}
+
+/// The kinds of keys, each with one signature algorithm, so that a token cannot choose another: RS256 (RSASSA-PKCS1-v1_5 with
+/// SHA-256) for RSA, ES256 (ECDSA with SHA-256) for P-256.
+package enum KeyKind: Equatable, Sendable {
+    case rsa, p256
+
+    /// Below the minimum, a key can be broken today; above the maximum, each verification takes too long.
+    private static let (rsaBitsMin, rsaBitsMax) = (2048, 8192)
+
+    /// - Parameter key: an `EVP_PKEY`.
+    /// - Throws: ``KeyError`` unless the key is RSA of 2,048 to 8,192 bits or a point on the curve P-256.
+    init(of key: OpaquePointer) throws(KeyError) {
+        if EVP_PKEY_is_a(key, "RSA") == 1 {
+            let bits = Int(EVP_PKEY_get_bits(key))
+            guard bits >= Self.rsaBitsMin, bits <= Self.rsaBitsMax else {
+                throw KeyError(description: "an RSA key of \(bits) bits: expected \(Self.rsaBitsMin) to \(Self.rsaBitsMax)")
+            }
+            self = .rsa
+            return
+        }
+        let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "unknown"
+        guard EVP_PKEY_is_a(key, "EC") == 1 else {
+            throw KeyError(description: "a key of the kind \(name): expected RSA, or the curve P-256")
+        }
+        var curve = [CChar](repeating: 0, count: 80)
+        var length = 0
+        let isNamed = EVP_PKEY_get_group_name(key, &curve, curve.count, &length) == 1
+        let curveName = String(decoding: curve.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard isNamed, curveName == "prime256v1" else {
+            throw KeyError(description: "a key of the curve \(isNamed ? curveName : "without a name"): expected P-256")
+        }
+        self = .p256
+    }
+}

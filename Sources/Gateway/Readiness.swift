@@ -1,0 +1,15 @@
+import Synchronization
+
+/// Whether the gateway accepts clients (`GET /ready`), and how many loops have drained. All threads share it.
+final class Readiness: Sendable {
+    private let ready = Atomic<Bool>(false)
+    private let drainedLoops = Atomic<Int>(0)
+
+    var isReady: Bool { ready.load(ordering: .relaxed) }
+
+    func setReady(_ isReady: Bool) { ready.store(isReady, ordering: .relaxed) }
+
+    /// Records that the calling loop has drained.
+    /// - Returns: the number of drained loops, including the caller's.
+    func recordDrained() -> Int { drainedLoops.wrappingAdd(1, ordering: .relaxed).newValue }
+}
