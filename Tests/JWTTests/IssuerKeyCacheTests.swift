@@ -10,7 +10,7 @@ import Threads
         .firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver),
     ]
 
-    static func has(_ keyCache: IssuerKeyCache, _ issuer: Int, _ keyID: String?) -> Bool {
+    static func has(_ cache: IssuerKeyCache, _ issuer: Int, _ keyID: String?) -> Bool {
         if case .key = cache.key(issuer: issuer, keyID: keyID) { true } else { false }
     }
 
