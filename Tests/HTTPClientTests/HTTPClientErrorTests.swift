@@ -3,21 +3,21 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct HTTPClientErrorTests {
-    /// Resolving, connecting, TLS, a lost connection under the handshake, our own refusal, a time-out while connecting.
+    /// Resolving, connecting, TLS, a connection lost in the handshake, our own abort, a time-out while connecting.
     @Test(arguments: [1, 3, 5, 6, 7, 16, 28, 35, 42, 52, 55, 56, 58, 60, 77, 91, 92] as [UInt32])
-    func whatWasNeverWrittenWasNotSent(code: UInt32) {
+    func unwrittenRequestIsNotSent(code: UInt32) {
         #expect(HTTPClientError(code: code, text: "text", writes: 0) == .notSent("text"))
     }
 
-    /// A connection that is refused may be the second, after the first was lost with the request.
+    /// A refused connection may be the second, after the first was lost with the request.
     @Test(arguments: [7, 18, 23, 35, 42, 52, 55, 56, 92, 95] as [UInt32])
-    func whatWasWrittenIsInDoubt(code: UInt32) {
+    func writtenRequestIsLost(code: UInt32) {
         #expect(HTTPClientError(code: code, text: "text", writes: 1) == .lost("text"))
     }
 
-    @Test func twoCodesSayMore() {
+    @Test func goAwayAndTimeOutHaveTheirOwnError() {
         #expect(HTTPClientError(code: 16, text: "text", writes: 1) == .notSent("text"), "CURLE_HTTP2: GOAWAY")
-        #expect(HTTPClientError(code: 16, text: "text", writes: 2) == .lost("text"), "of the first time it says nothing")
+        #expect(HTTPClientError(code: 16, text: "text", writes: 2) == .lost("text"), "the first write stays in doubt")
         #expect(HTTPClientError(code: 28, text: "text", writes: 1) == .timedOut)
     }
 
@@ -25,7 +25,7 @@ import Testing
         ("retry-after: Sat, 21 Nov 2026 10:00:00 GMT\r\n", "retry-after", "Sat, 21 Nov 2026 10:00:00 GMT"),
         ("RETRY-AFTER:now\r\n", "retry-after", "now"), ("Retry-After:  \t7 \r\n", "retry-after", "7"),
         ("apns-id: A\n", "apns-id", "A"), ("APNs-Id:\r\n", "apns-id", ""),
-    ]) func headersThatAreKept(line: String, name: String, value: String) {
+    ]) func parsesKeptHeaders(line: String, name: String, value: String) {
         let parsed = Array(line.utf8).withUnsafeBytes { HTTPClientResponse.Header.parse($0) }
         #expect(parsed?.header.rawValue == name)
         #expect(parsed?.value == value)
@@ -34,11 +34,11 @@ import Testing
     @Test(arguments: [
         "", "\r\n", "HTTP/2 200 \r\n", "date", "dates: x\r\n", "dat: x\r\n", "data: x\r\n", " date: x\r\n", "date : x\r\n",
         "set-cookie: a=b\r\n", "x-apns-id: a\r\n", "apns_id: a\r\n", ": x\r\n",
-    ]) func everythingElseIsNot(line: String) {
+    ]) func ignoresOtherLines(line: String) {
         #expect(Array(line.utf8).withUnsafeBytes { HTTPClientResponse.Header.parse($0) } == nil)
     }
 
-    @Test func everyHeaderIsFoundByItsName() {
+    @Test func parsesEveryHeaderCase() {
         for header in HTTPClientResponse.Header.allCases {
             #expect(Array("\(header.rawValue): x".utf8).withUnsafeBytes { HTTPClientResponse.Header.parse($0)?.header } == header)
         }

@@ -2,38 +2,38 @@ import HTTPClient
 import Testing
 
 @Suite struct HTTPPoolFailureTests {
-    /// What became of one GET of `server`'s root.
-    static func ending(
+    /// The error of a GET to `server`; nil if it succeeded.
+    static func error(
         of server: ScriptedServer, scheme: String = "http", _ change: (inout HTTPPool.Options) -> Void = { _ in }
     ) -> HTTPClientError? {
         let pool = HTTPPool(HTTPPoolTests.options(change))
         pool.start(HTTPClientRequest(.get, "\(scheme)://127.0.0.1:\(server.port)/"), tag: 0)
-        guard case .failure(let failure)? = HTTPPoolTests.run(pool, server, until: 1)[0] else { return nil }
-        return failure
+        guard case .failure(let error)? = HTTPPoolTests.run(pool, server, until: 1)[0] else { return nil }
+        return error
     }
 
     @Test(arguments: ["", "HTTP/1.1 500 No\r\nContent-Length: 10\r\n\r\nshort", "HTTP/1.1 100 Continue\r\n\r\n", "nonsense"])
-    func aConnectionThatEndsAfterTheRequestLeavesItInDoubt(answer: String) {
-        guard case .lost(let words)? = Self.ending(of: ScriptedServer({ _ in .last(answer) })) else {
+    func connectionClosedAfterTheRequestIsLost(answer: String) {
+        guard case .lost(let text)? = Self.error(of: ScriptedServer({ _ in .last(answer) })) else {
             Issue.record("expected .lost")
             return
         }
-        #expect(!words.isEmpty)
+        #expect(!text.isEmpty)
     }
 
-    /// A server that says so has done what it was asked.
-    @Test func successIsOneHoweverItsBodyEnds() {
+    /// The server has processed the request.
+    @Test func incomplete2xxIsAResponse() {
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"
-        let reply = Result<HTTPClientResponse, HTTPClientError>.success(
+        let response = Result<HTTPClientResponse, HTTPClientError>.success(
             HTTPClientResponse(status: 200, body: Array("short".utf8), isWhole: false))
         let short = ScriptedServer { _ in .last(answer) }
         let pool = HTTPPool(HTTPPoolTests.options { $0.timeoutMilliseconds = 200 })
         pool.start(HTTPClientRequest(.get, short.url), tag: 0)
-        #expect(HTTPPoolTests.run(pool, short, until: 1)[0] == reply, "the connection ends")
+        #expect(HTTPPoolTests.run(pool, short, until: 1)[0] == response, "connection closed")
 
         let slow = ScriptedServer { _ in .bytes(answer) }
         pool.start(HTTPClientRequest(.get, slow.url), tag: 1)
-        #expect(HTTPPoolTests.run(pool, slow, until: 1)[1] == reply, "the time is over")
+        #expect(HTTPPoolTests.run(pool, slow, until: 1)[1] == response, "timed out")
 
         pool.start(HTTPClientRequest(.get, slow.url), tag: 2)
         while slow.requests.count < 2 {
@@ -42,18 +42,18 @@ import Testing
             pool.wait(milliseconds: 1)
         }
         for _ in 0..<3 { _ = pool.perform() }
-        #expect(pool.retire().map(\.result) == [reply], "the connection is given up")
+        #expect(pool.retire().map(\.result) == [response], "retired")
     }
 
-    @Test func aLongBodyIsAnAnswerAsWell() {
+    @Test func longBodyIsTruncated() {
         let server = ScriptedServer { _ in
             .bytes("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + String(repeating: "x", count: 50_000))
         }
-        #expect(Self.ending(of: server) { $0.responseBytesMax = 49_999 } == nil)
-        #expect(Self.ending(of: server) { $0.responseBytesMax = 50_000 } == nil)
+        #expect(Self.error(of: server) { $0.responseBytesMax = 49_999 } == nil)
+        #expect(Self.error(of: server) { $0.responseBytesMax = 50_000 } == nil)
     }
 
-    @Test func whatIsNotWrittenCanBeTakenBack() {
+    @Test func withdrawsUnwrittenRequests() {
         let silent = ScriptedServer { _ in .silence }
         let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
         for tag in 1...3 { pool.start(HTTPClientRequest(.get, "http://127.0.0.1:\(silent.port)/\(tag)"), tag: tag) }
@@ -69,17 +69,17 @@ import Testing
         #expect(pool.retire().map(\.tag).sorted() == [1, 2])
     }
 
-    @Test func aTimeOutSaysWhetherTheRequestWasWritten() {
+    @Test func timeOutDependsOnWhetherTheRequestWasWritten() {
         let silent = ScriptedServer { _ in .silence }
-        #expect(Self.ending(of: silent) { $0.timeoutMilliseconds = 50 } == .timedOut)
+        #expect(Self.error(of: silent) { $0.timeoutMilliseconds = 50 } == .timedOut)
         // The server takes the greeting of TLS for the beginning of a request, and waits for more.
-        guard case .notSent? = Self.ending(of: silent, scheme: "https", { $0.timeoutMilliseconds = 50 }) else {
+        guard case .notSent? = Self.error(of: silent, scheme: "https", { $0.timeoutMilliseconds = 50 }) else {
             Issue.record("expected .notSent")
             return
         }
     }
 
-    @Test func aTimeOutReachesThoseThatWaitForAConnection() {
+    @Test func queuedRequestsTimeOut() {
         let silent = ScriptedServer { _ in .silence }
         let pool = HTTPPool(
             HTTPPoolTests.options {
@@ -94,8 +94,8 @@ import Testing
         #expect(silent.requests.count < 20)
     }
 
-    @Test func retiringEndsEverythingAndTheNextRequestHasANewConnection() {
-        var answer = ScriptedServer.Reply.bytes(HTTPPoolTests.ok)
+    @Test func retireEndsAllRequestsAndConnections() {
+        var answer = ScriptedServer.Response.bytes(HTTPPoolTests.ok)
         let server = ScriptedServer { _ in answer }
         let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
         #expect(pool.retire().isEmpty)
@@ -110,9 +110,9 @@ import Testing
         }
         pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 4)  // libcurl has not heard of it
         let ended = pool.retire().sorted { $0.tag < $1.tag }
-        let words = "its connection was given up"
+        let text = "its connection was given up"
         #expect(ended.map(\.tag) == [1, 2, 3, 4])
-        #expect(ended.map(\.result) == [.failure(.lost(words))] + Array(repeating: .failure(.notSent(words)), count: 3))
+        #expect(ended.map(\.result) == [.failure(.lost(text))] + Array(repeating: .failure(.notSent(text)), count: 3))
         #expect(pool.inFlight == 0 && pool.perform().isEmpty)
 
         answer = .bytes(HTTPPoolTests.ok)
@@ -121,7 +121,7 @@ import Testing
         #expect(server.connectionCount == 2)
     }
 
-    @Test func aPoolMayGoWithRequestsInFlight() {
+    @Test func poolCanBeFreedWithRequestsInFlight() {
         let silent = ScriptedServer { _ in .silence }
         var pool: HTTPPool? = HTTPPool(HTTPPoolTests.options())
         for tag in 0..<5 { pool?.start(HTTPClientRequest(.get, silent.url + "/"), tag: tag) }
@@ -131,26 +131,26 @@ import Testing
 
     // MARK: Where a request may go
 
-    @Test func nobodyListeningIsNotSent() {
+    @Test func refusedConnectionIsNotSent() {
         let pool = HTTPPool(HTTPPoolTests.options())
         for tag in 0..<3 { pool.start(HTTPClientRequest(.get, "http://127.0.0.1:1/"), tag: tag) }
         for result in HTTPPoolTests.run(pool, until: 3).values {
-            guard case .failure(.notSent(let words)) = result else {
+            guard case .failure(.notSent(let text)) = result else {
                 Issue.record("expected .notSent")
                 continue
             }
-            #expect(words.contains("127.0.0.1 port 1"))
+            #expect(text.contains("127.0.0.1 port 1"))
         }
     }
 
-    @Test func privateAddressesAreRefusedBeforeAConnection() {
+    @Test func refusesPrivateAddressesBeforeConnecting() {
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
         let refusal = HTTPClientError.notSent("127.0.0.1 is not a public address")
-        #expect(Self.ending(of: server) { $0.allowsPrivateAddresses = false } == refusal)
+        #expect(Self.error(of: server) { $0.allowsPrivateAddresses = false } == refusal)
         #expect(server.connectionCount == 0)
     }
 
-    @Test func aBolderCallsConnectionServesNoOther() {
+    @Test func doesNotReuseAConnectionToAPrivateAddress() {
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
         let pool = HTTPPool(HTTPPoolTests.options { $0.allowsPrivateAddresses = false })
         let refusal = Result<HTTPClientResponse, HTTPClientError>.failure(.notSent("127.0.0.1 is not a public address"))
@@ -162,7 +162,7 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test func whatIsNotAllowedOrCannotBeWrittenIsNotSent() {
+    @Test func invalidRequestsAreNotSent() {
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
         let strict = HTTPPool(HTTPPool.Options())
         let calls = [
@@ -192,9 +192,9 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func aServerWithoutHTTP2GetsNoRequestThatNeedsIt() {
+    @Test func serverWithoutHTTP2GetsNoRequest() {
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
-        #expect(Self.ending(of: server) { $0.requiresHTTP2 = true } == .notSent("the server does not speak HTTP/2"))
+        #expect(Self.error(of: server) { $0.requiresHTTP2 = true } == .notSent("the server does not speak HTTP/2"))
         #expect(server.requests.isEmpty)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct HTTPPoolTests {
     static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    /// Plain HTTP, so that a server of a few lines will do; time enough for a slow machine.
+    /// Plain HTTP, and a long time-out for slow machines.
     static func options(_ change: (inout HTTPPool.Options) -> Void = { _ in }) -> HTTPPool.Options {
         var options = HTTPPool.Options()
         options.allowsPlainHTTP = true
@@ -14,7 +14,7 @@ import Testing
         return options
     }
 
-    /// Lets both sides work until `count` requests have ended; their results, by tag.
+    /// Runs pool and server until `count` requests have ended. Returns their results by tag.
     static func run(
         _ pool: HTTPPool, _ server: ScriptedServer? = nil, until count: Int
     ) -> [Int: Result<HTTPClientResponse, HTTPClientError>] {
@@ -30,7 +30,7 @@ import Testing
         return results
     }
 
-    @Test func repliesComeWithStatusBodyAndTheHeadersThatAreKept() {
+    @Test func responsesHaveStatusBodyAndKeptHeaders() {
         let server = ScriptedServer { _ in
             .bytes(
                 """
@@ -41,12 +41,12 @@ import Testing
         let pool = HTTPPool(Self.options())
         pool.start(HTTPClientRequest(.get, server.url + "/a"), tag: 7)
         #expect(pool.inFlight == 1)
-        let reply = HTTPClientResponse(status: 429, body: Array("body".utf8), headers: ["retry-after": "7"])
-        #expect(Self.run(pool, server, until: 1) == [7: .success(reply)])
+        let response = HTTPClientResponse(status: 429, body: Array("body".utf8), headers: ["retry-after": "7"])
+        #expect(Self.run(pool, server, until: 1) == [7: .success(response)])
         #expect(pool.inFlight == 0)
     }
 
-    @Test func requestsAreWrittenAsTheyAre() throws {
+    @Test func writesHeadersAndBodyUnchanged() throws {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options())
         let headers = [
@@ -63,8 +63,8 @@ import Testing
         #expect(posted.hasSuffix("\r\n\r\n" + body))
     }
 
-    /// The kernel gives twice what is asked for, and libcurl is never given more than was asked for.
-    @Test func noMoreIsBegunThanTheSendBufferHolds() {
+    /// The kernel grants twice the size; the pool uses only the size asked for.
+    @Test func startsOnlyWhatFitsTheSendBuffer() {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(
             Self.options {
@@ -76,16 +76,16 @@ import Testing
         }
         #expect(pool.perform().isEmpty && pool.inFlight == 5)
         server.step()
-        #expect(server.connectionCount == 1, "the others wait until the first has left")
+        #expect(server.connectionCount == 1, "the others wait until the first is written")
         #expect(Self.run(pool, server, until: 5).values.allSatisfy { (try? $0.get())?.status == 200 })
         for tag in 0..<5 { pool.start(HTTPClientRequest(.post, server.url, body: [UInt8](repeating: 1, count: 5_000)), tag: tag) }
         _ = pool.perform()
         server.step()
         #expect(Self.run(pool, server, until: 5).count == 5)
-        #expect(server.connectionCount > 1, "small ones fit side by side")
+        #expect(server.connectionCount > 1, "small requests fit together")
     }
 
-    @Test func whatNoSendBufferHoldsGoesAlone() {
+    @Test func requestLargerThanTheSendBufferGoesAlone() {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options { $0.sendBufferBytes = 65_536 })
         for tag in 0..<3 {
@@ -95,7 +95,7 @@ import Testing
         #expect(server.requests.map(\.utf8.count).min() ?? 0 > 1_000_000)
     }
 
-    @Test func whatIsHeldBackCanBeTakenBackAndTimesOut() {
+    @Test func queuedRequestsCanBeWithdrawnAndTimeOut() {
         let server = ScriptedServer { _ in .silence }
         let pool = HTTPPool(
             Self.options {
@@ -113,16 +113,16 @@ import Testing
         #expect(pool.inFlight == 0)
     }
 
-    @Test func aHandleRemembersNothingOfTheRequestBefore() throws {
+    @Test func reusedHandleKeepsNothingOfTheLastRequest() throws {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options())
-        let calls = [
+        let requests = [
             HTTPClientRequest(.post, server.url + "/1", headers: [("authorization", "secret")], body: Array("first".utf8)),
             HTTPClientRequest(.get, server.url + "/2"),
             HTTPClientRequest(.post, server.url + "/3", body: []),
         ]
-        for (tag, call) in calls.enumerated() {
-            pool.start(call, tag: tag)
+        for (tag, request) in requests.enumerated() {
+            pool.start(request, tag: tag)
             #expect(Self.run(pool, server, until: 1)[tag] == .success(HTTPClientResponse(status: 200, body: Array("ok".utf8))))
         }
         #expect(server.connectionCount == 1)
@@ -132,7 +132,7 @@ import Testing
         #expect(!server.requests[1...].contains { $0.contains("secret") || $0.contains("first") })
     }
 
-    @Test func manyShareTheConnectionsAllowed() {
+    @Test func manyRequestsShareTheConnections() {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options { $0.connectionsPerHost = 3 })
         for tag in 0..<300 { pool.start(HTTPClientRequest(.post, server.url + "/\(tag)", body: [1]), tag: tag) }
@@ -142,16 +142,16 @@ import Testing
         #expect(Set(server.requests.map { $0.prefix { $0 != "\r\n" } }).count == 300)
     }
 
-    @Test func redirectsAreAnswersLikeOthers() throws {
+    @Test func doesNotFollowRedirects() throws {
         let server = ScriptedServer { _ in .bytes("HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n") }
         let pool = HTTPPool(Self.options())
         pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 0)
-        let reply = try #require(Self.run(pool, server, until: 1)[0]).get()
-        #expect(reply == HTTPClientResponse(status: 302))
+        let response = try #require(Self.run(pool, server, until: 1)[0]).get()
+        #expect(response == HTTPClientResponse(status: 302))
         #expect(server.requests.count == 1)
     }
 
-    @Test func aWakeEndsTheWaitWhateverBecomesOfThePool() {
+    @Test func wakeEndsTheWaitAndMayOutliveThePool() {
         var pool: HTTPPool? = HTTPPool(Self.options())
         guard let waker = pool?.waker else { return }
         let started = ContinuousClock.now
@@ -166,7 +166,7 @@ import Testing
         waker.wake()
     }
 
-    @Test func anotherThreadWakes() async {
+    @Test func wakesFromAnotherThread() async {
         let pool = HTTPPool(Self.options())
         let waker = pool.waker
         let started = ContinuousClock.now

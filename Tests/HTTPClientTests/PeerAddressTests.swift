@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct PeerAddressTests {
-    /// The first and the last of each block.
+    /// The first and last address of each block.
     @Test(arguments: [
         "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1",
         "127.255.255.255", "169.254.0.0", "169.254.169.254", "169.254.255.255", "172.16.0.0", "172.31.255.255", "192.0.0.0",
@@ -16,11 +16,11 @@ import Testing
         "64:ff9b::192.168.1.1", "64:ff9b:1::1", "64:ff9b:1:ffff::8.8.8.8", "2001::1", "2002:7f00:1::1", "100::1",
         "100::ffff:ffff:ffff:ffff", "2001:db8::1", "2001:db8:ffff::1", "3fff::1", "fc00::1",
         "fdff:ffff::1", "fe80::1", "febf:ffff::1", "fec0::1", "feff::1", "ff00::", "ff02::1", "ffff::1",
-    ]) func theseAreNobodyElses(text: String) throws {
+    ]) func reservedAddressesAreNotPublic(text: String) throws {
         #expect(!(try #require(PeerAddress(text: text))).isPublic)
     }
 
-    /// The last before each block and the first after it.
+    /// The address before and after each block.
     @Test(arguments: [
         "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
         "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0", "192.0.1.255",
@@ -30,20 +30,20 @@ import Testing
         "::ffff:8.8.8.8", "::ffff:172.32.0.0", "64:ff9b::8.8.8.8", "64:ff9b:0:1::1", "64:ff9b:2::1", "2001:1::1", "100:0:0:1::1",
         "2001:db7::1", "2001:db9::1", "3ffe::1", "3fff:1000::1",
         "2001:4860:4860::8888", "2003::1", "2606:4700::1111", "fbff:ffff::1", "fe00::1", "fe7f:ffff::1",
-    ]) func anybodyMightBeAtThese(text: String) throws {
+    ]) func neighboursOfReservedBlocksArePublic(text: String) throws {
         #expect((try #require(PeerAddress(text: text))).isPublic)
     }
 
     @Test(arguments: ["", "localhost", "127.1", "0x7f.0.0.1", "1.2.3.4.5", "fe80::1%eth0", "[::1]", "::ffff:1.2.3"])
-    func whatIsNoAddressIsNone(text: String) {
+    func rejectsInvalidAddresses(text: String) {
         #expect(PeerAddress(text: text) == nil)
     }
 
-    @Test(arguments: ["192.0.2.1", "::1", "fe80::1:2", "255.0.0.255"]) func addressesAreWrittenAsTheyAreRead(text: String) {
+    @Test(arguments: ["192.0.2.1", "::1", "fe80::1:2", "255.0.0.255"]) func descriptionMatchesTheParsedText(text: String) {
         #expect(PeerAddress(text: text)?.description == text)
     }
 
-    @Test func socketAddressesOfBothFamiliesAreRead() {
+    @Test func readsSocketAddressesOfBothFamilies() {
         var four = sockaddr_in()
         four.sin_family = sa_family_t(AF_INET)
         four.sin_port = 0xFFFF

@@ -1,25 +1,25 @@
 import Glibc
 
-/// An HTTP/1.1 server on the test's own thread, which answers what its script says, when the test lets it.
+/// An HTTP/1.1 server on the test's thread. It responds as its script says, in ``step()``.
 final class ScriptedServer {
-    enum Reply {
-        /// These bytes, and the connection stays.
+    enum Response {
+        /// Send these bytes, and keep the connection.
         case bytes(String)
-        /// These bytes, and the connection ends.
+        /// Send these bytes, and close the connection.
         case last(String)
         case silence
     }
 
     let port: Int
     private(set) var connectionCount = 0
-    /// Whole requests, as they came.
+    /// Complete requests, as received.
     private(set) var requests: [String] = []
 
     private let listener: Int32
     private var connections: [(descriptor: Int32, received: [UInt8])] = []
-    private let script: (String) -> Reply
+    private let script: (String) -> Response
 
-    init(_ script: @escaping (String) -> Reply) {
+    init(_ script: @escaping (String) -> Response) {
         self.script = script
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         self.listener = listener
@@ -43,7 +43,7 @@ final class ScriptedServer {
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Takes what has come, and answers the requests that are whole.
+    /// Reads, and responds to complete requests.
     func step() {
         while true {
             let descriptor = accept(listener, nil, nil)
@@ -55,7 +55,7 @@ final class ScriptedServer {
         for index in connections.indices.reversed() where !serve(&connections[index]) { connections.remove(at: index) }
     }
 
-    /// False when the connection is over.
+    /// Returns false if the connection is closed.
     private func serve(_ connection: inout (descriptor: Int32, received: [UInt8])) -> Bool {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = read(connection.descriptor, &chunk, chunk.count)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SendBufferBudgetTests {
     private func newSocket() -> Int32 { socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
 
-    @Test func theTightestSocketDecides() {
+    @Test func fullestSocketLimitsTheRoom() {
         let buffers = SendBufferBudget(bytesEach: 262_144)
         let sockets = [newSocket(), newSocket()]
         defer { for each in sockets { close(each) } }
@@ -22,8 +22,8 @@ import Testing
         #expect(buffers.room() == room)
     }
 
-    /// libcurl closes sockets that are still connecting without a word, and the descriptor is soon somebody else's.
-    @Test func aDescriptorThatHasBecomeAnothersIsForgotten() {
+    /// libcurl closes connecting sockets without a callback, and their descriptors are reused.
+    @Test func dropsReusedDescriptors() {
         let buffers = SendBufferBudget(bytesEach: 262_144)
         let (own, other) = (newSocket(), newSocket())
         defer {
@@ -38,7 +38,7 @@ import Testing
         #expect(buffers.room() == room)
     }
 
-    @Test func nobodyLooksAfterBuffersThatGrowByThemselves() {
+    @Test func withoutASizeThereIsNoBudget() {
         let buffers = SendBufferBudget(bytesEach: nil)
         let own = newSocket()
         defer { close(own) }

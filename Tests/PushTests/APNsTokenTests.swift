@@ -10,7 +10,7 @@ struct APNsTokenTests {
         APNsToken(teamID: "TEAM123456", keyID: "KEY1234567", key: try PrivateKey(pem: PushKeys.p256))
     }
 
-    @Test func saysWhoWeAreAndSinceWhen() throws {
+    @Test func containsTeamAndIssueTime() throws {
         let issued = try token().current(at: time(0))
         #expect(issued.generation == 0)
         #expect(issued.authorization.hasPrefix("bearer "))
@@ -24,17 +24,17 @@ struct APNsTokenTests {
         #expect(key.verifies(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
     }
 
-    /// By the clock that nobody sets; the other one starts in 2023.
+    /// `tick` is monotonic; the wall clock starts in 2023, changed by `step`.
     private func time(_ tick: Int64, setBy step: Int64 = 0) -> CredentialTime {
         CredentialTime(clock: 1_700_000_000_999 + tick + step, tick: tick)
     }
 
-    @Test func servesAllForThreeQuartersOfAnHour() throws {
+    @Test func sharesOneTokenFor45Minutes() throws {
         let token = try token()
         let first = token.current(at: time(0))
         #expect(token.current(at: time(45 * Self.minute - 1)) == first)
         #expect(token.drainRenewed())
-        #expect(!token.drainRenewed(), "told once")
+        #expect(!token.drainRenewed(), "reported once")
         let second = token.current(at: time(45 * Self.minute))
         #expect(second.generation == 1)
         #expect(second.authorization != first.authorization)
@@ -43,47 +43,50 @@ struct APNsTokenTests {
         #expect(!token.outdatesConnections(withGeneration: 0, at: time(90 * Self.minute)), "connections outlive tokens")
     }
 
-    @Test func isRenewedOncePerNeed() throws {
+    @Test func forcedRenewalHappensOncePer20Minutes() throws {
         let token = try token()
         let first = token.current(at: time(0))
         let second = try #require(token.renew(after: first.generation, at: time(Self.minute)))
         #expect(second.generation == 1)
-        // The other lane hears of the same trouble: it gets the one that has been made.
+        // The other lane requests the same renewal: it gets the token just issued.
         #expect(token.renew(after: first.generation, at: time(Self.minute)) == second)
         #expect(token.renew(after: second.generation, at: time(20 * Self.minute)) == nil)
-        // Whatever the clock says by then.
+        // Clock changes make no difference.
         #expect(token.renew(after: second.generation, at: time(20 * Self.minute, setBy: 60 * Self.minute)) == nil)
         #expect(token.renew(after: second.generation, at: time(20 * Self.minute, setBy: -60 * Self.minute)) == nil)
         #expect(token.current(at: time(20 * Self.minute)) == second)
         #expect(token.renew(after: second.generation, at: time(21 * Self.minute))?.generation == 2)
     }
 
-    @Test func aClockThatIsSetALittleChangesNothing() throws {
+    @Test func smallClockChangesKeepTheToken() throws {
         let token = try token()
         let first = token.current(at: time(0))
         for step in [-Self.minute, 15 * Self.minute] {
             #expect(token.current(at: time(29 * Self.minute, setBy: step)) == first)
             #expect(!token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)))
         }
-        #expect(token.current(at: time(29 * Self.minute, setBy: -30 * Self.minute)) == first, "it is not of the future yet")
-        #expect(token.current(at: time(45 * Self.minute, setBy: -30 * Self.minute)).generation == 1, "it has grown old")
+        #expect(
+            token.current(at: time(29 * Self.minute, setBy: -30 * Self.minute)) == first, "its issue time is not in the future")
+        #expect(token.current(at: time(45 * Self.minute, setBy: -30 * Self.minute)).generation == 1, "it has expired")
     }
 
-    /// A token that is not true any more is made anew, but not for connections that have seen it a moment ago.
-    @Test(arguments: [-120 * minute, -2 * minute, 45 * minute]) func aClockThatIsSetMakesAnother(_ step: Int64) throws {
+    /// A token whose issue time is wrong is issued again, but connections that carried it a moment ago must not carry both.
+    @Test(arguments: [-120 * minute, -2 * minute, 45 * minute]) func largeClockChangeIssuesAnotherTokenAndOutdatesConnections(
+        _ step: Int64
+    ) throws {
         let token = try token()
         _ = token.current(at: time(0))
         #expect(!token.outdatesConnections(withGeneration: 0, at: time(10)))
         #expect(token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)))
         #expect(token.current(at: time(10, setBy: step)).generation == 1)
-        #expect(token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)), "the other lane's, too")
+        #expect(token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)), "also for the other lane")
         #expect(!token.outdatesConnections(withGeneration: 1, at: time(10, setBy: step)))
-        // And right again.
+        // The clock is set right again.
         #expect(token.outdatesConnections(withGeneration: 1, at: time(20)) == (step != -2 * Self.minute))
         #expect(token.current(at: time(45 * Self.minute + 10)).generation == 2)
     }
 
-    @Test func aClockThatIsSetLaterSpoilsNoConnection() throws {
+    @Test func clockChangeAfter20MinutesKeepsConnections() throws {
         let token = try token()
         _ = token.current(at: time(0))
         let later = time(20 * Self.minute, setBy: -60 * Self.minute)

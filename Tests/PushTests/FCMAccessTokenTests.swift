@@ -5,8 +5,8 @@ import Testing
 @testable import Push
 
 struct FCMAccessTokenTests {
-    /// A token whose changes an expectation may be about.
-    private final class Scene {
+    /// Reference wrapper, so that `#expect` can call mutating methods.
+    private final class Fixture {
         private var token = FCMAccessToken()
         private var dice = SplitMix(seed: 3)
 
@@ -30,11 +30,11 @@ struct FCMAccessTokenTests {
         }
     }
 
-    private let token = Scene()
+    private let token = Fixture()
 
-    @Test func isFetchedOnceAndServesForItsLife() {
+    @Test func isFetchedOnceAndUsedUntilItExpires() {
         #expect(token.current(at: 0) == nil)
-        #expect(!token.claimFetch(at: 0), "nobody needs one")
+        #expect(!token.claimFetch(at: 0), "no request needs one")
         #expect(token.requestRenewal(after: -1, at: 0) == .requested)
         #expect(token.claimFetch(at: 0))
         #expect(!token.claimFetch(at: 5), "one request at a time")
@@ -42,23 +42,23 @@ struct FCMAccessTokenTests {
         #expect(token.handle(.granted("abc", seconds: 3_600), at: 400) == .renewed)
         #expect(token.current(at: 400) == IssuedCredential(authorization: "Bearer abc", generation: 0))
         #expect(token.nextTurn == nil)
-        #expect(!token.claimFetch(at: 3_000_000), "nobody has used it since")
+        #expect(!token.claimFetch(at: 3_000_000), "no request has used it since")
         #expect(token.use(at: 2_879_999) != nil)
         #expect(!token.claimFetch(at: 2_879_999))
         #expect(token.current(at: 3_599_999) != nil)
         #expect(token.current(at: 3_600_000) == nil)
     }
 
-    @Test(arguments: [Int64(0), 1, 9]) func whatHasRunOutBeforeItCameIsNone(_ seconds: Int64) {
+    @Test(arguments: [Int64(0), 1, 9]) func rejectsATokenThatExpiredBeforeItArrived(_ seconds: Int64) {
         #expect(token.requestRenewal(after: -1, at: 0) == .requested)
         #expect(token.claimFetch(at: 0))
         #expect(token.handle(.granted("abc", seconds: seconds), at: 9_000) == .delayed(reason: "it had expired when it arrived"))
         #expect(token.current(at: 9_000) == nil && token.isExpected)
         #expect(!token.claimFetch(at: 9_500))
-        #expect(token.claimFetch(at: 10_500), "and asked for again, but not at once")
+        #expect(token.claimFetch(at: 10_500), "fetched again, after the back-off")
     }
 
-    @Test func theOldOneServesWhileTheNextIsFetched() {
+    @Test func usesThePresentTokenDuringAFetch() {
         token.grant("old", at: 0)
         #expect(token.use(at: 2_880_000)?.authorization == "Bearer old")
         #expect(token.claimFetch(at: 2_880_000))
@@ -71,7 +71,7 @@ struct FCMAccessTokenTests {
         #expect(token.current(at: 2_902_000) == IssuedCredential(authorization: "Bearer new", generation: 1))
     }
 
-    @Test func whatPassesByItselfIsTriedAgainSlowerAndSlower() {
+    @Test func delayedFetchesBackOffExponentially() {
         var now: Int64 = 0
         var waits: [Int64] = []
         #expect(token.requestRenewal(after: -1, at: 0) == .requested)
@@ -87,14 +87,14 @@ struct FCMAccessTokenTests {
         }
     }
 
-    @Test func whatDoesNotIsTriedEveryHalfMinute() {
+    @Test func refusedFetchesRepeatEvery30Seconds() {
         #expect(token.requestRenewal(after: -1, at: 0) == .requested)
         #expect(token.claimFetch(at: 0))
         #expect(token.handle(.refused(reason: "invalid_grant"), at: 10) == .refused(reason: "invalid_grant"))
         #expect(token.nextTurn == 30_010)
     }
 
-    @Test func aRefusedTokenIsReplacedOnce() {
+    @Test func refusedTokenIsRenewedOncePerMinute() {
         token.grant("a", at: 0)
         #expect(token.requestRenewal(after: 0, at: 1_000) == .requested)
         #expect(token.current(at: 1_000) == nil)
@@ -104,11 +104,11 @@ struct FCMAccessTokenTests {
         token.handle(.granted("b", seconds: 3_600), at: 1_100)
         #expect(token.requestRenewal(after: 0, at: 1_200) == .alreadyRenewed)
         #expect(token.requestRenewal(after: 1, at: 1_300) == .tooSoon)
-        #expect(token.current(at: 1_300)?.authorization == "Bearer b", "there is no better one")
+        #expect(token.current(at: 1_300)?.authorization == "Bearer b", "it stays in use")
         #expect(token.requestRenewal(after: 1, at: 61_000) == .requested)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     @Test(
         arguments: [
@@ -131,11 +131,11 @@ struct FCMAccessTokenTests {
             (302, "", .delayed(reason: "302")), (408, "", .delayed(reason: "408")), (429, "", .delayed(reason: "429")),
             (500, #"{"error":"internal_failure"}"#, .delayed(reason: "500 internal_failure")), (503, "", .delayed(reason: "503")),
         ] as [(Int, String, AccessTokenResponse)])
-    func readsAnswers(status: Int, body: String, expected: AccessTokenResponse) {
+    func parsesResponses(status: Int, body: String, expected: AccessTokenResponse) {
         #expect(AccessTokenResponse(.success(HTTPClientResponse(status: status, body: Array(body.utf8)))) == expected)
     }
 
-    @Test func noAnswerIsTriedAgain() {
+    @Test func requestErrorsAreDelayed() {
         #expect(AccessTokenResponse(.failure(.notSent("refused"))) == .delayed(reason: "refused"))
         #expect(AccessTokenResponse(.failure(.timedOut)) == .delayed(reason: "timed out"))
     }

@@ -3,10 +3,10 @@ import Foundation
 import Push
 import Testing
 
-/// What phones are sent for each event of the contract, byte for byte: `Golden/payloads.txt`, reviewed like code. Each of its
-/// paragraphs is an event with what a tap opens and its collapse key, the event's data, APNs' payload, and FCM's message.
+/// The payloads for each event of the contract, byte for byte: `Golden/payloads.txt`, reviewed like code. Each paragraph is
+/// an event with its entity and collapse key, the event's data, APNs' payload, and FCM's message.
 @Suite struct GoldenPayloadTests {
-    @Test func everyEventOfTheContract() throws {
+    @Test func everyEventOfTheContractMatchesTheGoldenFile() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/payloads.txt")
         let paragraphs = try String(contentsOf: file, encoding: .utf8).split(separator: "\n\n")
         #expect(paragraphs.count == 16)

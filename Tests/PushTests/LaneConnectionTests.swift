@@ -5,9 +5,9 @@ import Testing
 
 @testable import Push
 
-/// Windows, connections that are thrown away, pauses and probes.
+/// Congestion control: window, retired connections, pauses and probes.
 struct LaneConnectionTests {
-    /// In flight: jobs 1 to `count`, all begun now; the report under way is answered.
+    /// Jobs 1 to `count` in flight, all started now; no report under way.
     private func scene(inFlight count: Int64, window: Int = 64) -> LaneFixture {
         var scene = LaneFixture(window: window)
         scene.warmUp(Int(count))
@@ -16,7 +16,7 @@ struct LaneConnectionTests {
         return scene
     }
 
-    @Test func noConnectionAtAllPausesAtOnceAndCountsAsNoTry() {
+    @Test func failedConnectPausesAtOnceAndCountsNoAttempt() {
         var scene = LaneFixture()
         scene.act()
         scene.supply(LaneFixture.jobs(1...1))
@@ -47,31 +47,31 @@ struct LaneConnectionTests {
         #expect(scene.takeReport()?.capacity == 2)
     }
 
-    @Test func aConnectionThatBreaksUnderManyIsOneMisfortune() {
+    @Test func lostConnectionCountsAsOneFailure() {
         var scene = scene(inFlight: 20)
         for number in Int64(1)...20 { scene.end(number, .failure(.lost("reset"))) }
         scene.act()
         let report = scene.takeReport()
         #expect(report?.outcomes.count == 20)
-        #expect(report?.capacity == 1, "the next connection begins with one")
+        #expect(report?.capacity == 1, "the next connection starts with one")
         #expect(scene.lane.status.state == .running)
     }
 
-    @Test func aStreamThatBreaksAloneCostsItsEraOnly() {
+    @Test func resultsOfAnEarlierEpochDoNotChangeTheWindow() {
         var scene = scene(inFlight: 20)
         scene.end(1, .failure(.lost("stream")))
         scene.act()
         #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneFixture.jobs(21...21))
         #expect(scene.takeSent() == [21])
-        // The nineteen others are of the era before: they neither open the window nor close it.
+        // The nineteen others are of the epoch before: they neither open the window nor close it.
         for number in Int64(2)...20 { scene.end(number, .failure(.lost("stream"))) }
         scene.act()
         #expect(scene.takeReport()?.capacity == 0)
         #expect(scene.lane.status.state == .running)
     }
 
-    @Test func thoseOfAnEarlierEraCountAgainstTheWholeWindow() {
+    @Test func requestsOfAnEarlierEpochCountAgainstTheWindow() {
         var pace = CongestionControl(LaneRules(windowMax: 8), at: 0)
         var dice = SplitMix(seed: 1)
         let first = pace.begin()
@@ -79,7 +79,7 @@ struct LaneConnectionTests {
         let second = pace.begin()
         let change = pace.complete(.lost, epoch: second, startedAt: 1, at: 2, using: &dice)
         #expect(change == .setBack)
-        // Six of the era before are still in flight.
+        // Six of the epoch before are still in flight.
         for count in 1...8 {
             #expect(pace.room(total: 6, at: 3) == min(count, 2))
             let era = pace.begin()
@@ -88,7 +88,7 @@ struct LaneConnectionTests {
         #expect(pace.room(total: 0, at: 3) == 8)
     }
 
-    @Test func aGoodbyeIsSentAgainAtOnceOnAnotherConnection() {
+    @Test func unprocessedRequestIsSentAgainAtOnce() {
         var scene = scene(inFlight: 3)
         scene.end(1, .failure(.notSent("HTTP/2: not processed")))
         scene.act()
@@ -100,7 +100,7 @@ struct LaneConnectionTests {
         #expect(scene.retired == 0)
     }
 
-    @Test func aServerThatWantsAnotherConnectionGetsItOnceTheOthersAreAnswered() {
+    @Test func goAwayRetiresConnectionsAfterTheOtherResponses() {
         var scene = scene(inFlight: 3)
         scene.answer(1, .goAway(reason: "IdleTimeout"))
         scene.act()
@@ -115,7 +115,7 @@ struct LaneConnectionTests {
         #expect(scene.takeReport()?.capacity == 1)
     }
 
-    @Test func itWaitsForTheOthersNoLongerThanASecond() {
+    @Test func goAwayRetiresConnectionsAfterOneSecond() {
         var scene = scene(inFlight: 3)
         scene.answer(1, .goAway(reason: "Shutdown"))
         scene.act()
@@ -130,7 +130,7 @@ struct LaneConnectionTests {
         #expect(scene.lane.status.state == .running)
     }
 
-    @Test func aServerThatLeavesAtOncePausesTheLane() {
+    @Test func goAwayAsFirstResponsePauses() {
         var scene = LaneFixture()
         scene.act()
         scene.supply(LaneFixture.jobs(1...1))
@@ -140,7 +140,7 @@ struct LaneConnectionTests {
         #expect(scene.retired == 1)
     }
 
-    @Test func aConnectionThatHasSeenTooManyTokensIsLeftAfterThree() {
+    @Test func threeTooManyTokensInARowRetireConnections() {
         var scene = scene(inFlight: 5)
         let spoilt = SendResult.tooManyTokens(reason: "TooManyProviderTokenUpdates")
         scene.answer(1, spoilt)
@@ -148,7 +148,7 @@ struct LaneConnectionTests {
         scene.answer(3, .accepted(messageID: nil))
         for number in [4, 5] as [Int64] { scene.answer(number, spoilt) }
         scene.act()
-        #expect(scene.retired == 0, "one was well in between")
+        #expect(scene.retired == 0, "one succeeded in between")
         scene.supply(LaneFixture.jobs(6...6))
         scene.answer(6, spoilt)
         scene.act()
@@ -158,8 +158,8 @@ struct LaneConnectionTests {
         #expect(scene.renewals.isEmpty, "another token would bring it again")
     }
 
-    /// Which another connection does not help against.
-    @Test func aProviderThatAlwaysSaysSoPausesTheLane() {
+    /// Another connection does not help.
+    @Test func tooManyTokensOnEveryConnectionPauses() {
         var scene = LaneFixture()
         scene.act()
         for number in Int64(1)...10 {
@@ -172,7 +172,7 @@ struct LaneConnectionTests {
         #expect(scene.retired == 3)
     }
 
-    @Test func outdatedConnectionsAreLeftWhenWhatIsUnderWayIsAnswered() {
+    @Test func outdatedConnectionsRetireAfterTheResponsesUnderWay() {
         var scene = scene(inFlight: 2)
         scene.handle(.connectionsOutdated(reason: "the clock was set"))
         scene.supply(LaneFixture.jobs(3...3))
@@ -185,7 +185,7 @@ struct LaneConnectionTests {
         #expect(scene.lane.status.state == .running)
     }
 
-    @Test func twoRequestsWithoutAnswerRetireTheConnection() {
+    @Test func twoTimeOutsInARowRetireConnections() {
         var scene = scene(inFlight: 4)
         scene.now += 10_000
         scene.end(1, .failure(.timedOut))
@@ -194,14 +194,14 @@ struct LaneConnectionTests {
         scene.answer(2, .accepted(messageID: nil))
         scene.end(3, .failure(.timedOut))
         scene.act()
-        #expect(scene.retired == 0, "an answer came in between")
+        #expect(scene.retired == 0, "a response arrived in between")
         scene.end(4, .failure(.timedOut))
         scene.act()
         #expect(scene.retired == 1)
         #expect(scene.lane.status.state == .running)
     }
 
-    @Test func timeOutsAreWaitEnoughUntilThereAreTen() {
+    @Test func tenTimeOutsInARowPause() {
         var scene = LaneFixture()
         scene.act()
         for number in Int64(1)...10 {
@@ -217,7 +217,7 @@ struct LaneConnectionTests {
         #expect(scene.lane.status.state == .paused)
     }
 
-    @Test func whatTimesOutTogetherRetiresOnce() {
+    @Test func simultaneousTimeOutsRetireOnce() {
         var scene = scene(inFlight: 20)
         scene.now += 10_000
         for number in Int64(1)...10 { scene.end(number, .failure(.timedOut)) }
@@ -228,7 +228,7 @@ struct LaneConnectionTests {
         #expect(scene.lane.status.state == .running)
     }
 
-    @Test func aDeadConnectionIsFoundByThoseThatNeverGotTheirTurn() {
+    @Test func queuedTimeOutWithoutAnyResponseRetiresConnections() {
         var scene = scene(inFlight: 4)
         scene.now += 10_000
         scene.end(1, .failure(.notSent("queued")))
@@ -236,7 +236,7 @@ struct LaneConnectionTests {
         #expect(scene.retired == 1)
     }
 
-    @Test func aQueueBehindTheServersLimitHalvesTheWindowOnce() {
+    @Test func queuedTimeOutsBehindAStreamLimitHalveTheWindowOnce() {
         var scene = scene(inFlight: 16)
         scene.now += 9_000
         for number in Int64(1)...4 { scene.answer(number, .accepted(messageID: nil)) }
@@ -244,7 +244,7 @@ struct LaneConnectionTests {
         _ = scene.takeReport()
         scene.now += 1_000
         for number in Int64(5)...12 { scene.end(number, .failure(.notSent("queued"))) }
-        // Sixteen were answered to warm up, one was the first, and four now: 21, halved 10. Four are still in flight.
+        // Window: 1, plus 16 successes to warm up, plus 4 now: 21, halved to 10. Four are still in flight.
         scene.supply([])
         let report = scene.takeReport()
         #expect(report?.outcomes.count == 8)
@@ -252,20 +252,20 @@ struct LaneConnectionTests {
         #expect(scene.retired == 0)
     }
 
-    @Test func aStormOfFailuresPausesAfterTen() {
+    @Test func tenFailuresInARowPause() {
         var scene = scene(inFlight: 20)
         for number in Int64(1)...9 { scene.answer(number, .retry(reason: "500", after: nil)) }
         #expect(scene.lane.status.state == .running)
         scene.answer(10, .accepted(messageID: nil))
         for number in Int64(11)...19 { scene.answer(number, .retry(reason: "500", after: nil)) }
-        #expect(scene.lane.status.state == .running, "one was well in between")
+        #expect(scene.lane.status.state == .running, "one succeeded in between")
         scene.answer(20, .retry(reason: "500", after: nil))
         #expect(scene.lane.status.state == .paused)
         scene.act()
         #expect(scene.takeReport()?.capacity == 0)
     }
 
-    @Test func aWishThatIsRepeatedIsTheWholeLanes() {
+    @Test func threeRetryAftersInARowPauseTheLane() {
         var scene = scene(inFlight: 3)
         for number in Int64(1)...2 { scene.answer(number, .retry(reason: "QUOTA_EXCEEDED", after: 60_000)) }
         #expect(scene.lane.status.state == .running)
@@ -282,7 +282,7 @@ struct LaneConnectionTests {
         #expect(scene.takeReport()?.capacity == 1)
     }
 
-    @Test func aProbeThatIsToldToWaitWaitsAsLong() {
+    @Test func probeHonoursRetryAfter() {
         var pace = CongestionControl(LaneRules(windowMax: 8), at: 0)
         var dice = SplitMix(seed: 1)
         var now: Int64 = 0
@@ -298,7 +298,7 @@ struct LaneConnectionTests {
         #expect(waits.count == 6 && waits[1...2] == [3_000, 3_000] && waits[4...] == [9_000_000, 2_419_200_000], "\(waits)")
     }
 
-    @Test func aProbeIsOneJob() {
+    @Test func pausedLaneProbesWithOneJob() {
         var scene = scene(inFlight: 20)
         for number in Int64(1)...10 { scene.answer(number, .retry(reason: "503", after: nil)) }
         scene.act()
@@ -308,7 +308,7 @@ struct LaneConnectionTests {
         #expect(scene.takeReport()?.capacity == 1)
         scene.supply(LaneFixture.jobs(21...21), hasMore: true)
         #expect(scene.takeSent() == [21])
-        // What the others say now is of the time before.
+        // The others are of the epoch before.
         scene.answer(11, .accepted(messageID: nil))
         scene.act()
         #expect(scene.lane.status.state == .paused)
@@ -317,7 +317,7 @@ struct LaneConnectionTests {
         #expect(scene.lane.status.state == .running)
     }
 
-    @Test func aClockThatIsSetBackLengthensNoPause() {
+    @Test func clockSetBackDoesNotLengthenAPause() {
         var scene = LaneFixture()
         scene.act()
         scene.supply(LaneFixture.jobs(1...1))

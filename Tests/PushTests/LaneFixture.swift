@@ -4,14 +4,14 @@ import TestSupport
 
 @testable import Push
 
-/// A lane, a clock that stands still unless told otherwise, and what the lane wants done.
+/// A lane with a manual clock, which records the lane's effects.
 struct LaneFixture {
     var lane: Lane
     var now: Int64 = 1_000_000
     var dice = SplitMix(seed: 7)
-    /// What is decided of a job; by default it is sent.
+    /// The decision for each job; by default it is sent.
     var decide: (PushJob) -> PushDecision = { .send(LaneFixture.message(of: $0)) }
-    /// Since they were last looked at.
+    /// Since the last ``takeEvents()``.
     var events: [LaneEvent] = []
     private(set) var sent: [Int64] = []
     private(set) var report: PushReport?
@@ -23,7 +23,7 @@ struct LaneFixture {
         self.lane = Lane(lane, LaneRules(windowMax: window), hasCredential: hasCredential, at: now)
     }
 
-    // MARK: Doing
+    // MARK: Input
 
     mutating func act() {
         for effect in lane.nextEffects(at: now, using: &dice, deciding: decide) {
@@ -40,13 +40,13 @@ struct LaneFixture {
 
     mutating func handle(_ input: Lane.Input) { lane.handle(input, at: now, using: &dice) }
 
-    /// Lets time pass.
+    /// Advances the clock.
     mutating func pass(_ milliseconds: Int64) {
         now += milliseconds
         act()
     }
 
-    /// What has been sent since this was last asked.
+    /// The jobs sent since the last call.
     mutating func takeSent() -> [Int64] {
         defer { sent = [] }
         return sent
@@ -57,13 +57,13 @@ struct LaneFixture {
         return events
     }
 
-    /// The report under way, which the store then has.
+    /// The report under way, removed from the fixture.
     mutating func takeReport() -> PushReport? {
         defer { report = nil }
         return report
     }
 
-    /// The store answers with jobs.
+    /// The store replies with jobs.
     mutating func supply(_ jobs: [PushJob], hasMore: Bool = false, nextDueAt: Int64? = nil) {
         var supply = PushLease(lane: lane.lane)
         supply.jobs = jobs
@@ -83,7 +83,7 @@ struct LaneFixture {
         end(number, .success(verdict), credential: credential)
     }
 
-    /// Has the window opened for `count` requests at once, and the store told of everything.
+    /// Opens the window by `count` successes, all reported.
     mutating func warmUp(_ count: Int) {
         act()
         for number in 0..<Int64(count) {

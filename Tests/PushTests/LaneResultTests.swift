@@ -4,9 +4,9 @@ import Testing
 
 @testable import Push
 
-/// What each verdict does to the job, its device and its lane.
+/// The effect of each result on the job, its device and the lane.
 struct LaneResultTests {
-    @Test func aJobsFateFollowsFromTheVerdict() {
+    @Test func reportsTheOutcomeOfEachResult() {
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 77)
         let table: [(SendResult, PushOutcome)] = [
             (.accepted(messageID: "A"), PushOutcome(LaneFixture.job(1), .accepted(messageID: "A"), wasTried: true)),
@@ -28,24 +28,24 @@ struct LaneResultTests {
             ),
             (.goAway(reason: "R"), PushOutcome(LaneFixture.job(1), .returned, wasTried: false)),
         ]
-        for (verdict, outcome) in table {
+        for (result, outcome) in table {
             var scene = LaneFixture()
             scene.act()
             scene.supply(LaneFixture.jobs(1...1))
-            scene.answer(1, verdict)
+            scene.answer(1, result)
             scene.act()
-            #expect(scene.takeReport()?.outcomes == [outcome], "\(verdict)")
+            #expect(scene.takeReport()?.outcomes == [outcome], "\(result)")
         }
     }
 
-    @Test func aRetryIsNeverSoonerThanTheProviderWishes() throws {
-        for (attempts, wish, range) in [
+    @Test func retryHonoursRetryAfter() throws {
+        for (attempts, retryAfter, range) in [
             (0, nil, 1_000...1_500), (2, nil, 4_000...6_000), (9, nil, 60_000...90_000), (0, 20_000, 20_000...30_000),
         ] as [(Int, Int64?, ClosedRange<Int64>)] {
             var scene = LaneFixture()
             scene.act()
             scene.supply([LaneFixture.job(1, attempts: attempts)])
-            scene.answer(1, .retry(reason: "InternalServerError", after: wish))
+            scene.answer(1, .retry(reason: "InternalServerError", after: retryAfter))
             scene.act()
             let outcome = try #require(scene.takeReport()?.outcomes.first)
             guard case .retry(let at, "InternalServerError") = outcome.result else {
@@ -56,7 +56,7 @@ struct LaneResultTests {
         }
     }
 
-    @Test func aRetryAfterItsExpiryIsNone() {
+    @Test func retryPastExpiryExpiresNotification() {
         var scene = LaneFixture()
         scene.act()
         let job = LaneFixture.job(1, expiresAt: scene.now + 900)
@@ -66,7 +66,7 @@ struct LaneResultTests {
         #expect(scene.takeReport()?.outcomes == [PushOutcome(job, .expired, wasTried: true)])
     }
 
-    /// However long that is: hours are waited for, and what cannot wait so long expires.
+    /// A retry-after of hours is honoured; a notification that does not live so long expires.
     @Test(
         arguments: [
             (.retry(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_230_000),
@@ -74,20 +74,20 @@ struct LaneResultTests {
             (.retry(reason: "UNAVAILABLE", after: 86_400_000), nil), (.retry(reason: "UNAVAILABLE", after: .max), nil),
             (.deviceThrottled(reason: "UNAVAILABLE", after: .max), nil),
         ] as [(SendResult, ClosedRange<Int64>?)])
-    func aWishIsObeyedOrTheNotificationExpires(_ verdict: SendResult, _ range: ClosedRange<Int64>?) throws {
+    func longRetryAfterIsHonouredOrExpiresNotification(_ result: SendResult, _ range: ClosedRange<Int64>?) throws {
         var scene = LaneFixture()
         scene.act()
         let job = LaneFixture.job(1, expiresAt: scene.now + 86_400_000)
         scene.supply([job])
-        scene.answer(1, verdict)
+        scene.answer(1, result)
         scene.act()
         switch try #require(scene.takeReport()?.outcomes.first?.result) {
         case .retry(let at, _): #expect(range?.contains(at - scene.now) == true)
-        case let fate: #expect(fate == .expired && range == nil)
+        case let reported: #expect(reported == .expired && range == nil)
         }
     }
 
-    @Test func aDeviceRestsAsLongAsItsProviderWishes() {
+    @Test func deviceBackoffHonoursRetryAfter() {
         var scene = LaneFixture()
         scene.act()
         let job = LaneFixture.job(1, expiresAt: scene.now + 86_400_000)
@@ -98,19 +98,19 @@ struct LaneResultTests {
         #expect(scene.takeReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
     }
 
-    /// Somebody in between may have asked for as much, and nothing is tried meanwhile.
+    /// The lane sends nothing meanwhile, and the response may be a proxy's.
     @Test(arguments: [(3_600_000, 0), (3_600_001, 1), (Int64.max, 1)] as [(Int64, Int)])
-    func aPauseOfMoreThanAnHourIsAnAlarm(_ wish: Int64, _ count: Int) {
+    func pauseOfMoreThanAnHourAlarms(_ retryAfter: Int64, _ count: Int) {
         var scene = LaneFixture()
         scene.warmUp(3)
         scene.supply(LaneFixture.jobs(1...3))
-        for number in 1...3 as ClosedRange<Int64> { scene.answer(number, .retry(reason: "UNAVAILABLE", after: wish)) }
+        for number in 1...3 as ClosedRange<Int64> { scene.answer(number, .retry(reason: "UNAVAILABLE", after: retryAfter)) }
         scene.act()
         #expect(scene.lane.status.state == .paused)
         #expect(scene.takeEvents().count { if case .alarm = $0 { true } else { false } } == count)
     }
 
-    @Test func whatIsTakenBackGoesBackAndIsNoSetback() {
+    @Test func withdrawnRequestIsReturnedWithoutSetback() {
         var scene = LaneFixture()
         scene.warmUp(3)
         scene.supply([LaneFixture.job(1), LaneFixture.job(2)])
@@ -118,7 +118,7 @@ struct LaneResultTests {
         scene.handle(.withdrawn(1))
         scene.act()
         #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)])
-        // Said again, or of what nobody has: nothing.
+        // Repeated or unknown: ignored.
         scene.handle(.withdrawn(1))
         scene.answer(2, .accepted(messageID: nil))
         scene.act()
@@ -126,7 +126,7 @@ struct LaneResultTests {
     }
 
     /// A setback between report and supply leaves more in hand than can be sent.
-    @Test func whatIsInHandForALostDeviceGoesBack() {
+    @Test func lostDevicesJobsInHandAreReturned() {
         var scene = LaneFixture(window: 2)
         scene.warmUp(1)
         let jobs = [
@@ -141,7 +141,7 @@ struct LaneResultTests {
             scene.takeReport()?.outcomes == [
                 PushOutcome(jobs[2], .returned, wasTried: false), PushOutcome(jobs[4], .returned, wasTried: false),
             ])
-        // Whether the first is on the wire, the lane cannot know.
+        // The lane does not know whether the first is written.
         #expect(scene.lane.status.inFlight == 2)
         scene.answer(1, .accepted(messageID: nil))
         scene.answer(2, .accepted(messageID: nil))
@@ -149,7 +149,7 @@ struct LaneResultTests {
         #expect(scene.takeSent() == [4])
     }
 
-    @Test func nothingInHandGoesToADeadDevice() {
+    @Test func deadDevicesJobsInHandAreReturned() {
         var scene = LaneFixture()
         scene.warmUp(1)
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)
@@ -161,23 +161,23 @@ struct LaneResultTests {
         #expect(scene.takeSent() == [1, 2])
         scene.answer(1, .invalidToken(removal))
         scene.act()
-        // The fourth knows the device as it registered again since.
+        // The fourth has the device as registered again since.
         #expect(scene.takeSent() == [4])
         #expect(
             scene.takeReport()?.outcomes == [
                 PushOutcome(jobs[0], .failed(reason: "Unregistered"), wasTried: true, removal: removal),
                 PushOutcome(jobs[2], .returned, wasTried: false),
             ])
-        // The store has removed it: what it hands over now is alive, whatever its clock said.
+        // The store has removed it: a device leased now is alive, whatever its last-seen time.
         scene.supply([LaneFixture.job(5, device: "D")])
         #expect(scene.takeSent() == [5])
     }
 
-    @Test func whatWaitsInHandForADeadDeviceGoesBackBeforeThatIsForgotten() {
+    @Test func deadDevicesJobsAreReturnedBeforeTheDeviceIsForgotten() {
         var scene = LaneFixture(window: 2)
         scene.warmUp(1)
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)
-        // More than there is room for: the third stays in hand.
+        // More than the room: the third stays in hand.
         scene.supply([
             LaneFixture.job(1, device: "D"), LaneFixture.job(2), LaneFixture.job(3, device: "E"), LaneFixture.job(4, device: "D"),
         ])
@@ -193,7 +193,7 @@ struct LaneResultTests {
             ])
     }
 
-    @Test func aBusyDeviceWaitsAndNobodyElse() throws {
+    @Test func throttledDeviceDelaysOnlyItsOwnJobs() throws {
         var scene = LaneFixture()
         scene.warmUp(3)
         scene.supply([LaneFixture.job(1, device: "D")])
@@ -214,18 +214,18 @@ struct LaneResultTests {
         )
     }
 
-    @Test func aDeviceWaitsTwiceAsLongEachTimeUntilItTakesOne() throws {
+    @Test func deviceBackoffDoublesUntilAccepted() throws {
         var scene = LaneFixture()
         scene.warmUp(3)
         var waits: [Int64] = []
         for number in Int64(1)...9 {
             scene.supply([LaneFixture.job(number, device: "D")])
             #expect(scene.takeSent() == [number])
-            let verdict: SendResult = number == 8 ? .accepted(messageID: nil) : .deviceThrottled(reason: "B", after: nil)
-            scene.answer(number, verdict)
+            let result: SendResult = number == 8 ? .accepted(messageID: nil) : .deviceThrottled(reason: "B", after: nil)
+            scene.answer(number, result)
             scene.act()
-            let fate = try #require(scene.takeReport()?.outcomes.first?.result)
-            if case .retry(let at, _) = fate { waits.append((at - scene.now) / 1_000) }
+            let reported = try #require(scene.takeReport()?.outcomes.first?.result)
+            if case .retry(let at, _) = reported { waits.append((at - scene.now) / 1_000) }
             scene.now += 61_000
             scene.supply([])
             _ = scene.takeReport()
@@ -233,24 +233,24 @@ struct LaneResultTests {
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 1])
     }
 
-    @Test func severalRefusalsOfOneMomentAreOne() {
-        var troubles = DeviceBackoff(waitMax: 60_000)
-        #expect(troubles.throttle("D", startedAt: 100, at: 200) == 1_200)
-        #expect(troubles.throttle("D", startedAt: 110, at: 250) == 1_200)
-        #expect(troubles.throttle("D", startedAt: 1_300, at: 1_400) == 3_400)
-        #expect(troubles.backoff(of: "D", at: 3_399) == 3_400)
-        #expect(troubles.backoff(of: "D", at: 3_400) == nil)
-        #expect(troubles.backoff(of: "D", at: 1_399) == nil, "a clock that was set back lengthens no rest")
+    @Test func concurrentThrottlingCountsOnce() {
+        var backoff = DeviceBackoff(waitMax: 60_000)
+        #expect(backoff.throttle("D", startedAt: 100, at: 200) == 1_200)
+        #expect(backoff.throttle("D", startedAt: 110, at: 250) == 1_200)
+        #expect(backoff.throttle("D", startedAt: 1_300, at: 1_400) == 3_400)
+        #expect(backoff.backoff(of: "D", at: 3_399) == 3_400)
+        #expect(backoff.backoff(of: "D", at: 3_400) == nil)
+        #expect(backoff.backoff(of: "D", at: 1_399) == nil, "a clock set back does not lengthen it")
     }
 
-    @Test func oneRenewalServesAllThatWentWithTheOldCredential() {
+    @Test func expiredCredentialIsRenewedOnce() {
         var scene = LaneFixture()
         scene.warmUp(3)
         scene.supply(LaneFixture.jobs(1...4))
         for number in Int64(1)...3 { scene.answer(number, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5) }
         scene.act()
         #expect(scene.renewals == [5])
-        // No room until it has come; none of the three counts as tried.
+        // No room until it is ready; none of the three counts as an attempt.
         #expect(
             scene.takeReport()
                 == PushReport(
@@ -261,7 +261,7 @@ struct LaneResultTests {
         scene.handle(.credential(.ready))
         scene.answer(4, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5)
         scene.supply([])
-        #expect(scene.renewals == [5], "the fourth went with the old one, too")
+        #expect(scene.renewals == [5], "the fourth carried the old one, too")
         #expect(scene.takeReport()?.capacity == 4)
         scene.supply(LaneFixture.jobs(1...4))
         _ = scene.takeSent()
@@ -272,7 +272,7 @@ struct LaneResultTests {
         scene.act()
         #expect(scene.lane.status.state == .stopped)
         #expect(scene.events.contains(.alarm("apns: stopped, for the provider refuses us: is the clock right?")))
-        // A probe that is refused for the same reason asks again: by then it may be granted.
+        // A probe that fails for the same reason requests a renewal again: it may be granted by then.
         scene.answer(2, .accepted(messageID: nil))
         scene.supply([])
         _ = (scene.takeReport(), scene.takeSent())
@@ -284,7 +284,7 @@ struct LaneResultTests {
         #expect(scene.renewals == [5, 6, 6])
     }
 
-    @Test func aCredentialIsFetchedWhenThereIsSomethingToSend() {
+    @Test func fetchesCredentialForTheFirstJob() {
         var scene = LaneFixture(.fcm, hasCredential: false)
         scene.act()
         #expect(scene.renewals.isEmpty)
@@ -306,12 +306,12 @@ struct LaneResultTests {
         scene.answer(1, .accepted(messageID: nil))
         scene.handle(.credential(.expired))
         scene.act()
-        #expect(scene.renewals == [-1], "nobody needs another yet")
+        #expect(scene.renewals == [-1], "no job needs another yet")
         #expect(scene.lane.status.state == .running)
         #expect(scene.takeReport()?.capacity == 2)
     }
 
-    @Test func withoutACredentialItIsPaused() {
+    @Test func missingCredentialPauses() {
         var scene = LaneFixture(.fcm)
         scene.act()
         _ = scene.takeReport()
@@ -331,7 +331,7 @@ struct LaneResultTests {
         #expect(scene.lane.status.lastError?.text == "no access token: 503")
     }
 
-    @Test func whoIsRefusedACredentialStopsUntilThereIsOne() {
+    @Test func refusedCredentialStopsUntilReady() {
         var scene = LaneFixture(.fcm)
         scene.act()
         _ = scene.takeReport()
@@ -355,7 +355,7 @@ struct LaneResultTests {
         #expect(scene.lane.status.state == .running)
     }
 
-    @Test func aRejectionOfConfigurationAlarmsOnceAMinute() {
+    @Test func repeatedAlarmsAreLimitedToOneAMinute() {
         var scene = LaneFixture()
         scene.warmUp(1)
         var alarms = 0

@@ -5,30 +5,30 @@ import Testing
 
 @testable import Push
 
-/// A store that keeps its promises, a provider that keeps none, and the lane between them.
+/// A correct store, a faulty provider, and the lane between them.
 private struct LaneWorld {
     enum State: Equatable {
         case waiting(dueAt: Int64)
-        /// In the lane's hands since that supply.
+        /// Leased to the lane.
         case claimed
     }
 
-    /// A narrow one is often full, a wide one has much in hand when something breaks.
+    /// A narrow window is often full; a wide one has many jobs in hand when a fault occurs.
     let windowMax: Int
     let seed: UInt64
     var dice: SplitMix
-    /// Of a hundred ends of requests about so many are of each kind.
+    /// Relative frequency of each result.
     var weights: [Int]
     var lane: Lane
     var now: Int64 = 1_000_000
-    /// Of those that have not come to their end.
+    /// The jobs that have not ended.
     var states: [Int64: State] = [:]
     var jobs: [Int64: PushJob] = [:]
     var next: Int64 = 1
-    /// With what each request in flight was sent.
+    /// The job of each request in flight.
     var inFlight: [Int64: PushJob] = [:]
     var underway: PushReport?
-    /// Devices that the store has removed, and told the lane so.
+    /// Devices that the store has removed.
     var removed: Set<String> = []
     var isFinished = false
     var accepted = 0
@@ -39,7 +39,7 @@ private struct LaneWorld {
         self.seed = seed
         windowMax = seed.isMultiple(of: 2) ? 3 : 16
         dice = SplitMix(seed: seed)
-        // Some worlds have much of one trouble and nothing of another.
+        // Each world has its own mix of faults.
         weights = (0..<13).map { _ in 0 }
         weights[0] = 60
         for index in 1..<13 where Bool.random(using: &dice) { weights[index] = Int.random(in: 1...12, using: &dice) }
@@ -59,7 +59,7 @@ private struct LaneWorld {
         switch kind {
         case 0..<2 where !isCalm: queue(Int.random(in: 1...12, using: &dice))
         case 0..<6: endSome(isCalm)
-        case 6..<8: answerReport(isCalm)
+        case 6..<8: replyToReport(isCalm)
         default: now += Int64.random(in: 0...3_000, using: &dice)
         }
         if !isCalm, Int.random(in: 0..<200, using: &dice) == 0 { now -= 20_000 }
@@ -97,11 +97,11 @@ private struct LaneWorld {
             }
             if !hasMore { return }
         }
-        expect(false, "it never comes to rest")
+        expect(false, "effects never end")
     }
 
     mutating func perform(_ effect: Lane.Effect) -> Bool {
-        expect(!isFinished, "it does something after it has finished")
+        expect(!isFinished, "effects after it has finished")
         switch effect {
         case .retireConnections:
             for number in inFlight.keys.sorted() {
@@ -138,15 +138,15 @@ private struct LaneWorld {
 
     // MARK: The store
 
-    mutating func answerReport(_ isCalm: Bool) {
+    mutating func replyToReport(_ isCalm: Bool) {
         guard let report = underway else { return }
         underway = nil
         if !isCalm, Int.random(in: 0..<5, using: &dice) == 0 {
             return lane.handle(.refused, at: now, using: &dice)
         }
-        for outcome in report.outcomes { settle(outcome) }
+        for outcome in report.outcomes { record(outcome) }
         var supply = PushLease(lane: .apns)
-        // By hand, and in order: what is due first.
+        // Due jobs, in order.
         let due = states.filter { if case .waiting(let at) = $0.value { at <= now } else { false } }.keys.sorted()
         for number in due.prefix(report.capacity) {
             guard let job = jobs[number], !removed.contains(job.device.id) else {
@@ -161,7 +161,7 @@ private struct LaneWorld {
         lane.handle(.supplied(supply), at: now, using: &dice)
     }
 
-    mutating func settle(_ outcome: PushOutcome) {
+    mutating func record(_ outcome: PushOutcome) {
         let number = outcome.job.number
         expect(states[number] == .claimed, "\(number) is reported, and was not the lane's")
         expect(inFlight[number] == nil, "\(number) is reported while in flight")
@@ -186,7 +186,7 @@ private struct LaneWorld {
             let result = isCalm ? .success(.accepted(messageID: nil)) : result(of: job)
             if result == .failure(.timedOut) { now += 2_000 }
             end(number, result)
-            // Answers of one moment are heard together, or not.
+            // Results of one moment are handled in one turn, or not.
             if Bool.random(using: &dice) { act() }
         }
     }
@@ -200,10 +200,10 @@ private struct LaneWorld {
     }
 
     mutating func result(of job: PushJob) -> Result<SendResult, HTTPClientError> {
-        var throwing = Int.random(in: 0..<weights.reduce(0, +), using: &dice)
+        var draw = Int.random(in: 0..<weights.reduce(0, +), using: &dice)
         let kind = weights.firstIndex { weight in
-            throwing -= weight
-            return throwing < 0
+            draw -= weight
+            return draw < 0
         }
         switch kind {
         case 1: return .success(.rejected(reason: "R", alarm: Bool.random(using: &dice)))
@@ -222,10 +222,10 @@ private struct LaneWorld {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// All is well again: what is queued has to come to its end.
-    mutating func comeToRest() {
+    /// Without further faults all queued jobs have to end.
+    mutating func drain() {
         for _ in 0..<20_000 {
             if states.isEmpty, underway == nil { return }
             step(isCalm: true)
@@ -249,18 +249,18 @@ private struct LaneWorld {
 
 struct LaneSimulationTests {
     @Test(arguments: 1...60)
-    func everyJobEndsOnceWhateverHappens(seed: Int) {
+    func everyJobEndsExactlyOnce(seed: Int) {
         var world = LaneWorld(seed: UInt64(seed))
         world.act()
         for _ in 0..<400 where world.problems.isEmpty { world.step(isCalm: false) }
-        world.comeToRest()
+        world.drain()
         world.stop()
         #expect(world.problems.first == nil)
         #expect(world.accepted > 0)
     }
 
     @Test(arguments: 61...100)
-    func itStopsInTheMiddleOfTrouble(seed: Int) {
+    func stopsCleanlyDuringFaults(seed: Int) {
         var world = LaneWorld(seed: UInt64(seed))
         world.act()
         for _ in 0..<(seed * 3) where world.problems.isEmpty { world.step(isCalm: false) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Push
 
-/// What only an operator can mend, and what looks like it.
+/// Configuration errors, and poison jobs, which look like them.
 struct LaneStopTests {
-    @Test func aStoppedLaneKeepsItsQueueAndProbes() {
+    @Test func stoppedLaneReturnsItsJobsAndProbes() {
         var scene = LaneFixture()
         scene.warmUp(1)
         scene.supply(LaneFixture.jobs(1...3))
@@ -15,7 +15,7 @@ struct LaneStopTests {
         scene.answer(2, .configurationError(reason: "InvalidProviderToken", newConnection: false))
         scene.act()
         #expect(scene.takeEvents() == [.alarm("apns: stopped, for the provider refuses us: InvalidProviderToken")])
-        // The next probe is to be another's than of those who were refused.
+        // The next probe must be another job than the refused ones.
         let refused = PushOutcome.Result.retry(at: scene.now, reason: "InvalidProviderToken")
         #expect(scene.takeReport()?.outcomes.map(\.result) == [refused, .returned, refused])
         scene.supply(LaneFixture.jobs(3...3))
@@ -24,7 +24,7 @@ struct LaneStopTests {
         scene.supply([])
         for _ in 1...5 {
             scene.pass(5_000)
-            #expect(scene.takeReport()?.capacity == 0, "it tells the store nothing but that it is there")
+            #expect(scene.takeReport()?.capacity == 0, "a report without room or results")
             scene.supply([])
         }
         scene.pass(5_000)
@@ -49,8 +49,8 @@ struct LaneStopTests {
         #expect(scene.events.last == .resumed)
     }
 
-    /// Its provider's refusal of one notification, in the words for all of them.
-    @Test func whatStopsTheLaneTwiceWhileOthersAreAcceptedFailsAlone() {
+    /// The provider refuses one notification with the reason of a configuration error.
+    @Test func jobThatStopsTheLaneTwiceIsRejected() {
         var scene = LaneFixture(.fcm)
         scene.act()
         let refusal = SendResult.configurationError(reason: "PERMISSION_DENIED", newConnection: false)
@@ -58,7 +58,7 @@ struct LaneStopTests {
         scene.answer(1, refusal)
         scene.act()
         #expect(scene.lane.status.state == .stopped)
-        // Again by a probe: nobody was accepted since.
+        // Again as a probe: no job was accepted since.
         for probe in [1, 2] as [Int64] {
             scene.pass(30_000)
             scene.supply([LaneFixture.job(probe)])
@@ -79,12 +79,12 @@ struct LaneStopTests {
         let events = scene.takeEvents()
         #expect(events.contains(.rejected(LaneFixture.job(1), reason: "PERMISSION_DENIED", seconds: 0.05)))
         #expect(events.contains(.alarm("fcm: a notification is refused, and others are not: PERMISSION_DENIED")))
-        // Another that does the same is at its beginning.
+        // The first time for another job.
         scene.answer(3, refusal)
         #expect(scene.lane.status.state == .stopped)
     }
 
-    @Test func aProbesRefusalIsNobodysFault() {
+    @Test func refusedProbeRejectsNoJob() {
         var scene = LaneFixture()
         scene.act()
         let refusal = SendResult.configurationError(reason: "Forbidden", newConnection: false)
@@ -100,13 +100,13 @@ struct LaneStopTests {
         #expect(!scene.events.contains { if case .rejected = $0 { true } else { false } })
     }
 
-    @Test func suspectsAreForgottenWhenThereAreTooMany() {
-        var suspects = PoisonJobs()
+    @Test func remembersALimitedNumberOfPoisonJobs() {
+        var poisonJobs = PoisonJobs()
         let count = Int64(PoisonJobs.countMax)
-        let first = (0...count).map { suspects.isPoison($0) }
+        let first = (0...count).map { poisonJobs.isPoison($0) }
         #expect(!first.contains(true))
-        suspects.recordAccepted()
-        let second = [1, count, 0].map { suspects.isPoison($0) }
+        poisonJobs.recordAccepted()
+        let second = [1, count, 0].map { poisonJobs.isPoison($0) }
         #expect(second == [true, true, false])
     }
 }

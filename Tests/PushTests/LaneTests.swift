@@ -3,9 +3,9 @@ import HTTPClient
 import Push
 import Testing
 
-/// The lane and the store: what is claimed, sent, reported and given back.
+/// The lane and the store: leased, sent, reported and returned jobs.
 struct LaneTests {
-    @Test func beginsWithOneJobOnAColdConnection() {
+    @Test func newConnectionStartsWithOneRequest() {
         var scene = LaneFixture()
         scene.act()
         #expect(scene.takeReport() == PushReport(lane: .apns, room: 1))
@@ -14,7 +14,7 @@ struct LaneTests {
         #expect(scene.report == nil)
     }
 
-    @Test func everyAnswerMakesRoomForOneMoreUpToTheWindow() {
+    @Test func eachSuccessOpensTheWindowByOne() {
         var scene = LaneFixture(window: 4)
         scene.act()
         var rooms: [Int] = []
@@ -25,14 +25,14 @@ struct LaneTests {
             let jobs = (0..<Int64(room)).map { LaneFixture.job(next + $0) }
             next += Int64(room)
             scene.supply(jobs, hasMore: true)
-            // Two of what is in flight, so that it can be seen to add up.
+            // Responses to all requests in flight.
             for number in scene.takeSent() { scene.answer(number, .accepted(messageID: nil)) }
             scene.act()
         }
         #expect(rooms == [1, 2, 4, 4, 4, 4])
     }
 
-    @Test func tellsEachOutcomeOnceAndHasOneReportUnderWay() {
+    @Test func reportsEachOutcomeOnceWithOneReportUnderWay() {
         var scene = LaneFixture()
         scene.warmUp(3)
         scene.handle(.wake)
@@ -60,7 +60,7 @@ struct LaneTests {
         #expect(scene.report == nil)
     }
 
-    @Test func whatTheStoreCouldNotTakeIsToldAgainASecondLater() {
+    @Test func refusedReportIsRepeatedAfterASecond() {
         var scene = LaneFixture()
         scene.act()
         scene.supply(LaneFixture.jobs(1...1))
@@ -77,8 +77,8 @@ struct LaneTests {
         #expect(scene.takeReport()?.outcomes == report?.outcomes)
     }
 
-    /// Those who look see that something is wrong, and how much waits.
-    @Test func aStoreThatCannotWriteShows() {
+    /// The status counts the unconfirmed results as queued.
+    @Test func statusShowsThatTheStoreCannotWrite() {
         var scene = LaneFixture()
         scene.warmUp(2)
         scene.supply(LaneFixture.jobs(1...2))
@@ -92,7 +92,7 @@ struct LaneTests {
         #expect(scene.lane.status.depth == 0)
     }
 
-    @Test func asksAgainWhenMoreIsDueAndRestsWhenNothingIs() {
+    @Test func reportsWhenJobsAreDueOrTheIntervalIsOver() {
         var scene = LaneFixture()
         scene.act()
         _ = scene.takeReport()
@@ -107,10 +107,10 @@ struct LaneTests {
         scene.pass(4_999)
         #expect(scene.report == nil)
         scene.pass(1)
-        #expect(scene.takeReport() != nil, "what expires in the queue comes to light by reports")
+        #expect(scene.takeReport() != nil, "replies report what expired in the queue")
     }
 
-    @Test func aWakeDuringAReportIsNotForgotten() {
+    @Test func wakeDuringAReportCausesAnother() {
         var scene = LaneFixture()
         scene.act()
         _ = scene.takeReport()
@@ -121,7 +121,7 @@ struct LaneTests {
         #expect(scene.takeReport()?.capacity == 1)
     }
 
-    @Test func aStoreThatPromisesMoreAndGivesNothingIsAskedAgainInASecond() {
+    @Test func emptyLeaseWithMoreJobsIsRetriedAfterASecond() {
         var scene = LaneFixture()
         scene.act()
         _ = scene.takeReport()
@@ -131,7 +131,7 @@ struct LaneTests {
         #expect(scene.takeReport()?.capacity == 1)
     }
 
-    @Test func whatIsNotToBeSentIsSettledWithoutBeingSent() {
+    @Test func cancelledAndExpiredJobsAreReportedUnsent() {
         var scene = LaneFixture()
         scene.warmUp(3)
         scene.decide = { job in
@@ -151,7 +151,7 @@ struct LaneTests {
         #expect(scene.takeEvents() == [.cancelled(LaneFixture.job(1), reason: "quiet_hours"), .expired(LaneFixture.job(2))])
     }
 
-    @Test func stopsAfterTheAnswersUnderWayAndTheirReport() {
+    @Test func stopsAfterTheResponsesUnderWayAndTheirReport() {
         var scene = LaneFixture()
         scene.warmUp(1)
         scene.supply(LaneFixture.jobs(1...3))
@@ -161,7 +161,7 @@ struct LaneTests {
         #expect(
             scene.takeReport()
                 == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(3), .returned, wasTried: false)], room: 0))
-        // What it had asked for before comes too late.
+        // A lease requested before the stop.
         scene.supply(LaneFixture.jobs(4...4), hasMore: true)
         #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneFixture.job(4), .returned, wasTried: false)])
         scene.supply([])
@@ -176,7 +176,7 @@ struct LaneTests {
         #expect(scene.takeSent().isEmpty)
     }
 
-    @Test func statusSaysHowItIsDoing() {
+    @Test func statusShowsQueueAndLastAcceptance() {
         var scene = LaneFixture()
         scene.act()
         var supply = PushLease(lane: .apns)

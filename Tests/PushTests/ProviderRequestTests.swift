@@ -16,7 +16,7 @@ import Testing
             ])
     }
 
-    @Test func apnsHostsOfNumbersStandInBrackets() throws {
+    @Test func apnsURLBracketsIPv6Hosts() throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned"))
         for (host, written) in [("::1", "[::1]"), ("127.0.0.1", "127.0.0.1")] {
             let call = APNsAddress(host: host, port: 2197, topic: "t").request(message, to: PushFixture.iPhone, authorization: "")
@@ -24,8 +24,8 @@ import Testing
         }
     }
 
-    /// The same on each try, another for another phone or notification.
-    @Test func apnsIDs() throws {
+    /// The same on each attempt; different for another device or notification.
+    @Test func apnsIDIsStablePerNotificationAndDevice() throws {
         var message = try PushFixture.message(PushFixture.job("job-assigned"))
         let first = APNsAddress.id(of: message, to: PushFixture.iPhone)
         message.badge += 1
@@ -44,18 +44,18 @@ import Testing
             call.headers.map { "\($0.name): \($0.value)" } == ["authorization: Bearer token", "content-type: application/json"])
     }
 
-    /// What is left of an hour, in whole seconds; never less than nothing nor more than FCM takes.
+    /// The rest of an hour in whole seconds, between 0 and FCM's maximum.
     @Test(
         arguments: [
             (0, "3600s"), (1, "3599s"), (3_599_000, "1s"), (3_599_001, "0s"), (3_600_001, "0s"), (-2_415_600_000, "2419200s"),
             (-2_415_601_000, "2419200s"),
         ] as [(Int64, String)])
-    func fcmLifetimes(_ after: Int64, _ ttl: String) throws {
+    func fcmTTLIsLimited(_ after: Int64, _ ttl: String) throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned"))
         #expect(try sent(message, at: PushFixture.now + after).object("message.android")["ttl"] == ttl)
     }
 
-    @Test func quietTexts() throws {
+    @Test func leavesOutEmptyMembers() throws {
         let entry = PushFixture.entry("e", body: "B") {
             $0.priority = .normal
             $0.sound = ""
@@ -75,7 +75,7 @@ import Testing
         #expect(try ReadObject(call.body)["title"]?.isEmpty == true)
     }
 
-    @Test func textsAreEscaped() throws {
+    @Test func escapesTexts() throws {
         let hostile = "\"},\\\u{0}\u{1f}\n\u{2028}\u{7f}</script>👩‍👩‍👧"
         var message = try PushFixture.message(PushFixture.job("job-assigned"))
         (message.title, message.body, message.sound, message.category, message.thread, message.channelID) =

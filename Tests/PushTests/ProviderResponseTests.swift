@@ -3,7 +3,7 @@ import HTTPClient
 import Push
 import Testing
 
-@Suite struct APNsVerdictTests {
+@Suite struct APNsResponseTests {
     /// PUSH.md section 1, row by row.
     @Test(arguments: [
         (400, "BadDeviceToken", SendResult.invalidToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt))),
@@ -39,7 +39,7 @@ import Testing
         (500, "InternalServerError", .retry(reason: "InternalServerError", after: nil)),
         (503, "ServiceUnavailable", .retry(reason: "ServiceUnavailable", after: nil)),
         (503, "Shutdown", .goAway(reason: "Shutdown")),
-        // Unheard of, or under another status than theirs.
+        // Unknown reasons, and reasons with another status.
         (400, "New", .rejected(reason: "New", alarm: false)),
         (403, "New", .configurationError(reason: "New", newConnection: false)),
         (410, "New", .invalidToken(DeviceRemoval(reason: "New", ifSeenBefore: sentAt))),
@@ -49,25 +49,25 @@ import Testing
         (408, "New", .rejected(reason: "New", alarm: false)),
         (413, "Unregistered", .rejected(reason: "Unregistered", alarm: false)),
     ])
-    func reasons(_ status: Int, _ reason: String, _ verdict: SendResult) {
-        #expect(Self.verdict(status, #"{"reason":"\#(reason)"}"#) == verdict)
+    func reasons(_ status: Int, _ reason: String, _ result: SendResult) {
+        #expect(Self.result(status, #"{"reason":"\#(reason)"}"#) == result)
     }
 
     @Test func accepted() {
-        #expect(Self.verdict(200, "", ["apns-id": "ID"]) == .accepted(messageID: "ID"))
-        #expect(Self.verdict(200, "") == .accepted(messageID: nil))
+        #expect(Self.result(200, "", ["apns-id": "ID"]) == .accepted(messageID: "ID"))
+        #expect(Self.result(200, "") == .accepted(messageID: nil))
     }
 
-    /// Its 200 has no body, and it redirects nobody.
+    /// APNs' 200 has no body, and APNs does not redirect.
     @Test(arguments: [
         (200, "<html>Sign in</html>"), (200, #"{"reason":"BadDeviceToken"}"#), (204, ""), (302, ""), (308, "x"),
     ])
-    func whatAPNsNeverSaysStopsTheLane(_ status: Int, _ body: String) {
+    func nonAPNsResponsesAreConfigurationErrors(_ status: Int, _ body: String) {
         let reason = "HTTP \(status), not of the provider"
-        #expect(Self.verdict(status, body) == .configurationError(reason: reason, newConnection: true))
+        #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 
-    /// Milliseconds, where it is some; else when it was asked.
+    /// Milliseconds if valid, else when the request was sent.
     @Test(
         arguments: [
             ("1795250000000", 1_795_250_000_000), ("1", 1), ("0", sentAt), ("-5", sentAt), ("1.5e12", sentAt),
@@ -75,31 +75,31 @@ import Testing
             ("null", sentAt), ("99999999999999999999", sentAt), ("[]", sentAt),
         ] as [(String, Int64)])
     func timestamps(_ timestamp: String, _ time: Int64) {
-        let verdict = Self.verdict(410, #"{"timestamp":\#(timestamp),"reason":"Unregistered"}"#)
-        #expect(verdict == .invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: time)))
-        // Of other answers it is no time of the token's death.
-        let other = Self.verdict(400, #"{"timestamp":\#(timestamp),"reason":"BadDeviceToken"}"#)
+        let result = Self.result(410, #"{"timestamp":\#(timestamp),"reason":"Unregistered"}"#)
+        #expect(result == .invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: time)))
+        // In other responses it is not the token's time.
+        let other = Self.result(400, #"{"timestamp":\#(timestamp),"reason":"BadDeviceToken"}"#)
         #expect(other == .invalidToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt)))
     }
 
-    /// No word, no matter what: the status decides, and no token goes for it.
+    /// Without a reason the status decides, and the token is kept.
     @Test(arguments: HostileBody.all)
-    func hostileBodies(_ body: String) {
-        #expect(Self.verdict(400, body) == .rejected(reason: "HTTP 400", alarm: false))
-        #expect(Self.verdict(500, body) == .retry(reason: "HTTP 500", after: nil))
+    func hostileBodiesAreMappedByStatus(_ body: String) {
+        #expect(Self.result(400, body) == .rejected(reason: "HTTP 400", alarm: false))
+        #expect(Self.result(500, body) == .retry(reason: "HTTP 500", after: nil))
     }
 
-    @Test func honoursAWish() {
-        #expect(Self.verdict(503, "", ["retry-after": "7"]) == .retry(reason: "HTTP 503", after: 7_000))
+    @Test func readsRetryAfter() {
+        #expect(Self.result(503, "", ["retry-after": "7"]) == .retry(reason: "HTTP 503", after: 7_000))
     }
 
-    private static func verdict(_ status: Int, _ body: String, _ headers: [String: String] = [:]) -> SendResult {
+    private static func result(_ status: Int, _ body: String, _ headers: [String: String] = [:]) -> SendResult {
         SendResult(
             apns: HTTPClientResponse(status: status, body: Array(body.utf8), headers: headers), sentAt: sentAt, now: sentAt + 50)
     }
 }
 
-@Suite struct FCMVerdictTests {
+@Suite struct FCMResponseTests {
     /// PUSH.md section 2, row by row: the error code, if there is one, before status and HTTP.
     @Test(
         arguments: [
@@ -119,9 +119,9 @@ import Testing
             (429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", .retry(reason: "QUOTA_EXCEEDED", after: 60_000)),
             (503, "UNAVAILABLE", "UNAVAILABLE", .retry(reason: "UNAVAILABLE", after: nil)),
             (500, "INTERNAL", "INTERNAL", .retry(reason: "INTERNAL", after: nil)),
-            // Its own code says more than a status that does not fit.
+            // The error code precedes a status that does not match.
             (400, "INVALID_ARGUMENT", "UNREGISTERED", .invalidToken(DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: sentAt))),
-            // Without a code of its own, or with one that says nothing.
+            // Without an error code, or with UNSPECIFIED_ERROR.
             (403, "PERMISSION_DENIED", nil, .configurationError(reason: "PERMISSION_DENIED", newConnection: false)),
             (401, "UNAUTHENTICATED", nil, .credentialExpired(reason: "UNAUTHENTICATED")),
             (400, "INVALID_ARGUMENT", nil, .rejected(reason: "INVALID_ARGUMENT", alarm: false)),
@@ -130,7 +130,7 @@ import Testing
             (503, "UNAVAILABLE", "UNSPECIFIED_ERROR", .retry(reason: "UNAVAILABLE", after: nil)),
             (500, "INTERNAL", nil, .retry(reason: "INTERNAL", after: nil)),
             (403, "PERMISSION_DENIED", "NEW", .configurationError(reason: "PERMISSION_DENIED", newConnection: false)),
-            // By HTTP alone.
+            // By HTTP status only.
             (400, nil, nil, .rejected(reason: "HTTP 400", alarm: false)), (401, nil, nil, .credentialExpired(reason: "HTTP 401")),
             (403, "NEW", nil, .configurationError(reason: "HTTP 403", newConnection: false)),
             (404, nil, nil, .rejected(reason: "HTTP 404", alarm: true)),
@@ -139,34 +139,34 @@ import Testing
             (413, nil, nil, .rejected(reason: "HTTP 413", alarm: false)),
             (408, nil, nil, .rejected(reason: "HTTP 408", alarm: false)), (504, nil, nil, .retry(reason: "HTTP 504", after: nil)),
         ] as [(Int, String?, String?, SendResult)])
-    func codes(_ status: Int, _ name: String?, _ code: String?, _ verdict: SendResult) {
+    func codes(_ status: Int, _ name: String?, _ code: String?, _ result: SendResult) {
         let details = code.map { [#"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#($0)"}"#] }
-        #expect(Self.verdict(status, Self.body(name, details ?? [])) == verdict)
+        #expect(Self.result(status, Self.body(name, details ?? [])) == result)
     }
 
     @Test func accepted() {
-        #expect(Self.verdict(200, #"{"name":"projects/p/messages/1"}"#) == .accepted(messageID: "projects/p/messages/1"))
+        #expect(Self.result(200, #"{"name":"projects/p/messages/1"}"#) == .accepted(messageID: "projects/p/messages/1"))
         let long = String(repeating: "x", count: 257)
-        #expect(Self.verdict(200, #"{"name":"\#(long)"}"#) == .accepted(messageID: nil))
+        #expect(Self.result(200, #"{"name":"\#(long)"}"#) == .accepted(messageID: nil))
         for body in ["", #"{"name":"projects/p/mess"#] {
             let cut = HTTPClientResponse(status: 200, body: Array(body.utf8), isWhole: false)
             #expect(SendResult(fcm: cut, sentAt: sentAt, now: sentAt) == .accepted(messageID: nil))
         }
     }
 
-    /// Of somebody in between, or at a wrong address.
+    /// From a proxy, or at a wrong address.
     @Test(
         arguments: [
             (200, ""), (200, "<html>Sign in</html>"), (200, "{}"), (200, #"{"name":7}"#), (200, #"["name"]"#),
             (200, #"{"error":{"status":"UNAVAILABLE"}}"#), (201, #"{"name":"projects/p/messages/1"}"#), (204, ""), (302, ""),
             (304, #"{"error":{"status":"UNAVAILABLE"}}"#),
         ])
-    func whatFCMNeverSaysStopsTheLane(_ status: Int, _ body: String) {
+    func nonFCMResponsesAreConfigurationErrors(_ status: Int, _ body: String) {
         let reason = "HTTP \(status), not of the provider"
-        #expect(Self.verdict(status, body) == .configurationError(reason: reason, newConnection: true))
+        #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 
-    /// Who names fields means them: only if the token is the only one is it the token.
+    /// If fields are named, the token is invalid only if it is the only one.
     @Test(
         arguments: [
             (["message.token"], true, nil), (["message.token"], false, nil),
@@ -177,7 +177,7 @@ import Testing
             (["message.token", "validate_only"], true, "message.token"), (["", "message.token"], true, "(unreadable)"),
             ([], true, ""),
         ] as [([String], Bool, String?)])
-    func badRequests(_ fields: [String], _ hasErrorCode: Bool, _ blamed: String?) {
+    func badRequestBlamesTheTokenOnlyIfAlone(_ fields: [String], _ hasErrorCode: Bool, _ blamed: String?) {
         let violations = fields.map { #"{"field":"\#($0)","description":"bad"}"# }.joined(separator: ",")
         var details = [#"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[\#(violations)]}"#]
         if hasErrorCode {
@@ -190,54 +190,54 @@ import Testing
             case "": .rejected(reason: "INVALID_ARGUMENT", alarm: false)
             case .some(let field): .rejected(reason: "INVALID_ARGUMENT \(field)", alarm: false)
             }
-        #expect(Self.verdict(400, Self.body("INVALID_ARGUMENT", details)) == expected)
+        #expect(Self.result(400, Self.body("INVALID_ARGUMENT", details)) == expected)
     }
 
-    /// The token is as good as it was.
-    @Test func tooBigIsNoTokensFault() {
+    /// The token stays valid.
+    @Test func tooLargeMessageKeepsTheToken() {
         let body = #"""
             {"error":{"code":400,"message":"Android message is too big","status":"INVALID_ARGUMENT",
             "details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"}]}}
             """#
-        #expect(Self.verdict(400, body) == .rejected(reason: "INVALID_ARGUMENT", alarm: false))
+        #expect(Self.result(400, body) == .rejected(reason: "INVALID_ARGUMENT", alarm: false))
     }
 
-    /// What another service of Google's calls so is not FCM's word.
-    @Test func onlyFCMsOwnDetailCounts() {
+    /// The same error code from another Google service is not FCM's.
+    @Test func ignoresErrorCodesOfOtherDetails() {
         let body = Self.body("NOT_FOUND", [#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","errorCode":"UNREGISTERED"}"#])
-        #expect(Self.verdict(404, body) == .rejected(reason: "NOT_FOUND", alarm: true))
+        #expect(Self.result(404, body) == .rejected(reason: "NOT_FOUND", alarm: true))
     }
 
-    /// Which quota it is, only the words of the violation tell.
+    /// Only the violation's text tells which quota it is.
     @Test(arguments: [
         (#"{"subject":"device:abc","description":"x"}"#, true), (#"{"description":"Device message rate exceeded"}"#, true),
         (#"{"subject":"project:p","description":"Message rate exceeded"}"#, false),
         (#"{"subject":"device:a"},{"subject":"project:p"}"#, false), ("", false), ("{}", false),
     ])
-    func aDevicesQuotaIsThatDevicesTrouble(_ violations: String, _ isOfDevice: Bool) {
+    func deviceQuotaThrottlesTheDevice(_ violations: String, _ isOfDevice: Bool) {
         let detail = #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[\#(violations)]}"#
         let code = #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"QUOTA_EXCEEDED"}"#
         for (details, reason) in [([code, detail], "QUOTA_EXCEEDED"), ([detail], "RESOURCE_EXHAUSTED")] {
-            let verdict = Self.verdict(429, Self.body("RESOURCE_EXHAUSTED", details), ["retry-after": "90"])
+            let result = Self.result(429, Self.body("RESOURCE_EXHAUSTED", details), ["retry-after": "90"])
             #expect(
-                verdict == (isOfDevice ? .deviceThrottled(reason: reason, after: 90_000) : .retry(reason: reason, after: 90_000)))
+                result == (isOfDevice ? .deviceThrottled(reason: reason, after: 90_000) : .retry(reason: reason, after: 90_000)))
         }
     }
 
-    /// A token has digits, and words of providers have none.
-    @Test func aTokenThatIsSentBackIsNoReason() {
+    /// Tokens have digits, reasons do not.
+    @Test func quotedTokensAreNotReasons() {
         let token = String(repeating: "a1", count: 32)
         let body = #"{"error":{"status":"\#(token)","details":[]}}"#
-        #expect(Self.verdict(503, body) == .retry(reason: "HTTP 503", after: nil))
-        let reply = HTTPClientResponse(status: 400, body: Array(#"{"reason":"\#(token)"}"#.utf8))
-        #expect(SendResult(apns: reply, sentAt: 1, now: 2) == .rejected(reason: "HTTP 400", alarm: false))
+        #expect(Self.result(503, body) == .retry(reason: "HTTP 503", after: nil))
+        let response = HTTPClientResponse(status: 400, body: Array(#"{"reason":"\#(token)"}"#.utf8))
+        #expect(SendResult(apns: response, sentAt: 1, now: 2) == .rejected(reason: "HTTP 400", alarm: false))
     }
 
     @Test(arguments: HostileBody.all + HostileBody.fcm)
-    func hostileBodies(_ body: String) {
-        #expect(Self.verdict(400, body) == .rejected(reason: "HTTP 400", alarm: false))
-        #expect(Self.verdict(404, body) == .rejected(reason: "HTTP 404", alarm: true))
-        #expect(Self.verdict(503, body) == .retry(reason: "HTTP 503", after: nil))
+    func hostileBodiesAreMappedByStatus(_ body: String) {
+        #expect(Self.result(400, body) == .rejected(reason: "HTTP 400", alarm: false))
+        #expect(Self.result(404, body) == .rejected(reason: "HTTP 404", alarm: true))
+        #expect(Self.result(503, body) == .retry(reason: "HTTP 503", after: nil))
     }
 
     @Test(
@@ -246,15 +246,15 @@ import Testing
             ("Sat, 21 Nov 2026 09:31:00 GMT", 59_877), ("Sat, 21 Nov 2026 09:00:00 GMT", 0), ("Thu, 29 Feb 2024 23:59:60 GMT", 0),
             ("Mon, 01 Mar 2027 00:00:00 GMT", 2_419_199_877), ("Sun, 29 Nov 2026 00:00:00 GMT", 656_999_877),
             ("Saturday, 21-Nov-26 09:31:00 GMT", 59_877), ("Fri, 31 Dec 9999 23:59:59 GMT", 2_419_199_877),
-            // Not allowed: as if it were not there.
+            // Invalid: ignored.
             ("", nil), ("-5", nil), ("5.5", nil), ("soon", nil), ("٥", nil), ("X 1 Jan 99999999999 1:1:1 GMT", nil),
             ("Sat, 21 Xxx 2026 09:31:00 GMT", nil), ("Sat, 21 Nov 2026 09:61:00 GMT", nil),
             ("Sat, 00 Nov 2026 09:31:00 GMT", nil),
         ] as [(String, Int64?)])
     func retryAfter(_ header: String, _ after: Int64?) {
         let headers = ["retry-after": header]
-        #expect(Self.verdict(503, "", headers, now: PushFixture.now) == .retry(reason: "HTTP 503", after: after))
-        #expect(Self.verdict(429, "", headers, now: PushFixture.now) == .retry(reason: "HTTP 429", after: after ?? 60_000))
+        #expect(Self.result(503, "", headers, now: PushFixture.now) == .retry(reason: "HTTP 503", after: after))
+        #expect(Self.result(429, "", headers, now: PushFixture.now) == .retry(reason: "HTTP 429", after: after ?? 60_000))
     }
 
     @Test(
@@ -265,8 +265,8 @@ import Testing
             (1_798_761_599_000, "Fri, 01 Jan 2027 00:00:00 GMT", 1_000),
             (1_801_353_600_000, "Mon, 01 Feb 2027 00:00:01 GMT", 86_401_000),
         ] as [(Int64, String, Int64)])
-    func datesAroundMonthsAndYears(_ now: Int64, _ header: String, _ after: Int64) {
-        #expect(Self.verdict(503, "", ["retry-after": header], now: now) == .retry(reason: "HTTP 503", after: after))
+    func retryAfterDatesAcrossMonthsAndYears(_ now: Int64, _ header: String, _ after: Int64) {
+        #expect(Self.result(503, "", ["retry-after": header], now: now) == .retry(reason: "HTTP 503", after: after))
     }
 
     private static func body(_ status: String?, _ details: [String]) -> String {
@@ -274,15 +274,15 @@ import Testing
         return #"{"error":{"code":1,"message":"words",\#(status)"details":[\#(details.joined(separator: ","))]}}"#
     }
 
-    private static func verdict(
+    private static func result(
         _ status: Int, _ body: String, _ headers: [String: String] = [:], now: Int64 = sentAt + 50
     ) -> SendResult {
         SendResult(fcm: HTTPClientResponse(status: status, body: Array(body.utf8), headers: headers), sentAt: sentAt, now: now)
     }
 }
 
-@Suite struct FailureVerdictTests {
-    @Test func isTriedAgain() {
+@Suite struct RequestErrorTests {
+    @Test func areRetried() {
         #expect(SendResult(.notSent("refused")) == .retry(reason: "not sent: refused", after: nil))
         #expect(SendResult(.lost("code 18")) == .retry(reason: "connection lost: code 18", after: nil))
         #expect(SendResult(.timedOut) == .retry(reason: "timed out", after: nil))
@@ -292,7 +292,7 @@ import Testing
 /// When the requests of these tests were sent.
 private let sentAt = PushFixture.now - 1_000
 
-/// Bodies that say nothing, though they may look as if.
+/// Bodies without a valid reason.
 private enum HostileBody {
     static let all = [
         "", "null", "[]", "\"BadDeviceToken\"", "<html>Unregistered</html>", #"{"reason":"BadDeviceToken""#,

@@ -3,11 +3,11 @@ import Push
 import Testing
 
 @Suite struct PushDecisionTests {
-    @Test func whatIsWantedIsSent() throws {
+    @Test func sendsByDefault() throws {
         #expect(try PushFixture.message(PushFixture.job("job-assigned")).title == "New job")
     }
 
-    @Test func isExpiredToTheMillisecond() {
+    @Test func expiresToTheMillisecond() {
         let job = PushFixture.job("job-assigned", lifetimeSeconds: 1)
         #expect(decide(job, at: job.notification.expiresAt - 1).isSent)
         #expect(decide(job, at: job.notification.expiresAt) == .expired)
@@ -15,7 +15,7 @@ import Testing
         #expect(decide(PushFixture.job("schedule-updated"), at: .max) == .expired)
     }
 
-    @Test func isOffWithoutAnEntryOrByIt() {
+    @Test func cancelsWithoutEntryOrIfTheEntryIsOff() {
         #expect(decide(PushFixture.job("unheard-of")) == .cancelled(reason: "off"))
         #expect(decide(PushFixture.job("schedule-updated")) == .cancelled(reason: "off"))
         #expect(decide(PushFixture.job("job-assigned"), PushTemplates(.builtIn, mode: .off)) == .cancelled(reason: "off"))
@@ -23,7 +23,7 @@ import Testing
             decide(PushFixture.job("schedule-updated"), PushTemplates(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
     }
 
-    /// By any of its names, urgent or not; what is on, or not mentioned, is sent.
+    /// By any of the names, urgent or not; names that are on or absent are sent.
     @Test(arguments: [
         ("job-assigned", "new_job", true), ("job-assigned", "job-assigned", true), ("job-assigned", "job_update", false),
         ("job-removed", "job_update", true), ("new-batch-available", "NEW_BATCH_AVAILABLE", true),
@@ -50,7 +50,7 @@ import Testing
         #expect(decision == .cancelled(reason: "preferences"))
     }
 
-    @Test func quietHoursSpareWhatIsUrgent() {
+    @Test func quietHoursDoNotApplyToUrgentEntries() {
         #expect(decide(quiet("job-assigned", 22 * 60, 7 * 60), minute: 23 * 60) == .cancelled(reason: "quiet_hours"))
         #expect(decide(quiet("job-assigned", 22 * 60, 7 * 60), minute: 7 * 60 - 1) == .cancelled(reason: "quiet_hours"))
         #expect(decide(quiet("job-assigned", 22 * 60, 7 * 60), minute: 7 * 60).isSent)
@@ -58,7 +58,7 @@ import Testing
         #expect(decide(quiet("driver-arrival", 0, 0), minute: 12 * 60).isSent)
     }
 
-    @Test func quietHoursAskForTheirZone() {
+    @Test func quietHoursUseTheirTimeZone() {
         var queries: [String] = []
         let job = quiet("job-assigned", 0, 1, zone: "Asia/Kolkata")
         let decision = PushDecision(
@@ -71,8 +71,8 @@ import Testing
         #expect(queries == ["Asia/Kolkata \(PushFixture.now)"])
     }
 
-    /// It is 09:30 there; and before 1970 minutes count down.
-    @Test func anUnknownZoneIsUTC() {
+    /// It is 09:30 UTC. Also before 1970.
+    @Test func unknownTimeZoneIsUTC() {
         let job = quiet("job-assigned", 9 * 60 + 30, 9 * 60 + 31, zone: "Nowhere/At_All")
         #expect(decide(job, minute: nil) == .cancelled(reason: "quiet_hours"))
         #expect(decide(job, at: PushFixture.now + 60_000, minute: nil).isSent)
@@ -80,7 +80,7 @@ import Testing
         #expect(decide(evening, at: -60_000, minute: nil) == .cancelled(reason: "quiet_hours"))
     }
 
-    @Test func summerTimeMovesQuietHours() {
+    @Test func quietHoursFollowDaylightSavingTime() {
         // 21:30 UTC: in London half past nine in winter, half past ten in summer.
         let job = PushFixture.job("job-assigned", lifetimeSeconds: 86_400 * 365, preferences: nights)
         let winter: Int64 = 1_795_296_600_000  // 2026-11-21T21:30:00Z
@@ -89,7 +89,7 @@ import Testing
         #expect(local(job, summer) == .cancelled(reason: "quiet_hours"))
     }
 
-    @Test func fallbackIsForWhoIsNotThere() {
+    @Test func fallbackSendsOnlyToDisconnectedRecipients() {
         let fallback = PushTemplates(.builtIn, mode: .fallback)
         var queries: [String] = []
         let decision = PushDecision(
@@ -105,14 +105,14 @@ import Testing
         let mirrored = PushDecision(
             on: PushFixture.job("job-assigned"), templates: PushFixture.texts, now: PushFixture.now, minuteOfDay: { _, _ in nil },
             isConnected: { _ in
-                Issue.record("asked")
+                Issue.record("isConnected was called")
                 return true
             })
         #expect(mirrored.isSent)
     }
 
-    /// Who is asleep and connected is told that he is asleep: the reasons have an order.
-    @Test func preferencesComeBeforeQuietHoursBeforeConnection() {
+    /// Preferences, then quiet hours, then connection.
+    @Test func reasonsHaveAnOrder() {
         var job = quiet("job-assigned", 0, 0)
         let fallback = PushTemplates(.builtIn, mode: .fallback)
         #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "quiet_hours"))

@@ -3,7 +3,7 @@ import JSON
 import Push
 import Testing
 
-/// What all tests of the mapping share: one moment, one phone of each kind, and jobs for them.
+/// A fixed time, a device of each kind, and jobs for them.
 enum PushFixture {
     /// 2026-11-21T09:30:00.123Z
     static let now: Int64 = 1_795_253_400_123
@@ -31,7 +31,7 @@ enum PushFixture {
             entity: entity, recipient: "driver:42", device: device, badge: 3, preferences: preferences)
     }
 
-    /// The message of a job that is to be sent.
+    /// The message of a job that is sent.
     static func message(
         _ job: PushJob, texts: PushTemplates = texts, _ location: SourceLocation = #_sourceLocation
     ) throws -> PushMessage {
@@ -63,22 +63,22 @@ enum PushFixture {
 }
 
 extension PushMessage {
-    /// A field of what apps read.
+    /// The value of a data field.
     subscript(name: String) -> String? { data.first { $0.name == name }?.value }
 }
 
-/// A JSON object as a test reads it: its members' names in order, and each as text, or as another object.
+/// A parsed JSON object: its member names in order, and its values as text or object.
 struct ReadObject {
     private(set) var names: [String] = []
     private var texts: [String: String] = [:]
     private var objects: [String: [UInt8]] = [:]
 
-    /// - Throws: when the bytes are no JSON object, or not UTF-8, or a name is there twice.
+    /// - Throws: if the bytes are not a JSON object or not UTF-8. Records an issue for duplicate names.
     init(_ bytes: [UInt8]) throws {
         try bytes.withUnsafeBytes {
             try JSONReader.object($0) { key, value in
                 let name = try #require(key.string)
-                #expect(!names.contains(name), "\(name) is there twice")
+                #expect(!names.contains(name), "\(name) is a duplicate")
                 names.append(name)
                 if value.kind == .object { objects[name] = Array(value.raw) }
                 texts[name] = value.kind == .string ? value.string : String(decoding: value.raw, as: UTF8.self)
@@ -86,10 +86,10 @@ struct ReadObject {
         }
     }
 
-    /// A text, or the JSON of anything else; nil if it is not there.
+    /// A string, or the JSON of another value; nil if absent.
     subscript(name: String) -> String? { texts[name] }
 
-    /// An object by its path, `android.notification`.
+    /// A nested object by its path: `android.notification`.
     func object(_ path: String) throws -> ReadObject {
         try path.split(separator: ".").reduce(self) { object, name in
             try ReadObject(try #require(object.objects[String(name)], "\(path)"))

@@ -1,6 +1,6 @@
-/// Keys made for these tests and used nowhere else.
+/// Keys generated for these tests.
 enum PushKeys {
-    /// As Apple gives them out.
+    /// In Apple's format: P-256.
     static let p256 = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgbjScaYm9XxRoqzyG
@@ -16,7 +16,7 @@ enum PushKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// As Google gives them out: RSA, 2,048 bits.
+    /// In Google's format: RSA, 2,048 bits.
     static let rsa = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDW7cVsUUAqzhra

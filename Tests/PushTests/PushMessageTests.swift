@@ -3,7 +3,7 @@ import Push
 import Testing
 
 @Suite struct PushMessageTests {
-    @Test func scalarsGoAlongAsTexts() throws {
+    @Test func scalarsBecomeStrings() throws {
         let data =
             #"{"text":"a\"b\n\u00e9","number":49.90,"big":1e400,"yes":true,"no":false,"empty":"","gone":null,"list":[1],"object":{"a":1}}"#
         let message = try PushFixture.message(PushFixture.job("job-assigned", data))
@@ -14,14 +14,14 @@ import Testing
         #expect(message.details.allSatisfy { !$0.isRequired })
     }
 
-    /// More than a phone could be sent need not even be looked at.
-    @Test func onlySoManyAreLookedAt() throws {
+    /// The limit is above what fits into a push.
+    @Test func readsALimitedNumberOfFields() throws {
         let data = "{" + (0..<300).map { "\"\($0)\":\($0)" }.joined(separator: ",") + "}"
         let message = try PushFixture.message(PushFixture.job("job-assigned", data))
         #expect(message.details.map(\.name) == (0..<256).map(String.init))
     }
 
-    @Test func theContractsNamesAreItsOwn() throws {
+    @Test func contractFieldsReplaceEventFields() throws {
         let data = #"""
             {"type":"x","event":"x","notificationId":"x","entityId":"x","jobId":"x","title":"x","message":"Hi","t\u0079pe":"y","a":"1","a":"2"}
             """#
@@ -45,12 +45,12 @@ import Testing
     @Test(arguments: [
         "apsx", "ap", "fromage", "fro", "message_typ", "message\u{7f}type", "messages", "goggle", "gc", "g", "collapse_key",
     ])
-    func similarNamesAreNot(_ name: String) throws {
+    func similarNamesAreKept(_ name: String) throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned", #"{"\#(name)":"x"}"#))
         #expect(message.details == [PushMessage.Field(name, "x")])
     }
 
-    /// What the job says itself, else what the data is about.
+    /// The job's entity, else the one named by the data.
     @Test(arguments: [
         (PushIntent.Entity.job("J"), #"{"routeId":"R"}"#, "J", "jobId"), (.route("R"), #"{"bookingId":"B"}"#, "R", "routeId"),
         (nil, #"{"reference":"X","routeId":"R","jobId":"J","bookingId":"B"}"#, "B", "jobId"),
@@ -67,7 +67,7 @@ import Testing
         #expect(Set(message.data.map(\.name)).count == message.data.count)
     }
 
-    @Test func driverArrivalPromisesItsFields() throws {
+    @Test func driverArrivalRequiresItsFields() throws {
         let data = #"{"reference":"R","driver_id":42,"driverName":"Dan","timestamp":"2026-11-21T09:30:00Z"}"#
         let message = try PushFixture.message(PushFixture.job("driver-arrival", data))
         #expect(message.details.filter(\.isRequired).map(\.name) == ["reference", "driver_id", "timestamp"])
@@ -76,9 +76,9 @@ import Testing
         #expect(other.details.filter(\.isRequired).isEmpty)
     }
 
-    /// Null, an object, a list or nothing at all is missing; nobody is ever told "null".
+    /// Null, objects, arrays and absent fields count as missing; no text contains "null".
     @Test(arguments: ["{}", #"{"x":null}"#, #"{"x":{"y":1}}"#, #"{"x":[]}"#, #"{"x":""}"#, "[]", "no JSON", #"{"x":"torn"#])
-    func missingFieldsHaveWords(_ data: String) throws {
+    func missingFieldsUseTheTemplatesDefaults(_ data: String) throws {
         let texts = PushFixture.texts(PushFixture.entry("e", title: "T {x}", body: "B {x|none}"))
         let message = try PushFixture.message(PushFixture.job("e", data), texts: texts)
         #expect(message.title == "T ")
@@ -86,7 +86,7 @@ import Testing
         #expect(!message.data.contains { $0.value == "null" })
     }
 
-    @Test func fieldsAreFilledInAsWritten() throws {
+    @Test func templatesInsertFieldsAsWritten() throws {
         let texts = PushFixture.texts(PushFixture.entry("e", title: "{type} {flag}", body: "£{total} {message}"))
         let job = PushFixture.job("e", #"{"total":10.50,"flag":false,"type":"T","message":"{total}"}"#)
         let message = try PushFixture.message(job, texts: texts)
@@ -99,7 +99,9 @@ import Testing
         ("job-assigned", "{x}", "{x}", "", "Job assigned"), ("NEW_ZONE", " {x}", "\n", "", "NEW ZONE"),
         ("e", "", "{x| }", "", "E"), ("--", "", "", "", "Notification"), ("e", "T", " ", "T", ""), ("e", " ", "B", "", "B"),
     ])
-    func somethingIsAlwaysSaid(_ event: String, _ title: String, _ body: String, _ seenTitle: String, _ seenBody: String) throws {
+    func neverRendersABlankNotification(_ event: String, _ title: String, _ body: String, _ seenTitle: String, _ seenBody: String)
+        throws
+    {
         let entry = try PushFixture.entry(event, title: Template(parsing: title), body: Template(parsing: body))
         let message = try PushFixture.message(PushFixture.job(event), texts: PushFixture.texts(entry))
         #expect(message.title == seenTitle)
@@ -121,7 +123,7 @@ import Testing
         #expect(message.collapseID.utf8.count <= 64)
     }
 
-    /// Four, whatever types a catalogue has; none for what supersedes nothing.
+    /// Four keys, whatever types the catalogue has; none if nothing is superseded.
     @Test(arguments: [
         ("job-assigned", "order:A", "new_job"), ("job-cancelled", "order:A", "job_update"),
         ("driver-arrival", "order:A", "job_update"), ("order-cancelled", "order:A", "job_update"),
@@ -133,7 +135,7 @@ import Testing
         #expect(PushMessage.CollapseKey.allCases.count == 4)
     }
 
-    @Test func theEntrySaysTheRest() throws {
+    @Test func takesTheRestFromTheEntry() throws {
         let entry = PushFixture.entry("e", body: "B") {
             ($0.sound, $0.category, $0.thread, $0.channelID) = ("s.caf", "C", "t", "ch")
             $0.priority = .normal

@@ -6,12 +6,12 @@ import Threads
 
 @testable import Push
 
-/// What the thread does in one turn. Nobody listens where it would send.
+/// One turn of the thread. Its provider's port is closed.
 @Suite struct PushWorkerLoopTests {
-    /// What its surroundings saw.
+    /// What the environment recorded.
     private struct Seen {
         var reports: [PushReport] = []
-        /// How many more reports the store takes.
+        /// How many more reports the store accepts.
         var room = Int.max
     }
 
@@ -43,8 +43,8 @@ import Threads
 
     private var inFlight: Int { shared.status.withLock { $0.inFlight } }
 
-    /// Both may have been said since it looked last.
-    @Test func nothingIsSentToWhoLostHisPhoneWhileItWasHandedOver() throws {
+    /// Both commands may arrive between two turns.
+    @Test func deviceLostWithItsLeaseGetsNothing() throws {
         var loop = try loop()
         _ = loop.turn(PushFixture.now)
         let (lost, other) = (LaneFixture.job(1, device: "D"), LaneFixture.job(2))
@@ -57,8 +57,8 @@ import Threads
         #expect(seen.withLock { $0.reports.last?.outcomes } == [PushOutcome(lost, .returned, wasTried: false)])
     }
 
-    /// What the provider has accepted must not be sent again after the next start.
-    @Test func whatTheStoreDoesNotTakeInTimeIsToldOnceMore() throws {
+    /// Otherwise accepted pushes would be sent again after the next start.
+    @Test func repeatsAnUnconfirmedReportAtTheEnd() throws {
         let jobs = LaneFixture.jobs(1...2)
         let unsent = jobs.map { PushOutcome($0, .returned, wasTried: false) }
         for room in [0, 1] {
@@ -69,12 +69,12 @@ import Threads
                 $0.stopAt = 0
             }
             loop.run()
-            // Refused, or not answered.
+            // Refused, or not replied to.
             #expect(seen.withLock { $0.reports } == (1...2).map { _ in PushReport(lane: .apns, outcomes: unsent, room: 0) })
         }
     }
 
-    @Test func whoHasToldEverythingSaysNothingMore() throws {
+    @Test func sendsNoFinalReportWithoutResults() throws {
         var loop = try loop()
         leave { $0.stopAt = 0 }
         loop.run()

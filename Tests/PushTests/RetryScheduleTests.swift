@@ -14,19 +14,19 @@ import Testing
         #expect(RetrySchedule.delay(afterAttempts: attempts, using: &high) == least + least / 2)
     }
 
-    /// Never sooner than asked, and not long after; a wish for less than the schedule shortens nothing.
+    /// At least retry-after, plus jitter; a shorter retry-after does not shorten the schedule.
     @Test(
         arguments: [
             (0, 60_000, 60_000, 90_000), (0, 0, 1_000, 1_500), (6, 5_000, 60_000, 90_000), (0, 3_600_000, 3_600_000, 3_630_000),
             (0, -1, 1_000, 1_500),
         ] as [(Int, Int64, Int64, Int64)])
-    func neverSoonerThanAsked(_ attempts: Int, _ retryAfter: Int64, _ least: Int64, _ most: Int64) {
+    func neverSoonerThanRetryAfter(_ attempts: Int, _ retryAfter: Int64, _ least: Int64, _ most: Int64) {
         var (low, high) = (Fixed(value: 1 << 40), Fixed(value: .max))
         #expect(RetrySchedule.delay(afterAttempts: attempts, retryAfter: retryAfter, using: &low) == least)
         #expect(RetrySchedule.delay(afterAttempts: attempts, retryAfter: retryAfter, using: &high) == most)
     }
 
-    /// The least and the most of chance; not nought, which drawing without bias refuses for ever.
+    /// The extremes of the generator. Not 0: unbiased drawing would reject it forever.
     private struct Fixed: RandomNumberGenerator {
         let value: UInt64
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Push
 
 struct ServiceAccountTests {
-    /// A service account's file with some members replaced, or left out where the text is nil.
+    /// A service account's file with some members replaced; nil removes a member.
     static func json(_ changes: [String: String?] = [:]) -> String {
         let members: [(String, String)] = [
             ("type", "service_account"), ("project_id", "fleet-1"), ("private_key_id", "0a1b"), ("private_key", PushKeys.rsa),
@@ -27,14 +27,14 @@ struct ServiceAccountTests {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    @Test func readsTheFile() throws {
+    @Test func parsesTheFile() throws {
         let account = try ServiceAccount(json: Self.json())
         #expect(account.clientEmail == "push@fleet-1.example")
         #expect(account.projectID == "fleet-1")
         #expect(account.tokenURI == "https://oauth2.example/token")
     }
 
-    @Test func accessTokensMayComeFromThisMachineInPlainHTTP() throws {
+    @Test func allowsPlainHTTPToThisMachine() throws {
         let account = try ServiceAccount(json: Self.json(["token_uri": "http://127.0.0.1:8080/token"]))
         #expect(account.tokenURI == "http://127.0.0.1:8080/token")
     }
@@ -52,13 +52,13 @@ struct ServiceAccountTests {
             ("project_id", "a/b", "project_id: expected letters, digits, '-', '.' and ':'"),
             ("private_key", PushKeys.p256, "private_key: expected an RSA key"),
         ] as [(String, String?, String)])
-    func saysWhatIsWrong(member: String, text: String?, words: String) {
+    func errorsNameTheMember(member: String, text: String?, words: String) {
         #expect(throws: ServiceAccountError(description: words)) {
             try ServiceAccount(json: Self.json([member: text]))
         }
     }
 
-    @Test func doesNotQuoteTheKey() {
+    @Test func errorsDoNotQuoteTheKey() {
         let error = #expect(throws: ServiceAccountError.self) {
             try ServiceAccount(json: Self.json(["private_key": "-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----"]))
         }
@@ -67,7 +67,7 @@ struct ServiceAccountTests {
         #expect(throws: ServiceAccountError(description: "expected a JSON object")) { try ServiceAccount(json: "[]") }
     }
 
-    @Test func exchangesAnAssertion() throws {
+    @Test func requestsATokenWithASignedAssertion() throws {
         let call = try ServiceAccount(json: Self.json()).tokenRequest(at: 1_700_000_000_500)
         #expect(call.method == .post)
         #expect(call.url == "https://oauth2.example/token")

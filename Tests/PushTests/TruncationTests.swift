@@ -3,9 +3,9 @@ import Push
 import TestSupport
 import Testing
 
-/// What does not fit is cut: 4,096 bytes is all that a phone is sent.
+/// Messages are cut to the provider's 4,096 bytes.
 @Suite struct TruncationTests {
-    @Test func whatFitsIsWhole() throws {
+    @Test func messagesThatFitAreNotChanged() throws {
         var message = try message()
         message.details = [PushMessage.Field("note", "")]
         let rest = payload(message).count
@@ -14,7 +14,7 @@ import Testing
         #expect(try ReadObject(payload(message))["note"]?.utf8.count == 4_096 - rest)
     }
 
-    @Test func theLongestValuesGiveWayFirst() throws {
+    @Test func cutsTheLongestValuesFirst() throws {
         var message = try message()
         message.details = [
             PushMessage.Field("a", String(repeating: "a", count: 3_000)),
@@ -30,8 +30,8 @@ import Testing
         #expect(object["message"] == message.body)
     }
 
-    /// Two bytes above need not cost more than what they need: a cut value has an ellipsis of three.
-    @Test func littleIsCutOfLittle() throws {
+    /// Two bytes too many cost no more than needed: the ellipsis has three bytes.
+    @Test func cutsNoMoreThanNeeded() throws {
         var message = try message()
         message.details = [PushMessage.Field("note", "")]
         let room = 4_096 - payload(message).count
@@ -40,9 +40,9 @@ import Testing
         #expect(payload(message).count == 4_096)
     }
 
-    /// As they are written in JSON: a control character takes six bytes, a quotation mark two.
+    /// In JSON a control character takes six bytes, a quotation mark two.
     @Test(arguments: [("\u{1}", 6), ("\"", 2), ("\\", 2), ("\n", 2), ("\u{7f}", 1), ("漢", 3)])
-    func bytesAreThoseOfJSON(_ character: String, _ bytes: Int) throws {
+    func countsBytesOfJSON(_ character: String, _ bytes: Int) throws {
         var message = try message()
         message.details = [PushMessage.Field("note", text(character, 5_000 / bytes))]
         let object = try ReadObject(payload(message))
@@ -51,7 +51,7 @@ import Testing
         #expect(object["message"] == message.body)
     }
 
-    @Test func thenTheBodyThenTheTitle() throws {
+    @Test func cutsTheBodyThenTheTitle() throws {
         var message = try message()
         message.body = String(repeating: "b", count: 3_000)
         message.details = [PushMessage.Field("note", String(repeating: "n", count: 500))]
@@ -70,8 +70,8 @@ import Testing
         #expect(try object.object("aps.alert")["title"] == object["title"])
     }
 
-    /// Whatever comes with them, as long as they fit by themselves.
-    @Test func promisedFieldsAreWhole() throws {
+    /// As long as they alone fit.
+    @Test func requiredFieldsStayWhole() throws {
         let reference = String(repeating: "R", count: 150)
         let data = #"""
             {"reference":"\#(reference)","driver_id":"42","timestamp":"2026-11-21T09:30:00Z","driverName":"\#(text("é", 4_000))"}
@@ -87,14 +87,14 @@ import Testing
         }
     }
 
-    /// A zone cut in half is another zone. A reason is words, and may be cut.
+    /// Half a zone is another zone. A reason is a text and may be cut.
     @Test(
         arguments: [
             ("new-batch-available", ["batchId", "batchNumber", "zone", "orderCount"]),
             ("batch-reassigned", ["batchId", "zone", "orderId"]),
             ("order-cancelled", ["orderId", "batchId"]), ("driver-approved", ["action"]), ("driver-rejected", ["action"]),
         ])
-    func cataloguedFieldsAreWhole(_ event: String, _ names: [String]) throws {
+    func requiredFieldsByTypeStayWhole(_ event: String, _ names: [String]) throws {
         let value = String(repeating: "7", count: 150)
         let fields = names.map { #""\#($0)":"\#(value)""# } + [#""reason":"\#(text("r", 5_000))""#]
         let message = try PushFixture.message(PushFixture.job(event, "{\(fields.joined(separator: ","))}"))
@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    /// Of nothing but endless ids, those that fit are left; none of them in part.
-    @Test func idsAreDroppedRatherThanCut() throws {
+    /// If the ids alone are too long, those that fit stay, whole.
+    @Test func dropsIDsRatherThanCutThem() throws {
         let data = #"{"bookingId":"\#(text("9", 4_000))","orderId":"O-1"}"#
         let message = try PushFixture.message(PushFixture.job("new-batch-available", data))
         let object = try ReadObject(payload(message))
@@ -115,9 +115,9 @@ import Testing
         #expect(object["type"] == "NEW_BATCH_AVAILABLE")
     }
 
-    /// Between two characters as people see them: each of these is one.
+    /// Each of these is one cluster.
     @Test(arguments: ["👩‍👩‍👧‍👦", "🇬🇧", "👍🏽", "e\u{301}\u{323}", "漢", "한", "กำ", "नि", "\r\n", "\"", "\u{1}", "\\"])
-    func charactersStayWhole(_ character: String) throws {
+    func cutsBetweenGraphemeClusters(_ character: String) throws {
         var message = try message()
         let whole = text(character, 6_000 / character.utf8.count)
         message.details = [PushMessage.Field("note", "x" + whole)]
@@ -133,8 +133,8 @@ import Testing
         }
     }
 
-    /// One accent upon another without end is one character, and none of it fits.
-    @Test func anEndlessCharacterIsLeftOut() throws {
+    /// A letter with very many accents is one cluster.
+    @Test func dropsAClusterThatNeverFits() throws {
         var message = try message()
         message.details = [PushMessage.Field("note", "a" + text("\u{301}", 4_000))]
         #expect(try ReadObject(payload(message))["note"] == "…")
@@ -142,9 +142,8 @@ import Testing
         #expect(try ReadObject(payload(message))["note"] == "a…")
     }
 
-    /// Whatever is said at whatever length: it fits, it is JSON and UTF-8 (the reader checks both), every text is the whole or
-    /// a beginning of it.
-    @Test func everythingFits() throws {
+    /// Random messages fit, are JSON and UTF-8 (the reader checks both), and each text is whole or a prefix.
+    @Test func everyMessageFits() throws {
         for seed in 0..<150 {
             var dice = SplitMix(seed: UInt64(seed))
             let message = try randomMessage(&dice)
@@ -172,7 +171,7 @@ import Testing
         }
     }
 
-    /// Keys and values, as FCM counts them.
+    /// Bytes of keys and values, as FCM counts.
     private func bytes(_ object: ReadObject) -> Int {
         object.names.reduce(0) { $0 + $1.utf8.count + (object[$1]?.utf8.count ?? 0) }
     }

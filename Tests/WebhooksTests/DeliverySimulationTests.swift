@@ -4,53 +4,52 @@ import Testing
 
 @testable import Webhooks
 
-/// Many seeded days at the queues: whatever endpoints answer, each event is delivered exactly once and in order, or counted
-/// as given up or refused.
+/// Seeded simulation of the queues: each event is delivered exactly once and in order, or counted as dropped or refused.
 @Suite struct DeliverySimulationTests {
     @Test func everyEventIsAccountedFor() throws {
         var totals = WebhookCounts()
         for seed in UInt64(1)...150 {
-            var day = Day(seed: seed)
-            try day.run(steps: 400)
-            totals.delivered += day.queues.counts.delivered
-            totals.retried += day.queues.counts.retried
-            totals.dropped += day.queues.counts.dropped
-            totals.refused += day.queues.counts.refused
+            var simulation = Simulation(seed: seed)
+            try simulation.run(steps: 400)
+            totals.delivered += simulation.queues.counts.delivered
+            totals.retried += simulation.queues.counts.retried
+            totals.dropped += simulation.queues.counts.dropped
+            totals.refused += simulation.queues.counts.refused
         }
-        // Days on which little happens would be right, too.
+        // The simulation must cause each of them.
         #expect(totals.delivered > 10_000 && totals.retried > 5_000 && totals.dropped > 500 && totals.refused > 1_000)
     }
 }
 
-/// One seed's day: endpoints with tempers, channels that come and go, and what each endpoint must hear.
-private struct Day {
-    /// An endpoint as it is, and what it has been sent.
-    private struct Desk {
+/// One seed: endpoints that fail at random, channels that change, and the events that each endpoint must get.
+private struct Simulation {
+    /// An endpoint and the events sent to it.
+    private struct EndpointModel {
         let endpoint: WebhookEndpoint
-        /// Percent of requests that it takes.
-        var mood: Int
-        /// What it must hear, in order: refused events are not among it.
+        /// Percent of requests that it accepts.
+        var acceptance: Int
+        /// The events that it must get, in order, without refused ones.
         var due: [String] = []
-        /// Events that were settled: delivered or dropped.
-        var settled = 0
-        /// What it is being sent, when that was first tried, and when last.
-        var request: (events: [String], firstTry: Int64, lastTry: Int64)?
-        var isAsked = false
+        /// Events delivered or dropped.
+        var completed = 0
+        /// The request in flight or waiting for a retry, and its first and last attempt.
+        var request: (events: [String], firstAttempt: Int64, lastAttempt: Int64)?
+        var isInFlight = false
         var delivered = 0
         var dropped = 0
     }
 
     private struct Edge {
-        let notice: AppWebhookEvent
+        let event: AppWebhookEvent
         let due: Int64
     }
 
     var queues: WebhookQueues
-    private var desks: [Desk] = []
+    private var endpoints: [EndpointModel] = []
     private var dice: SplitMix
     private var now: Int64 = 0
     private let eventsMax: Int
-    /// What is so now, and what is held back.
+    /// The occupied channels, and the delayed events.
     private var occupied: Set<String> = []
     private var held: [Edge] = []
     private var said = 0
@@ -59,13 +58,13 @@ private struct Day {
     init(seed: UInt64) {
         var dice = SplitMix(seed: seed)
         let filters: [WebhookKinds] = [.all, .all, .occupancy, .channelVacated, [.subscriptionCount, .channelOccupied]]
-        let moods = [100, 95, 50, 0]
+        let acceptances = [100, 95, 50, 0]
         eventsMax = dice.below(2) == 0 ? 10_000 : 1 + dice.below(40)
         for _ in 0...dice.below(4) {
             let endpoint = endpoint(app: dice.below(2), events: filters[dice.below(5)], batch: dice.below(2) == 0)
-            desks.append(Desk(endpoint: endpoint, mood: moods[dice.below(4)]))
+            endpoints.append(EndpointModel(endpoint: endpoint, acceptance: acceptances[dice.below(4)]))
         }
-        queues = WebhookQueues(desks.map(\.endpoint), eventsMax: eventsMax)
+        queues = WebhookQueues(endpoints.map(\.endpoint), eventsMax: eventsMax)
         self.dice = dice
     }
 
@@ -73,75 +72,75 @@ private struct Day {
         for _ in 0..<steps {
             switch dice.below(10) {
             case 0...4: happen()
-            case 5...7: settleSome()
+            case 5...7: completeSome()
             case 8: now += Int64(dice.below(4_000))
             default:
                 now += Int64(dice.below(dice.below(5) == 0 ? 200_000 : 100))
-                if dice.below(30) == 0 { desks[dice.below(desks.count)].mood = [100, 95, 50, 0][dice.below(4)] }
+                if dice.below(30) == 0 { endpoints[dice.below(endpoints.count)].acceptance = [100, 95, 50, 0][dice.below(4)] }
             }
-            letGo()
+            release()
             queues.advance(to: moment)
             try send()
         }
-        for index in desks.indices { desks[index].mood = 100 }
+        for index in endpoints.indices { endpoints[index].acceptance = 100 }
         queues.close(at: moment)
-        for edge in held { expect(edge.notice) }
+        for edge in held { expect(edge.event) }
         while !queues.isEmpty {
             try send()
-            settleSome()
+            completeSome()
             now += 1_000
         }
-        for desk in desks { try #require(desk.settled == desk.due.count && desk.request == nil) }
-        let tally = queues.counts
-        try #require(tally.delivered == desks.reduce(0) { $0 + $1.delivered })
-        try #require(tally.dropped == desks.reduce(0) { $0 + $1.dropped } && tally.refused == refused)
+        for endpoint in endpoints { try #require(endpoint.completed == endpoint.due.count && endpoint.request == nil) }
+        let counts = queues.counts
+        try #require(counts.delivered == endpoints.reduce(0) { $0 + $1.delivered })
+        try #require(counts.dropped == endpoints.reduce(0) { $0 + $1.dropped } && counts.refused == refused)
     }
 
     private var moment: WebhookQueues.Moment { WebhookQueues.Moment(now: now, time: now) }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// A channel becomes what it was not, or something is said on it.
+    /// Occupies or vacates a channel, or changes its subscription count.
     private mutating func happen() {
         let (app, channel) = (dice.below(2), "c\(dice.below(4))")
-        let place = "\(app) \(channel)"
-        letGo()
+        let key = "\(app) \(channel)"
+        release()
         guard dice.below(3) > 0 else {
             said += 1
-            let notice = AppWebhookEvent(app: app, .subscriptionCount(name(channel), said))
-            expect(notice)
-            return queues.handle(notice, at: moment)
+            let event = AppWebhookEvent(app: app, .subscriptionCount(name(channel), said))
+            expect(event)
+            return queues.handle(event, at: moment)
         }
-        if occupied.remove(place) != nil {
-            held.append(Edge(notice: vacated(channel, app: app), due: now + 3_000))
+        if occupied.remove(key) != nil {
+            held.append(Edge(event: vacated(channel, app: app), due: now + 3_000))
             queues.handle(vacated(channel, app: app), at: moment)
         } else {
-            occupied.insert(place)
-            let leaving = held.firstIndex { $0.notice == vacated(channel, app: app) }
+            occupied.insert(key)
+            let leaving = held.firstIndex { $0.event == vacated(channel, app: app) }
             if let leaving { held.remove(at: leaving) } else { expect(WebhooksTests.occupied(channel, app: app)) }
             queues.handle(WebhooksTests.occupied(channel, app: app), at: moment)
         }
     }
 
-    /// What was held back long enough is news.
-    private mutating func letGo() {
-        while let first = held.first, first.due <= now { expect(held.removeFirst().notice) }
+    /// Releases the delayed events that are due.
+    private mutating func release() {
+        while let first = held.first, first.due <= now { expect(held.removeFirst().event) }
     }
 
-    /// Whoever wants it must hear it, unless too much waits for him.
-    private mutating func expect(_ notice: AppWebhookEvent) {
-        for index in desks.indices {
-            let endpoint = desks[index].endpoint
-            guard endpoint.appIndex == notice.app, endpoint.events.contains(notice.event.kind) else { continue }
-            if desks[index].due.count - desks[index].settled < eventsMax {
-                desks[index].due.append(String(decoding: notice.event.json, as: UTF8.self))
+    /// Adds the event to the endpoints that want it, unless their queue is full.
+    private mutating func expect(_ event: AppWebhookEvent) {
+        for index in endpoints.indices {
+            let endpoint = endpoints[index].endpoint
+            guard endpoint.appIndex == event.app, endpoint.events.contains(event.event.kind) else { continue }
+            if endpoints[index].due.count - endpoints[index].completed < eventsMax {
+                endpoints[index].due.append(String(decoding: event.event.json, as: UTF8.self))
             } else {
                 refused += 1
             }
         }
     }
 
-    // MARK: What is sent
+    // MARK: Requests
 
     private mutating func send() throws {
         var sent: [(index: Int, request: WebhookRequest)] = []
@@ -150,33 +149,37 @@ private struct Day {
     }
 
     private mutating func receive(_ request: WebhookRequest, _ index: Int) throws {
-        try #require(!desks[index].isAsked, "one request at a time")
-        desks[index].isAsked = true
+        try #require(!endpoints[index].isInFlight, "one request at a time")
+        endpoints[index].isInFlight = true
         let events = request.events
-        let next = desks[index].due.dropFirst(desks[index].settled).prefix(events.count)
+        let next = endpoints[index].due.dropFirst(endpoints[index].completed).prefix(events.count)
         try #require(!events.isEmpty && events == Array(next), "the next ones, in order")
-        try #require(desks[index].endpoint.batch ? events.count <= 100 : events.count == 1)
-        guard let before = desks[index].request else {
-            desks[index].request = (events, now, now)
+        try #require(endpoints[index].endpoint.batch ? events.count <= 100 : events.count == 1)
+        guard let before = endpoints[index].request else {
+            endpoints[index].request = (events, now, now)
             return
         }
-        try #require(before.events == events, "what was not taken comes again as it was")
-        try #require(now - before.lastTry >= 750, "not at once")
-        desks[index].request?.lastTry = now
+        try #require(before.events == events, "a retry has the same events")
+        try #require(now - before.lastAttempt >= 750, "after the back-off")
+        endpoints[index].request?.lastAttempt = now
     }
 
-    /// Some of those who were asked answer.
-    private mutating func settleSome() {
-        for index in desks.indices where desks[index].isAsked && dice.below(3) > 0 {
-            guard let request = desks[index].request else { continue }
-            let isTaken = dice.below(100) < desks[index].mood
+    /// Completes some requests in flight.
+    private mutating func completeSome() {
+        for index in endpoints.indices where endpoints[index].isInFlight && dice.below(3) > 0 {
+            guard let request = endpoints[index].request else { continue }
+            let isAccepted = dice.below(100) < endpoints[index].acceptance
             queues.complete(
-                index, problem: isTaken ? nil : "HTTP 500", at: now, jitter: Double(dice.below(100)) / 100)
-            desks[index].isAsked = false
-            guard isTaken || now >= request.firstTry + 300_000 else { continue }
-            desks[index].settled += request.events.count
-            desks[index].request = nil
-            if isTaken { desks[index].delivered += request.events.count } else { desks[index].dropped += request.events.count }
+                index, problem: isAccepted ? nil : "HTTP 500", at: now, jitter: Double(dice.below(100)) / 100)
+            endpoints[index].isInFlight = false
+            guard isAccepted || now >= request.firstAttempt + 300_000 else { continue }
+            endpoints[index].completed += request.events.count
+            endpoints[index].request = nil
+            if isAccepted {
+                endpoints[index].delivered += request.events.count
+            } else {
+                endpoints[index].dropped += request.events.count
+            }
         }
     }
 }

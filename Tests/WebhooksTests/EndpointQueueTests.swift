@@ -2,7 +2,7 @@ import Testing
 
 @testable import Webhooks
 
-/// What an endpoint is sent, and when: one at a time, in order, until it is taken or five minutes have passed.
+/// Requests to an endpoint: one at a time, in order, retried for five minutes.
 @Suite struct EndpointQueueTests {
     private var queue = EndpointQueue(isBatching: false)
 
@@ -15,12 +15,12 @@ import Testing
 
     private mutating func fits(_ event: [UInt8]) -> Bool { queue.append(event, at: 0, time: 0) }
 
-    /// What is sent at `now`; nil when nothing is.
+    /// The events sent at `now`; nil if none.
     private mutating func sent(at now: Int64) -> [String]? {
         if case .send(let request) = queue.next(at: now) { request.events } else { nil }
     }
 
-    @Test mutating func oneEventIsOneRequest() {
+    @Test mutating func sendsOneEventPerRequest() {
         #expect(queue.next(at: 0) == .idle)
         append("a", "b")
         #expect(sent(at: 0) == [#""a""#])
@@ -33,13 +33,13 @@ import Testing
         #expect(queue.depth == 0)
     }
 
-    @Test mutating func v2TheBody() throws {
+    @Test mutating func v2BodyHasTimeAndEvents() throws {
         append("a", at: 5)
         guard case .send(let request) = queue.next(at: 9) else { return #expect(Bool(false), "nothing was sent") }
         #expect(String(decoding: request.body, as: UTF8.self) == #"{"time_ms":1000005,"events":["a"]}"#)
     }
 
-    @Test mutating func v10WhatIsNotTakenIsSentAgainAndHoldsUpWhatFollows() {
+    @Test mutating func v10ReattemptsARejectedRequestBeforeLaterEvents() {
         append("a", "b")
         #expect(sent(at: 0) == [#""a""#])
         #expect(queue.complete(false, at: 100, jitter: 0.5) == .retrying(1))
@@ -55,24 +55,24 @@ import Testing
         #expect(queue.next(at: 4_100) == .wait(until: 5_100), "delays begin anew with the next request")
     }
 
-    @Test mutating func v10FiveMinutesAfterTheFirstTryItIsGivenUp() {
+    @Test mutating func v10DropsARequestAfterFiveMinutes() {
         append("a", "b")
         var now: Int64 = 50
-        var tries: [Int64] = []
+        var attempts: [Int64] = []
         while true {
             #expect(sent(at: now) == [#""a""#])
-            tries.append(now)
+            attempts.append(now)
             // Each is refused at once.
             guard queue.complete(false, at: now, jitter: 0.5) == .retrying(1) else { break }
             guard case .wait(let until) = queue.next(at: now) else { return #expect(Bool(false), "it waits") }
             now = until
         }
-        #expect(tries.map { ($0 - 50) / 1_000 } == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 300])
+        #expect(attempts.map { ($0 - 50) / 1_000 } == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 300])
         #expect(sent(at: now) == [#""b""#], "and the next one has its own five minutes")
         #expect(queue.complete(false, at: now + 299_999, jitter: 0) == .retrying(1))
     }
 
-    @Test mutating func anAnswerThatComesTooLateToTryAgainIsTheLast() {
+    @Test mutating func resultAfterTheRetryWindowDrops() {
         append("a", "b")
         #expect(sent(at: 0) != nil)
         #expect(queue.complete(false, at: 300_000, jitter: 0) == .dropped(1))
@@ -85,13 +85,13 @@ import Testing
             (8, 0.5, 60_000),
             (1_000, 0.5, 60_000), (8, 0.0, 45_000),
         ] as [(Int, Double, Int64)])
-    func delaysDoubleUpToAMinuteGiveOrTakeAQuarter(tries: Int, jitter: Double, milliseconds: Int64) {
-        #expect(EndpointQueue.delay(after: tries, jitter: jitter) == milliseconds)
+    func delaysDoubleUpToAMinuteWithJitter(attempts: Int, jitter: Double, milliseconds: Int64) {
+        #expect(EndpointQueue.delay(after: attempts, jitter: jitter) == milliseconds)
     }
 
     // MARK: Batches
 
-    @Test mutating func aBatchWaitsASecondForOthers() {
+    @Test mutating func batchLingersForASecond() {
         queue = EndpointQueue(isBatching: true)
         append("a", at: 0)
         #expect(queue.next(at: 0) == .wait(until: 1_000))
@@ -102,7 +102,7 @@ import Testing
         #expect(queue.complete(true, at: 1_001, jitter: 0) == .delivered(2))
     }
 
-    @Test mutating func whatCameMeanwhileGoesTogether() {
+    @Test mutating func eventsDuringARequestFormOneBatch() {
         queue = EndpointQueue(isBatching: true)
         append("a", at: 0)
         #expect(sent(at: 1_000) == [#""a""#])
@@ -113,7 +113,7 @@ import Testing
         #expect(sent(at: 2_300) == [#""b""#, #""c""#])
     }
 
-    @Test mutating func aFullBatchWaitsForNothing() {
+    @Test mutating func fullBatchIsSentAtOnce() {
         queue = EndpointQueue(isBatching: true)
         for index in 0...EndpointQueue.batchEventsMax { append("\(index)", at: 0) }
         #expect(sent(at: 0)?.count == EndpointQueue.batchEventsMax)
@@ -121,7 +121,7 @@ import Testing
         #expect(queue.next(at: 0) == .wait(until: 1_000), "the one that is left has time")
     }
 
-    @Test mutating func aBatchHasABoundOfBytes() {
+    @Test mutating func batchIsLimitedInBytes() {
         queue = EndpointQueue(isBatching: true)
         let half = EndpointQueue.batchBytesMax / 2
         for text in ["a", "b", "c"] {
@@ -135,7 +135,7 @@ import Testing
         #expect(sent(at: 0)?.count == 1, "a single one may be larger")
     }
 
-    @Test mutating func aHurriedBatchWaitsForNothing() {
+    @Test mutating func stopLingeringSendsABatchAtOnce() {
         queue = EndpointQueue(isBatching: true)
         append("a")
         queue.stopLingering()
@@ -144,7 +144,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test mutating func theNewestIsRefusedWhenTooManyWait() {
+    @Test mutating func dropsNewEventsAtTheLimit() {
         for index in 0..<EndpointQueue.eventsMaxDefault { append("\(index)") }
         #expect(!fits(event("more")))
         #expect(sent(at: 0) == [#""0""#])
@@ -159,7 +159,7 @@ import Testing
         #expect(sent(at: 0) == [#""last""#])
     }
 
-    @Test mutating func bytesAreBoundedToo() {
+    @Test mutating func queueIsLimitedInBytes() {
         let large = EndpointQueue.bytesMax / 4
         for text in ["a", "b", "c", "d"] {
             #expect(fits(event(text, bytes: large)))

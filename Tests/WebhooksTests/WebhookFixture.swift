@@ -3,9 +3,9 @@ import PusherProtocol
 
 @testable import Webhooks
 
-/// What the tests of webhooks speak of.
+/// Values for the webhook tests.
 func name(_ text: String) -> ChannelName {
-    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("not a channel's name") }
+    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("not a channel name") }
     return name
 }
 
@@ -31,13 +31,13 @@ func endpoint(
         allowsPrivate: false)
 }
 
-/// An event of that many bytes.
+/// An event of at least that many bytes.
 func event(_ text: String, bytes: Int = 0) -> [UInt8] {
     Array("\"\(text)\(String(repeating: ".", count: max(0, bytes - text.utf8.count - 2)))\"".utf8)
 }
 
 extension WebhookRequest {
-    /// Its events as they stand.
+    /// The events as sent.
     var events: [String] { members.events }
 
     var time: String { members.time }

@@ -4,36 +4,36 @@ import Testing
 
 @testable import Webhooks
 
-/// The way to the worker: in order, bounded, and it wakes whoever sleeps.
+/// The queue to the worker: in order, bounded, with a wake-up.
 @Suite struct WebhookInboxTests {
-    private let box = WebhookInbox()
+    private let inbox = WebhookInbox()
 
-    @Test func keepsTheOrderAndSaysWhenToWake() {
-        #expect(box.append(count(1)), "the first one has to wake the reader")
-        #expect(!box.append(count(2)))
+    @Test func keepsOrderAndRequestsAWakeOnce() {
+        #expect(inbox.append(count(1)), "the first one has to wake the reader")
+        #expect(!inbox.append(count(2)))
         var batch = [count(9)]
-        box.drain(into: &batch)
+        inbox.drain(into: &batch)
         #expect(batch == [count(1), count(2)])
-        #expect(box.append(count(3)))
+        #expect(inbox.append(count(3)))
     }
 
-    @Test func refusesTheNewestWhenItIsFull() {
-        for number in 1...WebhookInbox.capacity { _ = box.append(count(number)) }
-        #expect(box.refusals == 0)
-        #expect(!box.append(count(0)) && !box.append(count(0)))
-        #expect(box.refusals == 2 && box.depth == WebhookInbox.capacity)
+    @Test func dropsNewEventsWhenFull() {
+        for number in 1...WebhookInbox.capacity { _ = inbox.append(count(number)) }
+        #expect(inbox.refusals == 0)
+        #expect(!inbox.append(count(0)) && !inbox.append(count(0)))
+        #expect(inbox.refusals == 2 && inbox.depth == WebhookInbox.capacity)
         var batch: [AppWebhookEvent] = []
-        box.drain(into: &batch)
+        inbox.drain(into: &batch)
         #expect(batch.first == count(1) && batch.last == count(WebhookInbox.capacity))
-        #expect(box.append(count(1)))
+        #expect(inbox.append(count(1)))
     }
 
-    @Test func wakesItsReaderOnceThereIsOne() {
+    @Test func wakesTheConnectedReader() {
         let wakes = Atomic<Int>(0)
-        box.wake()
-        box.connect { wakes.wrappingAdd(1, ordering: .relaxed) }
-        box.wake()
-        box.wake()
+        inbox.wake()
+        inbox.connect { wakes.wrappingAdd(1, ordering: .relaxed) }
+        inbox.wake()
+        inbox.wake()
         #expect(wakes.load(ordering: .relaxed) == 2)
     }
 }

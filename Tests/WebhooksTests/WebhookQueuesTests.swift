@@ -3,7 +3,7 @@ import Testing
 
 @testable import Webhooks
 
-/// Who is sent what, what it comes to, and what operators hear of it.
+/// Distribution to endpoints, counts, and reports for the log.
 @Suite struct WebhookQueuesTests {
     private var queues = WebhookQueues([endpoint()])
 
@@ -16,9 +16,9 @@ import Testing
         return sent
     }
 
-    private func json(_ notice: AppWebhookEvent) -> String { String(decoding: notice.event.json, as: UTF8.self) }
+    private func json(_ event: AppWebhookEvent) -> String { String(decoding: event.event.json, as: UTF8.self) }
 
-    @Test mutating func eachEndpointGetsWhatItAskedForOfItsOwnApplication() {
+    @Test mutating func endpointsGetTheirKindsOfTheirApplication() {
         queues = WebhookQueues([
             endpoint(app: 0, batch: true), endpoint(app: 0, events: [.channelOccupied], batch: true),
             endpoint(app: 1, batch: true), endpoint(app: 1, events: [.notificationFailed], batch: true),
@@ -34,7 +34,7 @@ import Testing
         #expect(queues.depth == 4)
     }
 
-    @Test mutating func whatIsTakenBackCountsForThoseToWhomOnlyHalfOfItIsNews() {
+    @Test mutating func debounceAppliesToEndpointsThatWantOneKind() {
         queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint(events: .channelVacated)])
         queues.handle(vacated("a"), at: moment(0))
         queues.handle(occupied("a"), at: moment(1_000))
@@ -46,7 +46,7 @@ import Testing
         #expect(sent(at: 5_000) == [1: [json(vacated("a"))]])
     }
 
-    @Test mutating func saysWhenToBeAskedAgain() {
+    @Test mutating func returnsTheNextDueTime() {
         queues = WebhookQueues([endpoint(batch: true), endpoint()])
         #expect(queues.send(at: 0) { _, _ in } == nil)
         queues.handle(vacated("a"), at: moment(0))
@@ -58,7 +58,7 @@ import Testing
         #expect(queues.send(at: 1_500) { _, _ in } == 1_600)
     }
 
-    @Test mutating func aSlowEndpointDoesNotDelayAnother() {
+    @Test mutating func slowEndpointDoesNotDelayOthers() {
         queues = WebhookQueues([endpoint(), endpoint()])
         for number in 1...3 { queues.handle(count(number), at: moment(0)) }
         #expect(sent(at: 0) == [0: [json(count(1))], 1: [json(count(1))]])
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test mutating func operatorsHearOfTroubleOnceAndOfItsEnd() {
+    @Test mutating func reportsFailureOnceAndRecovery() {
         let label = "https://backend.test (webhook 1 of key1)"
         queues.handle(count(1), at: moment(0))
         queues.handle(count(2), at: moment(0))
@@ -87,13 +87,13 @@ import Testing
         #expect(queues.counts.delivered == 1 && queues.counts.retried == 2 && queues.counts.dropped == 1)
     }
 
-    @Test mutating func aFullQueueHasOneLinePerBurst() {
+    @Test mutating func reportsAFullQueueOncePerEpisode() {
         queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint()], eventsMax: 4)
         let label = "https://backend.test (webhook 2 of key1)"
         for number in 1...7 { queues.handle(count(number), at: moment(0)) }
         #expect(queues.counts.refused == 3)
         #expect(queues.drainReports() == [.full(label)])
-        // Room for one, and it is taken: the burst goes on.
+        // Room for one event, and it is used: the episode goes on.
         _ = sent(at: 0)
         queues.complete(1, problem: nil, at: 0, jitter: 0)
         for number in 8...9 { queues.handle(count(number), at: moment(0)) }
@@ -107,7 +107,7 @@ import Testing
         #expect(queues.counts.refused == 4)
     }
 
-    @Test mutating func closingSendsWhatWasHeldAndWaitsForNoBatch() {
+    @Test mutating func closeSendsDelayedEventsWithoutLinger() {
         queues = WebhookQueues([endpoint(batch: true)])
         queues.handle(vacated("a"), at: moment(0))
         queues.handle(count(1), at: moment(0))
@@ -119,7 +119,7 @@ import Testing
         #expect(queues.isEmpty)
     }
 
-    @Test mutating func whatIsHeldBackAtTheEndIsCounted() {
+    @Test mutating func abandonCountsDelayedEvents() {
         queues = WebhookQueues([endpoint(), endpoint(events: .memberAdded)])
         queues.close(at: moment(0))
         queues.handle(vacated("a"), at: moment(0))
@@ -130,7 +130,7 @@ import Testing
                 == [.dropped("https://backend.test (webhook 1 of key1)", events: 1, reason: "the gateway stops")])
     }
 
-    @Test mutating func whatIsLeftAtTheEndIsCounted() {
+    @Test mutating func abandonCountsQueuedEvents() {
         queues = WebhookQueues([endpoint(), endpoint(events: .memberAdded)])
         for number in 1...3 { queues.handle(count(number), at: moment(0)) }
         _ = sent(at: 0)
@@ -147,7 +147,7 @@ import Testing
         ("https://a.test#secret", "https://a.test"), ("https://anna:secret@a.test:8443/x@y", "https://a.test:8443"),
         ("http://[::1]:80/x", "http://[::1]:80"), ("secret", ""),
     ])
-    func aLogShowsOnlyWhereAnEndpointIs(url: String, shown: String) {
+    func originHasNoSecrets(url: String, shown: String) {
         #expect(endpoint(url).origin == shown)
     }
 }

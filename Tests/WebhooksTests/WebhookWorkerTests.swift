@@ -3,11 +3,11 @@ import Threads
 
 @testable import Webhooks
 
-/// The thread that delivers, as far as it takes no server; the end-to-end tests have one.
+/// The worker's thread, without a server; the end-to-end tests have one.
 @Suite struct WebhookWorkerTests {
     private let reports = Lock<[WebhookReport]>([])
 
-    private func worker(_ endpoints: [WebhookEndpoint], _ told: @escaping @Sendable (WebhookReport) -> Void = { _ in })
+    private func worker(_ endpoints: [WebhookEndpoint], _ onReport: @escaping @Sendable (WebhookReport) -> Void = { _ in })
         -> WebhookWorker
     {
         let reports = reports
@@ -15,11 +15,11 @@ import Threads
             endpoints: endpoints,
             WebhookWorker.Environment { report in
                 reports.withLock { $0.append(report) }
-                told(report)
+                onReport(report)
             })
     }
 
-    @Test func whereNobodyListensNothingIsTaken() {
+    @Test func withoutEndpointsPostsNothing() {
         let worker = worker([])
         worker.post(count(1))
         #expect(worker.kindsWanted(by: 0) == [] && worker.inbox.depth == 0)
@@ -28,7 +28,7 @@ import Threads
         #expect(worker.statistics == WebhookWorker.Statistics())
     }
 
-    @Test func wantsWhatItsEndpointsWantAndWhatTakesItBack() {
+    @Test func wantsItsEndpointsKindsAndTheirOpposites() {
         let worker = worker([
             endpoint(app: 0, events: .channelVacated), endpoint(app: 0, events: .cacheMiss),
             endpoint(app: 1, events: .memberAdded),
@@ -39,8 +39,8 @@ import Threads
         worker.stop(withinSeconds: 0)
     }
 
-    /// Port 9 is nobody's: what is sent there is refused.
-    @Test func whatIsLeftAtTheEndIsDroppedAndCounted() {
+    /// Port 9 is closed: connections are refused.
+    @Test func stopDropsAndCountsTheRest() {
         let failed = StartBarrier(1)
         failed.open()
         let nowhere = WebhookEndpoint(
@@ -48,7 +48,7 @@ import Threads
             allowsPrivate: true)
         let worker = worker([nowhere]) { if case .failing = $0 { failed.arriveAndWait() } }
         for number in 1...3 { worker.post(count(number)) }
-        worker.post(occupied("nobody-asked"))
+        worker.post(occupied("unwanted"))
         failed.waitForArrival()
         worker.stop(withinSeconds: 0)
         let statistics = worker.statistics
@@ -58,7 +58,7 @@ import Threads
         #expect(reports.withLock { $0.last } == dropped)
     }
 
-    @Test func aStopCanBeHurried() {
+    @Test func abortDrainEndsAStop() {
         let failed = StartBarrier(1)
         failed.open()
         let nowhere = WebhookEndpoint(
@@ -68,14 +68,14 @@ import Threads
         worker.post(count(1))
         failed.waitForArrival()
         // Without the second thread this would take five minutes.
-        let other = Thread(name: "hurry") { worker.abortDrain() }
+        let other = Thread(name: "abort") { worker.abortDrain() }
         worker.stop(withinSeconds: 3_600)
         other.join()
         #expect(worker.statistics.counts.dropped == 1)
     }
 
-    /// While a gateway closes its connections in a hurry, they are still news.
-    @Test func whatIsPostedAfterTheHurryIsDroppedAndCounted() {
+    /// A gateway that closes its connections still posts events.
+    @Test func eventsAfterAbortDrainAreDroppedAndCounted() {
         let nowhere = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: true,
             allowsPrivate: true)
