@@ -7,8 +7,8 @@ import PusherProtocol
 import Server
 import Store
 
-/// Tells what the store has committed: the events to the channels, who has which job to the hub, the answer to whoever asked.
-/// All of it happens after the commit and in its order, on the store's thread.
+/// Publishes what the store has committed: events to channels, job assignments to the hub, replies to the event loops, push
+/// jobs to the lanes. Runs on the store's threads, after the commit and in commit order.
 final class CommitPublisher: Sendable {
     private let hub: SharedHub
     private let app: AppIndex
@@ -18,54 +18,57 @@ final class CommitPublisher: Sendable {
     private let log: Log
 
     init(
-        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, pushing: PushService, counters: FleetCounters, log: Log
+        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, pushService: PushService, counters: FleetCounters, log: Log
     ) {
-        self.pushService = pushing
         self.hub = hub
         self.app = app
         self.policy = policy
+        self.pushService = pushService
         self.counters = counters
         self.log = log
     }
 
-    /// A batch of commands has been committed, or has failed.
-    func publish(_ batch: [CommandReply]) {
-        var lanes: Set<PushLane> = []
-        for settled in batch {
-            if case .settled(let settlement) = settled.outcome {
-                hub.publish(
-                    settlement.notifications.flatMap(publications), holding: settlement.order.map(Hub.JobAssignment.init),
-                    app: app)
-                lanes.formUnion(settlement.lanes)
-                for device in settlement.removed { pushService.note(removed: device) }
+    /// Publishes a commit. The order matters.
+    func publish(_ commit: Commit) {
+        // Leases before replies. A reply may say that a device has a new owner; the lane then drops the old owner's jobs for
+        // it, and must already have all jobs of the same commit, or it would receive one after dropping.
+        for lease in commit.leases { pushService.supply(lease) }
+        for report in commit.rejectedReports { pushService.reject(report) }
+        var lanes = commit.wake
+        for (request, reply) in commit.replies {
+            if case .committed(let result) = reply {
+                publish(result)
+                lanes.formUnion(result.lanes)
             }
-            let (answer, outcome) = Self.reply(settled.outcome)
-            hub.post(
-                .answer(answer, to: RequestID(rawValue: settled.request.sender.request)), to: settled.request.sender.loop)
-            record(settled, outcome)
+            // After the events of the command: each loop handles its messages in order.
+            hub.post(.commandReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
+            record(reply, to: request.command)
         }
         pushService.wake(lanes)
+        // After the replies: this writes one log line per failed push, which must not delay replies.
+        pushService.record(commit.finished)
+        for device in commit.removed { pushService.record(removed: device) }
     }
 
-    /// The answers to some enquiries.
-    func publish(_ answers: [Store.QueryReply]) {
-        for answer in answers {
-            let answered: StoreAnswer =
-                switch answer.outcome {
-                case .found(let json): StoreAnswer(json: json)
-                case .refused(let refusal): StoreAnswer(refusal.status, refusal.text)
-                case .unavailable(let text): StoreAnswer(503, text)
-                }
-            hub.post(.answer(answered, to: RequestID(rawValue: answer.request.sender.request)), to: answer.request.sender.loop)
+    /// Sends the replies to some queries.
+    func publish(_ replies: [(request: QueryRequest, reply: QueryReply)]) {
+        for (request, reply) in replies {
+            hub.post(.queryReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
         }
     }
 
-    /// What the hub has to know of an order that is open as the node starts.
+    /// Restores the assignment of an order that is open when the gateway starts.
     func restore(_ order: Order) { hub.publish([], holding: Hub.JobAssignment(order), app: app) }
 
-    /// The event for its channel, and for the one that mirrors it.
+    private func publish(_ result: CommandResult) {
+        hub.publish(
+            result.notifications.flatMap(publications), holding: result.order.map(Hub.JobAssignment.init), app: app)
+        for device in result.removed { pushService.record(removed: device) }
+    }
+
+    /// The event on its channel, and on the channel's mirror.
     private func publications(_ notification: Notification) -> [Hub.Publication] {
-        // What is stored has been checked; a limit that was lowered since is no reason to be silent.
+        // The name was checked when it was stored. The limit may have been lowered since; publish all the same.
         guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return [] }
         var name = JSONWriter()
         name.string(notification.event)
@@ -79,36 +82,40 @@ final class CommitPublisher: Sendable {
         }
     }
 
-    private static func reply(_ outcome: CommandReply.Outcome) -> (StoreAnswer, outcome: String) {
-        switch outcome {
-        case .settled(let settlement):
-            if let refusal = settlement.error { return (StoreAnswer(settlement.status, refusal.text), "\(refusal.kind)") }
-            let answer = StoreAnswer(json: settlement.body, isReplay: settlement.isReplay)
-            return (answer, settlement.isReplay ? "replayed" : "done")
-        case .unavailable(let text): return (StoreAnswer(503, text), "unavailable")
-        case .failed(let text): return (StoreAnswer(500, text), "failed")
-        }
-    }
+    // MARK: Metrics and log
 
-    private func record(_ settled: CommandReply, _ outcome: String) {
-        let command = settled.request.command
+    private func record(_ reply: CommandReply, to command: Command) {
+        let outcome = reply.outcome
         counters.countAction(command.action.name, outcome: outcome)
-        var notificationCount = 0
-        if case .settled(let settlement) = settled.outcome {
-            notificationCount = settlement.notifications.count
-            counters.countNotifications(settlement.notifications.map(\.event))
-            if case .progress = command.action, settlement.error?.kind == .invalid { counters.countFailedTransition() }
-            if case .telemetry(let events) = command.action, settlement.status == 200, !settlement.isReplay {
-                counters.countTelemetry(events.map(\.kind.rawValue))
-            }
+        var notifications: [Notification] = []
+        switch (reply, command.action) {
+        case (.committed(let result), let action):
+            notifications = result.notifications
+            counters.countNotifications(notifications.map(\.event))
+            if case .telemetry(let events) = action { counters.countTelemetry(events.map(\.kind.rawValue)) }
+        case (.rejected(let error), .progress) where error.kind == .invalid: counters.countFailedTransition()
+        default: break
         }
         log.info(
             "action",
             [
-                "action": .text(command.action.name), "subject": .text(command.action.subject), "actor": .text(command.actor.key),
-                "outcome": .text(outcome), "notifications": .number(notificationCount),
-                "correlation_id": .text(command.correlationID),
+                "action": .text(command.action.name), "subject": .text(command.action.subject),
+                "actor": .text(command.actor.key), "outcome": .text(outcome),
+                "notifications": .number(notifications.count), "correlation_id": .text(command.correlationID),
             ])
+    }
+}
+
+extension CommandReply {
+    /// In metrics and in the log.
+    fileprivate var outcome: String {
+        switch self {
+        case .committed: "done"
+        case .replayed: "replayed"
+        case .rejected(let error): "\(error.kind)"
+        case .unavailable: "unavailable"
+        case .failed: "failed"
+        }
     }
 }
 
@@ -119,16 +126,16 @@ extension Hub.JobAssignment {
 }
 
 extension Command.Action {
-    /// What it is done to, for the log.
+    /// What the action changes, for the log.
     fileprivate var subject: String {
         switch self {
-        case .order(let deed): deed.code
-        case .route(let deed): deed.id
+        case .order(let action): action.code
+        case .route(let action): action.id
         case .acceptJob(let id), .acceptRoute(let id), .progress(let id, _): id
         case .announce(let announcement): announcement.type
         case .telemetry(let events): "\(events.count) events"
         case .markRead, .updatePreferences: ""
-        case .device(let deed): deed.token.masked
+        case .device(let registration): registration.token.masked
         case .erase(let role, let id): Identity(role: role, id: id).key
         }
     }

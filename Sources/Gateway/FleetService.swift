@@ -40,31 +40,27 @@ final class FleetService: Sendable {
         issuers = settings.auth.issuers
         ring = IssuerKeyCache(issuers: issuers)
         let app = app
-        let pushing = try PushService(
+        let pushService = try PushService(
             settings.push,
             PushService.Observers(
                 failed: { webhooks.post(AppWebhookEvent(app: app, .notificationFailed($0, $1))) },
                 removed: { webhooks.post(AppWebhookEvent(app: app, .deviceRemoved($0))) }),
             log: log)
-        self.pushService = pushing
-        let herald = CommitPublisher(hub: hub, app: app, policy: policy, pushing: pushing, counters: counters, log: log)
+        self.pushService = pushService
+        let publisher = CommitPublisher(
+            hub: hub, app: app, policy: policy, pushService: pushService, counters: counters, log: log)
         do throws(StoreError) {
             writer = try StoreWriter(
-                try StoreWriter.Options(settings, lanes: pushing.lanes),
-                StoreWriter.Environment(
-                    now: Clock.unixMilliseconds,
-                    opened: { ledger throws(DatabaseError) in try ledger.openOrders { herald.restore($0) } },
-                    settled: { herald.publish($0) }, supplied: { pushing.supply($0) },
-                    reportRefused: { pushing.refused($0) }, queued: { pushing.wake($0) },
-                    removed: { for device in $0 { pushing.note(removed: device) } }, ended: { pushing.note($0) },
-                    report: { log.report($0) }))
+                StoreWriter.Options(settings, lanes: pushService.lanes),
+                onOpen: { executor throws(DatabaseError) in try executor.openOrders { publisher.restore($0) } },
+                onCommit: { publisher.publish($0) }, onEvent: { log.report($0) })
         } catch {
             throw StartError("\(error)")
         }
         do throws(StoreError) {
             reader = try StoreReader(
-                path: settings.store.path, answered: { herald.publish($0) },
-                report: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
+                path: settings.store.path, onReplies: { publisher.publish($0) },
+                onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
         } catch {
             writer.stop()
             throw StartError("\(error)")
@@ -73,7 +69,7 @@ final class FleetService: Sendable {
         self.fetcher = fetcher
         fetching = Thread(name: "token-keys") { fetcher.run(notifying: hub) }
         let writer = writer
-        pushing.start(
+        pushService.start(
             settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
     }
 
@@ -122,7 +118,7 @@ final class FleetService: Sendable {
                 "\(prefix)_store_commit_seconds", help: "How long commits took, the disk included.", buckets: buckets,
                 sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
             MetricFamily(
-                "\(prefix)_store_commands_total", .counter, help: "Commands in these commits.", value: store.errands),
+                "\(prefix)_store_commands_total", .counter, help: "Commands in these commits.", value: store.commands),
             MetricFamily(
                 "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: the disk was full, for instance.",
                 value: store.unavailable),

@@ -72,14 +72,14 @@ extension Node {
     /// Posts a request to the thread that can respond; responds with 503 if that thread's queue is full.
     private func forward(_ action: APIAction, _ request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
         let envelope = router.envelope(of: request)
-        let address = ReplyAddress(loop: index, exchange: id.rawValue)
+        let address = ReplyAddress(loop: index, request: id.rawValue)
         var deferred: DeferredRequest?
         let full: FullQueue?
         switch action {
         // Committed events are published even to full mailboxes, so check for room before accepting the command.
         case .command where !shared.hasRoom: full = .mailbox
-        case .command(let command): full = fleet.post(CommandRequest(command, sender: address)) ? nil : .storeWriter
-        case .fleetQuery(let query): full = fleet.post(QueryRequest(query, sender: address)) ? nil : .storeReader
+        case .command(let command): full = fleet.post(CommandRequest(command, replyTo: address)) ? nil : .storeWriter
+        case .fleetQuery(let query): full = fleet.post(QueryRequest(query, replyTo: address)) ? nil : .storeReader
         case .needsKeys(let issuer):
             deferred = DeferredRequest(request)
             full = fleet.fetchKeys(of: issuer, for: id, on: index) ? nil : .tokenKeys
@@ -94,10 +94,10 @@ extension Node {
         return nil
     }
 
-    /// What the store says. Its sender may have gone: what was done stays done.
-    func answer(_ exchange: RequestID, with answer: StoreAnswer) {
-        guard let request = waiting.removeValue(forKey: exchange) else { return }
-        respond(answer.response(in: request.envelope ?? .error), to: exchange, request)
+    /// Responds to a deferred request. If its sender has gone, what was committed stays committed.
+    func respond(to id: RequestID, with makeResponse: (Envelope) -> HTTPResponse) {
+        guard let request = waiting.removeValue(forKey: id) else { return }
+        respond(makeResponse(request.envelope ?? .error), to: id, request)
     }
 
     private func respond(_ response: HTTPResponse, to id: RequestID, _ request: PendingRequest) {

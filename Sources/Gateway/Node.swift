@@ -222,7 +222,8 @@ final class Node: EventLoopDelegate {
             switch message {
             case .instruction(let instruction): perform(instruction)
             case .adopt(let connection): loop?.adopt(connection)
-            case .answer(let answer, let exchange): self.answer(exchange, with: answer)
+            case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
+            case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .keysFetched(let exchange): retried.append(exchange)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()

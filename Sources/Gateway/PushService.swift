@@ -49,7 +49,7 @@ final class PushService: Sendable {
                 provider, templates: texts,
                 environment: PushWorker.Environment(
                     now: Clock.unixMilliseconds, report: report, isConnected: isConnected,
-                    event: { self.note($0, provider.lane) }))
+                    event: { self.record($0, provider.lane) }))
         }
         self.workers.withLock { $0 = workers }
         for worker in workers { worker.start() }
@@ -63,13 +63,13 @@ final class PushService: Sendable {
     }
 
     func supply(_ supply: PushLease) {
-        for device in supply.removed { note(removed: device) }
+        for device in supply.removed { record(removed: device) }
         worker(supply.lane)?.supply(supply)
     }
 
     /// Pushes have failed, or have come to an end before they were sent.
-    func note(_ endings: [PushLane: FinishedPushes]) {
-        for (lane, ended) in endings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+    func record(_ finished: [PushLane: FinishedPushes]) {
+        for (lane, ended) in finished.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             counters.count(.expired, lane.provider, ended.expired)
             counters.count(.cancelled, lane.provider, ended.cancelled)
             counters.count(.rejected, lane.provider, ended.failed.count)
@@ -89,10 +89,10 @@ final class PushService: Sendable {
     }
 
     /// The store could not take the report.
-    func refused(_ report: PushReport) { worker(report.lane)?.refused() }
+    func reject(_ report: PushReport) { worker(report.lane)?.refused() }
 
     /// A device is gone, whoever wanted it so.
-    func note(removed device: RemovedDevice) {
+    func record(removed device: RemovedDevice) {
         counters.countRemoval(Self.removalReasons.contains(device.reason) ? device.reason : "other")
         log.info(
             "device_removed",
@@ -159,7 +159,7 @@ final class PushService: Sendable {
 
     // MARK: What workers say
 
-    private func note(_ event: LaneEvent, _ lane: PushLane) {
+    private func record(_ event: LaneEvent, _ lane: PushLane) {
         let name = Log.Value.text(lane.rawValue)
         switch event {
         case .accepted(let job, let seconds):

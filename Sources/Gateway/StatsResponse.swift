@@ -43,7 +43,8 @@ struct StatsResponse {
         json.raw(#"],"store":"#)
         let store = fleet.statistics
         json.object([
-            ("commits", store.commits), ("commands", store.errands), ("unavailable", store.unavailable), ("failed", store.failed),
+            ("commits", store.commits), ("commands", store.commands), ("unavailable", store.unavailable),
+            ("failed", store.failed),
             ("writerQueue", store.queueDepth), ("readerQueue", fleet.readerDepth),
         ])
         json.raw(#","fleet":{"#)

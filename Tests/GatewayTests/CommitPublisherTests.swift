@@ -12,15 +12,16 @@ import Threads
 @testable import Gateway
 @testable import Store
 
-/// What is told of what the store has committed, and in which order.
+/// What is published after a commit, and in which order.
 @Suite struct CommitPublisherTests {
     private static let policy = ChannelPolicy([
         .init("driver-*", .ownDriver), .init("admin-channel", .admin), .init("tracking-*", .booking),
     ])
     private let hub: SharedHub
-    private let herald: CommitPublisher
+    private let publisher: CommitPublisher
     private let counters = FleetCounters()
     private let lines = Lock<[String]>([])
+    private let removed = Lock<[String]>([])
 
     init() throws {
         var rules = AppRules()
@@ -28,11 +29,13 @@ import Threads
         hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules(), rules])
         let lines = lines
         let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }
-        herald = CommitPublisher(
+        let removed = removed
+        publisher = CommitPublisher(
             hub: hub, app: 1, policy: Self.policy,
-            pushing: try PushService(Settings.Push(), .init(failed: { _, _ in }, removed: { _ in }), log: log),
-            counters: counters,
-            log: log)
+            pushService: try PushService(
+                Settings.Push(),
+                .init(failed: { _, _ in }, removed: { device in removed.withLock { $0.append(device.id) } }), log: log),
+            counters: counters, log: log)
     }
 
     // MARK: Events
@@ -40,7 +43,7 @@ import Threads
     @Test func tellsAnEventUnderBothNamesOfItsChannel() throws {
         let plain = try subscriber(of: "driver-42", loop: 0)
         let signed = try subscriber(of: "private-driver-42", loop: 1)
-        herald.publish([settled(notifications: [notification("driver-42", "job-assigned", #"{"a":"é\"","n":1.50}"#)])])
+        publish([settled(notifications: [notification("driver-42", "job-assigned", #"{"a":"é\"","n":1.50}"#)])])
         let data = #""data":"{\"a\":\"é\\\"\",\"n\":1.50}""#
         #expect(told(to: 0) == [#"{"event":"job-assigned","channel":"driver-42",\#(data)}"#, "answer 7 200"])
         #expect(told(to: 1) == [#"{"event":"job-assigned","channel":"private-driver-42",\#(data)}"#])
@@ -50,26 +53,26 @@ import Threads
     @Test func tellsOtherChannelsUnderTheirOneName() throws {
         _ = try subscriber(of: "elsewhere", loop: 0)
         _ = try subscriber(of: "private-elsewhere", loop: 1)
-        herald.publish([settled(notifications: [notification("elsewhere", "e")])])
+        publish([settled(notifications: [notification("elsewhere", "e")])])
         #expect(told(to: 0).count == 2 && told(to: 1).isEmpty)
     }
 
     @Test func tellsOnlyItsOwnApplication() throws {
         _ = try subscriber(of: "driver-42", loop: 0, app: 0)
-        herald.publish([settled(notifications: [notification("driver-42", "e")])])
+        publish([settled(notifications: [notification("driver-42", "e")])])
         #expect(told(to: 0) == ["answer 7 200"])
     }
 
     /// The table's order, over all channels and commands, and each answer behind what it is about.
     @Test func tellsInTheOrderOfTheStore() throws {
         for channel in ["driver-1", "driver-2", "admin-channel"] { _ = try subscriber(of: channel, loop: 0) }
-        herald.publish([
+        publish([
             settled(
                 notifications: [
                     notification("driver-1", "a"), notification("driver-2", "b"), notification("admin-channel", "c"),
                 ],
-                exchange: 1),
-            settled(notifications: [notification("driver-1", "d")], exchange: 2), settled(exchange: 3),
+                request: 1),
+            settled(notifications: [notification("driver-1", "d")], request: 2), settled(request: 3),
         ])
         let events = told(to: 0).map { $0.hasPrefix("answer") ? $0 : String($0.dropFirst(10).prefix(1)) }
         #expect(events == ["a", "b", "c", "answer 1 200", "d", "answer 2 200", "answer 3 200"])
@@ -78,46 +81,46 @@ import Threads
     @Test func tellsWhatIsCommittedHoweverFullTheMailboxes() throws {
         _ = try subscriber(of: "driver-42", loop: 0)
         while hub.mailboxes[0].hasRoom { hub.post(.drain(seconds: 0), to: 0) }
-        herald.publish([settled(notifications: [notification("driver-42", "e")])])
+        publish([settled(notifications: [notification("driver-42", "e")])])
         #expect(told(to: 0).count == 2)
     }
 
     @Test func isSilentOnWhatIsNoChannel() {
-        herald.publish([settled(notifications: [notification("a b", "e"), notification("", "e")])])
+        publish([settled(notifications: [notification("a b", "e"), notification("", "e")])])
         #expect(told(to: 0) == ["answer 7 200"])
     }
 
     // MARK: Jobs
 
     @Test func tellsTheHubWhoHasAJob() throws {
-        herald.publish([settled(order: order(.assigned, driver: "42"))])
+        publish([settled(order: order(.assigned, driver: "42"))])
         #expect(try mayTrack("42") && !mayTrack("43"))
-        herald.publish([settled(order: order(.assigned, driver: "43"))])
+        publish([settled(order: order(.assigned, driver: "43"))])
         #expect(try !mayTrack("42") && mayTrack("43"))
-        herald.publish([settled(order: order(.available, driver: nil))])
+        publish([settled(order: order(.available, driver: nil))])
         #expect(try !mayTrack("43"))
     }
 
     @Test func forgetsAJobThatHasEnded() throws {
         for status in [JobStatus.completed, .cancelled] {
-            herald.publish([settled(order: order(.assigned, driver: "42"))])
-            herald.publish([settled(order: order(status, driver: "42"))])
+            publish([settled(order: order(.assigned, driver: "42"))])
+            publish([settled(order: order(status, driver: "42"))])
             #expect(try !mayTrack("42"))
         }
     }
 
     @Test func learnsOfOpenJobsAsTheNodeStarts() throws {
-        herald.restore(order(.inTransit, driver: "42"))
+        publisher.restore(order(.inTransit, driver: "42"))
         #expect(try mayTrack("42"))
         #expect(told(to: 0).isEmpty && told(to: 1).isEmpty)
     }
 
     /// Whoever loses the job hears its last event before his subscription ends.
     @Test func takesTheRightAwayBehindTheEvents() throws {
-        herald.restore(order(.assigned, driver: "42"))
+        publisher.restore(order(.assigned, driver: "42"))
         let socket = try subscriber(of: "private-tracking-B1", loop: 0)
         hub.apply(.identify(socket, Identity(role: .driver, id: "42")), from: 0)
-        herald.publish([
+        publish([
             settled(notifications: [notification("tracking-B1", "tracking-stopped")], order: order(.assigned, driver: "43"))
         ])
         let told = told(to: 0)
@@ -126,17 +129,31 @@ import Threads
         #expect(told[2].contains("Your subscription to private-tracking-B1 has ended") && told[3] == "answer 7 200")
     }
 
+    // MARK: Pushes
+
+    /// A reply may say that a device has a new owner: its lane must have the commit's jobs before it drops the old owner's.
+    @Test func publishesLeasesBeforeReplies() {
+        func device(_ id: String) -> RemovedDevice {
+            RemovedDevice(id: id, owner: "driver:42", provider: .fcm, maskedToken: "…", reason: "stale")
+        }
+        var lease = PushLease(lane: .fcm)
+        lease.removed = [device("leased")]
+        var result = CommandResult(body: [])
+        result.removed = [device("replied")]
+        publisher.publish(Commit(leases: [lease], replies: [settled(.committed(result))], removed: [device("expired")]))
+        #expect(removed.withLock { $0 } == ["leased", "replied", "expired"])
+    }
+
     // MARK: Answers, counters, the log
 
     @Test func answersWhoeverAskedWhereHeAsked() {
-        let refusal = RuleError(.conflict, "no")
-        let outcomes: [(CommandReply.Outcome, String)] = [
-            (.settled(.rejected(deed, refusal)), "answer 7 409"), (.unavailable("full"), "answer 7 503"),
-            (.failed("broken"), "answer 7 500"), (.settled(.replayed(deed, status: 200, body: [])), "answer 7 200 replayed"),
+        let replies: [(CommandReply, String)] = [
+            (.rejected(RuleError(.conflict, "no")), "answer 7 409"), (.unavailable("full"), "answer 7 503"),
+            (.failed("broken"), "answer 7 500"), (.replayed(status: 200, body: []), "answer 7 200 replayed"),
         ]
-        for (outcome, answer) in outcomes {
-            herald.publish([settled(outcome, loop: 1)])
-            #expect(told(to: 1) == [answer] && told(to: 0).isEmpty)
+        for (reply, response) in replies {
+            publish([settled(reply, loop: 1)])
+            #expect(told(to: 1) == [response] && told(to: 0).isEmpty)
         }
         #expect(
             counters.report()[0].counts.map(\.name) == [
@@ -145,23 +162,21 @@ import Threads
     }
 
     @Test func answersEnquiries() {
-        let query = QueryRequest(.order("A1"), sender: ReplyAddress(loop: 1, exchange: 9))
-        herald.publish([
-            Store.QueryReply(request: query, outcome: .found([])),
-            Store.QueryReply(request: query, outcome: .unavailable("busy")),
-            Store.QueryReply(request: query, outcome: .refused(RuleError(.unknown, "Order A1 not found"))),
+        let query = QueryRequest(.order("A1"), replyTo: ReplyAddress(loop: 1, request: 9))
+        publisher.publish([
+            (query, .found([])), (query, .unavailable("busy")), (query, .rejected(RuleError(.unknown, "Order A1 not found"))),
         ])
         #expect(told(to: 1) == ["answer 9 200", "answer 9 503", "answer 9 404"] && told(to: 0).isEmpty)
     }
 
     @Test func countsWhatCameOfIt() {
         let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
-        herald.publish([
+        publish([
             settled(notifications: [notification("x", "job-assigned"), notification("y", "job-assigned")]),
-            settled(.settled(.rejected(report, RuleError(.invalid, "no"))), deed: report),
-            settled(.settled(.rejected(report, RuleError(.forbidden, "no"))), deed: report),
-            settled(.settled(.done(telemetry, body: [])), deed: telemetry),
-            settled(.settled(.replayed(telemetry, status: 200, body: [])), deed: telemetry),
+            settled(.rejected(RuleError(.invalid, "no")), action: report),
+            settled(.rejected(RuleError(.forbidden, "no")), action: report),
+            settled(action: telemetry),
+            settled(.replayed(status: 200, body: []), action: telemetry),
         ])
         let counts = counters.report().map { group in group.counts.map { "\($0.name) \($0.count)" } }
         #expect(
@@ -173,8 +188,8 @@ import Threads
     }
 
     @Test func logsEachActionInALine() {
-        herald.publish([
-            settled(notifications: [notification("x", "e")]), settled(deed: telemetry), settled(.unavailable("full")),
+        publish([
+            settled(notifications: [notification("x", "e")]), settled(action: telemetry), settled(.unavailable("full")),
         ])
         let lines = lines.withLock { $0 }
         #expect(lines.count == 3)
@@ -189,22 +204,25 @@ import Threads
 
     // MARK: The scene
 
-    private let deed = Command.Action.order(OrderAction(code: "A1", action: .cancel))
+    private let cancel = Command.Action.order(OrderAction(code: "A1", action: .cancel))
     private let telemetry = Command.Action.telemetry(
         [.received, .accepted].map {
             TelemetryEvent(notificationID: "N1", type: "new_job", entityID: "A1", kind: $0, timestamp: "2026-11-21")
         })
 
+    private func publish(_ replies: [(request: CommandRequest, reply: CommandReply)]) {
+        publisher.publish(Commit(replies: replies))
+    }
+
     private func settled(
-        _ outcome: CommandReply.Outcome? = nil, notifications: [Notification] = [], order: Order? = nil,
-        deed: Command.Action? = nil, loop: Int = 0, exchange: Int = 7
-    ) -> CommandReply {
-        let deed = deed ?? self.deed
-        let command = Command(actor: Identity(role: .admin, id: "7"), deed: deed, correlationID: "c1")
-        let done = CommandResult.done(deed, body: [], notifications: notifications, order: order)
-        return CommandReply(
-            request: CommandRequest(command, sender: ReplyAddress(loop: loop, exchange: exchange)),
-            outcome: outcome ?? .settled(done))
+        _ reply: CommandReply? = nil, notifications: [Notification] = [], order: Order? = nil,
+        action: Command.Action? = nil, loop: Int = 0, request: Int = 7
+    ) -> (request: CommandRequest, reply: CommandReply) {
+        let command = Command(actor: Identity(role: .admin, id: "7"), deed: action ?? cancel, correlationID: "c1")
+        return (
+            CommandRequest(command, replyTo: ReplyAddress(loop: loop, request: request)),
+            reply ?? .committed(CommandResult(body: [], notifications: notifications, order: order))
+        )
     }
 
     private func notification(_ channel: String, _ event: String, _ data: String = "{}") -> Notification {
@@ -251,7 +269,8 @@ import Threads
             case .instruction(.fanOut(let frame, _, except: nil)), .instruction(.send(let frame, to: _)):
                 text(of: frame)
             case .instruction(.leave): "leave"
-            case .answer(let answer, let exchange): words(answer.response(in: .success), exchange)
+            case .commandReply(let reply, let request): words(reply.response(in: .success), request)
+            case .queryReply(let reply, let request): words(reply.response(in: .success), request)
             default: nil
             }
         }
@@ -262,8 +281,8 @@ import Threads
         String(decoding: frame.bytes.dropFirst(frame.bytes[1] < 126 ? 2 : 4), as: UTF8.self)
     }
 
-    private func words(_ response: HTTPResponse, _ exchange: RequestID) -> String {
+    private func words(_ response: HTTPResponse, _ request: RequestID) -> String {
         let replay = response.headers["Idempotency-Replayed"] == nil ? "" : " replayed"
-        return "answer \(exchange.rawValue) \(response.status)\(replay)"
+        return "answer \(request.rawValue) \(response.status)\(replay)"
     }
 }

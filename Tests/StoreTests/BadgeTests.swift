@@ -77,7 +77,7 @@ import Testing
         for moment in [noon, noon, noon + day] { _ = try ledger.settle(announce(to: "42"), at: moment) }
         let now = noon + 30 * day + 1
         var retention = Retention(days: 30)
-        while retention.isDue(now) { _ = try retention.step(ledger, now) }
+        while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         _ = try ledger.settle(announce(to: "42"), at: now)
         #expect(try badge(ledger, at: now) == 2)
     }
@@ -134,7 +134,7 @@ import Testing
             default:
                 var gone: [RemovedDevice] = []
                 _ = try ledger.transaction { () throws(DatabaseError) in
-                    try ledger.deleteExpired(.notifications, now: now, lifetime: 30 * day, most: 3, &gone)
+                    try ledger.deleteExpired(.notifications, now: now, lifetime: 30 * day, limit: 3, &gone)
                 }
             }
             for person in people {

@@ -12,7 +12,7 @@ import Testing
     private func fill(_ count: Int, keys: DeviceKeys = testKeys("k1")) throws {
         let ledger = try room.pushing(keys: keys)
         try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<count { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+            for number in 0..<count { _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
         }
     }
 

@@ -24,7 +24,7 @@ import Testing
     /// Runs retention, then the background tasks that it starts.
     private func goOn(_ ledger: CommandExecutor, at now: Int64) throws {
         var retention = Retention(days: 30)
-        while retention.isDue(now) { _ = try retention.step(ledger, now) }
+        while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         try ledger.doChores()
     }
 
@@ -88,7 +88,7 @@ import Testing
     @Test func redactsStoredResponsesOfOthers() throws {
         let ledger = try room.pushing()
         try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<1_300 { _ = try ledger.perform(assign("B\(number)", to: "43", key: "b\(number)"), now: noon) }
+            for number in 0..<1_300 { _ = try ledger.execute(assign("B\(number)", to: "43", key: "b\(number)"), now: noon) }
         }
         try place("A", ledger, key: "a", at: noon + 1)
         let before = try ledger.dump("idempotency").filter { !$0.contains("Zeb Quix") }

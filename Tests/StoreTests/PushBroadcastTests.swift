@@ -10,9 +10,9 @@ import Testing
 
     private func fill(_ ledger: CommandExecutor, _ count: Int) throws {
         try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<count { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
-            _ = try ledger.perform(register(fcm("c"), by: customer("1")), now: noon)
-            _ = try ledger.perform(register(fcm("d"), by: Identity(role: .driver, id: "0")), now: noon)
+            for number in 0..<count { _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+            _ = try ledger.execute(register(fcm("c"), by: customer("1")), now: noon)
+            _ = try ledger.execute(register(fcm("d"), by: Identity(role: .driver, id: "0")), now: noon)
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
         let ledger = try room.pushing()
         try ledger.doChores()
         try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<499 { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+            for number in 0..<499 { _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
         }
         let tokens = (0..<3).map { fcm("of the last \($0)") }.sorted { DeviceTable.id(of: $0) < DeviceTable.id(of: $1) }
         _ = try ledger.settle(register(tokens[1], by: driver("x"), deviceID: "one"))

@@ -18,7 +18,7 @@ import Threads
         try ledger.doChores()
         try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<Self.drivers {
-                _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
+                _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
             }
         }
         let without = try time(ledger, of: "announced to people without phones") { number in
@@ -40,7 +40,7 @@ import Threads
             try ledger.transaction { () throws(DatabaseError) in
                 for _ in 0..<10 {
                     let report = PushReport(lane: .fcm, outcomes: outcomes, room: Self.room)
-                    let supply = try ledger.outbox.handle(report, now: noon + Int64(carried / 100)).supply
+                    let supply = try ledger.outbox.handle(report, now: noon + Int64(carried / 100)).lease
                     outcomes = supply.jobs.map {
                         PushOutcome($0, .accepted(messageID: "projects/p/messages/\($0.number)"), wasTried: true)
                     }
@@ -58,7 +58,7 @@ import Threads
         try ledger.doChores()
         try ledger.transaction { () throws(DatabaseError) in
             for number in 0..<Self.drivers {
-                _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
+                _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
             }
         }
         let rounds = 400
@@ -70,9 +70,9 @@ import Threads
                     for part in 0..<5 {
                         let drivers = (0..<100).map { "\(recipients)\(((round * 5 + part) * 100 + $0) % Self.drivers)" }
                         let announcement = Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
-                        _ = try ledger.perform(command(.announce(announcement)), now: noon + Int64(round))
+                        _ = try ledger.execute(command(.announce(announcement)), now: noon + Int64(round))
                         let report = PushReport(lane: .fcm, outcomes: outcomes, room: Self.room)
-                        let supply = try ledger.outbox.handle(report, now: noon + Int64(round)).supply
+                        let supply = try ledger.outbox.handle(report, now: noon + Int64(round)).lease
                         outcomes = supply.jobs.map { PushOutcome($0, .accepted(messageID: "m-\($0.number)"), wasTried: true) }
                     }
                 }
@@ -90,7 +90,7 @@ import Threads
         for batch in 0..<(Self.pushes / 1_000) {
             try ledger.transaction { () throws(DatabaseError) in
                 for number in 0..<10 {
-                    _ = try ledger.perform(command(.announce(announcement(batch * 10 + number))), now: noon + Int64(batch))
+                    _ = try ledger.execute(command(.announce(announcement(batch * 10 + number))), now: noon + Int64(batch))
                 }
             }
         }

@@ -63,7 +63,7 @@ import Testing
         let ledger = try ledger(driver("42"))
         #expect(throws: DatabaseError.self) {
             try ledger.transaction { () throws(DatabaseError) in
-                _ = try ledger.perform(announce(to: "42"), now: noon)
+                _ = try ledger.execute(announce(to: "42"), now: noon)
                 try ledger.database.run("SELECT nothing")
             }
         }
@@ -155,7 +155,7 @@ import Testing
     @Test func expiresABoundedNumberAtATimeAndSendsNoneOfThem() throws {
         let ledger = try ledger(driver("42"))
         try ledger.transaction { () throws(DatabaseError) in
-            for _ in 0..<600 { _ = try ledger.perform(announce(to: "42"), now: noon) }
+            for _ in 0..<600 { _ = try ledger.execute(announce(to: "42"), now: noon) }
         }
         var supply = try ledger.report(room: 50, at: noon + 3_600_000)
         #expect(supply.dropped == 550 && supply.jobs == [] && supply.hasMore)
@@ -171,7 +171,7 @@ import Testing
         let ledger = try room.pushing([.apns])
         let now = noon + 3_600_000
         var retention = Retention(days: 30)
-        while retention.isDue(now) { _ = try retention.step(ledger, now) }
+        while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         #expect(try ledger.jobs() == ["driver:42|expired|"])
     }
 
@@ -223,7 +223,7 @@ import Testing
             ], at: noon + 5)
         _ = try ledger.settle(telemetry(id, by: driver("42")), at: noon + 4)
         let life = String(
-            decoding: try QueryExecutor(Database.open(readingFrom: room.path)).perform(.notificationHistory(notificationID: id))
+            decoding: try QueryExecutor(Database.open(readingFrom: room.path)).execute(.notificationHistory(notificationID: id))
                 .get(), as: UTF8.self)
         let steps = try #require(life.firstMatch(of: /"steps":(\[.*\])\}$/)?.1)
         func step(_ name: String, _ milliseconds: Int, _ rest: String) -> String {
@@ -260,7 +260,7 @@ import Testing
         try ledger.report(ledger.claim().map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
         var retention = Retention(days: 30)
         let now = noon + 30 * day + 1
-        while retention.isDue(now) { _ = try retention.step(ledger, now) }
+        while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         #expect(try ledger.database.dump("SELECT number FROM push_jobs") == ["2"])
         #expect(try ledger.count("notifications") == 1)
     }
@@ -273,7 +273,7 @@ import Testing
         try ledger.report([PushOutcome(jobs[0], .accepted(messageID: nil), wasTried: true)])
         func forget(_ now: Int64) throws {
             var retention = Retention(days: 1)
-            while retention.isDue(now) { _ = try retention.step(ledger, now) }
+            while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         }
         try forget(noon + 2 * day)
         #expect(try ledger.jobs() == ["driver:42|sending|", "driver:42|queued|"])

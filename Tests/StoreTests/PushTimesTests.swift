@@ -124,7 +124,7 @@ import Testing
         _ = try ledger.settle(announce(to: "42"))
         #expect(throws: DatabaseError.self) {
             try ledger.transaction { () throws(DatabaseError) in
-                _ = try ledger.perform(unregister(fcm("a"), by: driver("42")), now: noon)
+                _ = try ledger.execute(unregister(fcm("a"), by: driver("42")), now: noon)
                 try ledger.database.run("SELECT nothing")
             }
         }

@@ -10,14 +10,14 @@ import Testing
     private func ledger(_ drivers: Int) throws -> CommandExecutor {
         let ledger = try room.pushing()
         try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<drivers { _ = try ledger.perform(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+            for number in 0..<drivers { _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
         }
         return ledger
     }
 
     private func flood(_ ledger: CommandExecutor, _ count: Int, to driver: String) throws {
         try ledger.transaction { () throws(DatabaseError) in
-            for _ in 0..<count { _ = try ledger.perform(announce(to: driver), now: noon) }
+            for _ in 0..<count { _ = try ledger.execute(announce(to: driver), now: noon) }
         }
     }
 

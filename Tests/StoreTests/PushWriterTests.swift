@@ -11,11 +11,11 @@ import Threads
 
     private func scene(
         queueMax: Int = 100_000,
-        opened: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
-        settling: @escaping @Sendable ([CommandReply]) -> Void = { _ in }
+        onOpen: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
+        onCommit: @escaping @Sendable (Commit) -> Void = { _ in }
     ) throws(StoreError) -> WriterHarness {
         try WriterHarness(
-            room, queueMax: queueMax, opened: opened, settling: settling,
+            room, queueMax: queueMax, onOpen: onOpen, onCommit: onCommit,
             changing: {
                 $0.rules = pushingRules
                 $0.lanes = [.fcm, .apns]
@@ -28,24 +28,24 @@ import Threads
 
     @Test func carriesAPushFromTheActionToItsEnd() throws {
         let scene = try scene()
-        _ = scene.settle(register(fcm("a"), by: driver("42")))
-        let settlement = try #require(scene.settle(assign("A", to: "42"))?.settlement)
+        _ = scene.execute(register(fcm("a"), by: driver("42")))
+        let settlement = try #require(scene.execute(assign("A", to: "42"))?.result)
         #expect(settlement.lanes == [.fcm])
         #expect(scene.post(Self.ask()))
-        let supply = try #require(scene.supplies(1).first)
+        let supply = try #require(scene.leases(1).first)
         #expect(supply.jobs.map(\.notification.id) == [settlement.notifications[0].id] && supply.lane == .fcm && !supply.hasMore)
         scene.post(Self.ask([PushOutcome(supply.jobs[0], .accepted(messageID: "m"), wasTried: true)]))
-        #expect(scene.supplies(1).first?.jobs == [])
+        #expect(scene.leases(1).first?.jobs == [])
         scene.stop()
         #expect(!scene.post(Self.ask()))
-        #expect(scene.statistics.reports == 2 && scene.statistics.supplied == 1 && scene.statistics.errands == 2)
+        #expect(scene.statistics.reports == 2 && scene.statistics.leased == 1 && scene.statistics.commands == 2)
         #expect(try room.pushing().jobs() == ["driver:42|accepted|"])
     }
 
     @Test func reportsShareCommitsWithErrands() throws {
         let gate = StartBarrier(1)
-        let scene = try scene(settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
-        scene.post(register(fcm("a"), by: driver("42")), exchange: 7)
+        let scene = try scene(onCommit: pause(at: gate))
+        scene.post(register(fcm("a"), by: driver("42")), request: 7)
         gate.waitForArrival()
         for number in 0..<20 {
             scene.post(assign("A\(number)", to: "42"))
@@ -53,8 +53,8 @@ import Threads
         }
         gate.open()
         // Each sees what was decided before it in the same transaction.
-        #expect(scene.supplies(20).map(\.jobs.count) == [Int](repeating: 1, count: 20))
-        #expect(scene.answers(21).count == 21)
+        #expect(scene.leases(20).map(\.jobs.count) == [Int](repeating: 1, count: 20))
+        #expect(scene.replies(21).count == 21)
         scene.stop()
         #expect(scene.statistics.commits == 2 && scene.statistics.reports == 20)
     }
@@ -62,18 +62,18 @@ import Threads
     @Test func aReportThatFailsHarmsNobodyElse() throws {
         let gate = StartBarrier(1)
         let scene = try scene(
-            opened: { (ledger: CommandExecutor) throws(DatabaseError) in
+            onOpen: { (ledger: CommandExecutor) throws(DatabaseError) in
                 try ledger.database.run(
                     """
                     CREATE TRIGGER poison BEFORE UPDATE ON push_jobs WHEN NEW.message_id = 'poison' \
                     BEGIN SELECT RAISE(ABORT, 'poisoned'); END
                     """)
-            }, settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
-        _ = scene.settle(register(fcm("a"), by: driver("42")))
-        _ = scene.settle(announce(to: "42"))
+            }, onCommit: pause(at: gate))
+        _ = scene.execute(register(fcm("a"), by: driver("42")))
+        _ = scene.execute(announce(to: "42"))
         scene.post(Self.ask())
-        let job = try #require(scene.supplies(1).first?.jobs.first)
-        scene.post(assign("first", to: "43"), exchange: 7)
+        let job = try #require(scene.leases(1).first?.jobs.first)
+        scene.post(assign("first", to: "43"), request: 7)
         gate.waitForArrival()
         let poison = Self.ask([PushOutcome(job, .accepted(messageID: "poison"), wasTried: true)])
         scene.post(assign("A", to: "42"))
@@ -81,10 +81,10 @@ import Threads
         scene.post(assign("B", to: "42"))
         scene.post(Self.ask(room: 9))
         gate.open()
-        #expect(scene.answers(3).map { $0.outcome.settlement?.status } == [200, 200, 200])
-        #expect(scene.supplies(1).map(\.jobs.count) == [2])
+        #expect(scene.replies(3).map { $0.reply.status } == [200, 200, 200])
+        #expect(scene.leases(1).map(\.jobs.count) == [2])
         scene.stop()
-        #expect(scene.refused.withLock { $0 } == [poison])
+        #expect(scene.rejectedReports.withLock { $0 } == [poison])
         #expect(scene.statistics.failed == 1)
         guard case .failed(let error, "push-fcm") = scene.events.withLock({ $0 }).first else {
             Issue.record("nothing was reported")
@@ -95,41 +95,41 @@ import Threads
 
     @Test func aStoreThatCannotWriteGivesReportsBack() throws {
         let scene = try scene()
-        _ = scene.settle(register(fcm("a"), by: driver("42")))
-        _ = scene.settle(announce(to: "42"))
+        _ = scene.execute(register(fcm("a"), by: driver("42")))
+        _ = scene.execute(announce(to: "42"))
         let other = try Database(path: room.path, .writing)
         try other.run("BEGIN IMMEDIATE")
         scene.post(Self.ask())
         // The second is answered after all that the first one's batch had to say.
-        for _ in 0..<2 { #expect(scene.settle(announce(to: "42"))?.isUnavailable == true) }
+        for _ in 0..<2 { #expect(scene.execute(announce(to: "42"))?.isUnavailable == true) }
         try other.run("COMMIT")
-        #expect(scene.refused.withLock { $0 } == [Self.ask()])
+        #expect(scene.rejectedReports.withLock { $0 } == [Self.ask()])
         scene.post(Self.ask())
-        #expect(scene.supplies(1).map(\.jobs.count) == [1])
+        #expect(scene.leases(1).map(\.jobs.count) == [1])
         scene.stop()
     }
 
     @Test func reportsFindRoomWhenErrandsDoNot() throws {
         let gate = StartBarrier(1)
         let scene = try scene(
-            queueMax: 2, settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
-        scene.post(assign("first", to: "42"), exchange: 7)
+            queueMax: 2, onCommit: pause(at: gate))
+        scene.post(assign("first", to: "42"), request: 7)
         gate.waitForArrival()
         #expect((0..<3).map { scene.post(assign("A\($0)", to: "42")) } == [true, true, false])
         #expect((0..<70).filter { _ in scene.post(Self.ask()) }.count == 64)
         gate.open()
-        #expect(scene.supplies(64).count == 64)
+        #expect(scene.leases(64).count == 64)
         scene.stop()
     }
 
     @Test func newRulesHoldFromTheNextBatchOn() throws {
         let scene = try scene()
-        _ = scene.settle(register(fcm("a"), by: driver("42")))
-        #expect(scene.settle(announce(to: "42"))?.settlement?.lanes == [.fcm])
+        _ = scene.execute(register(fcm("a"), by: driver("42")))
+        #expect(scene.execute(announce(to: "42"))?.lanes == [.fcm])
         scene.use(NotificationRules())
-        #expect(scene.settle(announce(to: "42"))?.settlement?.lanes == [])
+        #expect(scene.execute(announce(to: "42"))?.lanes == [])
         scene.use(pushingRules)
-        #expect(scene.settle(announce(to: "42"))?.settlement?.lanes == [.fcm])
+        #expect(scene.execute(announce(to: "42"))?.lanes == [.fcm])
         scene.stop()
     }
 
@@ -137,11 +137,11 @@ import Threads
     @Test func whatIsForEverybodyIsQueuedAtOnce() throws {
         let scene = try scene()
         for number in 0..<600 { scene.post(register(fcm("\(number)"), by: driver("\(number)"))) }
-        #expect(scene.answers(600).count == 600)
-        #expect(scene.settle(announceToAll)?.settlement?.lanes == [])
-        #expect(scene.woken(2) == [[.fcm], [.fcm]])
+        #expect(scene.replies(600).count == 600)
+        #expect(scene.execute(announceToAll)?.lanes == [])
+        #expect(scene.wakes(2) == [[.fcm], [.fcm]])
         scene.post(Self.ask(room: 1_000))
-        #expect(scene.supplies(1).map(\.jobs.count) == [600])
+        #expect(scene.leases(1).map(\.jobs.count) == [600])
         scene.stop()
     }
 
@@ -152,18 +152,18 @@ import Threads
             _ = try ledger.settle(announceToAll)
         }
         let scene = try scene()
-        #expect(scene.woken(1) == [[.fcm]])
+        #expect(scene.wakes(1) == [[.fcm]])
         scene.stop()
         #expect(try room.pushing().jobs() == ["driver:42|queued|"])
     }
 
     @Test func aLaneThatATokenMovesToIsWoken() throws {
         let scene = try scene()
-        _ = scene.settle(register(fcm("old"), by: driver("42"), deviceID: "phone"))
-        _ = scene.settle(announce(to: "42"))
+        _ = scene.execute(register(fcm("old"), by: driver("42"), deviceID: "phone"))
+        _ = scene.execute(announce(to: "42"))
         scene.post(Self.ask())
-        let job = try #require(scene.supplies(1).first?.jobs.first)
-        let moved = scene.settle(register(apns("abcdef0123456789"), by: driver("42"), deviceID: "phone"))?.settlement
+        let job = try #require(scene.leases(1).first?.jobs.first)
+        let moved = scene.execute(register(apns("abcdef0123456789"), by: driver("42"), deviceID: "phone"))?.result
         #expect(moved?.lanes == [.apns] && moved?.removed.map(\.reason) == ["replaced"])
         scene.post(
             Self.ask([
@@ -171,9 +171,9 @@ import Threads
                     job, .failed(reason: "UNREGISTERED"), wasTried: true,
                     removal: DeviceRemoval(reason: "x", ifSeenBefore: noon + 1))
             ]))
-        #expect(scene.woken(1) == [[.apns]])
+        #expect(scene.wakes(1) == [[.apns]])
         scene.post(PushReport(lane: .apns, room: 5))
-        #expect(scene.supplies(2).last?.jobs.map(\.number) == [job.number])
+        #expect(scene.leases(2).last?.jobs.map(\.number) == [job.number])
         scene.stop()
     }
 
@@ -181,9 +181,9 @@ import Threads
         do { _ = try room.pushing().settle(register(fcm("a"), by: driver("42")), at: noon - 271 * day) }
         let scene = try scene()
         let deadline = Clock.monotonicNanoseconds() + 10_000_000_000
-        var none: [CommandReply] = []
+        var none: [WriterHarness.Reply] = []
         while scene.removed.withLock({ $0.isEmpty }), Clock.monotonicNanoseconds() < deadline {
-            _ = scene.settled.take(into: &none, most: 1, waiting: 10)
+            _ = scene.replies.take(into: &none, most: 1, waiting: 10)
         }
         scene.stop()
         #expect(
@@ -207,7 +207,7 @@ import Threads
         let scene = try scene()
         scene.post(Self.ask(room: 1))
         scene.post(Self.ask(room: 1))
-        #expect(scene.supplies(2).map(\.jobs.count) == [1, 1])
+        #expect(scene.leases(2).map(\.jobs.count) == [1, 1])
         scene.stop()
         #expect(scene.events.withLock { $0 } == [.unreadable("preferences of driver:42")])
     }

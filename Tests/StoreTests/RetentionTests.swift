@@ -11,7 +11,7 @@ import Testing
         var retention = Retention(days: days)
         var counts: [Int] = []
         while retention.isDue(now) {
-            let count = try retention.step(ledger, now)
+            let count = try retention.runSlice(ledger, now).deleted
             if count > 0 { counts.append(count) }
         }
         return counts
@@ -54,13 +54,13 @@ import Testing
     @Test func goesAFewAtATime() throws {
         let ledger = try room.ledger()
         try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<401 { _ = try ledger.perform(assign("A\(number)", to: "42"), now: noon + Int64(number)) }
+            for number in 0..<401 { _ = try ledger.execute(assign("A\(number)", to: "42"), now: noon + Int64(number)) }
         }
         let now = noon + 31 * day
         #expect(try forget(ledger, at: now) == [500, 500, 203, 401])
         #expect(try ledger.count("notifications") == 0)
         var retention = Retention(days: 30)
-        while retention.isDue(now) { #expect(try retention.step(ledger, now) == 0) }
+        while retention.isDue(now) { #expect(try retention.runSlice(ledger, now).deleted == 0) }
         #expect(!retention.isDue(now + 59_999) && retention.isDue(now + 60_000))
         #expect(retention.isDue(now - day), "a clock set back does not put it off for a day")
     }
@@ -106,11 +106,11 @@ import Testing
         try ledger.database.run("PRAGMA query_only = 1")
         var retention = Retention(days: 30)
         let now = noon + 40 * day
-        #expect(throws: DatabaseError.self) { try retention.step(ledger, now) }
+        #expect(throws: DatabaseError.self) { try retention.runSlice(ledger, now) }
         #expect(!retention.isDue(now) && retention.isDue(now + 5000))
         try ledger.database.run("PRAGMA query_only = 0")
-        while try retention.step(ledger, now + 5000) == 0 {}
-        while retention.isDue(now + 5000) { _ = try retention.step(ledger, now + 5000) }
+        while try retention.runSlice(ledger, now + 5000).deleted == 0 {}
+        while retention.isDue(now + 5000) { _ = try retention.runSlice(ledger, now + 5000) }
         #expect(try ledger.count("idempotency") == 0, "the first kind has had its second turn")
     }
 
@@ -124,7 +124,7 @@ import Testing
         var now = noon + 40 * day
         var failures = 0
         for _ in 0..<40 {
-            do throws(DatabaseError) { _ = try retention.step(ledger, now) } catch {
+            do throws(DatabaseError) { _ = try retention.runSlice(ledger, now) } catch {
                 failures += 1
                 now += 5_000
             }

@@ -16,25 +16,25 @@ import Threads
     @Test func aPoisonousCommandFailsAlone() throws {
         let gate = StartBarrier(1)
         let scene = try WriterHarness(
-            opened: { (ledger: CommandExecutor) throws(DatabaseError) in try ledger.database.run(Self.poison) },
-            settling: { batch in if batch.first?.request.sender.request == 7 { gate.arriveAndWait() } })
-        scene.post(assign("first", to: "42"), exchange: 7)
+            onOpen: { (ledger: CommandExecutor) throws(DatabaseError) in try ledger.database.run(Self.poison) },
+            onCommit: pause(at: gate))
+        scene.post(assign("first", to: "42"), request: 7)
         gate.waitForArrival()
         for code in ["A", "B", "POISON", "C", "POISON-2", "D"] { scene.post(assign(code, to: "42", key: code)) }
         gate.open()
-        let answers = scene.answers(7).dropFirst()
+        let answers = scene.replies(7).dropFirst()
         scene.stop()
-        #expect(answers.map { $0.outcome.settlement?.status } == [200, 200, nil, 200, nil, 200])
-        #expect(answers.filter { $0.outcome == .failed("The store failed") }.count == 2)
+        #expect(answers.map { $0.reply.status } == [200, 200, nil, 200, nil, 200])
+        #expect(answers.filter { $0.reply == .failed("The store failed") }.count == 2)
         #expect(scene.batches.withLock { $0 } == [1, 6], "answered together, in their order")
-        #expect(scene.statistics.failed == 2 && scene.statistics.errands == 5)
+        #expect(scene.statistics.failed == 2 && scene.statistics.commands == 5)
         guard case .failed(let error, "c-1") = scene.events.withLock({ $0 }).first else {
             Issue.record("nothing was reported")
             return
         }
         #expect(error.message == "poisoned" && !error.isTransient)
 
-        let database = try scene.room.ledger().database
+        let database = try scene.store.ledger().database
         #expect(try database.dump("SELECT code FROM orders ORDER BY code") == ["A", "B", "C", "D", "first"])
         #expect(try database.dump("SELECT order_code FROM audit ORDER BY id") == ["first", "A", "B", "C", "D"])
         // No gap where the poisoned were.
@@ -49,11 +49,11 @@ import Threads
         // The limit is the connection's own: it is changed where the connection lives, before a batch.
         let scene = try WriterHarness(
             room,
-            opened: { (ledger: CommandExecutor) throws(DatabaseError) in
+            onOpen: { (ledger: CommandExecutor) throws(DatabaseError) in
                 try ledger.database.run("PRAGMA max_page_count = 1")  // SQLite makes it what the file has
                 pages.withLock { $0.ledger = UInt(bitPattern: ledger.database.connection.handle) }
             },
-            settling: { _ in
+            onCommit: { _ in
                 pages.withLock { state in
                     guard state.max > 0, let handle = OpaquePointer(bitPattern: state.ledger) else { return }
                     sqlite3_exec(handle, "PRAGMA max_page_count = \(state.max)", nil, nil, nil)
@@ -63,23 +63,23 @@ import Threads
         var refused = 0
         for number in 0..<2000 where refused < 5 {
             let code = "A\(number)"
-            guard let outcome = scene.settle(assign(code, to: "42", key: code)) else { break }
+            guard let outcome = scene.execute(assign(code, to: "42", key: code)) else { break }
             if outcome.isUnavailable { refused += 1 } else { codes.append(code) }
         }
         #expect(refused == 5)
         // What has nothing to write succeeds, and proves nothing.
         for _ in 0..<2 {
             scene.post(PushReport(lane: .fcm, room: 0))
-            #expect(scene.supplies(1).count == 1)
-            #expect(scene.settle(assign("again", to: "42"))?.isUnavailable == true)
+            #expect(scene.leases(1).count == 1)
+            #expect(scene.execute(assign("again", to: "42"))?.isUnavailable == true)
         }
         let full = scene.events.withLock { $0 }
         #expect(full.count == 1)
         if case .unavailable(let error) = full.first { #expect(error.kind == .full) } else { Issue.record("\(full)") }
 
         pages.withLock { $0.max = 1_000_000 }
-        #expect(scene.settle(assign("sixth", to: "42"))?.isUnavailable == true)  // room is made after it
-        #expect(scene.settle(assign("after", to: "42"))?.settlement?.status == 200)
+        #expect(scene.execute(assign("sixth", to: "42"))?.isUnavailable == true)  // room is made after it
+        #expect(scene.execute(assign("after", to: "42"))?.status == 200)
         #expect(scene.events.withLock { $0 }.last == .recovered(refused: 8))
         #expect(scene.statistics.unavailable == 8)
         scene.stop()
@@ -105,7 +105,7 @@ import Threads
             try ledger.database.run("PRAGMA max_page_count = \(size + failures)")
             do {
                 try ledger.transaction { () throws(DatabaseError) in
-                    for number in 0..<30 { _ = try ledger.perform(assign("A\(number)", to: "42", key: "k\(number)"), now: noon) }
+                    for number in 0..<30 { _ = try ledger.execute(assign("A\(number)", to: "42", key: "k\(number)"), now: noon) }
                 }
                 succeeded = true
             } catch {
@@ -134,7 +134,7 @@ import Threads
                     // Not over BEGIN and COMMIT: interrupted behind its last step, a commit fails and is done.
                     sqlite3_progress_handler(ledger.database.connection.handle, 1, Self.failLast, stepsLeft)
                     defer { sqlite3_progress_handler(ledger.database.connection.handle, 0, nil, nil) }
-                    return try ledger.perform(assign("A", to: "42", key: "k"), now: noon)
+                    return try ledger.execute(assign("A", to: "42", key: "k"), now: noon)
                 }
             }
             guard case .failure(let error) = result else { break }
@@ -158,7 +158,7 @@ import Threads
         let handle = ledger.database.connection.handle
         #expect(throws: DatabaseError.self) {
             try ledger.transaction { () throws(DatabaseError) in
-                _ = try ledger.perform(assign("A", to: "42"), now: noon)
+                _ = try ledger.execute(assign("A", to: "42"), now: noon)
                 sqlite3_progress_handler(handle, 1, { _ in 1 }, nil)
                 throw .misread("it", doing: "failing")
             }
@@ -172,11 +172,11 @@ import Threads
 
     @Test func anotherProgramsLockPasses() throws {
         let scene = try WriterHarness()
-        let other = try Database(path: scene.room.path, .writing)
+        let other = try Database(path: scene.store.path, .writing)
         try other.run("BEGIN IMMEDIATE")
-        #expect(scene.settle(assign("A", to: "42"))?.isUnavailable == true)
+        #expect(scene.execute(assign("A", to: "42"))?.isUnavailable == true)
         try other.run("COMMIT")
-        #expect(scene.settle(assign("A", to: "42"))?.settlement?.status == 200)
+        #expect(scene.execute(assign("A", to: "42"))?.status == 200)
         scene.stop()
         // Retention may have met the lock, too.
         let events = scene.events.withLock { $0 }.filter { if case .backgroundTaskFailed = $0 { false } else { true } }

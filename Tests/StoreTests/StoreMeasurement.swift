@@ -20,19 +20,16 @@ import Threads
             let cpu = Lock<(start: UInt64, end: UInt64)>((0, 0))
             let writer = try StoreWriter(
                 settings,
-                StoreWriter.Environment(
-                    now: { Clock.unixMilliseconds() },
-                    opened: { (_: CommandExecutor) throws(DatabaseError) in cpu.withLock { $0.start = Self.threadNanoseconds() }
-                    },
-                    settled: { batch in
-                        for one in batch { #expect(one.outcome.settlement?.status == 200) }
-                        cpu.withLock { $0.end = Self.threadNanoseconds() }
-                        _ = settled.post(batch.count)
-                    }, report: { Issue.record("\($0)") }))
+                onOpen: { (_: CommandExecutor) throws(DatabaseError) in cpu.withLock { $0.start = Self.threadNanoseconds() } },
+                onCommit: { commit in
+                    for one in commit.replies { #expect(one.reply.status == 200) }
+                    cpu.withLock { $0.end = Self.threadNanoseconds() }
+                    if !commit.replies.isEmpty { _ = settled.post(commit.replies.count) }
+                }, onEvent: { Issue.record("\($0)") })
             let commands = (0..<Self.count).map { name == "assign" ? Self.assignment($0) : Self.announcement($0) }
             let start = Clock.monotonicNanoseconds()
             for (index, command) in commands.enumerated() {
-                #expect(writer.post(CommandRequest(command, sender: ReplyAddress(loop: 0, exchange: index))))
+                #expect(writer.post(CommandRequest(command, replyTo: ReplyAddress(loop: 0, request: index))))
             }
             var done = 0
             var batch: [Int] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Many commands in any order, committed, rolled back and reopened: what the file then holds is what a naive model holds.
+/// Many commands in any order, committed, rolled back and reonOpen: what the file then holds is what a naive model holds.
 @Suite struct StorePropertyTests {
     @Test(arguments: 1...12) func theFileIsTheModel(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
@@ -18,14 +18,14 @@ import Testing
             if Int.random(in: 0..<5, using: &dice) == 0 {
                 #expect(throws: DatabaseError.self) {
                     try ledger.transaction { () throws(DatabaseError) in
-                        for command in batch { _ = try ledger.perform(command, now: now) }
+                        for command in batch { _ = try ledger.execute(command, now: now) }
                         try ledger.database.run("SELECT nothing")
                     }
                 }
             } else {
                 let settlements = try ledger.transaction { () throws(DatabaseError) in
-                    var settlements: [CommandResult] = []
-                    for command in batch { settlements.append(try ledger.perform(command, now: now)) }
+                    var settlements: [CommandReply] = []
+                    for command in batch { settlements.append(try ledger.execute(command, now: now)) }
                     return settlements
                 }
                 for (command, settlement) in zip(batch, settlements) { try model.note(command, settlement) }
@@ -74,7 +74,7 @@ private struct Model {
     private var told: Set<String> = []
     private var deeds = 0
 
-    mutating func note(_ command: Command, _ settlement: CommandResult) throws {
+    mutating func note(_ command: Command, _ settlement: CommandReply) throws {
         let key = command.idempotencyKey.map { "\(command.actor.key) \($0.text) \($0.digest)" }
         let stored = key.flatMap { answers[$0] }
         #expect(settlement.isReplay == (stored != nil))

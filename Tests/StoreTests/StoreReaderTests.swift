@@ -6,10 +6,12 @@ import Threads
 @testable import Store
 
 @Suite struct StoreReaderTests {
+    private typealias Reply = (request: QueryRequest, reply: QueryReply)
+
     private let room = TemporaryStore()
 
     private func ask(_ enquiry: Query) throws -> Result<String, RuleError> {
-        try QueryExecutor(Database.open(readingFrom: room.path)).perform(enquiry).map { String(decoding: $0, as: UTF8.self) }
+        try QueryExecutor(Database.open(readingFrom: room.path)).execute(enquiry).map { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test func showsOrdersAndRoutes() throws {
@@ -129,49 +131,49 @@ import Threads
     /// What was answered can be read: the reader sees every commit that was told of before it was asked.
     @Test func seesWhatWasSettled() throws {
         let scene = try WriterHarness(room)
-        let answers = WorkQueue<QueryReply>(capacity: 1000)
+        let answers = WorkQueue<Reply>(capacity: 1000)
         let reader = try StoreReader(
-            path: room.path, answered: { for answer in $0 { _ = answers.post(answer) } }, report: { Issue.record("\($0)") })
-        var batch: [QueryReply] = []
+            path: room.path, onReplies: { for answer in $0 { _ = answers.post(answer) } }, onError: { Issue.record("\($0)") })
+        var batch: [Reply] = []
         for number in 0..<100 {
-            #expect(scene.settle(assign("A\(number)", to: "42"))?.settlement?.status == 200)
-            #expect(reader.post(QueryRequest(.order("A\(number)"), sender: ReplyAddress(loop: 1, exchange: number))))
+            #expect(scene.execute(assign("A\(number)", to: "42"))?.status == 200)
+            #expect(reader.post(QueryRequest(.order("A\(number)"), replyTo: ReplyAddress(loop: 1, request: number))))
             #expect(answers.take(into: &batch, most: 1, waiting: 10_000) == .items)
-            #expect(batch.first?.request.sender.request == number)
-            guard case .found = batch.first?.outcome else {
+            #expect(batch.first?.request.replyTo.request == number)
+            guard case .found = batch.first?.reply else {
                 Issue.record("order \(number) is not there")
                 return
             }
         }
         for number in 0..<100 {
-            _ = reader.post(QueryRequest(.order("unknown"), sender: ReplyAddress(loop: 0, exchange: number)))
+            _ = reader.post(QueryRequest(.order("unknown"), replyTo: ReplyAddress(loop: 0, request: number)))
         }
         reader.stop()
-        #expect(!reader.post(QueryRequest(.order("late"), sender: ReplyAddress(loop: 0, exchange: 0))))
+        #expect(!reader.post(QueryRequest(.order("late"), replyTo: ReplyAddress(loop: 0, request: 0))))
         #expect(answers.depth == 100, "what waited was answered")
         scene.stop()
     }
 
     @Test func saysWhenItCannotRead() throws {
         do { _ = try room.ledger() }
-        let answers = WorkQueue<QueryReply>(capacity: 10)
+        let answers = WorkQueue<Reply>(capacity: 10)
         let errors = Lock<[DatabaseError]>([])
         let reader = try StoreReader(
-            path: room.path, answered: { for answer in $0 { _ = answers.post(answer) } },
-            report: { error in errors.withLock { $0.append(error) } })
+            path: room.path, onReplies: { for answer in $0 { _ = answers.post(answer) } },
+            onError: { error in errors.withLock { $0.append(error) } })
         // Another program drops a table.
         try Database(path: room.path, .writing).run("DROP TABLE routes")
         for enquiry in [Query.route("R"), .order("A")] {
-            _ = reader.post(QueryRequest(enquiry, sender: ReplyAddress(loop: 0, exchange: 0)))
+            _ = reader.post(QueryRequest(enquiry, replyTo: ReplyAddress(loop: 0, request: 0)))
         }
         reader.stop()
-        var batch: [QueryReply] = []
+        var batch: [Reply] = []
         _ = answers.take(into: &batch, most: 10, waiting: 0)
         #expect(
-            batch.map(\.outcome) == [
-                .unavailable("The store cannot be read now"), .refused(RuleError(.unknown, "Order A not found")),
+            batch.map(\.reply) == [
+                .unavailable("The store cannot be read now"), .rejected(RuleError(.unknown, "Order A not found")),
             ])
         #expect(errors.withLock { $0.map(\.message) } == ["no such table: routes"])
-        #expect(throws: StoreError.self) { try StoreReader(path: "/proc/none", answered: { _ in }, report: { _ in }) }
+        #expect(throws: StoreError.self) { try StoreReader(path: "/proc/none", onReplies: { _ in }, onError: { _ in }) }
     }
 }

@@ -95,8 +95,8 @@ func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: 
 
 extension CommandExecutor {
     /// A command in a transaction of its own.
-    func settle(_ command: Command, at now: Int64 = noon) throws -> CommandResult {
-        try transaction { () throws(DatabaseError) in try perform(command, now: now) }
+    func settle(_ command: Command, at now: Int64 = noon) throws -> CommandReply {
+        try transaction { () throws(DatabaseError) in try execute(command, now: now) }
     }
 
     /// What a table holds, row by row, with the columns' texts.
@@ -107,8 +107,4 @@ extension CommandExecutor {
     }
 
     func count(_ table: String) throws -> Int { try dump(table).count }
-}
-
-extension CommandResult {
-    var text: String { String(decoding: body, as: UTF8.self) }
 }

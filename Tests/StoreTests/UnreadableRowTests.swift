@@ -55,7 +55,7 @@ import Testing
         #expect(try ledger.jobs() == ["driver:1|failed|UNREGISTERED"] && ledger.count("devices") == 1)
         try ledger.database.run("UPDATE devices SET \(mark)")
         var retention = Retention(days: 30)
-        while retention.isDue(noon + 271 * day) { _ = try retention.step(ledger, noon + 271 * day) }
+        while retention.isDue(noon + 271 * day) { _ = try retention.runSlice(ledger, noon + 271 * day) }
         #expect(try ledger.count("devices") == 0)
     }
 
@@ -65,10 +65,10 @@ import Testing
         _ = try ledger.settle(announce(to: "2"))
         try ledger.database.run("UPDATE push_jobs SET lane = 'hms' WHERE recipient = 'driver:1' OR number = 3")
         #expect(try ledger.claim().map(\.recipient) == ["driver:2"])
-        _ = try QueryExecutor(Database.open(readingFrom: room.path)).perform(.notificationHistory(notificationID: id)).get()
+        _ = try QueryExecutor(Database.open(readingFrom: room.path)).execute(.notificationHistory(notificationID: id)).get()
         _ = try ledger.settle(unregister(fcm("1"), by: driver("1")))
         var retention = Retention(days: 30)
-        while retention.isDue(noon) { _ = try retention.step(ledger, noon) }
+        while retention.isDue(noon) { _ = try retention.runSlice(ledger, noon) }
         #expect(
             try ledger.jobs() == [
                 "driver:1|cancelled|unregistered", "driver:2|sending|", "driver:2|failed|device_unreadable",

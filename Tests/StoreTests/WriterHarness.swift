@@ -3,61 +3,57 @@ import Threads
 
 @testable import Store
 
-/// A running writer, with a clock that stands still and a list of what it said.
+/// A running writer with a fixed clock. Records what it publishes.
 final class WriterHarness: Sendable {
-    let room: TemporaryStore
-    let settled = WorkQueue<CommandReply>(capacity: 1_000_000)
+    typealias Reply = (request: CommandRequest, reply: CommandReply)
+
+    let store: TemporaryStore
+    let replies = WorkQueue<Reply>(capacity: 1_000_000)
+    /// Replies per commit that has any.
     let batches = Lock<[Int]>([])
-    let supplies = WorkQueue<PushLease>(capacity: 1_000_000)
-    let refused = Lock<[PushReport]>([])
-    let woken = WorkQueue<Set<PushLane>>(capacity: 1_000_000)
+    let leases = WorkQueue<PushLease>(capacity: 1_000_000)
+    let rejectedReports = Lock<[PushReport]>([])
+    let wakes = WorkQueue<Set<PushLane>>(capacity: 1_000_000)
     let removed = Lock<[RemovedDevice]>([])
     let events = Lock<[StoreEvent]>([])
-    let ended = Lock<[[PushLane: FinishedPushes]]>([])
-    /// What was told in which order: `settled` and `supplied`.
-    let order = Lock<[String]>([])
+    let finished = Lock<[[PushLane: FinishedPushes]]>([])
+    /// Milliseconds since 1970.
     let time = Lock<Int64>(noon)
-    /// Runs on the writer's thread before each answer is noted.
     private let writer: StoreWriter
 
+    /// - Parameter onCommit: called on the writer's thread before a commit is recorded.
     init(
-        _ room: TemporaryStore = TemporaryStore(), queueMax: Int = 100_000, batchMax: Int = 256,
-        opened: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
-        settling: @escaping @Sendable ([CommandReply]) -> Void = { _ in },
+        _ store: TemporaryStore = TemporaryStore(), queueMax: Int = 100_000, batchMax: Int = 256,
+        onOpen: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
+        onCommit: @escaping @Sendable (Commit) -> Void = { _ in },
         changing change: (inout StoreWriter.Options) -> Void = { _ in }
     ) throws(StoreError) {
-        self.room = room
-        var settings = StoreWriter.Options(path: room.path, keys: testKeys("k1"))
-        settings.durability = .normal
-        settings.queueMax = queueMax
-        settings.batchMax = batchMax
-        change(&settings)
+        self.store = store
+        var options = StoreWriter.Options(path: store.path, keys: testKeys("k1"))
+        options.durability = .normal
+        options.queueMax = queueMax
+        options.batchMax = batchMax
+        options.now = { [time] in time.withLock { $0 } }
+        change(&options)
         writer = try StoreWriter(
-            settings,
-            StoreWriter.Environment(
-                now: { [time] in time.withLock { $0 } },
-                opened: opened,
-                settled: { [settled, batches, order] batch in
-                    settling(batch)
-                    order.withLock { $0.append("settled") }
-                    batches.withLock { $0.append(batch.count) }
-                    for one in batch { _ = settled.post(one) }
-                },
-                supplied: { [supplies, order] supply in
-                    order.withLock { $0.append("supplied") }
-                    _ = supplies.post(supply)
-                },
-                reportRefused: { [refused] report in refused.withLock { $0.append(report) } },
-                queued: { [woken] lanes in _ = woken.post(lanes) },
-                removed: { [removed] devices in removed.withLock { $0 += devices } },
-                ended: { [ended] endings in ended.withLock { $0.append(endings) } },
-                report: { [events] event in events.withLock { $0.append(event) } }))
+            options, onOpen: onOpen,
+            onCommit: { [replies, batches, leases, rejectedReports, wakes, removed, finished] commit in
+                onCommit(commit)
+                for lease in commit.leases { _ = leases.post(lease) }
+                rejectedReports.withLock { $0 += commit.rejectedReports }
+                if !commit.replies.isEmpty { batches.withLock { $0.append(commit.replies.count) } }
+                for reply in commit.replies { _ = replies.post(reply) }
+                if !commit.wake.isEmpty { _ = wakes.post(commit.wake) }
+                if !commit.finished.isEmpty { finished.withLock { $0.append(commit.finished) } }
+                removed.withLock { $0 += commit.removed }
+            },
+            onEvent: { [events] event in events.withLock { $0.append(event) } })
     }
 
     var statistics: StoreStatistics { writer.statistics }
 
-    @discardableResult func post(_ command: Command, exchange: Int = 0) -> Bool {
-        writer.post(CommandRequest(command, sender: ReplyAddress(loop: 1, exchange: exchange)))
+    @discardableResult func post(_ command: Command, request: Int = 0) -> Bool {
+        writer.post(CommandRequest(command, replyTo: ReplyAddress(loop: 1, request: request)))
     }
 
     @discardableResult func post(_ report: PushReport) -> Bool { writer.post(report) }
@@ -66,14 +62,14 @@ final class WriterHarness: Sendable {
 
     func stop() { writer.stop() }
 
-    /// The next answers; fewer when they do not come in ten seconds.
-    func answers(_ count: Int) -> [CommandReply] { Self.take(count, from: settled) }
+    /// The next replies; fewer if they do not arrive in ten seconds.
+    func replies(_ count: Int) -> [Reply] { Self.take(count, from: replies) }
 
-    /// The next supplies; fewer when they do not come in ten seconds.
-    func supplies(_ count: Int) -> [PushLease] { Self.take(count, from: supplies) }
+    /// The next leases; fewer if they do not arrive in ten seconds.
+    func leases(_ count: Int) -> [PushLease] { Self.take(count, from: leases) }
 
-    /// The next lanes that were woken on their own account.
-    func woken(_ count: Int) -> [Set<PushLane>] { Self.take(count, from: woken) }
+    /// The next sets of ``Commit/wake``; fewer if they do not arrive in ten seconds.
+    func wakes(_ count: Int) -> [Set<PushLane>] { Self.take(count, from: wakes) }
 
     private static func take<Item>(_ count: Int, from queue: WorkQueue<Item>) -> [Item] {
         var all: [Item] = []
@@ -82,19 +78,58 @@ final class WriterHarness: Sendable {
         return all
     }
 
-    /// Posts a command and waits for its outcome.
-    func settle(_ command: Command) -> CommandReply.Outcome? {
+    /// Posts a command and waits for its reply.
+    func execute(_ command: Command) -> CommandReply? {
         post(command)
-        return answers(1).first?.outcome
+        return replies(1).first?.reply
     }
 }
 
-extension CommandReply.Outcome {
-    var settlement: CommandResult? {
-        if case .settled(let settlement) = self { settlement } else { nil }
+/// Stops the writer's thread after the commit of request 7, until the test has queued what is to share the next commit.
+func pause(at barrier: StartBarrier) -> @Sendable (Commit) -> Void {
+    { commit in if commit.replies.first?.request.replyTo.request == 7 { barrier.arriveAndWait() } }
+}
+
+extension CommandReply {
+    var result: CommandResult? {
+        if case .committed(let result) = self { result } else { nil }
+    }
+
+    var error: RuleError? {
+        if case .rejected(let error) = self { error } else { nil }
+    }
+
+    /// The HTTP status; nil if the store could not execute the command.
+    var status: Int? {
+        switch self {
+        case .committed: 200
+        case .replayed(let status, _): status
+        case .rejected(let error): error.status
+        case .unavailable, .failed: nil
+        }
+    }
+
+    var isReplay: Bool {
+        if case .replayed = self { true } else { false }
     }
 
     var isUnavailable: Bool {
         if case .unavailable = self { true } else { false }
     }
+
+    /// The response's JSON; empty if there is none.
+    var body: [UInt8] {
+        switch self {
+        case .committed(let result): result.body
+        case .replayed(_, let body): body
+        case .rejected, .unavailable, .failed: []
+        }
+    }
+
+    /// The response's JSON, or the error's text.
+    var text: String { error?.text ?? String(decoding: body, as: UTF8.self) }
+    var notifications: [Notification] { result?.notifications ?? [] }
+    var order: Order? { result?.order }
+    var lanes: Set<PushLane> { result?.lanes ?? [] }
+    var removed: [RemovedDevice] { result?.removed ?? [] }
 }

@@ -33,8 +33,8 @@ extension CommandExecutor {
         } else {
             backgroundTasks.insert(.checkpoint)
         }
-        try note(.erasure(of: person, command, now))
-        var result = CommandResult.done(command.action, body: Self.responseBody(counts, command.correlationID))
+        try audit(.erasure(of: person, command, now))
+        var result = CommandResult(body: Self.responseBody(counts, command.correlationID))
         result.removed = devices.map { $0.removed("erased") }
         return result
     }

@@ -16,7 +16,7 @@ extension QueryExecutor {
     /// What somebody wants to be told; the defaults where he has said nothing, or nothing that can be read.
     func preferences(_ person: Identity) throws(DatabaseError) -> [UInt8] {
         let json = try preferences.json(of: person.key)
-        return (json.flatMap { Preferences(json: $0) } ?? Preferences()).answer
+        return (json.flatMap { Preferences(json: $0) } ?? Preferences()).response
     }
 }
 

@@ -26,10 +26,10 @@ final class QueryExecutor {
     }
 
     /// The body of the answer, in the envelope of those who ask such things.
-    func perform(_ enquiry: Query) throws(DatabaseError) -> Result<[UInt8], RuleError> {
+    func execute(_ query: Query) throws(DatabaseError) -> Result<[UInt8], RuleError> {
         // One view of all tables: a commit in between must not show.
         try database.transaction(.reading) { () throws(DatabaseError) in
-            switch enquiry {
+            switch query {
             case .order(let code): try order(code)
             case .route(let id): try route(id)
             case .jobs(let driverID): .success(try jobs(driverID))

@@ -1,42 +1,43 @@
 import FleetRules
 import Threads
 
-/// The thread that reads, so that nobody who only asks waits behind a disk sync.
+/// The thread that reads, so that queries do not wait for the writer's disk syncs.
 package final class StoreReader: Sendable {
     private static let batchMax = 64
 
     private let queue: WorkQueue<QueryRequest>
     private let thread: Thread
 
-    /// Opens the store that a ``StoreWriter`` has opened before.
-    /// - Parameters:
+    /// Opens a store that a ``StoreWriter`` has opened before.
+    /// - Parameters: all closures are called on the reader's thread.
     ///   - queueMax: queries that may wait.
-    ///   - answered: called on the reader's thread with the answers to some queries, in the order of asking.
-    ///   - report: called when the database fails.
+    ///   - onReplies: gets the replies to a batch of queries, in their order.
+    ///   - onError: called if the database fails; the query gets ``QueryReply/unavailable(_:)``.
     package init(
-        path: String, queueMax: Int = 4096, answered: @escaping @Sendable ([QueryReply]) -> Void,
-        report: @escaping @Sendable (DatabaseError) -> Void
+        path: String, queueMax: Int = 4096,
+        onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
+        onError: @escaping @Sendable (DatabaseError) -> Void
     ) throws(StoreError) {
         let queue = WorkQueue<QueryRequest>(capacity: queueMax)
         self.queue = queue
         thread = try StoreThread.start(
             name: "store-reader",
             open: { () throws(StoreError) in try Self.open(path) },
-            run: { archive in
+            run: { executor in
                 var batch: [QueryRequest] = []
                 while queue.take(into: &batch, most: Self.batchMax) == .items {
-                    answered(batch.map { QueryReply(request: $0, outcome: Self.outcome($0.query, archive, report)) })
+                    onReplies(batch.map { ($0, Self.reply(to: $0.query, executor, onError)) })
                 }
             })
     }
 
-    /// Hands a query over; false when too many wait, or after ``stop()``.
-    package func post(_ query: QueryRequest) -> Bool { queue.post(query) }
+    /// Queues a query. Returns false if too many wait, or after ``stop()``.
+    package func post(_ request: QueryRequest) -> Bool { queue.post(request) }
 
-    /// Queries waiting.
+    /// Queries that wait.
     package var queueDepth: Int { queue.depth }
 
-    /// Answers what waits, and closes the file. To be called once.
+    /// Executes what is queued and closes the file. Call once.
     package func stop() {
         queue.close()
         thread.join()
@@ -47,16 +48,16 @@ package final class StoreReader: Sendable {
         return QueryExecutor(database)
     }
 
-    private static func outcome(
-        _ enquiry: Query, _ archive: QueryExecutor, _ report: (DatabaseError) -> Void
-    ) -> QueryReply.Outcome {
+    private static func reply(
+        to query: Query, _ executor: QueryExecutor, _ onError: (DatabaseError) -> Void
+    ) -> QueryReply {
         do throws(DatabaseError) {
-            switch try archive.perform(enquiry) {
+            switch try executor.execute(query) {
             case .success(let body): return .found(body)
-            case .failure(let refusal): return .refused(refusal)
+            case .failure(let error): return .rejected(error)
             }
         } catch {
-            report(error)
+            onError(error)
             return .unavailable("The store cannot be read now")
         }
     }

@@ -1,44 +1,45 @@
 import FleetRules
 
-/// What is not finished in the transaction that begins it, and is done a piece at a time between batches: at once and until
-/// nothing is left. Each piece is a transaction that also notes how far it came, so that a killed process loses none.
+/// Work that one command's transaction starts and the writer finishes in slices between batches, until nothing is left. Each
+/// slice is a transaction that also stores its progress, so a killed process loses nothing.
 enum BackgroundTask: String, CaseIterable {
-    /// Jobs for every driver's phones.
+    /// Creates the push jobs of notifications for every driver.
     case broadcasts
-    /// Somebody who is to be forgotten, in the log of notifications.
+    /// Redacts an erased person in the notification log and in stored responses.
     case erasures
-    /// Phones sealed with a key that is no longer the first.
+    /// Encrypts device tokens again that an older key encrypted.
     case seals
-    /// What was erased still stands in the write-ahead log: it goes into the file, which no longer has it.
+    /// Moves the write-ahead log into the database file: the log still holds what was erased.
     case checkpoint
 }
 
 extension CommandExecutor {
-    /// Does a piece of it, or finds out that there is nothing; answers the lanes that have more to do now.
-    func runSlice(of chore: BackgroundTask, now: Int64) throws(DatabaseError) -> Set<PushLane> {
-        if chore == .checkpoint {
+    /// Runs one slice; removes the task if nothing is left.
+    /// - Returns: the lanes that have new jobs.
+    func runSlice(of task: BackgroundTask, now: Int64) throws(DatabaseError) -> Set<PushLane> {
+        if task == .checkpoint {
             try database.checkpoint(waiting: false)
-            backgroundTasks.remove(chore)
+            backgroundTasks.remove(task)
             return []
         }
         let (isBusy, woken) = try transaction { () throws(DatabaseError) -> (Bool, Set<PushLane>) in
-            switch chore {
+            switch task {
             case .broadcasts: try outbox.expandBroadcast(now: now)
             case .erasures: (try eraseSome(), [])
             case .seals: (try resealSome(), [])
-            case .checkpoint: preconditionFailure("a checkpoint within a transaction")
+            case .checkpoint: preconditionFailure("A checkpoint cannot run in a transaction")
             }
         }
-        if !isBusy { backgroundTasks.remove(chore) }
+        if !isBusy { backgroundTasks.remove(task) }
         return woken
     }
 
-    // MARK: Seals
+    // MARK: Device keys
 
-    /// Phones that one piece seals anew.
+    /// Devices per slice.
     private static let sealsMax = 500
 
-    /// Seals some phones anew that an older key has sealed; false when there are no more.
+    /// Encrypts some device tokens with the current key that an older key encrypted. Returns false if none is left.
     private func resealSome() throws(DatabaseError) -> Bool {
         let keys = outbox.keys
         let (keyIndex, after) = resealed
@@ -46,12 +47,37 @@ extension CommandExecutor {
         let keyID = keys.olderIDs[keyIndex]
         let old = try outbox.devices.sealed(keyID: keyID, after: after, most: Self.sealsMax)
         for (id, sealed) in old {
-            // What does not open stays as it is: its next push says so.
+            // A token that cannot be decrypted stays as it is: its next push fails as `device_unreadable`.
             guard let token = keys.open(sealed, keyID: keyID, deviceID: id) else { continue }
             try outbox.devices.seal(id: id, keys.seal(token, deviceID: id), keyID: keys.currentID)
         }
-        // Should the commit fail, these are left for the next start: either key opens them.
+        // If the commit fails, these devices wait for the next start: both keys decrypt them.
         resealed = old.count < Self.sealsMax ? (keyIndex + 1, "") : (keyIndex, old[old.count - 1].id)
         return true
+    }
+}
+
+/// The background tasks that failed last time. Each pauses while the others go on.
+struct BackgroundTaskFailures {
+    /// Milliseconds.
+    private static let pause: Int64 = 5_000
+
+    private var failures: [String: (pausedUntil: Int64, isReported: Bool)] = [:]
+
+    func isPaused(_ task: String, at now: Int64) -> Bool {
+        guard let until = failures[task]?.pausedUntil else { return false }
+        // A clock that was set back must not prolong the pause.
+        return now < until && until - now <= Self.pause
+    }
+
+    /// The task succeeded.
+    mutating func remove(_ task: String) { failures[task] = nil }
+
+    /// - Parameter isExpected: the failure is no defect and is not reported.
+    /// - Returns: true if the failure is to be reported: only the first, until the task succeeds.
+    mutating func record(_ task: String, isExpected: Bool, at now: Int64) -> Bool {
+        let wasReported = failures[task]?.isReported ?? false
+        failures[task] = (now + Self.pause, wasReported || !isExpected)
+        return !wasReported && !isExpected
     }
 }

@@ -2,96 +2,101 @@ import Access
 import FleetRules
 import JSON
 
-/// Whose phone is whose, and what he wants to be told there.
+/// Registers devices and stores preferences.
 extension CommandExecutor {
-    /// Phones of one person; of more, the least recently seen goes.
+    /// Devices per user. One more removes the device seen longest ago.
     static let devicesMax = 20
 
-    func settle(_ deed: DeviceRegistration, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
-        var settlement = CommandResult.done(command.action, body: deed.answer)
-        switch deed.kind {
-        case .register: try register(deed, command.actor, now, &settlement)
-        case .unregister: try unregister(deed, command.actor, now, &settlement)
+    func execute(_ action: DeviceRegistration, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
+        var result = CommandResult(body: action.response)
+        switch action.kind {
+        case .register: try register(action, command.actor, now, &result)
+        case .unregister: try unregister(action, command.actor, now, &result)
         }
-        return settlement
+        return result
     }
 
     private func register(
-        _ deed: DeviceRegistration, _ actor: Identity, _ now: Int64, _ settlement: inout CommandResult
+        _ action: DeviceRegistration, _ actor: Identity, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
-        let known = try outbox.devices.device(id: DeviceTable.id(of: deed.token))
-        let device = StoredDevice(deed, owner: actor.key, insteadOf: known, now: now)
+        let known = try outbox.devices.device(id: DeviceTable.id(of: action.token))
+        let device = StoredDevice(action, owner: actor.key, insteadOf: known, now: now)
         if let known, !known.owner.isSame(as: device.owner) {
-            // The phone has changed hands.
+            // Another user signed in on the device.
             try outbox.cancel(of: known.owner, deviceID: known.id, reason: "new_owner", now: now)
-            settlement.removed.append(known.removed("new_owner"))
+            result.removed.append(known.removed("new_owner"))
         }
-        let sealed = outbox.keys.seal(deed.token.text, deviceID: device.id)
+        let sealed = outbox.keys.seal(action.token.text, deviceID: device.id)
         try outbox.devices.store(device, sealed: sealed, keyID: outbox.keys.currentID)
         if let known, known.owner.isSame(as: device.owner), known.lane != device.lane {
-            try outbox.jobs.moveLane(of: device.owner, device.address, shift: transfer(from: known.lane, to: device.lane))
-            settlement.lanes.insert(device.lane)
+            try outbox.jobs.moveLane(of: device.owner, device.address, shift: turnOffset(from: known.lane, to: device.lane))
+            result.lanes.insert(device.lane)
         }
-        try replace(by: device, now, &settlement)
-        try removeExcess(of: device.owner, but: device.id, now, &settlement)
+        try replaceOldToken(by: device, now, &result)
+        try removeExcess(of: device.owner, keeping: device.id, now, &result)
         if let known, !known.owner.isSame(as: device.owner) { try outbox.bookings.removeIfNoDevices(known.owner) }
         if actor.role == .customer { try outbox.bookings.replace(of: device.owner, by: actor.bookings) }
     }
 
-    private func transfer(from old: PushLane, to new: PushLane) -> Int64 { outbox.turn(of: new) - outbox.turn(of: old) }
+    /// What to add to a job's turn when it moves to another lane.
+    private func turnOffset(from old: PushLane, to new: PushLane) -> Int64 { outbox.turn(of: new) - outbox.turn(of: old) }
 
-    /// A phone's new token takes the place of the one it had, and the jobs that were to reach that.
-    private func replace(by device: StoredDevice, _ now: Int64, _ settlement: inout CommandResult) throws(DatabaseError) {
+    /// A new token of a known device (same `deviceId`) replaces its old token and takes over its jobs.
+    private func replaceOldToken(
+        by device: StoredDevice, _ now: Int64, _ result: inout CommandResult
+    ) throws(DatabaseError) {
         guard let name = device.name else { return }
         for old in try outbox.devices.devices(of: device.owner, named: name, but: device.id) {
             try outbox.jobs.transfer(
-                of: device.owner, from: old.id, to: device.address, shift: transfer(from: old.lane, to: device.lane))
-            // What the new token has a job for already.
+                of: device.owner, from: old.id, to: device.address, shift: turnOffset(from: old.lane, to: device.lane))
+            // Jobs stay behind if the new token has a job of the same notification.
             try outbox.cancel(of: device.owner, deviceID: old.id, reason: "replaced", now: now)
             try outbox.devices.remove(id: old.id)
-            settlement.lanes.insert(device.lane)
-            settlement.removed.append(old.removed("replaced"))
+            result.lanes.insert(device.lane)
+            result.removed.append(old.removed("replaced"))
         }
     }
 
-    private func removeExcess(of owner: String, but newest: String, _ now: Int64, _ settlement: inout CommandResult)
-        throws(DatabaseError)
-    {
-        // Not the one that has just come, though the clock was set back and it looks the oldest.
+    /// - Parameter newest: the device just registered. It stays even if the clock was set back and it looks the oldest.
+    private func removeExcess(
+        of owner: String, keeping newest: String, _ now: Int64, _ result: inout CommandResult
+    ) throws(DatabaseError) {
         let others = try outbox.devices.devices(of: owner).filter { $0.id != newest }
         for device in others.prefix(max(0, others.count - (Self.devicesMax - 1))) {
             try outbox.cancel(of: owner, deviceID: device.id, reason: "too_many_devices", now: now)
             try outbox.devices.remove(id: device.id)
-            settlement.removed.append(device.removed("too_many_devices"))
+            result.removed.append(device.removed("too_many_devices"))
         }
     }
 
-    /// Of a token that is unknown or somebody else's, nothing: whoever asks learns nothing of it either.
+    /// Ignores unknown tokens and other users' tokens, so that the response reveals nothing.
     private func unregister(
-        _ deed: DeviceRegistration, _ actor: Identity, _ now: Int64, _ settlement: inout CommandResult
+        _ action: DeviceRegistration, _ actor: Identity, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
-        guard let device = try outbox.devices.device(id: DeviceTable.id(of: deed.token)), device.owner.isSame(as: actor.key)
+        guard let device = try outbox.devices.device(id: DeviceTable.id(of: action.token)),
+            device.owner.isSame(as: actor.key)
         else { return }
         try outbox.cancel(of: device.owner, deviceID: device.id, reason: "unregistered", now: now)
         try outbox.devices.remove(id: device.id)
         try outbox.bookings.removeIfNoDevices(device.owner)
-        settlement.removed.append(device.removed("unregistered"))
+        result.removed.append(device.removed("unregistered"))
     }
 
     // MARK: Preferences
 
-    func updatePreferences(_ changes: PreferenceChanges, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult
-    {
+    func updatePreferences(
+        _ changes: PreferenceChanges, _ command: Command, _ now: Int64
+    ) throws(DatabaseError) -> CommandReply {
         let owner = command.actor.key
         var preferences = outbox.readable(try outbox.preferences.json(of: owner), of: owner)
-        do throws(RuleError) { try changes.apply(to: &preferences) } catch { return .rejected(command.action, error) }
+        do throws(RuleError) { try changes.apply(to: &preferences) } catch { return .rejected(error) }
         try outbox.preferences.store(preferences, of: owner, now: now)
-        return .done(command.action, body: preferences.answer)
+        return .committed(CommandResult(body: preferences.response))
     }
 }
 
 extension DeviceRegistration {
-    fileprivate var answer: [UInt8] {
+    fileprivate var response: [UInt8] {
         switch (endpoint, kind) {
         case (.appDevice, _): Array(#"{"success":true}"#.utf8)
         case (.fcmToken, .register): Array(#"{"message":"FCM token registered","data":null,"error":null}"#.utf8)
@@ -101,26 +106,27 @@ extension DeviceRegistration {
 }
 
 extension StoredDevice {
-    /// A phone as it is registered now. What its app left unsaid this time holds as it was, while it is the same owner's;
-    /// what kind of phone it is, whoever's.
-    fileprivate init(_ deed: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
+    /// The device as registered now. Fields that the app left out keep their values if the owner is the same; the platform
+    /// keeps its value in any case.
+    fileprivate init(_ action: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
         let own = known.flatMap { $0.owner.isSame(as: owner) ? $0 : nil }
         self.init(
-            id: DeviceTable.id(of: deed.token), provider: deed.token.provider, platform: deed.token.platform ?? known?.platform,
-            environment: deed.token.environment, owner: owner, name: deed.deviceID ?? own?.name, masked: deed.token.masked,
-            registeredAt: own?.registeredAt ?? now, lastSeenAt: now)
+            id: DeviceTable.id(of: action.token), provider: action.token.provider,
+            platform: action.token.platform ?? known?.platform, environment: action.token.environment, owner: owner,
+            name: action.deviceID ?? own?.name, masked: action.token.masked, registeredAt: own?.registeredAt ?? now,
+            lastSeenAt: now)
     }
 
     fileprivate var address: DeviceTable.Address { DeviceTable.Address(owner: owner, id: id, lane: lane) }
 }
 
 extension Preferences {
-    /// The answer that shows them.
-    var answer: [UInt8] {
-        var answer = JSONWriter(capacity: 256)
-        answer.raw(#"{"success":true,"data":"#)
-        write(to: &answer)
-        answer.raw("}")
-        return answer.bytes
+    /// The response's JSON.
+    var response: [UInt8] {
+        var json = JSONWriter(capacity: 256)
+        json.raw(#"{"success":true,"data":"#)
+        write(to: &json)
+        json.raw("}")
+        return json.bytes
     }
 }

@@ -24,7 +24,7 @@ extension CommandExecutor {
                 try sequences.countDown(1, channel: actor.channel)
             }
         }
-        return .done(command.action, body: Array(#"{"success":true}"#.utf8))
+        return CommandResult(body: Array(#"{"success":true}"#.utf8))
     }
 
     func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
@@ -36,7 +36,7 @@ extension CommandExecutor {
         answer.raw(#"},"correlationId":"#)
         answer.string(command.correlationID)
         answer.raw("}")
-        return .done(command.action, body: answer.bytes)
+        return CommandResult(body: answer.bytes)
     }
 }
 

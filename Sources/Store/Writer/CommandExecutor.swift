@@ -2,13 +2,13 @@ import Access
 import FleetRules
 import Primitives
 
-/// The fleet's truth: looks up what a command needs, asks the rules, and writes all that follows.
+/// Executes commands: reads the state that a command needs, plans its effects (``DispatchPlanner``), and writes them.
 ///
-/// It belongs to the writer's thread. What it keeps in memory, the sources of ids and of turns, only ever advances: a
-/// transaction that is rolled back leaves a gap there and nothing else.
+/// Owned by the writer's thread. Its memory (sources of ids and of turns) only advances, so a rolled-back transaction leaves
+/// a gap there, which is harmless.
 ///
-/// One chapter per kind of deed that no rules decide: `Ledger+Notifications`, `+Devices`, `+Erasing`; what is done a piece
-/// at a time stands in `Ledger+Chores` and `Ledger+Forgetting`, and what reaches phones in ``PushOutbox``.
+/// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and `+Retention`
+/// run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable
@@ -20,20 +20,20 @@ package final class CommandExecutor {
     let idempotency: IdempotencyTable
     let erasures: ErasureTable
     let outbox: PushOutbox
-    /// By what is decided; to be changed between transactions.
+    /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules
-    /// What there may be to do between batches.
+    /// The tasks that may have something to do.
     var backgroundTasks = Set(BackgroundTask.allCases)
-    /// How far devices have been sealed anew: which of the older keys, and the last device of those that it sealed.
+    /// Progress of ``BackgroundTask/seals``: the older key, and the last device done.
     var resealed = (keyIndex: 0, after: "")
-    /// Telemetry that was not kept, for there was too much of it about notifications that nobody knows.
+    /// Telemetry events not stored: too many from one user about unknown notifications.
     var orphansRefused = 0
-    private var rulebook: DispatchPlanner
+    private var planner: DispatchPlanner
     private var auditIDs: ULIDSource
 
-    package init(_ database: Database, _ settings: StoreWriter.Options) throws(DatabaseError) {
+    package init(_ database: Database, _ options: StoreWriter.Options) throws(DatabaseError) {
         self.database = database
-        rules = settings.rules
+        rules = options.rules
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
         notifications = NotificationTable(database: database)
@@ -42,108 +42,105 @@ package final class CommandExecutor {
         auditTable = AuditTable(database: database)
         idempotency = IdempotencyTable(database: database)
         erasures = ErasureTable(database: database)
-        outbox = try PushOutbox(database, settings, notifications, sequences)
-        // Ids go on increasing although the clock was set back while nobody was here: the log is read in their order.
-        rulebook = DispatchPlanner(ids: settings.ids.continued(after: try notifications.lastID()))
-        auditIDs = settings.ids.continued(after: try auditTable.lastID())
+        outbox = try PushOutbox(database, options, notifications, sequences)
+        // Ids must increase even if the clock was set back while the gateway was down: the logs are read in id order.
+        planner = DispatchPlanner(ids: options.ids.continued(after: try notifications.lastID()))
+        auditIDs = options.ids.continued(after: try auditTable.lastID())
     }
 
-    /// All that `body` does, or nothing of it.
+    /// Runs `body` in a transaction: all of its writes, or none.
     package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
         do throws(DatabaseError) {
             return try database.transaction(.writing, body)
         } catch {
-            _ = outbox.drainFinished()  // they have not come to pass
+            _ = outbox.drainFinished()  // rolled back
             throw error
         }
     }
 
-    /// Every order that may still change, oldest first: what whoever keeps track of jobs starts from.
+    /// Open orders, oldest first. Used at the start to restore job assignments.
     package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) { try orders.eachOpen(each) }
 
-    /// Does what a command says, or finds out why not. A refusal writes nothing.
-    ///
-    /// In a ``transaction(_:)``, for it writes to many tables.
-    package func perform(_ command: Command, now: Int64) throws(DatabaseError) -> CommandResult {
-        guard let repetition = command.idempotencyKey else { return try settle(command, now) }
+    /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to many
+    /// tables.
+    package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
+        guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
         let subject = command.actor.key
-        if let answer = try idempotency.response(subject: subject, key: repetition.text, now: now) {
-            guard answer.digest == repetition.digest else { return .rejected(command.action, Self.replayed(repetition.text)) }
-            return .replayed(command.action, status: answer.status, body: answer.body)
+        if let stored = try idempotency.response(subject: subject, key: key.text, now: now) {
+            guard stored.digest == key.digest else { return .rejected(Self.keyReuse(key.text)) }
+            return .replayed(status: stored.status, body: stored.body)
         }
-        let settlement = try settle(command, now)
-        if settlement.error == nil {
-            let answer = IdempotencyTable.StoredResponse(
-                digest: repetition.digest, status: settlement.status, body: settlement.body)
-            try idempotency.store(answer, subject: subject, key: repetition.text, now: now)
+        let reply = try executeOnce(command, now)
+        if case .committed(let result) = reply {
+            let response = IdempotencyTable.StoredResponse(digest: key.digest, status: 200, body: result.body)
+            try idempotency.store(response, subject: subject, key: key.text, now: now)
         }
-        return settlement
+        return reply
     }
 
-    private static func replayed(_ key: String) -> RuleError {
+    private static func keyReuse(_ key: String) -> RuleError {
         RuleError(.conflict, "Idempotency-Key \(key) was used for another request")
     }
 
-    private func settle(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
-        let occasion = CommandContext(
+    private func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
+        let context = CommandContext(
             actor: command.actor, now: now, correlationID: command.correlationID,
             expectedVersion: command.expectedVersion, rules: rules)
         switch command.action {
-        case .telemetry(let events): return try record(events, command, now)
-        case .markRead(let ids): return try markRead(ids, command, now)
-        case .device(let deed): return try settle(deed, command, now)
+        case .telemetry(let events): return .committed(try record(events, command, now))
+        case .markRead(let ids): return .committed(try markRead(ids, command, now))
+        case .device(let registration): return .committed(try execute(registration, command, now))
         case .updatePreferences(let changes): return try updatePreferences(changes, command, now)
-        case .erase(let role, let id): return try erase(Identity(role: role, id: id), command, now)
-        case .order(let deed):
-            let order = try orders.order(code: deed.code)
-            return try settle(command, occasion) { book throws(RuleError) in try book.plan(deed, on: order, occasion) }
-        case .route(let deed):
-            let route = try routes.route(id: deed.id)
-            return try settle(command, occasion) { book throws(RuleError) in try book.plan(deed, on: route, occasion) }
+        case .erase(let role, let id): return .committed(try erase(Identity(role: role, id: id), command, now))
+        case .order(let action):
+            let order = try orders.order(code: action.code)
+            return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, on: order, context) }
+        case .route(let action):
+            let route = try routes.route(id: action.id)
+            return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, on: route, context) }
         case .acceptJob(let id):
             let order = try orders.order(job: id, driverID: command.actor.id)
-            return try settle(command, occasion) { book throws(RuleError) in try book.acceptJob(id, on: order, occasion) }
+            return try execute(command, now) { planner throws(RuleError) in try planner.acceptJob(id, on: order, context) }
         case .acceptRoute(let id):
             let route = try routes.route(id: id)
-            return try settle(command, occasion) { book throws(RuleError) in try book.acceptRoute(id, on: route, occasion) }
+            return try execute(command, now) { planner throws(RuleError) in try planner.acceptRoute(id, on: route, context) }
         case .progress(let id, let report):
             let order = try orders.order(job: id, driverID: command.actor.id)
-            return try settle(command, occasion) { book throws(RuleError) in
-                try book.progress(report, id, on: order, occasion)
+            return try execute(command, now) { planner throws(RuleError) in
+                try planner.progress(report, id, on: order, context)
             }
         case .announce(let announcement):
-            return try settle(command, occasion) { book throws(RuleError) in try book.announce(announcement, occasion) }
+            return try execute(command, now) { planner throws(RuleError) in try planner.announce(announcement, context) }
         }
     }
 
-    private func settle(
-        _ command: Command, _ occasion: CommandContext, _ decide: (inout DispatchPlanner) throws(RuleError) -> DispatchPlan
-    ) throws(DatabaseError) -> CommandResult {
-        let decision: DispatchPlan
-        do throws(RuleError) { decision = try decide(&rulebook) } catch { return .rejected(command.action, error) }
-        var settlement = CommandResult.done(
-            command.action, body: decision.response, notifications: decision.notifications, order: decision.order)
-        settlement.lanes = try write(decision, command, occasion.now)
-        return settlement
+    private func execute(
+        _ command: Command, _ now: Int64, _ makePlan: (inout DispatchPlanner) throws(RuleError) -> DispatchPlan
+    ) throws(DatabaseError) -> CommandReply {
+        let plan: DispatchPlan
+        do throws(RuleError) { plan = try makePlan(&planner) } catch { return .rejected(error) }
+        var result = CommandResult(body: plan.response, notifications: plan.notifications, order: plan.order)
+        result.lanes = try write(plan, command, now)
+        return .committed(result)
     }
 
-    /// - Returns: the lanes that have more to do now.
-    private func write(_ decision: DispatchPlan, _ command: Command, _ now: Int64) throws(DatabaseError) -> Set<PushLane> {
-        if let order = decision.order { try orders.store(order, now: now) }
-        if let route = decision.route { try routes.store(route, now: now) }
-        for notification in decision.notifications {
+    /// - Returns: the lanes that have new jobs.
+    private func write(_ plan: DispatchPlan, _ command: Command, _ now: Int64) throws(DatabaseError) -> Set<PushLane> {
+        if let order = plan.order { try orders.store(order, now: now) }
+        if let route = plan.route { try routes.store(route, now: now) }
+        for notification in plan.notifications {
             let sequence = try sequences.next(channel: notification.channel, now: now)
             try notifications.append(
                 LoggedNotification(
                     notification: notification, sequence: sequence, correlationID: command.correlationID,
-                    actor: command.actor.key, action: decision.audit?.action ?? command.action.name, readAt: nil))
+                    actor: command.actor.key, action: plan.audit?.action ?? command.action.name, readAt: nil))
         }
-        if let entry = decision.audit { try note(entry) }
-        if decision.pushes.contains(where: \.isForEveryDriver) { backgroundTasks.insert(.broadcasts) }
-        return try outbox.enqueue(decision.pushes, of: decision.notifications, now: now)
+        if let entry = plan.audit { try audit(entry) }
+        if plan.pushes.contains(where: \.isForEveryDriver) { backgroundTasks.insert(.broadcasts) }
+        return try outbox.enqueue(plan.pushes, of: plan.notifications, now: now)
     }
 
-    func note(_ entry: AuditEntry) throws(DatabaseError) { try auditTable.append(entry, id: auditIDs.next(at: entry.at)) }
+    func audit(_ entry: AuditEntry) throws(DatabaseError) { try auditTable.append(entry, id: auditIDs.next(at: entry.at)) }
 }
 
 extension PushIntent {

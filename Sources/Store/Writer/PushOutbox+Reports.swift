@@ -13,7 +13,7 @@ extension PushOutbox {
 
     /// What a lane's report came to.
     struct ReportReply {
-        var supply: PushLease
+        var lease: PushLease
         /// Other lanes that have more to do now.
         var woken: Set<PushLane> = []
     }
@@ -21,42 +21,42 @@ extension PushOutbox {
     /// Notes what a lane says, and hands it what it has room for. In a transaction, for it writes to several tables.
     func handle(_ report: PushReport, now: Int64) throws(DatabaseError) -> ReportReply {
         let lane = report.lane
-        var answer = ReportReply(supply: PushLease(lane: lane))
-        for outcome in report.outcomes { try record(outcome, now, &answer) }
-        answer.supply.dropped = try expire(lane, now: now, most: Self.turnoverMax)
+        var reply = ReportReply(lease: PushLease(lane: lane))
+        for outcome in report.outcomes { try record(outcome, now, &reply) }
+        reply.lease.dropped = try expire(lane, now: now, limit: Self.turnoverMax)
         try wakeDue(lane, now)
-        answer.supply.nextDueAt = try jobs.nextDueAt(lane)
-        if report.capacity > 0 { try claim(lane, most: report.capacity, now, &answer.supply) }
+        reply.lease.nextDueAt = try jobs.nextDueAt(lane)
+        if report.capacity > 0 { try claim(lane, most: report.capacity, now, &reply.lease) }
         let isQueued = try jobs.firstTurn(lane) != nil
-        answer.supply.hasMore = isQueued || answer.supply.nextDueAt.map { $0 <= now } ?? false
-        try queueDepth(lane, now, &answer.supply)
-        answer.woken.remove(lane)
-        return answer
+        reply.lease.hasMore = isQueued || reply.lease.nextDueAt.map { $0 <= now } ?? false
+        try queueDepth(lane, now, &reply.lease)
+        reply.woken.remove(lane)
+        return reply
     }
 
     // MARK: What became of jobs
 
-    private func record(_ outcome: PushOutcome, _ now: Int64, _ answer: inout ReportReply) throws(DatabaseError) {
+    private func record(_ outcome: PushOutcome, _ now: Int64, _ reply: inout ReportReply) throws(DatabaseError) {
         let job = outcome.job
         if let removal = outcome.removal {
             // The token was replaced while the old one was tried: then the new one is.
             if case .failed(let reason) = outcome.result,
                 let lane = try jobs.requeue(job.number, ifNotFor: job.device.id, reason: reason)
             {
-                answer.woken.insert(lane)
-                countRetry(in: answer.supply.lane)
+                reply.woken.insert(lane)
+                countRetry(in: reply.lease.lane)
             }
-            try remove(job.device.id, removal, now, &answer.supply)
+            try remove(job.device.id, removal, now, &reply.lease)
         }
         switch try jobs.record(outcome, now: now) {
         case .unchanged: break
         case .ended:
-            if case .failed(let reason) = outcome.result { count(FailedPush(job, reason: reason), in: answer.supply.lane) }
+            if case .failed(let reason) = outcome.result { count(FailedPush(job, reason: reason), in: reply.lease.lane) }
         case .open(let lane):
             if try jobs.cancelIfStale(job.number, now: now) {
-                count(1, as: .cancelled, in: answer.supply.lane)
+                count(1, as: .cancelled, in: reply.lease.lane)
             } else if let lane {
-                answer.woken.insert(lane)
+                reply.woken.insert(lane)
             }
         }
     }

@@ -171,8 +171,8 @@ final class PushOutbox {
     }
 
     /// Ends what is not sent and would come too late; answers how many jobs, at most `most`.
-    func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
-        let expired = try jobs.expire(lane, now: now, most: most)
+    func expire(_ lane: PushLane, now: Int64, limit: Int) throws(DatabaseError) -> Int {
+        let expired = try jobs.expire(lane, now: now, most: limit)
         count(expired, as: .expired, in: lane)
         return expired
     }
@@ -197,8 +197,8 @@ final class PushOutbox {
     }
 
     /// Ends what is in no lane that there is: somebody has changed the row. Answers how many, at most `most`.
-    func failOrphans(now: Int64, most: Int) throws(DatabaseError) -> Int {
-        let recipients = try jobs.failOrphans(now: now, most: most)
+    func failOrphans(now: Int64, limit: Int) throws(DatabaseError) -> Int {
+        let recipients = try jobs.failOrphans(now: now, most: limit)
         if let first = recipients.first { unreadableRows.add("the lane of a push", of: first) }
         return recipients.count
     }

@@ -1,83 +1,70 @@
 import FleetRules
 
-/// Whose answer it is: the loop, and the exchange there.
+/// Where a reply goes: the event loop, and the waiting HTTP request there.
 package struct ReplyAddress: Equatable, Sendable {
     package let loop: Int
     package let request: Int
 
-    package init(loop: Int, exchange: Int) {
+    package init(loop: Int, request: Int) {
         self.loop = loop
-        self.request = exchange
+        self.request = request
     }
 }
 
-/// A command on its way to the writer.
+/// A command for the writer.
 package struct CommandRequest: Equatable, Sendable {
     package let command: Command
-    package let sender: ReplyAddress
+    package let replyTo: ReplyAddress
 
-    package init(_ command: Command, sender: ReplyAddress) {
+    package init(_ command: Command, replyTo: ReplyAddress) {
         self.command = command
-        self.sender = sender
+        self.replyTo = replyTo
     }
 }
 
-/// An errand, and what became of it.
-package struct CommandReply: Equatable, Sendable {
-    /// Whether it was decided, and if not, whether it is worth trying again.
-    package enum Outcome: Equatable, Sendable {
-        /// Committed, or refused.
-        case settled(CommandResult)
-        /// 503: nothing was written; the same errand may succeed later.
-        case unavailable(String)
-        /// 500: nothing was written; the same errand would fail again.
-        case failed(String)
-    }
-
-    package let request: CommandRequest
-    package let outcome: Outcome
+/// What became of a command. Built in the transaction, published after its commit.
+package enum CommandReply: Equatable, Sendable {
+    /// 200: the command was executed.
+    case committed(CommandResult)
+    /// The stored response to the request that used the same idempotency key first. Nothing was written.
+    case replayed(status: Int, body: [UInt8])
+    /// 400, 403, 404 or 409: a rule forbids the command. Nothing was written.
+    case rejected(RuleError)
+    /// 503: nothing was written; a retry may succeed.
+    case unavailable(String)
+    /// 500: nothing was written; a retry would fail again.
+    case failed(String)
 }
 
-/// An enquiry on its way to the reader.
+/// A query for the reader.
 package struct QueryRequest: Equatable, Sendable {
     package let query: Query
-    package let sender: ReplyAddress
+    package let replyTo: ReplyAddress
 
-    package init(_ enquiry: Query, sender: ReplyAddress) {
-        self.query = enquiry
-        self.sender = sender
+    package init(_ query: Query, replyTo: ReplyAddress) {
+        self.query = query
+        self.replyTo = replyTo
     }
 }
 
-/// An enquiry's answer.
-package struct QueryReply: Equatable, Sendable {
-    /// What there is to say.
-    package enum Outcome: Equatable, Sendable {
-        /// The body.
-        case found([UInt8])
-        case refused(RuleError)
-        /// 503.
-        case unavailable(String)
-    }
-
-    package let request: QueryRequest
-    package let outcome: Outcome
+/// The result of a query.
+package enum QueryReply: Equatable, Sendable {
+    /// 200, with the response's JSON.
+    case found([UInt8])
+    /// 400 or 404.
+    case rejected(RuleError)
+    /// 503.
+    case unavailable(String)
 }
 
-/// What an operator should know of the store.
-package enum StoreEvent: Equatable, Sendable {
-    /// Errands are answered 503 from now on. Said once, however many there are.
-    case unavailable(DatabaseError)
-    /// They are taken again.
-    case recovered(refused: Int)
-    /// One errand failed alone.
-    case failed(DatabaseError, correlationID: String)
-    /// Something that is done between errands: one of the ``BackgroundTask``s, or `retention` of old rows. Tried again every few
-    /// seconds, and said once until it works.
-    case backgroundTaskFailed(DatabaseError, kind: String)
-    /// Everything is stored, but the log could not be moved into the file at the end; the next start does it.
-    case checkpointFailed(DatabaseError)
-    /// A row holds what this program cannot have written: `preferences of driver:42`. It counts as not there. Said once for
-    /// each kind of row.
-    case unreadable(String)
+extension RuleError {
+    /// The HTTP status of the kind.
+    package var status: Int {
+        switch kind {
+        case .invalid: 400
+        case .forbidden: 403
+        case .unknown: 404
+        case .conflict: 409
+        }
+    }
 }

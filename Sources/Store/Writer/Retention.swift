@@ -1,54 +1,56 @@
 import FleetRules
 
-/// When the next old rows go: a few at a time, so that no errand waits long, and again and again until none is left.
+/// Decides which old rows are deleted next, and when: a slice at a time, so that no command waits long, until none is left.
 struct Retention {
+    /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
+    static let name = "retention"
+
     private static let rowsMax = 500
-    /// Between two rounds that found nothing.
+    /// Milliseconds between two rounds, if the first deleted nothing.
     private static let pause: Int64 = 60_000
+    /// Milliseconds.
     private static let pauseAfterFailure: Int64 = 5_000
 
+    /// Milliseconds.
     private let lifetime: Int64
+    /// What is left of the current round.
     private var kinds: ArraySlice<CommandExecutor.RetentionKind> = []
-    private var restsUntil = Int64.min
+    private var pausedUntil = Int64.min
+    /// The round has deleted nothing so far.
     private var isClean = true
-    /// Devices that were among what the steps forgot.
-    private(set) var removed: [RemovedDevice] = []
 
     init(days: Int) { lifetime = Int64(days) * 86_400_000 }
 
-    /// Whether a step may find something. A clock set back must not keep it away for long.
-    func isDue(_ now: Int64) -> Bool { now >= restsUntil || restsUntil - now > Self.pause }
+    /// Whether a slice may find rows. A clock that was set back must not prolong the pause.
+    func isDue(_ now: Int64) -> Bool { now >= pausedUntil || pausedUntil - now > Self.pause }
 
-    /// Forgets some rows of one kind; answers how many.
-    mutating func step(_ ledger: CommandExecutor, _ now: Int64) throws(DatabaseError) -> Int {
+    /// Deletes some rows of one kind.
+    /// - Returns: the number of rows, and the devices among them.
+    mutating func runSlice(
+        _ executor: CommandExecutor, _ now: Int64
+    ) throws(DatabaseError) -> (deleted: Int, removed: [RemovedDevice]) {
         if kinds.isEmpty {
             kinds = CommandExecutor.RetentionKind.allCases[...]
             isClean = true
         }
-        guard let kind = kinds.first else { return 0 }
+        guard let kind = kinds.first else { return (0, []) }
         let count: Int
-        var gone: [RemovedDevice] = []
+        var removed: [RemovedDevice] = []
         do throws(DatabaseError) {
             let lifetime = lifetime
-            count = try ledger.transaction { () throws(DatabaseError) in
-                try ledger.deleteExpired(kind, now: now, lifetime: lifetime, most: Self.rowsMax, &gone)
+            count = try executor.transaction { () throws(DatabaseError) in
+                try executor.deleteExpired(kind, now: now, lifetime: lifetime, limit: Self.rowsMax, &removed)
             }
         } catch {
-            // The other kinds have their turn first.
+            // The other kinds go on first.
             kinds.removeFirst()
             isClean = false
-            restsUntil = now + Self.pauseAfterFailure
+            pausedUntil = now + Self.pauseAfterFailure
             throw error
         }
-        removed += gone
         if count > 0 { isClean = false }
         if count < Self.rowsMax { kinds.removeFirst() }
-        if kinds.isEmpty, isClean { restsUntil = now + Self.pause }
-        return count
-    }
-
-    mutating func drainRemoved() -> [RemovedDevice] {
-        defer { removed = [] }
-        return removed
+        if kinds.isEmpty, isClean { pausedUntil = now + Self.pause }
+        return (count, removed)
     }
 }

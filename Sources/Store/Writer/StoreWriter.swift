@@ -2,27 +2,31 @@ import FleetRules
 import Primitives
 import Threads
 
-/// The one thread that writes: it takes what waits, commits it as one transaction, and then says what came of each.
+/// The one thread that writes to the store: executes the queued commands in one transaction, commits, and publishes the
+/// result.
 ///
-/// A disk sync takes milliseconds and a statement microseconds: what comes during a commit shares the next one.
+/// Group commit: a disk sync takes milliseconds and a statement microseconds, so all that arrives during one commit shares
+/// the next.
 package final class StoreWriter: Sendable {
-    /// How it is set up.
     package struct Options: Sendable {
         package var path: String
         package var durability = Durability.full
+        /// Days (1…) that rows are kept.
         package var retentionDays = 30
         package var rules = NotificationRules()
         package var ids = ULIDSource()
-        /// What phones' tokens are sealed with.
+        /// Encrypt device tokens.
         package var keys: DeviceKeys
-        /// The push lanes that are served.
+        /// The enabled push lanes.
         package var lanes: Set<PushLane> = []
-        /// Days after which a phone whose app has not registered it again gets no more pushes (1…).
+        /// Days (1…) after which a device gets no more pushes unless its app registers it again.
         package var staleDays = 270
-        /// Errands that may wait; beyond it ``StoreWriter/post(_:)-(Errand)`` says no.
+        /// Commands that may wait; beyond it ``StoreWriter/post(_:)-(CommandRequest)`` returns false.
         package var queueMax = 4096
-        /// Errands in one transaction.
+        /// Commands and reports in one transaction.
         package var batchMax = 256
+        /// Milliseconds since 1970. Called on the writer's thread.
+        package var now: @Sendable () -> Int64 = Clock.unixMilliseconds
 
         package init(path: String, keys: DeviceKeys) {
             self.path = path
@@ -30,92 +34,58 @@ package final class StoreWriter: Sendable {
         }
     }
 
-    /// What it is told and whom it tells. All of it is called on the writer's thread.
-    package struct Environment: Sendable {
-        /// Milliseconds since 1970.
-        package var now: @Sendable () -> Int64
-        /// Once before anything is written: what is there at the start.
-        package var opened: @Sendable (CommandExecutor) throws(DatabaseError) -> Void
-        /// Once per batch, after its commit, in the order of the commit.
-        package var settled: @Sendable ([CommandReply]) -> Void
-        /// The answer to a report, after its commit.
-        package var supplied: @Sendable (PushLease) -> Void
-        /// Nothing of the report was written; it is worth trying again, after a while.
-        package var reportRefused: @Sendable (PushReport) -> Void
-        /// These lanes have more to do than any settlement or supply has said: they should ask.
-        package var queued: @Sendable (Set<PushLane>) -> Void
-        /// Phones that are gone because nobody has seen them for long.
-        package var removed: @Sendable ([RemovedDevice]) -> Void
-        /// Push jobs that have failed, and those that have come to an end without a lane having had them in hand.
-        package var ended: @Sendable ([PushLane: FinishedPushes]) -> Void
-        package var report: @Sendable (StoreEvent) -> Void
-
-        package init(
-            now: @escaping @Sendable () -> Int64,
-            opened: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
-            settled: @escaping @Sendable ([CommandReply]) -> Void, supplied: @escaping @Sendable (PushLease) -> Void = { _ in },
-            reportRefused: @escaping @Sendable (PushReport) -> Void = { _ in },
-            queued: @escaping @Sendable (Set<PushLane>) -> Void = { _ in },
-            removed: @escaping @Sendable ([RemovedDevice]) -> Void = { _ in },
-            ended: @escaping @Sendable ([PushLane: FinishedPushes]) -> Void = { _ in },
-            report: @escaping @Sendable (StoreEvent) -> Void
-        ) {
-            self.now = now
-            self.opened = opened
-            self.settled = settled
-            self.supplied = supplied
-            self.reportRefused = reportRefused
-            self.queued = queued
-            self.removed = removed
-            self.ended = ended
-            self.report = report
-        }
-    }
-
-    /// What reaches the writer's thread.
-    enum Work: Equatable, Sendable {
+    /// What the queue holds.
+    enum Request: Equatable, Sendable {
         case command(CommandRequest)
         case report(PushReport)
     }
 
-    /// Reports that find room however many errands wait: a lane has one or two on their way.
+    /// Room for reports in a queue that is full of commands: a lane has one or two reports in flight.
     private static let reportsMax = 64
 
-    private let queue: WorkQueue<Work>
+    private let queue: WorkQueue<Request>
     private let queueMax: Int
-    /// Set until the writer has seen them.
+    /// Nil once the writer uses them.
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
     private let thread: Thread
 
-    /// Opens the store and starts; throws what kept it from that.
-    package init(_ settings: Options, _ surroundings: Environment) throws(StoreError) {
-        let queue = WorkQueue<Work>(capacity: settings.queueMax + Self.reportsMax)
+    /// Opens the store and starts the thread.
+    /// - Parameters: all closures are called on the writer's thread.
+    ///   - onOpen: called once, before anything is written.
+    ///   - onCommit: called after each transaction that has something to publish, in commit order.
+    ///   - onEvent: gets what the operator should know.
+    package init(
+        _ options: Options, onOpen: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void,
+        onCommit: @escaping @Sendable (Commit) -> Void, onEvent: @escaping @Sendable (StoreEvent) -> Void
+    ) throws(StoreError) {
+        let queue = WorkQueue<Request>(capacity: options.queueMax + Self.reportsMax)
         let newRules = Lock<NotificationRules?>(nil)
         let counts = Lock(StoreStatistics())
         self.queue = queue
-        queueMax = settings.queueMax
+        queueMax = options.queueMax
         self.newRules = newRules
         self.counts = counts
         thread = try StoreThread.start(
             name: "store-writer",
             open: { () throws(StoreError) in
-                WriterLoop(try Self.open(settings, surroundings), settings, surroundings, queue, newRules, counts)
+                let executor = try Self.open(options, onOpen)
+                return WriterLoop(executor, options, queue, newRules, counts, onCommit: onCommit, onEvent: onEvent)
             },
             run: { loop in loop.run() })
     }
 
-    /// Hands an errand over; false when too many wait, or after ``stop()``.
-    package func post(_ errand: CommandRequest) -> Bool {
-        // Those who come between the question and the posting take of the reports' room.
-        queue.depth < queueMax && queue.post(.command(errand))
+    /// Queues a command. Returns false if too many wait, or after ``stop()``.
+    package func post(_ request: CommandRequest) -> Bool {
+        // Commands of other threads that pass the check at the same moment use up room of the reports.
+        queue.depth < queueMax && queue.post(.command(request))
     }
 
-    /// Hands a lane's report over, to be answered by `supplied` or `reportRefused`; false when too many wait, or after
-    /// ``stop()``.
+    /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if too many wait, or
+    /// after ``stop()``.
     package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) }
 
-    /// From the next batch on, this is decided by `rules`.
+    /// Replaces the rules, from the next batch on.
     package func use(_ rules: NotificationRules) { newRules.withLock { $0 = rules } }
 
     package var statistics: StoreStatistics {
@@ -124,21 +94,23 @@ package final class StoreWriter: Sendable {
         return statistics
     }
 
-    /// Settles what waits, moves the log into the file, closes it, and returns. To be called once.
+    /// Executes what is queued, moves the write-ahead log into the file, and closes it. Call once.
     package func stop() {
         queue.close()
         thread.join()
     }
 
-    private static func open(_ settings: Options, _ surroundings: Environment) throws(StoreError) -> CommandExecutor {
-        let database = try Database.open(path: settings.path, durability: settings.durability, now: surroundings.now())
-        try settings.keys.check(against: database)
+    private static func open(
+        _ options: Options, _ onOpen: (CommandExecutor) throws(DatabaseError) -> Void
+    ) throws(StoreError) -> CommandExecutor {
+        let database = try Database.open(path: options.path, durability: options.durability, now: options.now())
+        try options.keys.check(against: database)
         do throws(DatabaseError) {
-            let ledger = try CommandExecutor(database, settings)
-            try surroundings.opened(ledger)
-            return ledger
+            let executor = try CommandExecutor(database, options)
+            try onOpen(executor)
+            return executor
         } catch {
-            throw StoreError(error, path: settings.path)
+            throw StoreError(error, path: options.path)
         }
     }
 }

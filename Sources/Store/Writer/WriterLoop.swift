@@ -1,280 +1,197 @@
 import FleetRules
 import Threads
 
-/// What the writer's thread does, and owns.
+/// The writer thread's state and its loop: take queued requests, execute them in a transaction, commit, publish, then run
+/// one slice of a background task.
 struct WriterLoop {
-    /// Under load, old rows go between every so many batches.
+    /// Under load, a slice of retention runs once per this many batches.
     private static let batchesPerRetention = 4
-    /// How long it sleeps at most, to look for old rows.
-    private static let sleepMilliseconds: Int64 = 1000
-    /// How long a chore rests that has failed.
-    private static let pauseAfterFailure: Int64 = 5_000
+    /// Milliseconds to wait for a request at most; then retention and background tasks are checked.
+    private static let waitMax: Int64 = 1000
 
-    private let ledger: CommandExecutor
-    private let environment: StoreWriter.Environment
-    private let queue: WorkQueue<StoreWriter.Work>
+    private let executor: CommandExecutor
+    private let queue: WorkQueue<StoreWriter.Request>
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
+    private let now: @Sendable () -> Int64
+    private let onCommit: @Sendable (Commit) -> Void
+    private let onEvent: @Sendable (StoreEvent) -> Void
     private let batchMax: Int
     private var retention: Retention
-    /// How many errands were answered 503 since the store could last be written; nil when it can be.
-    private var refusedSinceFailure: Int?
-    /// The kinds of chore that failed last time, until when they rest while the others go on, and whether that was told.
-    private var failing: [String: (until: Int64, isTold: Bool)] = [:]
-    /// What has ended in transactions that were committed.
-    private var unpublished: [[PushLane: FinishedPushes]] = []
+    private var taskFailures = BackgroundTaskFailures()
+    /// Commands that got 503 in the current outage; nil if the store can be written.
+    private var refusedInOutage: Int?
 
     init(
-        _ ledger: CommandExecutor, _ settings: StoreWriter.Options, _ surroundings: StoreWriter.Environment,
-        _ queue: WorkQueue<StoreWriter.Work>, _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>
+        _ executor: CommandExecutor, _ options: StoreWriter.Options, _ queue: WorkQueue<StoreWriter.Request>,
+        _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>,
+        onCommit: @escaping @Sendable (Commit) -> Void, onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) {
-        self.ledger = ledger
-        self.environment = surroundings
+        self.executor = executor
         self.queue = queue
         self.newRules = newRules
         self.counts = counts
-        batchMax = settings.batchMax
-        retention = Retention(days: settings.retentionDays)
+        now = options.now
+        self.onCommit = onCommit
+        self.onEvent = onEvent
+        batchMax = options.batchMax
+        retention = Retention(days: options.retentionDays)
     }
 
     consuming func run() {
-        var batch: [StoreWriter.Work] = []
+        var batch: [StoreWriter.Request] = []
         var batchesSinceRetention = 0
         while true {
-            let isDue = retention.isDue(environment.now())
-            let waiting = isDue || nextBackgroundTask(environment.now()) != nil ? 0 : Self.sleepMilliseconds
-            switch queue.take(into: &batch, most: batchMax, waiting: waiting) {
+            let isRetentionDue = retention.isDue(now())
+            let isBusy = isRetentionDue || nextBackgroundTask(now()) != nil
+            switch queue.take(into: &batch, most: batchMax, waiting: isBusy ? 0 : Self.waitMax) {
             case .closed:
                 close()
                 return
             case .nothing:
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
-                if let rules = newRules.withLock({ $0.take() }) { ledger.rules = rules }
-                for part in Self.transactions(of: batch) {
-                    publish(settle(part))
-                    publishFinished()
+                if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
+                for part in StoreWriter.Request.transactions(of: batch) {
+                    publish(execute(part))
+                    reportUnreadableRows()
                 }
                 batchesSinceRetention += 1
             }
             runBackgroundTask()
-            if isDue, batchesSinceRetention >= Self.batchesPerRetention {
+            if isRetentionDue, batchesSinceRetention >= Self.batchesPerRetention {
                 runRetention()
                 batchesSinceRetention = 0
             }
         }
     }
 
-    // MARK: Errands and reports
-
-    /// What became of a piece of work.
-    private enum Ending {
-        case settled(CommandReply)
-        case answered(PushOutbox.ReportReply)
-        case refused(PushReport)
+    private func publish(_ commit: Commit) {
+        if !commit.isEmpty { onCommit(commit) }
     }
 
-    /// Notifications in one transaction, about: an announcement may have a thousand, and nobody should wait behind hundreds of those.
-    private static let notificationsMax = 2_000
-
-    /// The work as it shares transactions, in its order.
-    private static func transactions(of batch: [StoreWriter.Work]) -> [[StoreWriter.Work]] {
-        var parts: [[StoreWriter.Work]] = [[]]
-        var weight = 0
-        for work in batch {
-            let own = work.weight
-            if weight + own > notificationsMax, weight > 0 {
-                parts.append([])
-                weight = 0
-            }
-            parts[parts.count - 1].append(work)
-            weight += own
-        }
-        return parts
+    private func reportUnreadableRows() {
+        for row in executor.outbox.drainUnreadableRows() { onEvent(.unreadable(row)) }
     }
 
-    private mutating func settle(_ batch: [StoreWriter.Work]) -> [Ending] {
-        let before = ledger.database.changes
+    private func close() {
+        do throws(DatabaseError) { try executor.database.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
+    }
+
+    // MARK: Commands and reports
+
+    /// Executes requests in one transaction; if that fails because of one of them, each in a transaction of its own.
+    private mutating func execute(_ batch: [StoreWriter.Request]) -> Commit {
+        let changesBefore = executor.database.changes
         do throws(DatabaseError) {
-            let endings = try commit(batch)
-            // A commit of nothing succeeds on a full disk, too.
-            if ledger.database.changes != before { endFailure() }
-            return endings
+            let commit = try executeInTransaction(batch)
+            // A commit without changes succeeds on a full disk too, and so proves nothing.
+            if executor.database.changes != changesBefore { endOutage() }
+            return commit
         } catch {
             if error.isTransient { return refuse(batch, error) }
-            // One of them is the reason: alone, each succeeds or fails for itself.
-            if batch.count > 1 { return batch.flatMap { settle([$0]) } }
-            counts.withLock { $0.failed += batch.count }
-            return batch.map { fail($0, error) }
+            if batch.count > 1 { return batch.reduce(into: Commit()) { $0.append(execute([$1])) } }
+            return fail(batch, error)
         }
     }
 
-    private mutating func commit(_ batch: [StoreWriter.Work]) throws(DatabaseError) -> [Ending] {
-        let now = environment.now()
+    private func executeInTransaction(_ batch: [StoreWriter.Request]) throws(DatabaseError) -> Commit {
+        let now = now()
         let start = Clock.monotonicNanoseconds()
-        let endings = try ledger.transaction { () throws(DatabaseError) in
-            var endings: [Ending] = []
-            endings.reserveCapacity(batch.count)
-            for work in batch {
-                switch work {
-                case .command(let errand):
-                    let settlement = try ledger.perform(errand.command, now: now)
-                    endings.append(.settled(CommandReply(request: errand, outcome: .settled(settlement))))
-                case .report(let report): endings.append(.answered(try ledger.outbox.handle(report, now: now)))
+        var commit = try executor.transaction { () throws(DatabaseError) in
+            var commit = Commit()
+            for request in batch {
+                switch request {
+                case .command(let request):
+                    commit.replies.append((request, try executor.execute(request.command, now: now)))
+                case .report(let report):
+                    let reply = try executor.outbox.handle(report, now: now)
+                    commit.leases.append(reply.lease)
+                    commit.wake.formUnion(reply.woken)
                 }
             }
-            return endings
+            return commit
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
-        collectFinished()
-        let reports = batch.count(where: \.isReport)
+        // After each commit: the next transaction may fail, and its rollback discards what it finished.
+        commit.finished = executor.outbox.drainFinished()
         counts.withLock {
-            $0.countCommit(errands: batch.count - reports, reports: reports, nanoseconds: nanoseconds)
-            $0.orphansRefused = ledger.orphansRefused
+            $0.count(commit, nanoseconds: nanoseconds)
+            $0.orphansRefused = executor.orphansRefused
         }
-        return endings
+        return commit
     }
 
-    private func fail(_ work: StoreWriter.Work, _ error: DatabaseError) -> Ending {
-        switch work {
-        case .command(let errand):
-            environment.report(.failed(error, correlationID: errand.command.correlationID))
-            return .settled(CommandReply(request: errand, outcome: .failed("The store failed")))
-        case .report(let report):
-            environment.report(.failed(error, correlationID: "push-\(report.lane.rawValue)"))
-            return .refused(report)
-        }
+    /// The store cannot be written now: 503 for commands, and lanes send their reports again.
+    private mutating func refuse(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
+        let commit = Commit(notExecuted: batch, reply: .unavailable("The store cannot write now"))
+        let count = commit.replies.count
+        counts.withLock { $0.unavailable += count }
+        if refusedInOutage == nil { onEvent(.unavailable(error)) }
+        refusedInOutage = (refusedInOutage ?? 0) + count
+        return commit
     }
 
-    private mutating func refuse(_ batch: [StoreWriter.Work], _ error: DatabaseError) -> [Ending] {
-        let errands = batch.count { !$0.isReport }
-        counts.withLock { $0.unavailable += errands }
-        if refusedSinceFailure == nil { environment.report(.unavailable(error)) }
-        refusedSinceFailure = (refusedSinceFailure ?? 0) + errands
-        return batch.map { work in
-            switch work {
-            case .command(let errand):
-                .settled(CommandReply(request: errand, outcome: .unavailable("The store cannot write now")))
-            case .report(let report): .refused(report)
-            }
-        }
+    private mutating func endOutage() {
+        guard let refused = refusedInOutage else { return }
+        refusedInOutage = nil
+        onEvent(.recovered(refused: refused))
     }
 
-    private mutating func endFailure() {
-        guard let refused = refusedSinceFailure else { return }
-        refusedSinceFailure = nil
-        environment.report(.recovered(refused: refused))
+    /// A bug: 500 for the command.
+    private func fail(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
+        counts.withLock { $0.failed += batch.count }
+        for request in batch { onEvent(.failed(error, correlationID: request.correlationID)) }
+        return Commit(notExecuted: batch, reply: .failed("The store failed"))
     }
 
-    /// Which push jobs ended in the transaction that has just been committed; the next one may fail and forget them.
-    /// After each commit, for the next one may fail and take its own back.
-    private mutating func collectFinished() {
-        let endings = ledger.outbox.drainFinished()
-        if !endings.isEmpty { unpublished.append(endings) }
-    }
-
-    /// After whoever waits for an answer has it: each failed push is a line of the log.
-    private mutating func publishFinished() {
-        for endings in unpublished { environment.ended(endings) }
-        unpublished.removeAll()
-    }
-
-    /// After the commit: first what the lanes get, then who waits for an answer. A settlement may say that a phone has changed
-    /// hands; the lane then withdraws what it has for it, and it must have all that the same commit gave it.
-    private func publish(_ endings: [Ending]) {
-        var settled: [CommandReply] = []
-        var woken: Set<PushLane> = []
-        for ending in endings {
-            switch ending {
-            case .settled(let one): settled.append(one)
-            case .refused(let report): environment.reportRefused(report)
-            case .answered(let answer):
-                counts.withLock { $0.supplied += answer.supply.jobs.count }
-                environment.supplied(answer.supply)
-                woken.formUnion(answer.woken)
-            }
-        }
-        if !settled.isEmpty { environment.settled(settled) }
-        if !woken.isEmpty { environment.queued(woken) }
-        for complaint in ledger.outbox.drainUnreadableRows() { environment.report(.unreadable(complaint)) }
-    }
-
-    // MARK: The rest
+    // MARK: Background tasks and retention
 
     private func nextBackgroundTask(_ now: Int64) -> BackgroundTask? {
-        BackgroundTask.allCases.first { ledger.backgroundTasks.contains($0) && !isResting($0, now) }
-    }
-
-    /// A clock set back must not keep a chore away for long.
-    private func isResting(_ chore: BackgroundTask, _ now: Int64) -> Bool {
-        guard let until = failing[chore.rawValue]?.until else { return false }
-        return now < until && until - now <= Self.pauseAfterFailure
+        BackgroundTask.allCases.first {
+            executor.backgroundTasks.contains($0) && !taskFailures.isPaused($0.rawValue, at: now)
+        }
     }
 
     private mutating func runBackgroundTask() {
-        let now = environment.now()
-        guard let chore = nextBackgroundTask(now) else { return }
+        let now = now()
+        guard let task = nextBackgroundTask(now) else { return }
         do throws(DatabaseError) {
-            let woken = try ledger.runSlice(of: chore, now: now)
-            failing[chore.rawValue] = nil
-            collectFinished()
-            publishFinished()
-            if !woken.isEmpty { environment.queued(woken) }
+            let woken = try executor.runSlice(of: task, now: now)
+            taskFailures.remove(task.rawValue)
+            publish(Commit(wake: woken, finished: executor.outbox.drainFinished()))
         } catch {
-            recordFailure(failed: chore.rawValue, error, now)
+            record(error, of: task.rawValue, now)
         }
     }
 
     private mutating func runRetention() {
+        let now = now()
         do throws(DatabaseError) {
-            let count = try retention.step(ledger, environment.now())
-            failing["retention"] = nil
-            collectFinished()
-            publishFinished()
-            if count > 0 { counts.withLock { $0.deleted += count } }
+            let (deleted, removed) = try retention.runSlice(executor, now)
+            taskFailures.remove(Retention.name)
+            if deleted > 0 { counts.withLock { $0.deleted += deleted } }
+            publish(Commit(finished: executor.outbox.drainFinished(), removed: removed))
         } catch {
-            recordFailure(failed: "retention", error, environment.now())
+            record(error, of: Retention.name, now)
         }
-        let removed = retention.drainRemoved()
-        if !removed.isEmpty { environment.removed(removed) }
     }
 
-    private mutating func recordFailure(failed kind: String, _ error: DatabaseError, _ now: Int64) {
-        // Somebody reads just now: no news.
-        let isNews = kind != BackgroundTask.checkpoint.rawValue || !error.isBusy
-        let wasTold = failing[kind]?.isTold ?? false
-        if isNews, !wasTold { environment.report(.backgroundTaskFailed(error, kind: kind)) }
-        failing[kind] = (now + Self.pauseAfterFailure, wasTold || isNews)
-    }
-
-    private func close() {
-        do throws(DatabaseError) { try ledger.database.checkpoint() } catch { environment.report(.checkpointFailed(error)) }
+    private mutating func record(_ error: DatabaseError, of task: String, _ now: Int64) {
+        // A checkpoint waits for readers: not a failure.
+        let isExpected = task == BackgroundTask.checkpoint.rawValue && error.isBusy
+        let isFirst = taskFailures.record(task, isExpected: isExpected, at: now)
+        if isFirst { onEvent(.backgroundTaskFailed(error, kind: task)) }
     }
 }
 
-extension StoreWriter.Work {
-    var isReport: Bool {
-        if case .report = self { true } else { false }
-    }
-
-    /// About how many rows it writes.
-    fileprivate var weight: Int {
-        switch self {
-        case .command(let errand): errand.command.action.weight
-        case .report(let report): report.outcomes.count + report.capacity
-        }
-    }
-}
-
-extension Command.Action {
-    fileprivate var weight: Int {
-        switch self {
-        case .announce(let announcement):
-            if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
-        case .telemetry(let events): events.count
-        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead, .updatePreferences: 5
-        case .device: 20
-        case .erase: 500
+extension Commit {
+    fileprivate init(notExecuted batch: [StoreWriter.Request], reply: CommandReply) {
+        for request in batch {
+            switch request {
+            case .command(let request): replies.append((request, reply))
+            case .report(let report): rejectedReports.append(report)
+            }
         }
     }
 }

@@ -1,0 +1,33 @@
+import HTTP
+import HTTPAPI
+import Store
+
+extension CommandReply {
+    /// The HTTP response, its errors in the endpoint's envelope.
+    func response(in envelope: Envelope) -> HTTPResponse {
+        switch self {
+        case .committed(let result): .json(200, result.body)
+        case .replayed(let status, let body):
+            HTTPResponse.json(status, body).adding(["Idempotency-Replayed": "true"])
+        case .rejected(let error): envelope.error(error.status, error.text)
+        case .unavailable(let text): envelope.unavailable(text)
+        case .failed(let text): envelope.error(500, text)
+        }
+    }
+}
+
+extension QueryReply {
+    /// The HTTP response, its errors in the endpoint's envelope.
+    func response(in envelope: Envelope) -> HTTPResponse {
+        switch self {
+        case .found(let body): .json(200, body)
+        case .rejected(let error): envelope.error(error.status, error.text)
+        case .unavailable(let text): envelope.unavailable(text)
+        }
+    }
+}
+
+extension Envelope {
+    /// 503 with a hint to retry after a second.
+    fileprivate func unavailable(_ text: String) -> HTTPResponse { error(503, text, headers: ["Retry-After": "1"]) }
+}

@@ -1,0 +1,32 @@
+import FleetRules
+
+extension Command.Action {
+    /// The action in metrics, in the log, and in the notification log if there is no audit entry.
+    package var name: String {
+        switch self {
+        case .order(let action): action.kind.rawValue
+        case .route(let action): action.kind.name
+        case .acceptJob: "accept"
+        case .acceptRoute: "route_accept"
+        case .progress: "progress"
+        case .announce: "announce"
+        case .telemetry: "telemetry"
+        case .markRead: "read"
+        case .device(let action): action.kind == .register ? "device_register" : "device_unregister"
+        case .updatePreferences: "preferences"
+        case .erase: "erase"
+        }
+    }
+}
+
+extension RouteAction.Kind {
+    fileprivate var name: String {
+        switch self {
+        case .assign: "route_assign"
+        case .unassign: "route_unassign"
+        case .cancel: "route_cancel"
+        case .removeDrop: "remove_drop"
+        case .update: "route_update"
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import FleetRules
+
+/// What the writer hands out after a transaction, or after one that failed. `Gateway/CommitPublisher` defines in which
+/// order it is published.
+package struct Commit: Sendable {
+    /// Jobs for lanes, in the order of their reports.
+    package var leases: [PushLease] = []
+    /// Reports that were not written. Their lanes send them again later.
+    package var rejectedReports: [PushReport] = []
+    /// A reply per command, in commit order.
+    package var replies: [(request: CommandRequest, reply: CommandReply)] = []
+    /// Lanes with new jobs besides those in ``leases`` and ``replies``.
+    package var wake: Set<PushLane> = []
+    /// Jobs that failed for good or ended without being sent.
+    package var finished: [PushLane: FinishedPushes] = [:]
+    /// Devices that retention removed: not seen for `push.stale_days`.
+    package var removed: [RemovedDevice] = []
+
+    var isEmpty: Bool {
+        leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
+    }
+
+    /// Adds what a later transaction hands out, to be published together.
+    mutating func append(_ later: Commit) {
+        leases += later.leases
+        rejectedReports += later.rejectedReports
+        replies += later.replies
+        wake.formUnion(later.wake)
+        finished.merge(later.finished) { $0.adding($1) }
+        removed += later.removed
+    }
+}
+
+extension FinishedPushes {
+    fileprivate func adding(_ later: FinishedPushes) -> FinishedPushes {
+        var sum = self
+        sum.expired += later.expired
+        sum.cancelled += later.cancelled
+        sum.failed += later.failed
+        sum.retried += later.retried
+        return sum
+    }
+}

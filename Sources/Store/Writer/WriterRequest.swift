@@ -1,0 +1,52 @@
+import FleetRules
+
+extension StoreWriter.Request {
+    /// Rows that one transaction writes, about. An announcement may notify a thousand drivers; a command must not wait until
+    /// hundreds of announcements are committed.
+    private static let rowsMax = 2_000
+
+    /// Splits a batch into transactions, in its order.
+    static func transactions(of batch: [Self]) -> [[Self]] {
+        var parts: [[Self]] = [[]]
+        var rows = 0
+        for request in batch {
+            let own = request.rows
+            if rows + own > rowsMax, rows > 0 {
+                parts.append([])
+                rows = 0
+            }
+            parts[parts.count - 1].append(request)
+            rows += own
+        }
+        return parts
+    }
+
+    /// For the log.
+    var correlationID: String {
+        switch self {
+        case .command(let request): request.command.correlationID
+        case .report(let report): "push-\(report.lane.rawValue)"
+        }
+    }
+
+    /// Rows that it writes, about.
+    private var rows: Int {
+        switch self {
+        case .command(let request): request.command.action.rows
+        case .report(let report): report.outcomes.count + report.capacity
+        }
+    }
+}
+
+extension Command.Action {
+    fileprivate var rows: Int {
+        switch self {
+        case .announce(let announcement):
+            if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
+        case .telemetry(let events): events.count
+        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead, .updatePreferences: 5
+        case .device: 20
+        case .erase: 500
+        }
+    }
+}

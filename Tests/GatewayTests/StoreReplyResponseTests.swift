@@ -1,0 +1,44 @@
+import FleetRules
+import HTTP
+import HTTPAPI
+import Testing
+
+@testable import Gateway
+@testable import Store
+
+@Suite struct StoreReplyResponseTests {
+    @Test(arguments: [Envelope.success, .message, .error]) func passesJSONOnUnchanged(envelope: Envelope) {
+        let json = Array(#"{"success":true}"#.utf8)
+        #expect(CommandReply.committed(CommandResult(body: json)).response(in: envelope) == .json(200, json))
+        #expect(QueryReply.found(json).response(in: envelope) == .json(200, json))
+    }
+
+    @Test func marksAReplayedResponse() {
+        let response = CommandReply.replayed(status: 200, body: []).response(in: .success)
+        #expect(response == HTTPResponse.json(200, []).adding(["Idempotency-Replayed": "true"]))
+    }
+
+    private static let envelopes: [(Envelope, String)] = [
+        (.success, #"{"success":false,"error":"a \"b\"\n"}"#), (.message, #"{"message":null,"data":null,"error":"a \"b\"\n"}"#),
+        (.error, #"{"error":"a \"b\"\n"}"#),
+    ]
+
+    @Test(arguments: envelopes) func writesErrorsInTheEndpointsEnvelope(envelope: Envelope, body: String) {
+        let text = "a \"b\"\n"
+        let statuses: [(RuleError.Kind, Int)] = [(.invalid, 400), (.forbidden, 403), (.unknown, 404), (.conflict, 409)]
+        for (kind, status) in statuses {
+            let error = RuleError(kind, text)
+            #expect(CommandReply.rejected(error).response(in: envelope) == .json(status, body.utf8))
+            #expect(QueryReply.rejected(error).response(in: envelope) == .json(status, body.utf8))
+        }
+        #expect(CommandReply.failed(text).response(in: envelope) == .json(500, body.utf8))
+    }
+
+    @Test func hintsToRetryIfUnavailable() {
+        for response in [
+            CommandReply.unavailable("busy").response(in: .success), QueryReply.unavailable("busy").response(in: .success),
+        ] {
+            #expect(response.status == 503 && response.headers == ["Retry-After": "1"])
+        }
+    }
+}
