@@ -83,7 +83,7 @@ let package = Package(
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Crypto"),
         tests("JWT", ["Access", "Crypto", "Threads"]),
-        tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "TestSupport", "Threads"]),
+        tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "Primitives", "TestSupport", "Threads"]),
         tests("Threads"),
         tests("Observability", ["Primitives", "Threads"]),
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
@@ -97,8 +97,8 @@ let package = Package(
         tests(
             "Gateway",
             [
-                "Access", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability", "PusherProtocol", "Server",
-                "Store", "Threads", "Webhooks",
+                "Access", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability", "Primitives",
+                "PusherProtocol", "Server", "Store", "Threads", "Webhooks",
             ]),
         tests("Simulation", ["FanOut", "PusherProtocol", "TestSupport"]),
     ],

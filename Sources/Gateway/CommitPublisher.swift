@@ -121,7 +121,10 @@ extension CommandReply {
 
 extension Hub.JobAssignment {
     init(_ order: Order) {
-        self.init(code: order.code, reference: order.reference, driverID: order.status.isFinal ? nil : order.driverID)
+        let assignment = order.assignment
+        self.init(
+            code: order.code, reference: order.reference,
+            driverID: assignment.status.isFinal ? nil : assignment.driver?.id.text)
     }
 }
 

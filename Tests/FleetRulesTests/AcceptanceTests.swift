@@ -3,108 +3,107 @@ import FleetRules
 import Testing
 
 @Suite struct AcceptanceTests {
-    private static let occasion = RulesFixture.occasion(by: RulesFixture.driver)
+    private static let context = RulesFixture.context(by: RulesFixture.driver)
     private static let routeStatuses: [JobStatus] = [.available, .assigned, .accepted, .cancelled]
 
     @Test(arguments: JobStatus.allCases, ["42", "43", nil])
-    func aJobInEveryState(_ status: JobStatus, _ owner: String?) throws {
-        var rules = RulesFixture.rulebook()
-        let order = RulesFixture.order(status, driver: owner, name: owner == nil ? nil : "Stored")
-        if status.isFinal || owner == "43" {
-            let refused = refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: order, Self.occasion) }
+    func orderInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
+        var planner = RulesFixture.planner()
+        let order = RulesFixture.order(status, driver: driver, name: driver == nil ? nil : "Stored")
+        if status.isFinal || driver == "43" {
+            let error = ruleError { () throws(RuleError) in try planner.accept(order: order, Self.context) }
             let text =
                 status.isFinal
                 ? "Order ORD-1 is \(status.rawValue)" : "This job has already been accepted by another driver"
-            #expect(refused == RuleError(.conflict, text))
+            #expect(error == RuleError(.conflict, text))
             return
         }
-        let decision = try rules.acceptJob("ORD-1", on: order, Self.occasion)
-        if owner == "42", status != .available, status != .assigned {
-            #expect(decision.order == nil && decision.audit == nil && decision.notifications.isEmpty)
-            #expect(decision.answerText.hasPrefix(#"{"success":true,"message":"Job already accepted","data":{"order":{"#))
-            #expect(decision.answerText.hasSuffix(#"},"notificationIds":[]},"correlationId":"c-1"}"#))
+        let plan = try planner.accept(order: order, Self.context)
+        if driver == "42", status != .available, status != .assigned {
+            #expect(plan.order == nil && plan.audit == nil && plan.notifications.isEmpty)
+            #expect(plan.responseText.hasPrefix(#"{"success":true,"message":"Job already accepted","data":{"order":{"#))
+            #expect(plan.responseText.hasSuffix(#"},"notificationIds":[]},"correlationId":"c-1"}"#))
             return
         }
-        var stored = order
-        stored.status = .accepted
-        stored.driverID = "42"
-        stored.driverName = owner == nil ? "Dan Driver" : "Stored"
-        stored.version = 6
-        #expect(decision.order == stored)
-        let claim = owner == nil ? ["admin-channel job-assigned", "admin-channel order-assigned"] : []
-        #expect(decision.said == claim + ["admin-channel job-accepted", "booking-REF-1 job-accepted"])
-        #expect(decision.answerText.contains(#""message":"Job accepted successfully""#))
+        var expected = order
+        expected.assignment = Assignment(
+            status: .accepted, driver: .init("42", driver == nil ? "Dan Driver" : "Stored"), version: 6)
+        #expect(plan.order == expected)
+        let claimed = driver == nil ? ["admin-channel job-assigned", "admin-channel order-assigned"] : []
+        #expect(plan.published == claimed + ["admin-channel job-accepted", "booking-REF-1 job-accepted"])
+        #expect(plan.responseText.contains(#""message":"Job accepted successfully""#))
     }
 
     @Test(arguments: routeStatuses, ["42", "43", nil])
-    func aRouteInEveryState(_ status: JobStatus, _ owner: String?) throws {
-        var rules = RulesFixture.rulebook()
-        let route = RulesFixture.route(status, driver: owner, name: owner == nil ? nil : "Stored")
-        if status.isFinal || owner == "43" {
-            let refused = refusal { () throws(RuleError) in try rules.acceptRoute("R-1", on: route, Self.occasion) }
+    func routeInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
+        var planner = RulesFixture.planner()
+        let route = RulesFixture.route(status, driver: driver, name: driver == nil ? nil : "Stored")
+        if status.isFinal || driver == "43" {
+            let error = ruleError { () throws(RuleError) in try planner.accept(route: route, Self.context) }
             let text =
                 status.isFinal ? "Route R-1 is cancelled" : "This route has already been accepted by another driver"
-            #expect(refused == RuleError(.conflict, text))
+            #expect(error == RuleError(.conflict, text))
             return
         }
-        let decision = try rules.acceptRoute("R-1", on: route, Self.occasion)
-        if owner == "42", status == .accepted {
-            #expect(decision.route == nil && decision.audit == nil && decision.notifications.isEmpty)
-            #expect(decision.answerText.contains(#""message":"Route already accepted""#))
+        let plan = try planner.accept(route: route, Self.context)
+        if driver == "42", status == .accepted {
+            #expect(plan.route == nil && plan.audit == nil && plan.notifications.isEmpty)
+            #expect(plan.responseText.contains(#""message":"Route already accepted""#))
             return
         }
-        var stored = route
-        (stored.status, stored.driverID, stored.version) = (.accepted, "42", 6)
-        stored.driverName = owner == nil ? "Dan Driver" : "Stored"
-        #expect(decision.route == stored)
-        #expect(decision.said == (owner == nil ? ["admin-channel route-assigned"] : []) + ["admin-channel route-accepted"])
+        var expected = route
+        expected.assignment = Assignment(
+            status: .accepted, driver: .init("42", driver == nil ? "Dan Driver" : "Stored"), version: 6)
+        #expect(plan.route == expected)
+        let claimed = driver == nil ? ["admin-channel route-assigned"] : []
+        #expect(plan.published == claimed + ["admin-channel route-accepted"])
     }
 
-    @Test func whatNobodyKnowsIsNotFound() {
-        var rules = RulesFixture.rulebook()
-        let job = refusal { () throws(RuleError) in try rules.acceptJob("X", on: nil, Self.occasion) }
+    @Test func unknownOrdersAndRoutesAreNotFound() {
+        var planner = RulesFixture.planner()
+        let job = ruleError { () throws(RuleError) in try planner.accept(order: nil, Self.context) }
         #expect(job == RuleError(.unknown, "Job not found"))
-        let route = refusal { () throws(RuleError) in try rules.acceptRoute("X", on: nil, Self.occasion) }
+        let route = ruleError { () throws(RuleError) in try planner.accept(route: nil, Self.context) }
         #expect(route == RuleError(.unknown, "Route not found"))
     }
 
-    /// Swift's == takes the Kelvin sign for a K, and the job would be handed to a stranger.
-    @Test func aDriverIsHisBytes() throws {
-        var rules = RulesFixture.rulebook()
-        let stranger = RulesFixture.occasion(by: Identity(role: .driver, id: "\u{212A}"))
-        let owned = RulesFixture.order(.assigned, driver: "K")
-        #expect(refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: owned, stranger) }?.kind == .conflict)
-        let moved = refusal { () throws(RuleError) in
-            try rules.progress(ProgressReport(step: .enRoute), "ORD-1", on: RulesFixture.order(.accepted, driver: "K"), stranger)
+    /// The Kelvin sign equals the letter K for Swift's `==`, which would hand the job to another driver.
+    @Test func comparesDriverIDsAsBytes() throws {
+        var planner = RulesFixture.planner()
+        let other = RulesFixture.context(by: Identity(role: .driver, id: "\u{212A}"))
+        let assigned = RulesFixture.order(.assigned, driver: "K")
+        #expect(ruleError { () throws(RuleError) in try planner.accept(order: assigned, other) }?.kind == .conflict)
+        let progress = ruleError { () throws(RuleError) in
+            try planner.progress(ProgressReport(step: .enRoute), of: RulesFixture.order(.accepted, driver: "K"), other)
         }
-        #expect(moved?.kind == .forbidden)
+        #expect(progress?.kind == .forbidden)
     }
 
-    @Test func theNameIsTheDriversOwnElseTheAssignmentsElseNull() throws {
-        var rules = RulesFixture.rulebook()
-        let nameless = RulesFixture.occasion(by: Identity(role: .driver, id: "42"))
+    @Test func eventsNameTheDriverByTokenThenByAssignment() throws {
+        var planner = RulesFixture.planner()
+        let nameless = RulesFixture.context(by: Identity(role: .driver, id: "42"))
         let order = RulesFixture.order(.assigned, driver: "42", name: "Stored")
-        let own = try rules.acceptJob("ORD-1", on: order, Self.occasion)
-        #expect(try member("driverName", of: own.notifications[0].data) == #""Dan Driver""#)
-        let stored = try rules.acceptJob("ORD-1", on: order, nameless)
-        #expect(try member("driverName", of: stored.notifications[0].data) == #""Stored""#)
-        let claimed = try rules.acceptJob("ORD-1", on: RulesFixture.order(), nameless)
+        let byToken = try planner.accept(order: order, Self.context)
+        #expect(try member("driverName", of: byToken.notifications[0].data) == #""Dan Driver""#)
+        let byAssignment = try planner.accept(order: order, nameless)
+        #expect(try member("driverName", of: byAssignment.notifications[0].data) == #""Stored""#)
+        let claimed = try planner.accept(order: RulesFixture.order(), nameless)
         #expect(try claimed.notifications.allSatisfy { try member("driverName", of: $0.data) == "null" })
-        #expect(claimed.order?.driverName == nil)
-        let driving = RulesFixture.order(.enRoute, driver: "42", name: "Stored")
-        for (occasion, name) in [(Self.occasion, "Dan Driver"), (nameless, "Stored")] {
-            let moved = try rules.progress(ProgressReport(step: .arrived), "ORD-1", on: driving, occasion)
-            #expect(moved.notifications.count == 3)
-            #expect(try moved.notifications.allSatisfy { try member("driverName", of: $0.data) == "\"\(name)\"" })
+        #expect(claimed.order?.assignment.driver == .init("42", nil))
+        let enRoute = RulesFixture.order(.enRoute, driver: "42", name: "Stored")
+        for (context, name) in [(Self.context, "Dan Driver"), (nameless, "Stored")] {
+            let arrived = try planner.progress(ProgressReport(step: .arrived), of: enRoute, context)
+            #expect(arrived.notifications.count == 3)
+            #expect(try arrived.notifications.allSatisfy { try member("driverName", of: $0.data) == "\"\(name)\"" })
         }
     }
 
-    @Test func anotherVersionIsAConflict() {
-        var rules = RulesFixture.rulebook()
-        let stale = RulesFixture.occasion(by: RulesFixture.driver, expectedVersion: 4)
-        let job = refusal { () throws(RuleError) in try rules.acceptJob("ORD-1", on: RulesFixture.order(), stale) }
+    @Test func otherVersionIsAConflict() {
+        var planner = RulesFixture.planner()
+        let stale = RulesFixture.context(by: RulesFixture.driver, expectedVersion: 4)
+        let job = ruleError { () throws(RuleError) in try planner.accept(order: RulesFixture.order(), stale) }
         #expect(job == RuleError(.conflict, "Order ORD-1 has version 5, not 4"))
-        let route = refusal { () throws(RuleError) in try rules.acceptRoute("R-1", on: RulesFixture.route(), stale) }
+        let route = ruleError { () throws(RuleError) in try planner.accept(route: RulesFixture.route(), stale) }
         #expect(route == RuleError(.conflict, "Route R-1 has version 5, not 4"))
     }
 }

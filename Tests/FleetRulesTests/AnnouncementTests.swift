@@ -5,9 +5,9 @@ import Testing
     private func announced(
         _ type: String, _ audience: Announcement.Audience, _ data: String = "{}", rules: NotificationRules = .init()
     ) throws(RuleError) -> DispatchPlan {
-        var rulebook = RulesFixture.rulebook()
+        var planner = RulesFixture.planner()
         let announcement = Announcement(type: type, audience: audience, data: Array(data.utf8))
-        return try rulebook.announce(announcement, RulesFixture.occasion(rules: rules))
+        return try planner.announce(announcement, RulesFixture.context(rules: rules))
     }
 
     @Test(arguments: [
@@ -15,14 +15,14 @@ import Testing
         ("DRIVER_APPROVED", "driver-approved"), ("Mixed_Case-2", "mixed-case-2"),
     ])
     func theEventIsTheTypeInKebab(_ type: String, _ event: String) throws {
-        #expect(try announced(type, .everyDriver).said == ["drivers-channel \(event)"])
+        #expect(try announced(type, .everyDriver).published == ["drivers-channel \(event)"])
     }
 
     @Test func eachIsToldOnHisOwnChannelOnce() throws {
-        #expect(try announced("X", .drivers(["2", "1", "2", "10"])).said == ["driver-2 x", "driver-1 x", "driver-10 x"])
-        #expect(try announced("X", .customer("c7")).said == ["customer-c7 x"])
-        let refused = refusal { () throws(RuleError) in try announced("X", .drivers([])) }
-        #expect(refused?.kind == .invalid && refused?.text.contains("to.drivers") == true)
+        #expect(try announced("X", .drivers(["2", "1", "2", "10"])).published == ["driver-2 x", "driver-1 x", "driver-10 x"])
+        #expect(try announced("X", .customer("c7")).published == ["customer-c7 x"])
+        let error = ruleError { () throws(RuleError) in try announced("X", .drivers([])) }
+        #expect(error?.kind == .invalid && error?.text.contains("to.drivers") == true)
     }
 
     @Test(arguments: [
@@ -38,8 +38,8 @@ import Testing
 
     @Test(arguments: ["", "[]", "1", "{", #"{"a":}"#, "null", #"{"a":1} x"#])
     func dataThatIsNoObjectIsRefused(_ data: String) {
-        let refused = refusal { () throws(RuleError) in try announced("X", .everyDriver, data) }
-        #expect(refused?.kind == .invalid && refused?.text.hasPrefix("data ") == true)
+        let error = ruleError { () throws(RuleError) in try announced("X", .everyDriver, data) }
+        #expect(error?.kind == .invalid && error?.text.hasPrefix("data ") == true)
     }
 
     @Test func dataThatIsTooLargeIsNamed() throws {
@@ -47,21 +47,21 @@ import Testing
         let fits = try announced("X", .everyDriver, #"{"a":"\#(filler)"}"#).notifications[0].data.count
         let exact = try announced("X", .everyDriver, #"{"a":"\#(filler)"}"#, rules: NotificationRules(eventBytesMax: fits))
         #expect(exact.notifications.count == 1)
-        let refused = refusal { () throws(RuleError) in
+        let error = ruleError { () throws(RuleError) in
             try announced("X", .drivers(["1"]), #"{"a":"\#(filler)"}"#, rules: NotificationRules(eventBytesMax: fits - 1))
         }
-        #expect(refused == RuleError(.invalid, "data makes the event x larger than \(fits - 1) bytes"))
+        #expect(error == RuleError(.invalid, "data makes the event x larger than \(fits - 1) bytes"))
     }
 
     @Test func anAnnouncementConcernsNoOrder() throws {
-        let decision = try announced("DRIVER_APPROVED", .customer("c7"))
-        #expect(decision.order == nil && decision.route == nil)
-        #expect(decision.audit?.subject == .fleet && decision.audit?.action == "announce")
-        let details = decision.audit?.details.map { String(decoding: $0, as: UTF8.self) }
+        let plan = try announced("DRIVER_APPROVED", .customer("c7"))
+        #expect(plan.order == nil && plan.route == nil)
+        #expect(plan.audit?.subject == .fleet && plan.audit?.action == "announce")
+        let details = plan.audit?.details.map { String(decoding: $0, as: UTF8.self) }
         #expect(details == #"{"type":"DRIVER_APPROVED","customer":"c7"}"#)
-        let id = decision.notifications[0].id
+        let id = plan.notifications[0].id
         #expect(
-            decision.answerText
+            plan.responseText
                 == #"{"success":true,"message":"Notification sent","data":{"notificationIds":["\#(id)"]},"correlationId":"c-1"}"#)
     }
 }

@@ -7,51 +7,51 @@ import Testing
 /// and reviewed like code. `#1` stands for the id of the first notification, and so on.
 @Suite struct GoldenTests {
     @Test func assign() throws {
-        try expect("assign", decided(RulesFixture.orderDeed(.assign, driver: "42", name: "Dan"), on: RulesFixture.order()))
-        try expect("assign-unknown", decided(RulesFixture.orderDeed(.assign, driver: "42"), on: nil as Order?))
+        try expect("assign", decided(RulesFixture.orderAction(.assign(to: "42", name: "Dan")), on: RulesFixture.order()))
+        try expect("assign-unknown", decided(RulesFixture.orderAction(.assign(to: "42")), on: nil as Order?))
         let former = RulesFixture.order(.enRoute, driver: "41", name: "Former")
-        try expect("reassign", decided(RulesFixture.orderDeed(.assign, driver: "42"), on: former))
+        try expect("reassign", decided(RulesFixture.orderAction(.assign(to: "42")), on: former))
     }
 
     @Test func unassign() throws {
         let order = RulesFixture.order(.accepted, driver: "42", name: "Dan")
-        try expect("unassign", decided(RulesFixture.orderDeed(.unassign, driver: "77", reason: "Broken van"), on: order))
+        try expect("unassign", decided(RulesFixture.orderAction(.unassign, fallback: "77", reason: "Broken van"), on: order))
     }
 
     @Test func cancel() throws {
         let order = RulesFixture.order(.loading, driver: "42", name: "Dan")
-        try expect("cancel", decided(RulesFixture.orderDeed(.cancel, driver: "77", reason: "Broken van"), on: order))
-        try expect("cancel-without-driver", decided(RulesFixture.orderDeed(.cancel), on: RulesFixture.order()))
+        try expect("cancel", decided(RulesFixture.orderAction(.cancel, fallback: "77", reason: "Broken van"), on: order))
+        try expect("cancel-without-driver", decided(RulesFixture.orderAction(.cancel), on: RulesFixture.order()))
     }
 
     @Test func removeDriver() throws {
         let order = RulesFixture.order(.arrived, driver: "42", name: "Dan")
-        try expect("remove-driver", decided(RulesFixture.orderDeed(.removeDriver, reason: "Broken van"), on: order))
+        try expect("remove-driver", decided(RulesFixture.orderAction(.removeDriver, reason: "Broken van"), on: order))
     }
 
     @Test func update() throws {
-        var deed = RulesFixture.orderDeed(.update, driver: "77", name: "Nobody")
-        deed.changes.customerName = .set("New Name")
-        deed.changes.pickupAddress = .clear
-        deed.changes.totalGBP = .set(JSONNumber(text: "1e2"))
-        try expect("update", decided(deed, on: RulesFixture.order(.loading, driver: "42", name: "Dan")))
+        var action = RulesFixture.orderAction(.update, fallback: "77")
+        action.changes.customerName = .set("New Name")
+        action.changes.pickupAddress = .clear
+        action.changes.totalGBP = .set(JSONNumber(text: "1e2"))
+        try expect("update", decided(action, on: RulesFixture.order(.loading, driver: "42", name: "Dan")))
     }
 
     @Test func accept() throws {
-        var rules = RulesFixture.rulebook()
-        let occasion = RulesFixture.occasion(by: RulesFixture.driver)
+        var planner = RulesFixture.planner()
+        let context = RulesFixture.context(by: RulesFixture.driver)
         let assigned = RulesFixture.order(.assigned, driver: "42", name: "Dan")
-        try expect("accept", rules.acceptJob("ORD-1", on: assigned, occasion))
-        try expect("claim", rules.acceptJob("B-1", on: RulesFixture.order(), occasion))
+        try expect("accept", planner.accept(order: assigned, context))
+        try expect("claim", planner.accept(order: RulesFixture.order(), context))
     }
 
     @Test func progress() throws {
-        var rules = RulesFixture.rulebook()
-        let occasion = RulesFixture.occasion(by: RulesFixture.driver)
+        var planner = RulesFixture.planner()
+        let context = RulesFixture.context(by: RulesFixture.driver)
         let loading = RulesFixture.order(.loading, driver: "42", name: "Dan")
-        try expect("progress", rules.progress(ProgressReport(step: .inTransit), "ORD-1", on: loading, occasion))
+        try expect("progress", planner.progress(ProgressReport(step: .inTransit), of: loading, context))
         let driving = RulesFixture.order(.enRoute, driver: "42", name: "Dan")
-        try expect("arrive", rules.progress(ProgressReport(step: .arrived), "ORD-1", on: driving, occasion))
+        try expect("arrive", planner.progress(ProgressReport(step: .arrived), of: driving, context))
     }
 
     @Test func routes() throws {
@@ -59,33 +59,34 @@ import Testing
         let assigned = RulesFixture.route(.assigned, driver: "42", name: "Dan")
         let former = RulesFixture.route(.accepted, driver: "41", name: "Former")
         let reason = "Broken van"
-        try expect("route-assign", decided(RulesFixture.routeDeed(.assign, driver: "42", name: "Dan"), on: RulesFixture.route()))
-        try expect("route-reassign", decided(RulesFixture.routeDeed(.assign, driver: "42"), on: former))
-        try expect("route-unassign", decided(RulesFixture.routeDeed(.unassign, driver: "77", reason: reason), on: accepted))
-        try expect("route-cancel", decided(RulesFixture.routeDeed(.cancel, driver: "77", reason: reason), on: assigned))
+        try expect("route-assign", decided(RulesFixture.routeAction(.assign(to: "42", name: "Dan")), on: RulesFixture.route()))
+        try expect("route-reassign", decided(RulesFixture.routeAction(.assign(to: "42")), on: former))
+        try expect("route-unassign", decided(RulesFixture.routeAction(.unassign, fallback: "77", reason: reason), on: accepted))
+        try expect("route-cancel", decided(RulesFixture.routeAction(.cancel, fallback: "77", reason: reason), on: assigned))
         try expect(
-            "route-remove-drop", decided(RulesFixture.routeDeed(.removeDrop("D-9"), driver: "77", reason: reason), on: accepted))
-        var deed = RulesFixture.routeDeed(.update, driver: "77", name: "Nobody")
-        deed.changes.routeNumber = .set("N18")
-        deed.changes.dropsCount = .clear
-        try expect("route-update", decided(deed, on: accepted))
+            "route-remove-drop",
+            decided(RulesFixture.routeAction(.removeDrop("D-9"), fallback: "77", reason: reason), on: accepted))
+        var action = RulesFixture.routeAction(.update, fallback: "77")
+        action.changes.routeNumber = .set("N18")
+        action.changes.dropsCount = .clear
+        try expect("route-update", decided(action, on: accepted))
     }
 
     @Test func acceptRoute() throws {
-        var rules = RulesFixture.rulebook()
-        let occasion = RulesFixture.occasion(by: RulesFixture.driver)
+        var planner = RulesFixture.planner()
+        let context = RulesFixture.context(by: RulesFixture.driver)
         let assigned = RulesFixture.route(.assigned, driver: "42", name: "Dan")
-        try expect("route-accept", rules.acceptRoute("R-1", on: assigned, occasion))
-        try expect("route-claim", rules.acceptRoute("R-1", on: RulesFixture.route(), occasion))
+        try expect("route-accept", planner.accept(route: assigned, context))
+        try expect("route-claim", planner.accept(route: RulesFixture.route(), context))
     }
 
     @Test func announce() throws {
-        var rules = RulesFixture.rulebook()
+        var planner = RulesFixture.planner()
         let data = #" {"notificationId":"mine","b" : [1, 2.0],"a":"\u00e9\ud800","correlation\u0049d":{},"a":null} "#
         let batch = Announcement(type: "NEW_BATCH_AVAILABLE", audience: .drivers(["9", "42", "9"]), data: Array(data.utf8))
-        try expect("announce-drivers", rules.announce(batch, RulesFixture.occasion()))
+        try expect("announce-drivers", planner.announce(batch, RulesFixture.context()))
         let all = Announcement(type: "driver_arrival", audience: .everyDriver, data: Array(#"{"x":1}"#.utf8))
-        try expect("announce-all", rules.announce(all, RulesFixture.occasion()))
+        try expect("announce-all", planner.announce(all, RulesFixture.context()))
     }
 
     /// A file that no test reads would promise what nobody checks.
@@ -98,24 +99,24 @@ import Testing
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
 
-    private func decided(_ deed: OrderAction, on order: Order?) throws -> DispatchPlan {
-        var rules = RulesFixture.rulebook()
-        return try rules.plan(deed, on: order, RulesFixture.occasion())
+    private func decided(_ action: OrderAction, on order: Order?) throws -> DispatchPlan {
+        var planner = RulesFixture.planner()
+        return try planner.plan(action, for: order, RulesFixture.context())
     }
 
-    private func decided(_ deed: RouteAction, on route: Route?) throws -> DispatchPlan {
-        var rules = RulesFixture.rulebook()
-        return try rules.plan(deed, on: route, RulesFixture.occasion())
+    private func decided(_ action: RouteAction, on route: Route?) throws -> DispatchPlan {
+        var planner = RulesFixture.planner()
+        return try planner.plan(action, for: route, RulesFixture.context())
     }
 
-    private func expect(_ name: String, _ decision: DispatchPlan, _ location: SourceLocation = #_sourceLocation) throws {
+    private func expect(_ name: String, _ plan: DispatchPlan, _ location: SourceLocation = #_sourceLocation) throws {
         var golden = try String(contentsOf: Self.folder.appending(path: "\(name).txt"), encoding: .utf8)
-        for (index, notification) in decision.notifications.enumerated().reversed() {
+        for (index, notification) in plan.notifications.enumerated().reversed() {
             golden.replace("#\(index + 1)", with: notification.id)
         }
-        let lines = decision.notifications.flatMap { ["\($0.channel) \($0.event)", $0.text] }
-        let audit = try #require(decision.audit, sourceLocation: location)
-        let actual = lines + ["answer", decision.answerText, "audit", written(audit)]
+        let lines = plan.notifications.flatMap { ["\($0.channel) \($0.event)", $0.text] }
+        let audit = try #require(plan.audit, sourceLocation: location)
+        let actual = lines + ["answer", plan.responseText, "audit", written(audit)]
         #expect(actual == golden.split(separator: "\n").map(String.init), "\(name)", sourceLocation: location)
     }
 

@@ -7,9 +7,9 @@ import Testing
     private static let minute = NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: true)
 
     private func assigned(_ rules: [String: NotificationRules.Rule]) throws -> [Notification] {
-        var rulebook = RulesFixture.rulebook()
-        let occasion = RulesFixture.occasion(rules: Self.rules(rules))
-        return try rulebook.plan(RulesFixture.orderDeed(.assign, driver: "42"), on: RulesFixture.order(), occasion).notifications
+        var planner = RulesFixture.planner()
+        let context = RulesFixture.context(rules: Self.rules(rules))
+        return try planner.plan(RulesFixture.orderAction(.assign(to: "42")), for: RulesFixture.order(), context).notifications
     }
 
     @Test func whatHasNoRuleLivesADayAndSupersedesNothing() throws {
@@ -28,17 +28,17 @@ import Testing
     }
 
     @Test func routesCollapseByRoute() throws {
-        var rulebook = RulesFixture.rulebook()
-        let occasion = RulesFixture.occasion(rules: Self.rules(["route_update": Self.minute]))
-        let told = try rulebook.plan(RulesFixture.routeDeed(.cancel), on: RulesFixture.route(), occasion).notifications
+        var planner = RulesFixture.planner()
+        let context = RulesFixture.context(rules: Self.rules(["route_update": Self.minute]))
+        let told = try planner.plan(RulesFixture.routeAction(.cancel), for: RulesFixture.route(), context).notifications
         #expect(told.map(\.collapseKey) == ["route:R-1"])
     }
 
     @Test func cataloguedTypesAreRuledAsThemselves() throws {
-        var rulebook = RulesFixture.rulebook()
+        var planner = RulesFixture.planner()
         func lifetime(_ type: String, _ rules: [String: NotificationRules.Rule]) throws -> Int64 {
             let announcement = Announcement(type: type, audience: .everyDriver, data: Array("{}".utf8))
-            let told = try rulebook.announce(announcement, RulesFixture.occasion(rules: Self.rules(rules))).notifications[0]
+            let told = try planner.announce(announcement, RulesFixture.context(rules: Self.rules(rules))).notifications[0]
             #expect(told.collapseKey == told.id)
             return told.expiresAt - RulesFixture.now
         }

@@ -1,7 +1,7 @@
 import FleetRules
 import Testing
 
-/// Which of a deed's events reach whose phones.
+/// Which of a action's events reach whose phones.
 @Suite struct PushIntentTests {
     /// As the shipped catalogue rules them.
     private static let rules: NotificationRules = {
@@ -18,21 +18,21 @@ import Testing
     }()
 
     /// `event > audience, entity`, in the order of telling.
-    private func pushed(_ decision: DispatchPlan) -> [String] {
-        decision.pushes.map { push in
-            let event = decision.notifications.first { $0.id == push.notificationID }?.event ?? "nothing"
+    private func pushed(_ plan: DispatchPlan) -> [String] {
+        plan.pushes.map { push in
+            let event = plan.notifications.first { $0.id == push.notificationID }?.event ?? "nothing"
             return "\(event) > \(push.audience), \(push.entity.map { "\($0)" } ?? "-")"
         }
     }
 
-    private func pushed(_ deed: OrderAction, on order: Order?, _ rules: NotificationRules = rules) throws -> [String] {
-        var rulebook = RulesFixture.rulebook()
-        return pushed(try rulebook.plan(deed, on: order, RulesFixture.occasion(rules: rules)))
+    private func pushed(_ action: OrderAction, on order: Order?, _ rules: NotificationRules = rules) throws -> [String] {
+        var planner = RulesFixture.planner()
+        return pushed(try planner.plan(action, for: order, RulesFixture.context(rules: rules)))
     }
 
     @Test(arguments: [
-        (OrderAction.Kind.assign, nil as String?, ["job-assigned > driver(\"9\"), job(\"B-1\")"]),
-        (.assign, "42", ["job-removed > driver(\"42\"), job(\"B-1\")", "job-assigned > driver(\"9\"), job(\"B-1\")"]),
+        (OrderAction.Kind.assign(to: "9"), nil as String?, ["job-assigned > driver(\"9\"), job(\"B-1\")"]),
+        (.assign(to: "9"), "42", ["job-removed > driver(\"42\"), job(\"B-1\")", "job-assigned > driver(\"9\"), job(\"B-1\")"]),
         (.unassign, "42", ["order-removed > driver(\"42\"), job(\"B-1\")"]),
         (.cancel, "42", ["job-cancelled > driver(\"42\"), job(\"B-1\")"]),
         (.cancel, nil, []),
@@ -43,22 +43,22 @@ import Testing
         (.update, "42", []),
     ])
     func ofOneDeedTheFirstEventReachesEachOnce(
-        _ action: OrderAction.Kind, _ driver: String?, _ expected: [String]
+        _ kind: OrderAction.Kind, _ driver: String?, _ expected: [String]
     ) throws {
-        let deed = RulesFixture.orderDeed(action, driver: action == .assign ? "9" : nil)
-        #expect(try pushed(deed, on: RulesFixture.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
+        let action = RulesFixture.orderAction(kind)
+        #expect(try pushed(action, on: RulesFixture.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
     }
 
     @Test func routesAreOpenedAsRoutes() throws {
-        var rulebook = RulesFixture.rulebook()
-        func pushed(_ action: RouteAction.Kind) throws -> [String] {
-            let deed = RulesFixture.routeDeed(action, driver: "9")
-            let decision = try rulebook.plan(
-                deed, on: RulesFixture.route(.assigned, driver: "42"), RulesFixture.occasion(rules: Self.rules))
-            return self.pushed(decision)
+        var planner = RulesFixture.planner()
+        func pushed(_ kind: RouteAction.Kind) throws -> [String] {
+            let action = RulesFixture.routeAction(kind, fallback: "9")
+            let plan = try planner.plan(
+                action, for: RulesFixture.route(.assigned, driver: "42"), RulesFixture.context(rules: Self.rules))
+            return self.pushed(plan)
         }
         #expect(
-            try pushed(.assign) == [
+            try pushed(.assign(to: "9")) == [
                 "route-unassigned > driver(\"42\"), route(\"R-1\")", "route-assigned > driver(\"9\"), route(\"R-1\")",
             ])
         #expect(try pushed(.unassign) == ["route-unassigned > driver(\"42\"), route(\"R-1\")"])
@@ -70,9 +70,9 @@ import Testing
         func arrived(_ change: (inout Order) -> Void) throws -> [String] {
             var order = RulesFixture.order(.enRoute, driver: "42")
             change(&order)
-            var rulebook = RulesFixture.rulebook()
-            let occasion = RulesFixture.occasion(by: RulesFixture.driver, rules: Self.rules)
-            return pushed(try rulebook.progress(ProgressReport(step: .arrived), "ORD-1", on: order, occasion))
+            var planner = RulesFixture.planner()
+            let context = RulesFixture.context(by: RulesFixture.driver, rules: Self.rules)
+            return pushed(try planner.progress(ProgressReport(step: .arrived), of: order, context))
         }
         #expect(try arrived { _ in } == ["driver-arrival > customer(\"c7\"), job(\"B-1\")"])
         #expect(try arrived { $0.customerID = nil } == ["driver-arrival > booking(\"REF-1\"), job(\"B-1\")"])
@@ -89,13 +89,13 @@ import Testing
         rules.rules["job-available-again"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
         let order = RulesFixture.order(.assigned, driver: "42")
         #expect(
-            try pushed(RulesFixture.orderDeed(.unassign), on: order, rules) == [
+            try pushed(RulesFixture.orderAction(.unassign), on: order, rules) == [
                 "order-removed > driver(\"42\"), job(\"B-1\")",
                 "job-available-again > everyDriver(except: Optional(\"driver:42\")), job(\"B-1\")",
             ])
         rules.rules["job-cancelled"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
         #expect(
-            try pushed(RulesFixture.orderDeed(.cancel), on: RulesFixture.order(), rules) == [
+            try pushed(RulesFixture.orderAction(.cancel), on: RulesFixture.order(), rules) == [
                 "job-cancelled > everyDriver(except: nil), job(\"B-1\")"
             ])
     }
@@ -103,18 +103,18 @@ import Testing
     @Test func dispatchersHaveNoPhonesHere() throws {
         var rules = Self.rules
         rules.rules["order-assigned"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
-        #expect(try pushed(RulesFixture.orderDeed(.assign, driver: "9"), on: nil, rules).count == 1)
+        #expect(try pushed(RulesFixture.orderAction(.assign(to: "9")), on: nil, rules).count == 1)
     }
 
     @Test func whatTheCatalogueDoesNotKnowIsNotPushed() throws {
-        #expect(try pushed(RulesFixture.orderDeed(.assign, driver: "9"), on: nil, NotificationRules()).isEmpty)
+        #expect(try pushed(RulesFixture.orderAction(.assign(to: "9")), on: nil, NotificationRules()).isEmpty)
     }
 
     @Test func announcementsReachWhomTheyName() throws {
         func announced(_ audience: Announcement.Audience) throws -> [String] {
-            var rulebook = RulesFixture.rulebook()
+            var planner = RulesFixture.planner()
             let announcement = Announcement(type: "NEW_BATCH_AVAILABLE", audience: audience, data: Array("{}".utf8))
-            return pushed(try rulebook.announce(announcement, RulesFixture.occasion(rules: Self.rules)))
+            return pushed(try planner.announce(announcement, RulesFixture.context(rules: Self.rules)))
         }
         #expect(
             try announced(.drivers(["1", "2", "1"])) == [

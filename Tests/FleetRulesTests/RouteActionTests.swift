@@ -2,96 +2,109 @@ import FleetRules
 import Testing
 
 @Suite struct RouteActionTests {
-    enum Outcome: Sendable {
-        case done(JobStatus?, driver: String?, name: String?, [String])
-        case refused(RuleError.Kind, String)
+    private enum Expectation {
+        case planned(JobStatus?, driver: String?, name: String?, [String])
+        case rejected(RuleError.Kind, String)
     }
 
     private static let assigned7 = ["driver-7 route-assigned", "admin-channel route-assigned"]
-    private static let nobody = "Route R-1 has no driver"
-    private static let required = "driverId is required"
 
     private static func dropRemoved(_ driver: String) -> [String] {
         ["driver-\(driver) drop-removed", "driver-\(driver) schedule-updated", "admin-channel drop-removed"]
     }
 
-    private static func told(_ driver: String, _ event: String) -> [String] {
+    private static func both(_ driver: String, _ event: String) -> [String] {
         ["driver-\(driver) \(event)", "admin-channel \(event)"]
     }
 
-    /// What comes of an action on a route that is not cancelled.
-    private func expected(_ action: RouteAction.Kind, _ driver: String?, _ named: String?) -> Outcome {
-        switch (action, driver, named) {
-        case (.assign, _, nil): .refused(.invalid, Self.required)
-        case (.assign, nil, _): .done(.assigned, driver: "7", name: "Said", Self.assigned7)
-        case (.assign, "42", "42"): .done(nil, driver: "42", name: "Said", [])
+    /// The result of an action on a route that has not ended.
+    private func expected(_ kind: RouteAction.Kind, _ driver: String?, _ fallback: String?) -> Expectation {
+        switch (kind, driver, fallback) {
+        case (.assign, nil, _): .planned(.assigned, driver: "7", name: "New", Self.assigned7)
+        case (.assign(let new), _, _) where new.id.text == "42": .planned(nil, driver: "42", name: "New", [])
         case (.assign, _, _):
-            .done(.assigned, driver: "7", name: "Said", ["driver-42 route-unassigned"] + Self.assigned7)
-        case (.unassign, nil, nil): .refused(.conflict, Self.nobody)
-        case (.unassign, nil, _): .done(.available, driver: nil, name: nil, Self.told("7", "route-unassigned"))
-        case (.unassign, _, _): .done(.available, driver: nil, name: nil, Self.told("42", "route-unassigned"))
-        case (.cancel, nil, nil): .done(.cancelled, driver: nil, name: nil, ["admin-channel route-cancelled"])
-        case (.cancel, nil, _): .done(.cancelled, driver: nil, name: nil, Self.told("7", "route-cancelled"))
-        case (.cancel, _, _): .done(.cancelled, driver: "42", name: "Stored", Self.told("42", "route-cancelled"))
-        case (.removeDrop, nil, nil): .done(nil, driver: nil, name: nil, ["admin-channel drop-removed"])
-        case (.removeDrop, nil, _): .done(nil, driver: nil, name: nil, Self.dropRemoved("7"))
-        case (.removeDrop, _, _): .done(nil, driver: "42", name: "Stored", Self.dropRemoved("42"))
-        case (.update, _, _): .done(nil, driver: driver, name: driver == nil ? nil : "Stored", [])
+            .planned(.assigned, driver: "7", name: "New", ["driver-42 route-unassigned"] + Self.assigned7)
+        case (.unassign, nil, nil): .rejected(.conflict, "Route R-1 has no driver")
+        case (.unassign, nil, _): .planned(.available, driver: nil, name: nil, Self.both("7", "route-unassigned"))
+        case (.unassign, _, _): .planned(.available, driver: nil, name: nil, Self.both("42", "route-unassigned"))
+        case (.cancel, nil, nil): .planned(.cancelled, driver: nil, name: nil, ["admin-channel route-cancelled"])
+        case (.cancel, nil, _): .planned(.cancelled, driver: nil, name: nil, Self.both("7", "route-cancelled"))
+        case (.cancel, _, _): .planned(.cancelled, driver: "42", name: "Stored", Self.both("42", "route-cancelled"))
+        case (.removeDrop, nil, nil): .planned(nil, driver: nil, name: nil, ["admin-channel drop-removed"])
+        case (.removeDrop, nil, _): .planned(nil, driver: nil, name: nil, Self.dropRemoved("7"))
+        case (.removeDrop, _, _): .planned(nil, driver: "42", name: "Stored", Self.dropRemoved("42"))
+        case (.update, _, _): .planned(nil, driver: driver, name: driver == nil ? nil : "Stored", [])
         }
     }
 
-    @Test(arguments: JobStatus.allCases, [RouteAction.Kind.assign, .unassign, .cancel, .removeDrop("D-9"), .update])
-    func everyActionInEveryState(_ status: JobStatus, _ action: RouteAction.Kind) throws {
-        for (driver, named) in [(nil, nil), (nil, "7"), ("42", nil), ("42", "7"), ("42", "42")] as [(String?, String?)] {
-            var rules = RulesFixture.rulebook()
-            let route = RulesFixture.route(status, driver: driver, name: driver == nil ? nil : "Stored")
-            var deed = RulesFixture.routeDeed(action, driver: named, name: "Said", reason: "why")
-            deed.changes.routeNumber = .set("N99")
-            var outcome = expected(action, driver, named)
-            if status.isFinal, action != .update, action != .assign || named != nil {
-                outcome = .refused(.conflict, "Route R-1 is \(status.rawValue)")
-            }
-            switch outcome {
-            case .refused(let kind, let text):
-                let refused = refusal { () throws(RuleError) in try rules.plan(deed, on: route, RulesFixture.occasion()) }
-                #expect(refused == RuleError(kind, text))
-            case .done(let after, let driver, let name, let said):
-                let decision = try rules.plan(deed, on: route, RulesFixture.occasion())
-                var stored = route
-                (stored.status, stored.driverID, stored.driverName) = (after ?? status, driver, name)
-                (stored.routeNumber, stored.version) = ("N99", 6)
-                #expect(decision.route == stored)
-                #expect(decision.said == said)
-                #expect(decision.audit?.after == .init(status: stored.status, driverID: driver))
-            }
+    private static let kinds: [(kind: RouteAction.Kind, fallbacks: [String?])] = [
+        (.assign(to: "7", name: "New"), [nil]), (.unassign, [nil, "7"]), (.cancel, [nil, "7"]),
+        (.removeDrop("D-9"), [nil, "7"]), (.update, [nil, "7"]),
+    ]
+
+    @Test(arguments: JobStatus.allCases, kinds)
+    func everyActionInEveryStatus(_ status: JobStatus, _ row: (kind: RouteAction.Kind, fallbacks: [String?])) throws {
+        for driver in [nil, "42"] {
+            for fallback in row.fallbacks { try check(row.kind, in: status, driver, fallback) }
         }
     }
 
-    @Test func anUnknownRouteIsCreatedUnlessRefused() throws {
-        var rules = RulesFixture.rulebook()
-        let created = try rules.plan(RulesFixture.routeDeed(.removeDrop("D-9")), on: nil, RulesFixture.occasion())
-        #expect(created.route?.version == 1 && created.audit?.before == nil)
-        #expect(created.notifications[0].text.contains(#""routeId":"R-1","routeNumber":null,"dropId":"D-9","driverId":null"#))
-        #expect(
-            refusal { () throws(RuleError) in try rules.plan(RulesFixture.routeDeed(.unassign), on: nil, RulesFixture.occasion())
-            } != nil)
+    @Test(arguments: JobStatus.allCases) func assigningTheSameDriverInEveryStatus(_ status: JobStatus) throws {
+        try check(.assign(to: "42", name: "New"), in: status, "42", nil)
     }
 
-    @Test func thePresentDriverAgainIsNoNews() throws {
-        var rules = RulesFixture.rulebook()
+    private func check(
+        _ kind: RouteAction.Kind, in status: JobStatus, _ driver: String?, _ fallback: String?
+    ) throws {
+        var planner = RulesFixture.planner()
+        let route = RulesFixture.route(status, driver: driver, name: driver == nil ? nil : "Stored")
+        var action = RulesFixture.routeAction(kind, fallback: fallback, reason: "why")
+        action.changes.routeNumber = .set("N99")
+        var expectation = expected(kind, driver, fallback)
+        if status.isFinal, kind != .update {
+            expectation = .rejected(.conflict, "Route R-1 is \(status.rawValue)")
+        }
+        switch expectation {
+        case .rejected(let kind, let text):
+            let error = ruleError { () throws(RuleError) in try planner.plan(action, for: route, RulesFixture.context()) }
+            #expect(error == RuleError(kind, text))
+        case .planned(let after, let driver, let name, let published):
+            let plan = try planner.plan(action, for: route, RulesFixture.context())
+            var expected = route
+            expected.assignment = Assignment(status: after ?? status, driver: .init(driver, name), version: 6)
+            expected.routeNumber = "N99"
+            #expect(plan.route == expected)
+            #expect(plan.published == published)
+            #expect(plan.audit?.after == .init(status: after ?? status, driverID: driver))
+        }
+    }
+
+    @Test func createsAnUnknownRouteUnlessRejected() throws {
+        var planner = RulesFixture.planner()
+        let plan = try planner.plan(RulesFixture.routeAction(.removeDrop("D-9")), for: nil, RulesFixture.context())
+        #expect(plan.route?.assignment.version == 1 && plan.audit?.before == nil)
+        #expect(plan.notifications[0].text.contains(#""routeId":"R-1","routeNumber":null,"dropId":"D-9","driverId":null"#))
+        let error = ruleError { () throws(RuleError) in
+            try planner.plan(RulesFixture.routeAction(.unassign), for: nil, RulesFixture.context())
+        }
+        #expect(error?.kind == .conflict)
+    }
+
+    @Test func assigningTheSameDriverPublishesNothing() throws {
+        var planner = RulesFixture.planner()
         let route = RulesFixture.route(.accepted, driver: "42", name: "Dan")
-        let decision = try rules.plan(RulesFixture.routeDeed(.assign, driver: "42"), on: route, RulesFixture.occasion())
-        #expect(decision.route == nil && decision.audit == nil && decision.notifications.isEmpty)
-        #expect(decision.answerText.contains("already assigned"))
+        let plan = try planner.plan(RulesFixture.routeAction(.assign(to: "42")), for: route, RulesFixture.context())
+        #expect(plan.route == nil && plan.audit == nil && plan.notifications.isEmpty)
+        #expect(plan.responseText.contains("already assigned"))
     }
 
-    @Test func anotherVersionIsAConflictThatNamesBoth() {
-        var rules = RulesFixture.rulebook()
+    @Test func versionConflictNamesBothVersions() {
+        var planner = RulesFixture.planner()
         for (route, version) in [(RulesFixture.route(), 5), (nil, 0)] {
-            let refused = refusal { () throws(RuleError) in
-                try rules.plan(RulesFixture.routeDeed(.cancel), on: route, RulesFixture.occasion(expectedVersion: 4))
+            let error = ruleError { () throws(RuleError) in
+                try planner.plan(RulesFixture.routeAction(.cancel), for: route, RulesFixture.context(expectedVersion: 4))
             }
-            #expect(refused == RuleError(.conflict, "Route R-1 has version \(version), not 4"))
+            #expect(error == RuleError(.conflict, "Route R-1 has version \(version), not 4"))
         }
     }
 }

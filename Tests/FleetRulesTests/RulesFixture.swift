@@ -4,14 +4,14 @@ import JSON
 import Primitives
 import Testing
 
-/// What all tests of the rules share: one moment, one dispatcher, one driver, an order and a route with all their fields.
+/// Shared by the tests of the rules: one moment, an admin, a driver, and an order and a route with all fields set.
 enum RulesFixture {
     /// 2026-11-21T09:30:00.123Z
     static let now: Int64 = 1_795_253_400_123
     static let admin = Identity(role: .admin, id: "1", name: "Ada")
     static let driver = Identity(role: .driver, id: "42", name: "Dan Driver")
 
-    static func occasion(
+    static func context(
         by actor: Identity = admin, at now: Int64 = now, expectedVersion: Int? = nil, rules: NotificationRules = .init()
     ) -> CommandContext {
         CommandContext(actor: actor, now: now, correlationID: "c-1", expectedVersion: expectedVersion, rules: rules)
@@ -19,10 +19,7 @@ enum RulesFixture {
 
     static func order(_ status: JobStatus = .available, driver: String? = nil, name: String? = nil) -> Order {
         var order = Order(code: "ORD-1")
-        order.status = status
-        order.driverID = driver
-        order.driverName = name
-        order.version = 5
+        order.assignment = Assignment(status: status, driver: .init(driver, name), version: 5)
         order.bookingID = "B-1"
         order.bookingReference = "REF-1"
         order.customerID = "c7"
@@ -36,10 +33,7 @@ enum RulesFixture {
 
     static func route(_ status: JobStatus = .available, driver: String? = nil, name: String? = nil) -> Route {
         var route = Route(id: "R-1")
-        route.status = status
-        route.driverID = driver
-        route.driverName = name
-        route.version = 5
+        route.assignment = Assignment(status: status, driver: .init(driver, name), version: 5)
         route.routeNumber = "N17"
         route.bookingsCount = JSONNumber(text: "3")
         route.dropsCount = JSONNumber(text: "7")
@@ -47,41 +41,52 @@ enum RulesFixture {
         return route
     }
 
-    static func orderDeed(
-        _ action: OrderAction.Kind, driver: String? = nil, name: String? = nil, reason: String? = nil
-    ) -> OrderAction {
-        var deed = OrderAction(code: "ORD-1", action: action)
-        deed.driverID = driver
-        deed.driverName = name
-        deed.reason = reason
-        return deed
+    static func orderAction(_ kind: OrderAction.Kind, fallback: String? = nil, reason: String? = nil) -> OrderAction {
+        var action = OrderAction(code: "ORD-1", kind)
+        action.fallbackDriver = fallback.map(Identifier.init)
+        action.reason = reason
+        return action
     }
 
-    static func routeDeed(
-        _ action: RouteAction.Kind, driver: String? = nil, name: String? = nil, reason: String? = nil
-    ) -> RouteAction {
-        var deed = RouteAction(id: "R-1", action: action)
-        deed.driverID = driver
-        deed.driverName = name
-        deed.reason = reason
-        return deed
+    static func routeAction(_ kind: RouteAction.Kind, fallback: String? = nil, reason: String? = nil) -> RouteAction {
+        var action = RouteAction(id: "R-1", kind)
+        action.fallbackDriver = fallback.map(Identifier.init)
+        action.reason = reason
+        return action
     }
 
-    static func rulebook() -> DispatchPlanner { DispatchPlanner(ids: ULIDSource(random: { 0 })) }
+    /// A planner whose notification ids have no random part.
+    static func planner() -> DispatchPlanner { DispatchPlanner(ids: ULIDSource(random: { 0 })) }
+}
+
+extension Assignment.Driver? {
+    init(_ id: String?, _ name: String?) { self = id.map { Assignment.Driver(id: Identifier($0), name: name) } }
+}
+
+extension OrderAction.Kind {
+    static func assign(to id: String, name: String? = nil) -> Self { .assign(.init(id: Identifier(id), name: name)) }
+}
+
+extension RouteAction.Kind {
+    static func assign(to id: String, name: String? = nil) -> Self { .assign(.init(id: Identifier(id), name: name)) }
 }
 
 extension DispatchPlan {
-    /// `channel event`, in the order of telling.
-    var said: [String] { notifications.map { "\($0.channel) \($0.event)" } }
+    /// `channel event` of each notification.
+    var published: [String] { notifications.map { "\($0.channel) \($0.event)" } }
 
-    var answerText: String { String(decoding: response, as: UTF8.self) }
+    var responseText: String { String(decoding: response, as: UTF8.self) }
 }
 
 extension Notification {
     var text: String { String(decoding: data, as: UTF8.self) }
 }
 
-/// Members of an object as written, by name, each value as its raw JSON; fails the test when it is no object.
+extension AuditEntry {
+    var detailsText: String? { details.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// The members of an object in their order, each value as raw JSON. Throws if `json` is not an object.
 func members(_ json: [UInt8]) throws -> [(name: String, value: String)] {
     var all: [(String, String)] = []
     try json.withUnsafeBytes { bytes in
@@ -92,11 +97,13 @@ func members(_ json: [UInt8]) throws -> [(name: String, value: String)] {
 
 func member(_ name: String, of json: [UInt8]) throws -> String? { try members(json).first { $0.name == name }?.value }
 
-/// The refusal that `body` throws; the test fails when it does not.
-func refusal(_ location: SourceLocation = #_sourceLocation, of body: () throws(RuleError) -> DispatchPlan) -> RuleError? {
+/// The error that `body` throws. Records an issue and returns nil if it throws none.
+func ruleError(
+    _ location: SourceLocation = #_sourceLocation, of body: () throws(RuleError) -> DispatchPlan
+) -> RuleError? {
     do throws(RuleError) {
-        let decision = try body()
-        Issue.record("not refused: \(decision.answerText)", sourceLocation: location)
+        let plan = try body()
+        Issue.record("not rejected: \(plan.responseText)", sourceLocation: location)
         return nil
     } catch {
         return error

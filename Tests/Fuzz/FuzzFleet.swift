@@ -55,26 +55,15 @@ private func checkForm(_ bytes: UnsafeRawBufferPointer) {
 
 // MARK: Bodies
 
-private let orderActions: [OrderAction.Kind] = [.assign, .unassign, .cancel, .removeDriver, .update]
-private let routeActions: [RouteAction.Kind] = [.assign, .unassign, .cancel, .removeDrop("D1"), .update]
+private let orderActions: [OrderAction.Kind] = [.unassign, .cancel, .removeDriver, .update]
+private let routeActions: [RouteAction.Kind] = [.unassign, .cancel, .removeDrop("D1"), .update]
 
 private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
     guard let body = read({ () throws(APIError) in try JSONBody(bytes) }) else { return }
-    for action in orderActions {
-        guard let deed = read({ () throws(APIError) in try body.orderAction("A1", action) }) else { continue }
-        let names = [deed.changes.bookingID.value, deed.changes.bookingReference.value, deed.changes.customerID.value]
-        for name in names + [deed.driverID] { checkName(name) }
-        promise(action != .assign || deed.driverID != nil, "an order is assigned to somebody")
-        promise(deed.changes.scheduledAt.value.map(Timestamp.isISO8601) ?? true, "a time is one")
-        checkNumber(deed.changes.totalGBP)
-    }
-    for action in routeActions {
-        guard let deed = read({ () throws(APIError) in try body.routeAction("R1", action) }) else { continue }
-        checkName(deed.driverID)
-        for number in [deed.changes.bookingsCount, deed.changes.dropsCount, deed.changes.earningsAdjustment] {
-            checkNumber(number)
-        }
-    }
+    checkOrderAction(read { () throws(APIError) in try body.orderAssignment("A1") })
+    for kind in orderActions { checkOrderAction(read { () throws(APIError) in try body.orderAction("A1", kind) }) }
+    checkRouteAction(read { () throws(APIError) in try body.routeAssignment("R1") })
+    for kind in routeActions { checkRouteAction(read { () throws(APIError) in try body.routeAction("R1", kind) }) }
     if let report = read({ () throws(APIError) in try body.progressReport() }) {
         promise(report.latitude.flatMap { Double($0.text) }.map { abs($0) <= 90 } ?? true, "a latitude is on the earth")
         promise(report.longitude.flatMap { Double($0.text) }.map { abs($0) <= 180 } ?? true, "a longitude is on the earth")
@@ -90,6 +79,25 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
             read({ () throws(APIError) in try body.appDevice(request) }),
         ]
         for device in devices { if let device { check(device, method) } }
+    }
+}
+
+private func checkOrderAction(_ action: OrderAction?) {
+    guard let action else { return }
+    let changes = action.changes
+    for name in [changes.bookingID.value, changes.bookingReference.value, changes.customerID.value] { checkName(name) }
+    checkName(action.fallbackDriver?.text)
+    if case .assign(let driver) = action.kind { checkName(driver.id.text) }
+    promise(changes.scheduledAt.value.map(Timestamp.isISO8601) ?? true, "a time is one")
+    checkNumber(changes.totalGBP)
+}
+
+private func checkRouteAction(_ action: RouteAction?) {
+    guard let action else { return }
+    checkName(action.fallbackDriver?.text)
+    if case .assign(let driver) = action.kind { checkName(driver.id.text) }
+    for number in [action.changes.bookingsCount, action.changes.dropsCount, action.changes.earningsAdjustment] {
+        checkNumber(number)
     }
 }
 

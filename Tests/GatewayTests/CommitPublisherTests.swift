@@ -4,6 +4,7 @@ import FanOut
 import FleetRules
 import HTTP
 import Observability
+import Primitives
 import PusherProtocol
 import Server
 import Testing
@@ -204,7 +205,7 @@ import Threads
 
     // MARK: The scene
 
-    private let cancel = Command.Action.order(OrderAction(code: "A1", action: .cancel))
+    private let cancel = Command.Action.order(OrderAction(code: "A1", .cancel))
     private let telemetry = Command.Action.telemetry(
         [.received, .accepted].map {
             TelemetryEvent(notificationID: "N1", type: "new_job", entityID: "A1", kind: $0, timestamp: "2026-11-21")
@@ -218,7 +219,7 @@ import Threads
         _ reply: CommandReply? = nil, notifications: [Notification] = [], order: Order? = nil,
         action: Command.Action? = nil, loop: Int = 0, request: Int = 7
     ) -> (request: CommandRequest, reply: CommandReply) {
-        let command = Command(actor: Identity(role: .admin, id: "7"), deed: action ?? cancel, correlationID: "c1")
+        let command = Command(actor: Identity(role: .admin, id: "7"), action: action ?? cancel, correlationID: "c1")
         return (
             CommandRequest(command, replyTo: ReplyAddress(loop: loop, request: request)),
             reply ?? .committed(CommandResult(body: [], notifications: notifications, order: order))
@@ -232,8 +233,7 @@ import Threads
 
     private func order(_ status: JobStatus, driver: String?) -> Order {
         var order = Order(code: "A1")
-        order.status = status
-        order.driverID = driver
+        order.assignment = Assignment(status: status, driver: driver.map { Assignment.Driver(id: Identifier($0)) })
         order.bookingReference = "B1"
         return order
     }

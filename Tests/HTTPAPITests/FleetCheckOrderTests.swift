@@ -113,6 +113,6 @@ import Testing
     func takesAnAbsentBodyForAnEmptyObjectAndIgnoresWhatItDoesNotKnow(body: String) {
         #expect(
             FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", body).deed
-                == .order(OrderAction(code: "A1", action: .cancel)))
+                == .order(OrderAction(code: "A1", .cancel)))
     }
 }

@@ -2,6 +2,7 @@ import Access
 import FleetRules
 import HTTP
 import HTTPAPI
+import Primitives
 import Testing
 
 /// Every endpoint, by every method, for everybody.
@@ -108,13 +109,15 @@ import Testing
 
     // MARK: What each asks
 
+    private static let driver = Assignment.Driver(id: Identifier("42"))
     private static let assigned: [(String, OrderAction.Kind)] = [
-        ("assign-driver", .assign), ("unassign", .unassign), ("cancel-enhanced", .cancel), ("remove-driver", .removeDriver),
+        ("assign-driver", .assign(driver)), ("unassign", .unassign), ("cancel-enhanced", .cancel),
+        ("remove-driver", .removeDriver),
     ]
 
-    @Test(arguments: assigned) func takesAnOrdersActions(word: String, action: OrderAction.Kind) {
-        var deed = OrderAction(code: "A-1=;", action: action)
-        deed.driverID = "42"
+    @Test(arguments: assigned) func takesAnOrdersActions(word: String, kind: OrderAction.Kind) {
+        var deed = OrderAction(code: "A-1=;", kind)
+        if kind != .assign(Self.driver) { deed.fallbackDriver = Self.driver.id }
         let call = FleetCall(.post, "/api/admin/orders/A-1=;/\(word)", #"{"driverId":"42"}"#)
         #expect(call.deed == .order(deed))
         #expect(call.command?.actor == FleetCall.identity(.admin) && call.command?.correlationID == "c1")
@@ -122,19 +125,20 @@ import Testing
     }
 
     private static let routed: [(String, RouteAction.Kind)] = [
-        ("assign-driver", .assign), ("unassign", .unassign), ("cancel", .cancel), ("drops/D.2/remove", .removeDrop("D.2")),
+        ("assign-driver", .assign(driver)), ("unassign", .unassign), ("cancel", .cancel),
+        ("drops/D.2/remove", .removeDrop("D.2")),
         ("drops/drops/remove", .removeDrop("drops")), ("drops/remove/remove", .removeDrop("remove")),
     ]
 
-    @Test(arguments: routed) func takesARoutesActions(word: String, action: RouteAction.Kind) {
-        var deed = RouteAction(id: "R1", action: action)
-        deed.driverID = "42"
+    @Test(arguments: routed) func takesARoutesActions(word: String, kind: RouteAction.Kind) {
+        var deed = RouteAction(id: "R1", kind)
+        if kind != .assign(Self.driver) { deed.fallbackDriver = Self.driver.id }
         #expect(FleetCall(.post, "/api/admin/routes/R1/\(word)", #"{"driverId":"42"}"#).deed == .route(deed))
     }
 
     @Test func takesWhatIsToBeStored() {
-        #expect(FleetCall(.put, "/api/admin/orders/A1").deed == .order(OrderAction(code: "A1", action: .update)))
-        #expect(FleetCall(.put, "/api/admin/routes/R1").deed == .route(RouteAction(id: "R1", action: .update)))
+        #expect(FleetCall(.put, "/api/admin/orders/A1").deed == .order(OrderAction(code: "A1", .update)))
+        #expect(FleetCall(.put, "/api/admin/routes/R1").deed == .route(RouteAction(id: "R1", .update)))
     }
 
     @Test func takesWhatADriverDoes() {

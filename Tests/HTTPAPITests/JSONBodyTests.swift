@@ -3,6 +3,7 @@ import FleetRules
 import HTTP
 import HTTPAPI
 import JSON
+import Primitives
 import Testing
 
 /// What orders and routes take in their bodies, field by field.
@@ -98,8 +99,7 @@ import Testing
         changes.bookingID = .set(name)
         changes.bookingReference = .set(name)
         changes.customerID = .set(name)
-        var deed = OrderAction(code: name, action: .assign)
-        deed.driverID = name
+        var deed = OrderAction(code: name, .assign(.init(id: Identifier(name))))
         deed.changes = changes
         let body = #"{"bookingId":"\#(name)","bookingReference":"\#(name)","customerId":"\#(name)","driverId":"\#(name)"}"#
         #expect(FleetCall(.post, "/api/admin/orders/\(name)/assign-driver", body).deed == .order(deed))
@@ -154,10 +154,10 @@ import Testing
     func passesNumbersOnAsTheyCame(number: String) {
         var changes = OrderChanges()
         changes.totalGBP = .set(JSONNumber(text: number))
-        var order = OrderAction(code: "A1", action: .update)
+        var order = OrderAction(code: "A1", .update)
         order.changes = changes
         #expect(FleetCall(.put, "/api/admin/orders/A1", #"{"totalGBP": \#(number) }"#).deed == .order(order))
-        var route = RouteAction(id: "R1", action: .update)
+        var route = RouteAction(id: "R1", .update)
         route.changes.earningsAdjustment = .set(JSONNumber(text: number))
         #expect(FleetCall(.put, "/api/admin/routes/R1", #"{"earningsAdjustment":\#(number)}"#).deed == .route(route))
     }
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "-0", "7", "9223372036854775807"]) func passesCountsOnAsTheyCame(number: String) {
-        var route = RouteAction(id: "R1", action: .update)
+        var route = RouteAction(id: "R1", .update)
         route.changes.bookingsCount = .set(JSONNumber(text: number))
         route.changes.dropsCount = .set(JSONNumber(text: number))
         let body = #"{"bookingsCount":\#(number),"dropsCount":\#(number)}"#
@@ -188,13 +188,13 @@ import Testing
         changes.dropoffAddress = .clear
         changes.scheduledAt = .clear
         changes.totalGBP = .clear
-        var deed = OrderAction(code: "A1", action: .unassign)
+        var deed = OrderAction(code: "A1", .unassign)
         deed.changes = changes
         #expect(FleetCall(.post, "/api/admin/orders/A1/unassign", body).deed == .order(deed))
         #expect(
-            FleetCall(.post, "/api/admin/orders/A1/unassign", "{}").deed == .order(OrderAction(code: "A1", action: .unassign)))
+            FleetCall(.post, "/api/admin/orders/A1/unassign", "{}").deed == .order(OrderAction(code: "A1", .unassign)))
         let nulls = #"{"routeNumber":null,"bookingsCount":null,"dropsCount":null,"earningsAdjustment":null,"driverId":null}"#
-        var route = RouteAction(id: "R1", action: .cancel)
+        var route = RouteAction(id: "R1", .cancel)
         route.changes.routeNumber = .clear
         route.changes.bookingsCount = .clear
         route.changes.dropsCount = .clear
@@ -207,14 +207,12 @@ import Testing
             {"driverId":"42","driverName":"D\u00e4n \ud83d\ude00","reason":"a\u0001b\n","customerName":"","pickupAddress":"1 \/ 2",
             "dropoffAddress":"\ud800","driverId":"43"}
             """#
-        var deed = OrderAction(code: "A1", action: .removeDriver)
-        deed.driverID = "43"
-        deed.driverName = "Dän 😀"
+        var deed = OrderAction(code: "A1", .assign(.init(id: Identifier("43"), name: "Dän 😀")))
         deed.reason = "a\u{1}b\n"
         deed.changes.customerName = .set("")
         deed.changes.pickupAddress = .set("1 / 2")
         deed.changes.dropoffAddress = .set("\u{FFFD}")
-        #expect(FleetCall(.post, "/api/admin/orders/A1/remove-driver", body).deed == .order(deed))
+        #expect(FleetCall(.post, "/api/admin/orders/A1/assign-driver", body).deed == .order(deed))
     }
 
     @Test(arguments: texts + ["scheduledAt", "idempotencyKey"]) func takesNoTextThatHoldsNUL(field: String) {
@@ -227,17 +225,17 @@ import Testing
     /// How much of an event a text may take is the store's to say: here only the whole body has a limit.
     @Test func takesTextsOfAnyLength() {
         let text = String(repeating: "é", count: 300_000)
-        var deed = OrderAction(code: "A1", action: .cancel)
+        var deed = OrderAction(code: "A1", .cancel)
         deed.reason = text
         #expect(FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", #"{"reason":"\#(text)"}"#).deed == .order(deed))
     }
 
     @Test func ignoresStatusAndDriverOfAnUpdate() {
         let body = #"{"status":5,"driverId":[],"driverName":{},"reason":1,"version":"x","bookingId":"B"}"#
-        var deed = OrderAction(code: "A1", action: .update)
+        var deed = OrderAction(code: "A1", .update)
         deed.changes.bookingID = .set("B")
         #expect(FleetCall(.put, "/api/admin/orders/A1", body).deed == .order(deed))
-        #expect(FleetCall(.put, "/api/admin/routes/A1", body).deed == .route(RouteAction(id: "A1", action: .update)))
+        #expect(FleetCall(.put, "/api/admin/routes/A1", body).deed == .route(RouteAction(id: "A1", .update)))
     }
 
     @Test(arguments: ["", "{}", #"{"driverId":null}"#, #"{"driverID":"42"}"#]) func assignsOnlyToSomebody(body: String) {

@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 import Testing
 
 @testable import Store
@@ -20,7 +21,7 @@ import Testing
         var report = ProgressReport(step: .enRoute)
         report.notes = "it's \"raining\"; --"
         _ = try ledger.settle(command(.progress("A", report), by: driver("42")), at: noon + 3)
-        var cancel = OrderAction(code: "A", action: .cancel)
+        var cancel = OrderAction(code: "A", .cancel)
         cancel.reason = "nobody's home"
         _ = try ledger.settle(command(.order(cancel)), at: noon + 4)
         // Beside the writer, and after it.
@@ -42,9 +43,7 @@ import Testing
     @Test func knowsRoutesToo() throws {
         do {
             let ledger = try room.ledger()
-            var deed = RouteAction(id: "R", action: .assign)
-            deed.driverID = "42"
-            _ = try ledger.settle(command(.route(deed)))
+            _ = try ledger.settle(command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))))
             _ = try ledger.settle(command(.acceptRoute("R"), by: driver("42")))
         }
         #expect(try entries(of: .route("R")).map(\.action) == ["assign", "accept"])

@@ -1,5 +1,6 @@
 import FleetRules
 import JSON
+import Primitives
 import Testing
 
 @testable import Store
@@ -11,7 +12,7 @@ import Testing
         let ledger = try room.ledger()
         let settlement = try ledger.settle(assign("A", to: "42", key: "k"))
         #expect(settlement.status == 200 && !settlement.isReplay && settlement.error == nil)
-        #expect(settlement.order?.status == .assigned && settlement.order?.driverID == "42")
+        #expect(settlement.order?.assignment.status == .assigned && settlement.order?.assignment.driver?.id.text == "42")
         #expect(settlement.notifications.map(\.channel) == ["driver-42", "admin-channel", "admin-channel"])
         #expect(try ledger.database.dump("SELECT code, status, driver_id, version FROM orders") == ["A|assigned|42|1"])
         #expect(
@@ -70,7 +71,7 @@ import Testing
         changes.bookingID = .set("B")
         _ = try ledger.settle(assign("his", to: "42", changes: changes), at: noon)
         _ = try ledger.settle(assign("another's", to: "7", changes: changes), at: noon + 1)
-        var free = OrderAction(code: "free", action: .update)
+        var free = OrderAction(code: "free", .update)
         free.changes = changes
         _ = try ledger.settle(command(.order(free)), at: noon + 2)
         #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).order?.code == "his")
@@ -82,9 +83,8 @@ import Testing
 
     @Test func keepsARouteApartFromAnOrderOfTheSameName() throws {
         let ledger = try room.ledger()
-        var deed = RouteAction(id: "A", action: .assign)
-        deed.driverID = "42"
-        #expect(try ledger.settle(command(.route(deed))).status == 200)
+        let route = RouteAction(id: "A", .assign(.init(id: Identifier("42"))))
+        #expect(try ledger.settle(command(.route(route))).status == 200)
         _ = try ledger.settle(order(.cancel, "A"))
         let accepted = try ledger.settle(command(.acceptRoute("A"), by: driver("42")))
         #expect(accepted.status == 200 && accepted.order == nil)
@@ -95,11 +95,11 @@ import Testing
     @Test func checksTheVersionThatWasExpected() throws {
         let ledger = try room.ledger()
         _ = try ledger.settle(assign("A", to: "42"))
-        let deed = Command.Action.order(OrderAction(code: "A", action: .cancel))
-        let stale = Command(actor: admin, deed: deed, correlationID: "c", expectedVersion: 7)
+        let deed = Command.Action.order(OrderAction(code: "A", .cancel))
+        let stale = Command(actor: admin, action: deed, correlationID: "c", expectedVersion: 7)
         #expect(try ledger.settle(stale).status == 409)
-        let fresh = Command(actor: admin, deed: deed, correlationID: "c", expectedVersion: 1)
-        #expect(try ledger.settle(fresh).order?.version == 2)
+        let fresh = Command(actor: admin, action: deed, correlationID: "c", expectedVersion: 1)
+        #expect(try ledger.settle(fresh).order?.assignment.version == 2)
     }
 
     @Test func namesTheOpenOrdersOldestFirst() throws {
@@ -112,7 +112,7 @@ import Testing
             _ = try ledger.settle(order(.unassign, "A"))
         }
         var open: [String] = []
-        try room.ledger().openOrders { open.append("\($0.code) \($0.driverID ?? "-")") }
+        try room.ledger().openOrders { open.append("\($0.code) \($0.assignment.driver?.id.text ?? "-")") }
         #expect(open == ["C 0", "A -", "B 2"])
     }
 

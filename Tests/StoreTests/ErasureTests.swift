@@ -1,6 +1,7 @@
 import Access
 import FleetRules
 import JSON
+import Primitives
 import Testing
 
 @testable import Store
@@ -23,10 +24,8 @@ import Testing
     private func drive(_ ledger: CommandExecutor) throws {
         for (code, one) in [("A", named("42", "Ann")), ("B", named("43", "Bob"))] {
             _ = try ledger.settle(register(fcm("phone-\(one.id)"), by: one))
-            var deed = OrderAction(code: code, action: .assign)
-            deed.driverID = one.id
-            deed.driverName = one.name
-            _ = try ledger.settle(command(.order(deed)))
+            let driver = Assignment.Driver(id: Identifier(one.id), name: one.name)
+            _ = try ledger.settle(command(.order(OrderAction(code: code, .assign(driver)))))
             _ = try ledger.settle(command(.acceptJob(code), by: one, key: "accept"))
             for step in [JobStatus.enRoute, .arrived] {
                 var report = ProgressReport(step: step)
@@ -35,10 +34,7 @@ import Testing
                 report.longitude = JSONNumber(text: "-0.\(one.id)")
                 _ = try ledger.settle(command(.progress(code, report), by: one))
             }
-            var route = RouteAction(id: "R-\(code)", action: .assign)
-            route.driverID = one.id
-            route.driverName = one.name
-            _ = try ledger.settle(command(.route(route)))
+            _ = try ledger.settle(command(.route(RouteAction(id: "R-\(code)", .assign(driver)))))
             _ = try ledger.settle(telemetry("N-\(code)", by: one))
             var changes = PreferenceChanges()
             changes.timeZone = "Europe/\(one.name ?? "")"
@@ -128,10 +124,10 @@ import Testing
             let ledger = try room.ledger()
             try ledger.transaction { () throws(DatabaseError) in
                 for number in 0..<400 {
-                    var deed = OrderAction(code: "A\(number)", action: .assign)
-                    deed.driverID = number.isMultiple(of: 2) ? "42" : "43"
-                    deed.driverName = number.isMultiple(of: 2) ? "Ann" : "Bob"
-                    _ = try ledger.execute(command(.order(deed)), now: noon + Int64(number))
+                    let isEven = number.isMultiple(of: 2)
+                    let driver = Assignment.Driver(id: Identifier(isEven ? "42" : "43"), name: isEven ? "Ann" : "Bob")
+                    _ = try ledger.execute(
+                        command(.order(OrderAction(code: "A\(number)", .assign(driver)))), now: noon + Int64(number))
                 }
             }
             _ = try ledger.settle(erase(.driver, "42"))

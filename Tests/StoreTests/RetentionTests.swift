@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 import Testing
 
 @testable import Store
@@ -35,8 +36,8 @@ import Testing
         _ = try ledger.settle(telemetry(id, by: driver("42")))
         _ = try ledger.settle(telemetry("unknown", by: driver("42")))
         _ = try ledger.settle(order(.cancel, "A"))
-        var route = RouteAction(id: "R", action: .cancel)
-        route.driverID = "42"
+        var route = RouteAction(id: "R", .cancel)
+        route.fallbackDriver = Identifier("42")
         _ = try ledger.settle(command(.route(route)))
         _ = try ledger.settle(assign("open", to: "42"))
         _ = try ledger.settle(assign("young", to: "42"), at: noon + 20 * day)

@@ -52,15 +52,15 @@ import Testing
         let digest = [UInt8.random(in: 0..<2, using: &dice)]
         switch Int.random(in: 0..<10, using: &dice) {
         case 0..<3: return assign(code, to: one.id, key: key, digest: digest)
-        case 3: return StoreTests.command(.order(OrderAction(code: code, action: .unassign)), key: key, digest: digest)
-        case 4: return StoreTests.command(.order(OrderAction(code: code, action: .removeDriver)), key: key, digest: digest)
+        case 3: return StoreTests.command(.order(OrderAction(code: code, .unassign)), key: key, digest: digest)
+        case 4: return StoreTests.command(.order(OrderAction(code: code, .removeDriver)), key: key, digest: digest)
         case 5: return StoreTests.command(.acceptJob(code), by: one, key: key, digest: digest)
         case 6:
             let step = JobStatus.reported.randomElement(using: &dice) ?? .enRoute
             return StoreTests.command(.progress(code, ProgressReport(step: step)), by: one, key: key, digest: digest)
         case 7: return telemetry("N\(Int.random(in: 0..<5, using: &dice))", by: one)
         case 8: return StoreTests.command(.markRead(nil), by: one, key: key, digest: digest)
-        default: return StoreTests.command(.order(OrderAction(code: code, action: .cancel)), key: key, digest: digest)
+        default: return StoreTests.command(.order(OrderAction(code: code, .cancel)), key: key, digest: digest)
         }
     }
 }
@@ -85,7 +85,7 @@ private struct Model {
         }
         if let key { answers[key] = settlement.body }
         if let order = settlement.order {
-            #expect(order.version == (orders[order.code]?.version ?? 0) + 1)
+            #expect(order.assignment.version == (orders[order.code]?.assignment.version ?? 0) + 1)
             orders[order.code] = order
             deeds += 1
         }

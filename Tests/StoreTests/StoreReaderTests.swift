@@ -1,5 +1,6 @@
 import Access
 import FleetRules
+import Primitives
 import Testing
 import Threads
 
@@ -17,7 +18,7 @@ import Threads
     @Test func showsOrdersAndRoutes() throws {
         let ledger = try room.ledger()
         let assigned = try ledger.settle(assign("A", to: "42"))
-        var deed = RouteAction(id: "R", action: .update)
+        var deed = RouteAction(id: "R", .update)
         deed.changes.routeNumber = .set("7")
         _ = try ledger.settle(command(.route(deed)))
         let order = try ask(.order("A")).get()
@@ -36,9 +37,7 @@ import Threads
         for (index, code) in codes.enumerated() {
             _ = try ledger.settle(assign(code, to: code == "others" ? "43" : "42"), at: noon + Int64(index) * 2)
         }
-        var deed = RouteAction(id: "R", action: .assign)
-        deed.driverID = "42"
-        _ = try ledger.settle(command(.route(deed)), at: noon + 1)
+        _ = try ledger.settle(command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))), at: noon + 1)
         _ = try ledger.settle(order(.cancel, "done"), at: noon + 9)
         // Having been touched since makes it no younger.
         _ = try ledger.settle(command(.acceptJob("B"), by: driver("42")), at: noon + 9)

@@ -2,6 +2,7 @@ import Access
 import Crypto
 import FleetRules
 import Glibc
+import Primitives
 import Threads
 
 @testable import Store
@@ -68,20 +69,19 @@ func assign(
     _ code: String, to driver: String, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1],
     changes: OrderChanges = OrderChanges()
 ) -> Command {
-    var deed = OrderAction(code: code, action: .assign)
-    deed.driverID = driver
-    deed.changes = changes
-    return command(.order(deed), by: actor, key: key, digest: digest)
+    var action = OrderAction(code: code, .assign(.init(id: Identifier(driver))))
+    action.changes = changes
+    return command(.order(action), by: actor, key: key, digest: digest)
 }
 
-func order(_ action: OrderAction.Kind, _ code: String) -> Command { command(.order(OrderAction(code: code, action: action))) }
+func order(_ kind: OrderAction.Kind, _ code: String) -> Command { command(.order(OrderAction(code: code, kind))) }
 
 func command(
-    _ deed: Command.Action, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
+    _ action: Command.Action, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
 ) -> Command {
     Command(
-        actor: actor, deed: deed, correlationID: correlationID,
-        repetition: key.map { Command.IdempotencyKey(key: $0, digest: digest) })
+        actor: actor, action: action, correlationID: correlationID,
+        idempotencyKey: key.map { Command.IdempotencyKey($0, digest: digest) })
 }
 
 func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: Identity) -> Command {

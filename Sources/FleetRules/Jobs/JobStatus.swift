@@ -1,4 +1,4 @@
-/// Where an order or a route stands. Routes know only available, assigned, accepted and cancelled.
+/// How far an order or a route has come. Routes only use available, assigned, accepted and cancelled.
 package enum JobStatus: String, CaseIterable, Sendable {
     case available
     case assigned
@@ -11,6 +11,50 @@ package enum JobStatus: String, CaseIterable, Sendable {
     case completed
     case cancelled
 
-    /// Whether nothing can change any more.
+    /// The steps that drivers report, in their order. Drivers accept with a separate request; admins set the other
+    /// statuses.
+    package static let reported: [JobStatus] = [.enRoute, .arrived, .loading, .inTransit, .unloading, .completed]
+
+    /// Whether the job has ended: its assignment cannot change any more.
     package var isFinal: Bool { self == .completed || self == .cancelled }
+
+    /// The next step; nil if the job has ended.
+    package var next: JobStatus? {
+        switch self {
+        case .available: .assigned
+        case .assigned: .accepted
+        case .accepted: .enRoute
+        case .enRoute: .arrived
+        case .arrived: .loading
+        case .loading: .inTransit
+        case .inTransit: .unloading
+        case .unloading: .completed
+        case .completed, .cancelled: nil
+        }
+    }
+}
+
+extension JobStatus {
+    /// - Throws: `.conflict` (409) if the job has ended.
+    func checkOpen(_ label: String) throws(RuleError) {
+        if isFinal { throw RuleError(.conflict, "\(label) is \(rawValue)") }
+    }
+
+    /// - Throws: `.invalid` (400) if drivers never report this step.
+    func checkReportable() throws(RuleError) {
+        switch self {
+        case .available, .assigned, .cancelled:
+            throw RuleError(.invalid, "step must be one of \(Self.reported.map(\.rawValue).joined(separator: ", "))")
+        case .accepted, .enRoute, .arrived, .loading, .inTransit, .unloading, .completed:
+            return
+        }
+    }
+
+    /// - Throws: `.invalid` (400) unless `step` is the next step; the text names the next one.
+    func checkProgress(to step: JobStatus) throws(RuleError) {
+        let attempt = "Cannot transition from \(rawValue) to \(step.rawValue)."
+        guard let next else { throw RuleError(.invalid, "\(attempt) The job is \(rawValue).") }
+        guard step == next else { throw RuleError(.invalid, "\(attempt) Must go to \(next.rawValue) first.") }
+        guard step != .accepted else { throw RuleError(.invalid, "\(attempt) The job has to be accepted first, by accept.") }
+    }
 }

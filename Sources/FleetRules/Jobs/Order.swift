@@ -1,33 +1,12 @@
 import JSON
 
-/// What is said of one field: nothing, that it is to be cleared (JSON's null), or a new value.
-package enum Change<Value: Equatable & Sendable>: Equatable, Sendable {
-    case keep
-    case clear
-    case set(Value)
-
-    /// Makes the change.
-    package func applied(to value: inout Value?) {
-        switch self {
-        case .keep: break
-        case .clear: value = nil
-        case .set(let new): value = new
-        }
-    }
-}
-
-/// An order as the gateway knows it: what it was told, and who drives it.
+/// An order as far as the gateway knows it: its assignment, and the fields that requests have set.
 package struct Order: Equatable, Sendable {
     package let code: String
-    package var status = JobStatus.available
-    package var driverID: String?
-    /// As the last assignment said.
-    package var driverName: String?
-    /// 1 once stored, and one more with every change.
-    package var version = 0
-    /// Nil where nobody said: the code stands in for it.
+    package var assignment = Assignment()
+    /// If nil, the code is used.
     package var bookingID: String?
-    /// Nil where nobody said: the code stands in for it.
+    /// If nil, the code is used.
     package var bookingReference: String?
     package var customerID: String?
     package var customerName: String?
@@ -39,11 +18,22 @@ package struct Order: Equatable, Sendable {
 
     package init(code: String) { self.code = code }
 
-    /// The reference in the names of its channels, `tracking-…` and `booking-…`.
+    /// The reference in the names of the order's channels, `tracking-…` and `booking-…`.
     package var reference: String { bookingReference ?? code }
 }
 
-/// What a request says of an order's fields.
+extension Order: Job {
+    typealias Transition = OrderTransition
+
+    static let noun = "Job"
+    var label: String { "Order \(code)" }
+    var auditSubject: AuditEntry.Subject { .order(code) }
+    var pushPolicy: PushPolicy { .order(self) }
+
+    func place(in plan: inout DispatchPlan) { plan.order = self }
+}
+
+/// A request's changes to an order's fields.
 package struct OrderChanges: Equatable, Sendable {
     package var bookingID = Change<String>.keep
     package var bookingReference = Change<String>.keep
@@ -56,7 +46,6 @@ package struct OrderChanges: Equatable, Sendable {
 
     package init() {}
 
-    /// Makes the changes.
     package func apply(to order: inout Order) {
         bookingID.applied(to: &order.bookingID)
         bookingReference.applied(to: &order.bookingReference)
@@ -66,5 +55,15 @@ package struct OrderChanges: Equatable, Sendable {
         dropoffAddress.applied(to: &order.dropoffAddress)
         scheduledAt.applied(to: &order.scheduledAt)
         totalGBP.applied(to: &order.totalGBP)
+    }
+
+    /// The names of the fields that the request sets or clears.
+    var presentFields: [String] {
+        [
+            bookingID.isPresent ? "bookingId" : nil, bookingReference.isPresent ? "bookingReference" : nil,
+            customerID.isPresent ? "customerId" : nil, customerName.isPresent ? "customerName" : nil,
+            pickupAddress.isPresent ? "pickupAddress" : nil, dropoffAddress.isPresent ? "dropoffAddress" : nil,
+            scheduledAt.isPresent ? "scheduledAt" : nil, totalGBP.isPresent ? "totalGBP" : nil,
+        ].compactMap(\.self)
     }
 }

@@ -1,83 +1,80 @@
-import JSON
+import Primitives
 
-/// What somebody does to an order.
+/// An admin's action on an order. The HTTP edge rejects `assign` without `driverId`; past it a driver is always there.
 package struct OrderAction: Equatable, Sendable {
-    /// The raw values are what audit and counters call them.
-    package enum Kind: String, CaseIterable, Sendable {
-        case assign, unassign, cancel
-        case removeDriver = "remove_driver"
-        /// Stores fields, and tells nobody.
+    package enum Kind: Equatable, Sendable {
+        case assign(Assignment.Driver)
+        case unassign
+        case removeDriver
+        case cancel
+        /// Stores fields, also of an order that is completed or cancelled. Causes no events.
         case update
     }
 
     package let code: String
     package let kind: Kind
-    /// Whom to assign; for the others, whom to tell when the state names no driver.
-    package var driverID: String?
-    package var driverName: String?
+    /// The driver to notify if no driver is stored; ignored by `assign` and `update`.
+    package var fallbackDriver: Identifier?
     package var reason: String?
     package var changes = OrderChanges()
 
-    package init(code: String, action: Kind) {
+    package init(code: String, _ kind: Kind) {
         self.code = code
-        self.kind = action
+        self.kind = kind
     }
 }
 
-/// What somebody does to a route.
-package struct RouteAction: Equatable, Sendable {
-    package enum Kind: Equatable, Sendable {
-        case assign, unassign, cancel
-        case removeDrop(String)
-        /// Stores fields, and tells nobody.
-        case update
-    }
-
-    package let id: String
-    package let kind: Kind
-    package var driverID: String?
-    package var driverName: String?
-    package var reason: String?
-    package var changes = RouteChanges()
-
-    package init(id: String, action: Kind) {
-        self.id = id
-        self.kind = action
+extension OrderAction.Kind {
+    /// How the audit log and the counters name the action.
+    package var name: String {
+        switch self {
+        case .assign: "assign"
+        case .unassign: "unassign"
+        case .removeDriver: "remove_driver"
+        case .cancel: "cancel"
+        case .update: "update"
+        }
     }
 }
 
-/// How far a driver says to have come.
-package struct ProgressReport: Equatable, Sendable {
-    package let step: JobStatus
-    package var notes: String?
-    /// Degrees, -90 to 90, as sent.
-    package var latitude: JSONNumber?
-    /// Degrees, -180 to 180, as sent.
-    package var longitude: JSONNumber?
+extension OrderAction: JobAction {
+    var auditName: String { kind.name }
+    var assignee: Assignment.Driver? { if case .assign(let driver) = kind { driver } else { nil } }
+    var changedFields: [String] { changes.presentFields }
 
-    package init(step: JobStatus) { self.step = step }
-}
+    func makeTarget() -> Order { Order(code: code) }
 
-/// A notification that an admin words: any type of the catalogue.
-package struct Announcement: Equatable, Sendable {
-    /// Whom it is for.
-    package enum Audience: Equatable, Sendable {
-        /// Each on a channel of his own.
-        case drivers([String])
-        case customer(String)
-        /// All drivers, on the one channel they share.
-        case everyDriver
+    func applyChanges(to order: inout Order) { changes.apply(to: &order) }
+
+    func apply(to order: inout Order) throws(RuleError) -> (message: String, transition: OrderTransition?) {
+        let change: Assignment.Change
+        switch kind {
+        case .assign(let driver): change = .assign(driver)
+        case .unassign, .removeDriver: change = .unassign(fallback: fallbackDriver)
+        case .cancel: change = .cancel(fallback: fallbackDriver)
+        case .update: return ("Order updated", nil)
+        }
+        switch try order.assignment.apply(change, label: order.label) {
+        case nil:
+            return ("Driver already assigned", nil)
+        case .assigned(let driver, let former):
+            return (
+                former == nil ? "Driver assigned" : "Driver reassigned",
+                .assigned(to: driver.id.text, name: driver.name, from: former?.text)
+            )
+        case .unassigned(let former) where kind == .removeDriver:
+            return ("Driver removed", .driverRemoved(former.text, reason: reason))
+        case .unassigned(let former):
+            return ("Order unassigned", .unassigned(from: former.text, reason: reason))
+        case .cancelled(let driver):
+            return ("Order cancelled", .cancelled(driver: driver?.text, reason: reason))
+        }
     }
 
-    /// As the catalogue names it: `NEW_BATCH_AVAILABLE`, `job-assigned`.
-    package let type: String
-    package let audience: Audience
-    /// A JSON object.
-    package let data: [UInt8]
-
-    package init(type: String, audience: Audience, data: [UInt8]) {
-        self.type = type
-        self.audience = audience
-        self.data = data
+    func auditDetails(stored: Order?) -> EventFields {
+        switch kind {
+        case .assign, .update: changedFieldDetails
+        case .unassign, .removeDriver, .cancel: changedFieldDetails + fallbackDetails(stored: stored)
+        }
     }
 }

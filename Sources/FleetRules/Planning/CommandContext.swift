@@ -1,12 +1,12 @@
 import Access
 
-/// Under which circumstances something is decided: by whom, when, and by which house rules.
+/// What a plan depends on besides the order: actor, time, expected version, rules.
 package struct CommandContext: Sendable {
     package let actor: Identity
     /// Milliseconds since 1970.
     package let now: Int64
     package let correlationID: String
-    /// Refuses the deed unless the order or route has this version.
+    /// From `If-Match`: the version that the order or route must have. Unknown orders and routes have version 0.
     package let expectedVersion: Int?
     package let rules: NotificationRules
 
@@ -21,47 +21,20 @@ package struct CommandContext: Sendable {
     }
 }
 
-/// What the catalogue of notifications decides of each event, as far as it matters before anything is pushed.
-package struct NotificationRules: Equatable, Sendable {
-    /// What is decided of one event.
-    package struct Rule: Equatable, Sendable {
-        package let lifetimeSeconds: Int
-        /// Whether a newer notification of the same order or route supersedes it.
-        package let collapsesByJob: Bool
-        package let push: Push
-
-        /// Whether it also reaches phones.
-        package enum Push: Equatable, Sendable {
-            case never
-            /// When it is for one person.
-            case personal
-            /// Also when it is for all drivers.
-            case broadcast
-        }
-
-        package init(lifetimeSeconds: Int, collapsesByJob: Bool, push: Push = .personal) {
-            self.lifetimeSeconds = lifetimeSeconds
-            self.collapsesByJob = collapsesByJob
-            self.push = push
-        }
+extension CommandContext {
+    /// - Throws: `.conflict` (409) if the job does not have the expected version.
+    func checkVersion(of job: some Job) throws(RuleError) {
+        guard let expectedVersion, expectedVersion != job.assignment.version else { return }
+        throw RuleError(.conflict, "\(job.label) has version \(job.assignment.version), not \(expectedVersion)")
     }
 
-    /// By event name or type; what is not there lives a day, collapses with nothing, and is not pushed.
-    package var rules: [String: Rule] {
-        didSet { names = CatalogueIndex(rules.keys) }
+    func makeAuditEntry(
+        _ action: String, _ subject: AuditEntry.Subject, before: Assignment? = nil, after: Assignment? = nil,
+        reason: String? = nil, details: EventFields = [:]
+    ) -> AuditEntry {
+        AuditEntry(
+            at: now, actor: actor.key, action: action, subject: subject, correlationID: correlationID,
+            before: before.map(AuditEntry.State.init), after: after.map(AuditEntry.State.init), reason: reason,
+            details: details.members.isEmpty ? nil : details.object)
     }
-    /// The largest `data` of an event, in bytes.
-    package var eventBytesMax: Int
-    private var names: CatalogueIndex
-
-    package init(rules: [String: Rule] = [:], eventBytesMax: Int = 10_240) {
-        self.rules = rules
-        names = CatalogueIndex(rules.keys)
-        self.eventBytesMax = eventBytesMax
-    }
-
-    /// What is decided of an event: by its own rule, or its type's.
-    package subscript(event: String) -> Rule { names.entry(ofEvent: event).flatMap { rules[$0] } ?? Self.unlisted }
-
-    private static let unlisted = Rule(lifetimeSeconds: 86_400, collapsesByJob: false, push: .never)
 }

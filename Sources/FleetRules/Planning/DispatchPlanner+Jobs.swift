@@ -1,137 +1,74 @@
+import Access
+import JSON
 import Primitives
 
 extension DispatchPlanner {
-    /// A driver takes a job: his own, or one that nobody has. `id` is what he named it by: the code, else the bookingId.
-    package mutating func acceptJob(
-        _ id: String, on order: Order?, _ occasion: CommandContext
-    ) throws(RuleError) -> DispatchPlan {
-        guard let order else { throw RuleError(.unknown, "Job not found") }
-        assert(id == order.code || id == order.bookingID, "the store found another order than was named")
-        let driver = occasion.actor
-        let bid = try Acceptance("job", order.label, order.status, of: order.driverID, by: driver.id)
-        try occasion.checkVersion(order.version, of: order.label)
-        guard bid != .alreadyAccepted else {
-            return DispatchPlan(
-                answer: DispatchPlan.response("Job already accepted", [], occasion.correlationID, data: order.member))
-        }
-
-        var after = order
-        after.status = .accepted
-        after.version += 1
-        if bid == .claimed { (after.driverID, after.driverName) = (driver.id, driver.name) }
-        let name = driver.name ?? after.driverName
-        let happening: OrderTransition =
-            bid == .claimed ? .claimed(by: driver.id, name: name) : .accepted(by: driver.id, name: name)
-        let subject = AuditEntry.Subject.order(order.code)
-        let told = try makeNotifications(
-            happening.events(of: after, at: occasion.now), of: subject, to: .order(after), said: ["driverName"], occasion)
-        var decision = DispatchPlan(
-            answer: DispatchPlan.response(
-                "Job accepted successfully", told.notifications, occasion.correlationID, data: after.member))
-        decision.order = after
-        decision.tell(told)
-        decision.audit = occasion.audit("accept", subject, before: order.auditState, after: after.auditState)
-        return decision
+    /// Plans that the actor, a driver, accepts an order: one assigned to them, or one without a driver.
+    /// - Parameter stored: nil if the store has no such order.
+    /// - Throws: ``RuleError``. Checks in this order: 404, 409 (state or driver), 409 (version), 400 (size of the events).
+    package mutating func accept(order stored: Order?, _ context: CommandContext) throws(RuleError) -> DispatchPlan {
+        try planAcceptance(of: stored, context)
     }
 
-    /// A driver takes a route: his own, or one that nobody has.
-    package mutating func acceptRoute(
-        _ id: String, on route: Route?, _ occasion: CommandContext
-    ) throws(RuleError) -> DispatchPlan {
-        guard let route else { throw RuleError(.unknown, "Route not found") }
-        assert(id == route.id, "the store found another route than was named")
-        let driver = occasion.actor
-        let bid = try Acceptance("route", route.label, route.status, of: route.driverID, by: driver.id)
-        try occasion.checkVersion(route.version, of: route.label)
-        guard bid != .alreadyAccepted else {
-            return DispatchPlan(
-                answer: DispatchPlan.response("Route already accepted", [], occasion.correlationID, data: route.member))
-        }
-
-        var after = route
-        after.status = .accepted
-        after.version += 1
-        if bid == .claimed { (after.driverID, after.driverName) = (driver.id, driver.name) }
-        let name = driver.name ?? after.driverName
-        let happening: RouteTransition =
-            bid == .claimed ? .claimed(by: driver.id, name: name) : .accepted(by: driver.id, name: name)
-        let subject = AuditEntry.Subject.route(route.id)
-        let told = try makeNotifications(
-            happening.events(of: after, at: occasion.now), of: subject, to: .route(after.id), said: ["driverName"], occasion)
-        var decision = DispatchPlan(
-            answer: DispatchPlan.response(
-                "Route accepted successfully", told.notifications, occasion.correlationID, data: after.member)
-        )
-        decision.route = after
-        decision.tell(told)
-        decision.audit = occasion.audit("accept", subject, before: route.auditState, after: after.auditState)
-        return decision
+    /// Plans that the actor accepts a route, like an order.
+    package mutating func accept(route stored: Route?, _ context: CommandContext) throws(RuleError) -> DispatchPlan {
+        try planAcceptance(of: stored, context)
     }
 
-    /// A driver has come a step further. `id` is what he named the job by: the code, else the bookingId.
+    private mutating func planAcceptance<Subject: Job>(
+        of stored: Subject?, _ context: CommandContext
+    ) throws(RuleError) -> DispatchPlan {
+        guard let stored else { throw RuleError(.unknown, "\(Subject.noun) not found") }
+        let driver = Assignment.Driver(id: Identifier(context.actor.id), name: context.actor.name)
+        var job = stored
+        let acceptance = try job.assignment.accept(by: driver, label: job.label, noun: Subject.noun.lowercased())
+        try context.checkVersion(of: job)
+        let name = driver.name ?? job.assignment.driver?.name
+        let transition: Subject.Transition
+        switch acceptance {
+        case .alreadyAccepted:
+            return DispatchPlan(
+                response: DispatchPlan.response(
+                    "\(Subject.noun) already accepted", [], context.correlationID, data: job.member))
+        case .claimed: transition = .claimed(by: driver.id.text, name: name)
+        case .confirmed: transition = .accepted(by: driver.id.text, name: name)
+        }
+        return try planChange(
+            of: stored, to: job, by: transition, presentFields: ["driverName"], audit: ("accept", nil, [:]), context
+        ) { job, notifications in
+            DispatchPlan.response(
+                "\(Subject.noun) accepted successfully", notifications, context.correlationID, data: job.member)
+        }
+    }
+
+    /// Plans that the actor, a driver, reports the next step of an order.
+    /// - Parameter stored: nil if the store has no such order.
+    /// - Throws: ``RuleError``. Checks in this order: 400 (a step that drivers never report), 404, 403, 400 (not the next
+    ///   step), 409 (version), 400 (size of the events).
     package mutating func progress(
-        _ report: ProgressReport, _ id: String, on order: Order?, _ occasion: CommandContext
+        _ report: ProgressReport, of stored: Order?, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
         try report.step.checkReportable()
-        guard let order else { throw RuleError(.unknown, "Job not found") }
-        assert(id == order.code || id == order.bookingID, "the store found another order than was named")
-        let driver = occasion.actor
-        guard order.driverID.isSame(as: driver.id) else { throw RuleError(.forbidden, "This job is not yours") }
-        try order.status.checkProgress(to: report.step)
-        try occasion.checkVersion(order.version, of: order.label)
+        guard let stored else { throw RuleError(.unknown, "Job not found") }
+        guard let driver = stored.assignment.driver, driver.id == Identifier(context.actor.id) else {
+            throw RuleError(.forbidden, "This job is not yours")
+        }
+        try stored.assignment.status.checkProgress(to: report.step)
+        try context.checkVersion(of: stored)
 
-        var after = order
-        after.status = report.step
-        after.version += 1
-        let subject = AuditEntry.Subject.order(order.code)
-        let happening = OrderTransition.progressed(to: report.step, by: driver.id, name: driver.name ?? order.driverName)
-        let told = try makeNotifications(
-            happening.events(of: after, at: occasion.now), of: subject, to: .order(after), said: ["driverName"], occasion)
-        var decision = DispatchPlan(
-            answer: DispatchPlan.response("Progress updated") { json in
+        var order = stored
+        order.assignment.status = report.step
+        return try planChange(
+            of: stored, to: order,
+            by: .progressed(to: report.step, by: driver.id.text, name: context.actor.name ?? driver.name),
+            presentFields: ["driverName"], audit: ("progress", nil, report.auditDetails), context
+        ) { _, _ in
+            DispatchPlan.response("Progress updated") { json in
                 json.members([
                     "step": .text(report.step.rawValue),
-                    "timestamp": .text(Timestamp.iso8601(milliseconds: occasion.now)),
+                    "timestamp": .text(Timestamp.iso8601(milliseconds: context.now)),
                 ])
-            })
-        decision.order = after
-        decision.tell(told)
-        decision.audit = occasion.audit(
-            "progress", subject, before: order.auditState, after: after.auditState, details: report.auditDetails)
-        return decision
-    }
-}
-
-/// What a driver's accepting amounts to.
-private enum Acceptance {
-    /// It is his already.
-    case alreadyAccepted
-    /// It was assigned to him.
-    case assigned
-    /// Nobody had it.
-    case claimed
-
-    init(
-        _ kind: String, _ noun: String, _ status: JobStatus, of owner: String?, by driver: String
-    ) throws(RuleError) {
-        try status.checkOpen(noun)
-        guard owner != nil else {
-            self = .claimed
-            return
+            }
         }
-        guard owner.isSame(as: driver) else {
-            throw RuleError(.conflict, "This \(kind) has already been accepted by another driver")
-        }
-        self = status.isAgreed ? .alreadyAccepted : .assigned
-    }
-}
-
-extension ProgressReport {
-    /// What the driver said beside the step, as far as he said it.
-    fileprivate var auditDetails: EventFields {
-        let notes: EventFields = notes == nil ? [:] : ["notes": .text(notes)]
-        let latitude: EventFields = latitude == nil ? [:] : ["latitude": .number(latitude)]
-        let longitude: EventFields = longitude == nil ? [:] : ["longitude": .number(longitude)]
-        return notes + latitude + longitude
     }
 }

@@ -1,120 +1,115 @@
 import JSON
 import Primitives
 
-/// The rules of the house: what a deed makes of an order or a route, whom it tells, and what it answers. Nothing is done
-/// here: the decision says all, and whoever stores it does. A refused deed has changed nothing, because nothing came of it.
+/// Turns an action into a plan: new state, events, pushes, audit entry, response. Pure: a rejected action has no effects.
 ///
-/// One chapter per kind of deed: `DispatchPlanner+Orders`, `+Routes`, `+Driving`, `+Announcements`. What events say stands in
-/// ``OrderTransition`` and ``RouteTransition``.
+/// `+Jobs` plans the drivers' actions, `+Announcements` the notifications that admins write. The tables of events are in
+/// `OrderEvents.swift` and `RouteEvents.swift`.
 package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
 
     package init(ids: ULIDSource = ULIDSource()) { self.ids = ids }
 
-    /// Gives each event its id, in the order of telling, and says which of them reach phones. `said` are the fields this
-    /// request brought: an event that is too large is the fault of one of them.
-    mutating func makeNotifications(
-        _ drafts: [EventDraft], of subject: AuditEntry.Subject, to scope: PushPolicy, said: [String], _ occasion: CommandContext
-    ) throws(RuleError) -> Telling {
-        for draft in drafts {
-            try EventSize.check(draft, said: said, correlationID: occasion.correlationID, occasion.rules)
+    /// Plans an admin's action on an order.
+    /// - Parameter stored: nil if the store has no order with this code; the action then creates it.
+    /// - Throws: ``RuleError``. Checks in this order: 400 (size), 409 (version), 409 (state), 400 (size of the events).
+    package mutating func plan(
+        _ action: OrderAction, for stored: Order?, _ context: CommandContext
+    ) throws(RuleError) -> DispatchPlan {
+        try planAction(action, on: stored, context)
+    }
+
+    /// Plans an admin's action on a route, like one on an order.
+    package mutating func plan(
+        _ action: RouteAction, for stored: Route?, _ context: CommandContext
+    ) throws(RuleError) -> DispatchPlan {
+        try planAction(action, on: stored, context)
+    }
+
+    private mutating func planAction<Action: JobAction>(
+        _ action: Action, on stored: Action.Target?, _ context: CommandContext
+    ) throws(RuleError) -> DispatchPlan {
+        var job = stored ?? action.makeTarget()
+        action.applyChanges(to: &job)
+        try action.checkEventSizes(job, context.rules)
+        try context.checkVersion(of: job)
+        let (message, transition) = try action.apply(to: &job)
+        // A transition is a change even where no field differs: unassigning an order that has no driver stored still
+        // notifies the fallback driver. Without a transition, a field must differ.
+        guard stored.map({ transition != nil || job.differs(from: $0) }) ?? true else {
+            return DispatchPlan(response: DispatchPlan.response(message, [], context.correlationID, data: job.member))
         }
-        let notifications = drafts.map { makeNotification($0, of: subject, occasion) }
-        return Telling(
-            notifications: notifications, pushes: scope.pushes(of: Array(zip(drafts, notifications)), occasion.rules))
+        return try planChange(
+            of: stored, to: job, by: transition, presentFields: action.presentFields,
+            audit: (action.auditName, action.reason, action.auditDetails(stored: stored)), context
+        ) { job, notifications in
+            DispatchPlan.response(message, notifications, context.correlationID, data: job.member)
+        }
+    }
+
+    /// Plans the change of a job to its new state, which gets the next version here.
+    /// - Parameters:
+    ///   - stored: nil if the store does not have the job.
+    ///   - transition: nil if only fields change.
+    ///   - presentFields: names of the fields that the request contains. An error about an event's size names one.
+    mutating func planChange<Subject: Job>(
+        of stored: Subject?, to changed: Subject, by transition: Subject.Transition?, presentFields: [String],
+        audit: (action: String, reason: String?, details: EventFields), _ context: CommandContext,
+        response: (Subject, [Notification]) -> [UInt8]
+    ) throws(RuleError) -> DispatchPlan {
+        var job = changed
+        job.assignment.version += 1
+        let (notifications, pushes) = try makeNotifications(
+            transition?.events(of: job, at: context.now) ?? [], of: job.auditSubject, job.pushPolicy,
+            presentFields: presentFields, context)
+        var plan = DispatchPlan(response: response(job, notifications))
+        job.place(in: &plan)
+        plan.notifications = notifications
+        plan.pushes = pushes
+        plan.audit = context.makeAuditEntry(
+            audit.action, job.auditSubject, before: stored?.assignment, after: job.assignment, reason: audit.reason,
+            details: audit.details)
+        return plan
+    }
+}
+
+// MARK: Notifications
+
+extension DispatchPlanner {
+    /// Gives each event its id, in the order in which they are published, and selects those to push.
+    /// - Throws: `.invalid` (400) if an event is too large; the text names one of `presentFields`.
+    mutating func makeNotifications(
+        _ drafts: [EventDraft], of subject: AuditEntry.Subject, _ policy: PushPolicy, presentFields: [String],
+        _ context: CommandContext
+    ) throws(RuleError) -> ([Notification], [PushIntent]) {
+        for draft in drafts {
+            try EventSize.check(
+                draft, presentFields: presentFields, correlationID: context.correlationID, context.rules)
+        }
+        let notifications = drafts.map { makeNotification($0, of: subject, context) }
+        return (notifications, policy.pushes(of: Array(zip(drafts, notifications)), context.rules))
     }
 
     private mutating func makeNotification(
-        _ draft: EventDraft, of subject: AuditEntry.Subject, _ occasion: CommandContext
+        _ draft: EventDraft, of subject: AuditEntry.Subject, _ context: CommandContext
     ) -> Notification {
-        let id = ids.next(at: occasion.now)
-        let rule = occasion.rules[draft.event]
+        let id = ids.next(at: context.now)
+        let rule = context.rules[draft.event]
         return Notification(
-            id: id, channel: draft.channelName, event: draft.event,
-            data: draft.data(id: id, correlationID: occasion.correlationID), createdAt: occasion.now,
-            expiresAt: occasion.now + Int64(rule.lifetimeSeconds) * 1000,
+            id: id, channel: draft.channel.name, event: draft.event,
+            data: draft.data(id: id, correlationID: context.correlationID), createdAt: context.now,
+            expiresAt: context.now + Int64(rule.lifetimeSeconds) * 1000,
             collapseKey: rule.collapsesByJob ? subject.collapseKey ?? id : id)
     }
 }
 
 extension AuditEntry.Subject {
-    /// What the notifications of one order or route share; nil where there is neither.
+    /// Shared by the notifications of one order or route; nil if there is neither.
     fileprivate var collapseKey: String? {
         switch self {
         case .order(let code): "order:\(code)"
         case .route(let id): "route:\(id)"
         case .fleet: nil
         }
-    }
-}
-
-// MARK: What all chapters ask and write
-
-extension CommandContext {
-    /// Refuses when `If-Match` names another version; what is unknown has version 0.
-    func checkVersion(_ version: Int, of noun: String) throws(RuleError) {
-        guard let expectedVersion, expectedVersion != version else { return }
-        throw RuleError(.conflict, "\(noun) has version \(version), not \(expectedVersion)")
-    }
-
-    func audit(
-        _ action: String, _ subject: AuditEntry.Subject, before: AuditEntry.State?, after: AuditEntry.State?,
-        reason: String? = nil, details: EventFields = [:]
-    ) -> AuditEntry {
-        AuditEntry(
-            at: now, actor: actor.key, action: action, subject: subject, correlationID: correlationID, before: before,
-            after: after, reason: reason, details: details.members.isEmpty ? nil : details.object)
-    }
-}
-
-extension JobStatus {
-    /// Refuses whatever comes after the end.
-    func checkOpen(_ noun: String) throws(RuleError) {
-        if isFinal { throw RuleError(.conflict, "\(noun) is \(rawValue)") }
-    }
-}
-
-extension EventFields {
-    var object: [UInt8] {
-        var json = JSONWriter()
-        json.raw("{")
-        json.members(self)
-        json.raw("}")
-        return json.bytes
-    }
-}
-
-extension String? {
-    /// As bytes: Swift's == compares what Unicode holds equivalent, and of two drivers one may be called a Kelvin sign, one K.
-    func isSame(as other: String?) -> Bool {
-        guard let self, let other else { return self == nil && other == nil }
-        return self.utf8.elementsEqual(other.utf8)
-    }
-}
-
-extension Order {
-    var label: String { "Order \(code)" }
-    var auditState: AuditEntry.State { AuditEntry.State(status: status, driverID: driverID) }
-
-    /// Byte by byte, as ``isSame(as:)`` on texts: a name written in other code points is another name.
-    func isSame(as other: Order) -> Bool { self == other && written == other.written }
-
-    private var written: [UInt8] {
-        var json = JSONWriter()
-        write(to: &json)
-        return json.bytes
-    }
-}
-
-extension Route {
-    var label: String { "Route \(id)" }
-    var auditState: AuditEntry.State { AuditEntry.State(status: status, driverID: driverID) }
-
-    func isSame(as other: Route) -> Bool { self == other && written == other.written }
-
-    private var written: [UInt8] {
-        var json = JSONWriter()
-        write(to: &json)
-        return json.bytes
     }
 }

@@ -1,19 +1,26 @@
 import Primitives
 
-/// What happens to an order, with all that its events say of it.
-enum OrderTransition: Equatable {
-    case assigned(to: String, name: String?, insteadOf: String?)
+/// What happens to an order, with everything that its events contain.
+enum OrderTransition: JobTransition {
+    case assigned(to: String, name: String?, from: String?)
     case unassigned(from: String, reason: String?)
     case cancelled(driver: String?, reason: String?)
     case driverRemoved(String, reason: String?)
-    /// A driver took what nobody had.
+    /// A driver accepted an order that had no driver.
     case claimed(by: String, name: String?)
     case accepted(by: String, name: String?)
     case progressed(to: JobStatus, by: String, name: String?)
 }
 
 extension OrderTransition {
-    /// The contract's table: names, fields and their order are those that the apps know.
+    static func samples(driver: String, name: String?) -> [OrderTransition] {
+        [
+            .assigned(to: driver, name: name, from: driver), .unassigned(from: driver, reason: nil),
+            .cancelled(driver: driver, reason: nil), .driverRemoved(driver, reason: nil), .claimed(by: driver, name: name),
+        ] + [JobStatus.arrived, .inTransit, .completed].map { .progressed(to: $0, by: driver, name: name) }
+    }
+
+    /// The contract's table. The apps depend on the names, the fields and their order.
     func events(of order: Order, at milliseconds: Int64) -> [EventDraft] {
         let ids = order.ids
         let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))
@@ -88,7 +95,7 @@ extension OrderTransition {
         ]
     }
 
-    /// The same twice: dashboards bind one or the other.
+    /// The same event under two names: dashboards bind one or the other.
     private func assigned(_ driver: String, _ name: String?, _ ids: EventFields) -> [EventDraft] {
         let fields = ids + ["driverId": .text(driver), "driverName": .text(name)]
         return [EventDraft(.admin, "job-assigned", fields), EventDraft(.admin, "order-assigned", fields)]
@@ -106,7 +113,7 @@ extension OrderTransition {
         ]
     }
 
-    /// To the dispatchers, and to the customer, whom the driver's id does not concern.
+    /// For the dispatchers, and without the driver's id for the customer.
     private func reported(
         _ event: String, _ step: JobStatus, _ driver: String, _ name: String?, _ order: Order, _ now: EventFields.Value
     ) -> [EventDraft] {

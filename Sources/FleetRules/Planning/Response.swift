@@ -5,8 +5,9 @@ extension Order {
     package func write(to json: inout JSONWriter) {
         json.raw("{")
         json.members([
-            "code": .text(code), "status": .text(status.rawValue), "driverId": .text(driverID),
-            "driverName": .text(driverName), "version": .number(JSONNumber(text: String(version))),
+            "code": .text(code), "status": .text(assignment.status.rawValue), "driverId": .text(assignment.driver?.id.text),
+            "driverName": .text(assignment.driver?.name),
+            "version": .number(JSONNumber(text: String(assignment.version))),
             "bookingId": .text(bookingID ?? code), "bookingReference": .text(reference), "customerId": .text(customerID),
             "customerName": .text(customerName), "pickupAddress": .text(pickupAddress),
             "dropoffAddress": .text(dropoffAddress), "scheduledAt": .text(scheduledAt), "totalGBP": .number(totalGBP),
@@ -34,8 +35,9 @@ extension Route {
     package func write(to json: inout JSONWriter) {
         json.raw("{")
         json.members([
-            "id": .text(id), "status": .text(status.rawValue), "driverId": .text(driverID), "driverName": .text(driverName),
-            "version": .number(JSONNumber(text: String(version))), "routeNumber": .text(routeNumber),
+            "id": .text(id), "status": .text(assignment.status.rawValue), "driverId": .text(assignment.driver?.id.text),
+            "driverName": .text(assignment.driver?.name),
+            "version": .number(JSONNumber(text: String(assignment.version))), "routeNumber": .text(routeNumber),
             "bookingsCount": .number(bookingsCount), "dropsCount": .number(dropsCount),
             "earningsAdjustment": .number(earningsAdjustment),
         ])

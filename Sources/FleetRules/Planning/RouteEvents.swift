@@ -1,18 +1,26 @@
 import Primitives
 
-/// What happens to a route, with all that its events say of it.
-enum RouteTransition: Equatable {
-    case assigned(to: String, name: String?, insteadOf: String?, reason: String?)
+/// What happens to a route, with everything that its events contain.
+enum RouteTransition: JobTransition {
+    case assigned(to: String, name: String?, from: String?, reason: String?)
     case unassigned(from: String, reason: String?)
     case cancelled(driver: String?, reason: String?)
     case dropRemoved(String, driver: String?, reason: String?)
-    /// A driver took what nobody had.
+    /// A driver accepted a route that had no driver.
     case claimed(by: String, name: String?)
     case accepted(by: String, name: String?)
 }
 
 extension RouteTransition {
-    /// The contract's table: names, fields and their order are those that the apps know.
+    static func samples(driver: String, name: String?) -> [RouteTransition] {
+        [
+            .assigned(to: driver, name: name, from: driver, reason: nil), .unassigned(from: driver, reason: nil),
+            .cancelled(driver: driver, reason: nil), .dropRemoved(driver, driver: driver, reason: nil),
+            .claimed(by: driver, name: name),
+        ]
+    }
+
+    /// The contract's table. The apps depend on the names, the fields and their order.
     func events(of route: Route, at milliseconds: Int64) -> [EventDraft] {
         let ids: EventFields = ["routeId": .text(route.id), "routeNumber": .text(route.routeNumber)]
         let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))
@@ -32,13 +40,13 @@ extension RouteTransition {
             ]
 
         case .cancelled(let driver, let reason):
-            let told = driver.map {
+            let toDriver = driver.map {
                 EventDraft(
                     .driver($0), "route-cancelled",
                     ids + ["message": "Route has been cancelled by admin", "reason": .text(reason)]
                         + ["bookingsCount": .number(route.bookingsCount), "cancelledAt": now])
             }
-            return (told.map { [$0] } ?? []) + [
+            return (toDriver.map { [$0] } ?? []) + [
                 EventDraft(.admin, "route-cancelled", ids + ["driverId": .text(driver), "reason": .text(reason)])
             ]
 

@@ -1,23 +1,10 @@
 import Access
 
-/// What a deed tells: its events, and which of them also reach phones.
-struct Telling {
-    let notifications: [Notification]
-    let pushes: [PushIntent]
-}
-
-extension DispatchPlan {
-    mutating func tell(_ telling: Telling) {
-        notifications = telling.notifications
-        pushes = telling.pushes
-    }
-}
-
-/// Whose business a deed is: what its pushes open, and who the customer is.
+/// Selects the events of an action that are pushed to devices, and determines what a tap opens.
 enum PushPolicy {
     case order(Order)
     case route(String)
-    /// What an admin words for all drivers is meant for all their phones.
+    /// An announcement to all drivers is pushed to all their devices.
     case announcement
 
     private var entity: PushIntent.Entity? {
@@ -28,7 +15,7 @@ enum PushPolicy {
         }
     }
 
-    /// Of one deed's events to somebody, the first is pushed: a phone buzzes once.
+    /// Of an action's events for one recipient, the first is pushed, so that a device shows one notification per action.
     func pushes(of events: [(draft: EventDraft, notification: Notification)], _ rules: NotificationRules) -> [PushIntent] {
         var pushes: [PushIntent] = []
         var reached: Set<PushIntent.Audience> = []
@@ -42,11 +29,11 @@ enum PushPolicy {
         return pushes
     }
 
-    /// Nil where nobody's phone is meant: the dispatchers sit before their dashboard.
+    /// Nil if the event is not pushed. Dispatchers get no pushes: they use a dashboard.
     private func audience(
-        of place: FleetChannel, _ push: NotificationRules.Rule.Push, reached first: PushIntent.Audience?
+        of channel: FleetChannel, _ push: NotificationRules.Rule.Push, reached first: PushIntent.Audience?
     ) -> PushIntent.Audience? {
-        switch place {
+        switch channel {
         case .driver(let id): return .driver(id)
         case .customer(let id): return .customer(id)
         case .admin: return nil

@@ -25,7 +25,7 @@ enum FleetEndpoints {
             [
                 .query("/api/admin/orders/*") { .order(try $0.id("code")) },
                 .command(.put, "/api/admin/orders/*") { .order(try $0.body.orderAction($0.id, .update)) },
-                .command(.post, "/api/admin/orders/*/assign-driver") { .order(try $0.body.orderAction($0.id, .assign)) },
+                .command(.post, "/api/admin/orders/*/assign-driver") { .order(try $0.body.orderAssignment($0.id)) },
                 .command(.post, "/api/admin/orders/*/unassign") { .order(try $0.body.orderAction($0.id, .unassign)) },
                 .command(.post, "/api/admin/orders/*/cancel-enhanced") { .order(try $0.body.orderAction($0.id, .cancel)) },
                 .command(.post, "/api/admin/orders/*/remove-driver") {
@@ -33,7 +33,7 @@ enum FleetEndpoints {
                 },
                 .query("/api/admin/routes/*") { .route(try $0.id("routeId")) },
                 .command(.put, "/api/admin/routes/*") { .route(try $0.body.routeAction($0.id, .update)) },
-                .command(.post, "/api/admin/routes/*/assign-driver") { .route(try $0.body.routeAction($0.id, .assign)) },
+                .command(.post, "/api/admin/routes/*/assign-driver") { .route(try $0.body.routeAssignment($0.id)) },
                 .command(.post, "/api/admin/routes/*/unassign") { .route(try $0.body.routeAction($0.id, .unassign)) },
                 .command(.post, "/api/admin/routes/*/cancel") { .route(try $0.body.routeAction($0.id, .cancel)) },
                 .command(.post, "/api/admin/routes/*/drops/*/remove") {

@@ -96,9 +96,9 @@ package struct FleetRouter {
             let action = try APIError.wrappingJSON { try read(input(body)) }
             return .command(
                 Command(
-                    actor: identity, deed: action, correlationID: request.correlationID,
+                    actor: identity, action: action, correlationID: request.correlationID,
                     expectedVersion: try expectedVersion(request),
-                    repetition: acceptsKey ? try idempotencyKey(request, body) : nil))
+                    idempotencyKey: acceptsKey ? try idempotencyKey(request, body) : nil))
         }
     }
 
@@ -127,7 +127,7 @@ package struct FleetRouter {
         } else {
             text += try APIError.wrappingJSON { try CanonicalJSON.bytes(of: request.body) }
         }
-        return Command.IdempotencyKey(key: key, digest: SHA256.digest(of: text))
+        return Command.IdempotencyKey(key, digest: SHA256.digest(of: text))
     }
 
     // MARK: Ops

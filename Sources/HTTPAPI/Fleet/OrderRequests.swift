@@ -1,5 +1,6 @@
 import FleetRules
 import JSON
+import Primitives
 
 /// Parses the bodies of orders, routes, jobs and notifications (DESIGN.md section 2, Requests).
 extension JSONBody {
@@ -10,8 +11,27 @@ extension JSONBody {
     /// The most notifications that one request can mark as read.
     private static let readMax = 1_000
 
+    /// The action `assign` on an order. The body must contain the driver.
+    func orderAssignment(_ code: String) throws(APIError) -> OrderAction {
+        let code = try Self.checkedName(code, field: "code")
+        let changes = try orderChanges()
+        let (driver, reason) = try requiredDriverAndReason()
+        var action = OrderAction(code: code, .assign(driver))
+        (action.changes, action.reason) = (changes, reason)
+        return action
+    }
+
+    /// An action on an order other than `assign`.
     func orderAction(_ code: String, _ kind: OrderAction.Kind) throws(APIError) -> OrderAction {
-        var action = OrderAction(code: try Self.checkedName(code, field: "code"), action: kind)
+        var action = OrderAction(code: try Self.checkedName(code, field: "code"), kind)
+        action.changes = try orderChanges()
+        guard kind != .update else { return action }
+        let (driver, reason) = try driverAndReason()
+        (action.fallbackDriver, action.reason) = (driver?.id, reason)
+        return action
+    }
+
+    private func orderChanges() throws(APIError) -> OrderChanges {
         var changes = OrderChanges()
         changes.bookingID = try name("bookingId")
         changes.bookingReference = try name("bookingReference")
@@ -21,35 +41,49 @@ extension JSONBody {
         changes.dropoffAddress = try text("dropoffAddress")
         changes.scheduledAt = try time("scheduledAt")
         changes.totalGBP = try number("totalGBP")
-        action.changes = changes
-        guard kind != .update else { return action }
-        (action.driverID, action.driverName, action.reason) = try driverAndReason(isRequired: kind == .assign)
+        return changes
+    }
+
+    /// The action `assign` on a route. The body must contain the driver.
+    func routeAssignment(_ id: String) throws(APIError) -> RouteAction {
+        let id = try Self.checkedName(id, field: "routeId")
+        let changes = try routeChanges()
+        let (driver, reason) = try requiredDriverAndReason()
+        var action = RouteAction(id: id, .assign(driver))
+        (action.changes, action.reason) = (changes, reason)
         return action
     }
 
+    /// An action on a route other than `assign`.
     func routeAction(_ id: String, _ kind: RouteAction.Kind) throws(APIError) -> RouteAction {
         if case .removeDrop(let drop) = kind { _ = try Self.checkedName(drop, field: "dropId") }
-        var action = RouteAction(id: try Self.checkedName(id, field: "routeId"), action: kind)
+        var action = RouteAction(id: try Self.checkedName(id, field: "routeId"), kind)
+        action.changes = try routeChanges()
+        guard kind != .update else { return action }
+        let (driver, reason) = try driverAndReason()
+        (action.fallbackDriver, action.reason) = (driver?.id, reason)
+        return action
+    }
+
+    private func routeChanges() throws(APIError) -> RouteChanges {
         var changes = RouteChanges()
         changes.routeNumber = try text("routeNumber")
         changes.bookingsCount = try count("bookingsCount")
         changes.dropsCount = try count("dropsCount")
         changes.earningsAdjustment = try number("earningsAdjustment")
-        action.changes = changes
-        guard kind != .update else { return action }
-        (action.driverID, action.driverName, action.reason) = try driverAndReason(isRequired: kind == .assign)
-        return action
+        return changes
     }
 
-    /// Reads `driverId`, `driverName` and `reason`.
-    /// - Parameter isRequired: whether a missing `driverId` is an error.
-    private func driverAndReason(
-        isRequired: Bool
-    ) throws(APIError) -> (driverID: String?, driverName: String?, reason: String?) {
-        let driverID = try name("driverId").value
-        let rest = (try text("driverName").value, try text("reason").value)
-        if isRequired, driverID == nil { throw missing("driverId", "a string") }
-        return (driverID, rest.0, rest.1)
+    private func requiredDriverAndReason() throws(APIError) -> (Assignment.Driver, reason: String?) {
+        let (driver, reason) = try driverAndReason()
+        guard let driver else { throw missing("driverId", "a string") }
+        return (driver, reason)
+    }
+
+    private func driverAndReason() throws(APIError) -> (Assignment.Driver?, reason: String?) {
+        let id = try name("driverId").value
+        let (name, reason) = (try text("driverName").value, try text("reason").value)
+        return (id.map { Assignment.Driver(id: Identifier($0), name: name) }, reason)
     }
 
     func progressReport() throws(APIError) -> ProgressReport {

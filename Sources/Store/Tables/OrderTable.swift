@@ -1,6 +1,7 @@
 import Access
 import FleetRules
 import JSON
+import Primitives
 
 /// The orders in their current state.
 struct OrderTable {
@@ -52,8 +53,9 @@ struct OrderTable {
 
     func store(_ order: Order, now: Int64) throws(DatabaseError) {
         try database.change(
-            Self.upsert, .string(order.code), .string(order.status.rawValue), .string(order.driverID),
-            .string(order.driverName), .integer(order.version), .string(order.bookingID), .string(order.bookingReference),
+            Self.upsert, .string(order.code), .string(order.assignment.status.rawValue),
+            .string(order.assignment.driver?.id.text), .string(order.assignment.driver?.name),
+            .integer(order.assignment.version), .string(order.bookingID), .string(order.bookingReference),
             .string(order.customerID), .string(order.customerName), .string(order.pickupAddress),
             .string(order.dropoffAddress), .string(order.scheduledAt), .string(order.totalGBP?.text), .integer(now),
             .integer(now))
@@ -150,10 +152,7 @@ struct OrderTable {
 extension Order {
     fileprivate init(row: Row) throws(DatabaseError) {
         self.init(code: row.string(0))
-        status = try row.status(1)
-        driverID = row.optionalString(2)
-        driverName = row.optionalString(3)
-        version = Int(row.integer(4))
+        assignment = try row.assignment(1)
         bookingID = row.optionalString(5)
         bookingReference = row.optionalString(6)
         customerID = row.optionalString(7)
@@ -171,6 +170,14 @@ extension Row {
             throw .misread("the status '\(string(column))'", doing: sql)
         }
         return status
+    }
+
+    /// Reads four columns: status, driver's id, driver's name, version.
+    func assignment(_ column: Int32) throws(DatabaseError) -> Assignment {
+        let (id, name) = (optionalString(column + 1), optionalString(column + 2))
+        return Assignment(
+            status: try status(column), driver: id.map { Assignment.Driver(id: Identifier($0), name: name) },
+            version: Int(integer(column + 3)))
     }
 
     func optionalStatus(_ column: Int32) throws(DatabaseError) -> JobStatus? { isNull(column) ? nil : try status(column) }

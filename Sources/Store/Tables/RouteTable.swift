@@ -27,8 +27,9 @@ struct RouteTable {
 
     func store(_ route: Route, now: Int64) throws(DatabaseError) {
         try database.change(
-            Self.upsert, .string(route.id), .string(route.status.rawValue), .string(route.driverID),
-            .string(route.driverName), .integer(route.version), .string(route.routeNumber),
+            Self.upsert, .string(route.id), .string(route.assignment.status.rawValue),
+            .string(route.assignment.driver?.id.text), .string(route.assignment.driver?.name),
+            .integer(route.assignment.version), .string(route.routeNumber),
             .string(route.bookingsCount?.text), .string(route.dropsCount?.text), .string(route.earningsAdjustment?.text),
             .integer(now), .integer(now))
     }
@@ -81,10 +82,7 @@ struct RouteTable {
 extension Route {
     fileprivate init(row: Row) throws(DatabaseError) {
         self.init(id: row.string(0))
-        status = try row.status(1)
-        driverID = row.optionalString(2)
-        driverName = row.optionalString(3)
-        version = Int(row.integer(4))
+        assignment = try row.assignment(1)
         routeNumber = row.optionalString(5)
         bookingsCount = row.number(6)
         dropsCount = row.number(7)

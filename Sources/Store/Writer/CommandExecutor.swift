@@ -94,20 +94,20 @@ package final class CommandExecutor {
         case .erase(let role, let id): return .committed(try erase(Identity(role: role, id: id), command, now))
         case .order(let action):
             let order = try orders.order(code: action.code)
-            return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, on: order, context) }
+            return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }
         case .route(let action):
             let route = try routes.route(id: action.id)
-            return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, on: route, context) }
+            return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: route, context) }
         case .acceptJob(let id):
             let order = try orders.order(job: id, driverID: command.actor.id)
-            return try execute(command, now) { planner throws(RuleError) in try planner.acceptJob(id, on: order, context) }
+            return try execute(command, now) { planner throws(RuleError) in try planner.accept(order: order, context) }
         case .acceptRoute(let id):
             let route = try routes.route(id: id)
-            return try execute(command, now) { planner throws(RuleError) in try planner.acceptRoute(id, on: route, context) }
+            return try execute(command, now) { planner throws(RuleError) in try planner.accept(route: route, context) }
         case .progress(let id, let report):
             let order = try orders.order(job: id, driverID: command.actor.id)
             return try execute(command, now) { planner throws(RuleError) in
-                try planner.progress(report, id, on: order, context)
+                try planner.progress(report, of: order, context)
             }
         case .announce(let announcement):
             return try execute(command, now) { planner throws(RuleError) in try planner.announce(announcement, context) }

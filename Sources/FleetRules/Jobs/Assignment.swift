@@ -1,0 +1,101 @@
+import Primitives
+
+/// Who drives a job and how far it has come: what orders and routes share.
+package struct Assignment: Equatable, Sendable {
+    package var status = JobStatus.available
+    package var driver: Driver?
+    /// 1 once stored; each change adds 1. Clients send it back as `If-Match`.
+    package var version = 0
+
+    package struct Driver: Equatable, Sendable {
+        package let id: Identifier
+        /// From the last assignment; if the driver claimed the job, from the driver's token.
+        package var name: String?
+
+        package init(id: Identifier, name: String? = nil) {
+            self.id = id
+            self.name = name
+        }
+    }
+
+    package init(status: JobStatus = .available, driver: Driver? = nil, version: Int = 0) {
+        self.status = status
+        self.driver = driver
+        self.version = version
+    }
+}
+
+// MARK: Admins
+
+extension Assignment {
+    /// What an admin asks for. `fallback` is the driver to notify if none is stored: the backend may have assigned the
+    /// job before the gateway knew of it.
+    enum Change {
+        case assign(Driver)
+        case unassign(fallback: Identifier?)
+        case cancel(fallback: Identifier?)
+    }
+
+    /// What happened. `.cancelled(nil)` has no driver to notify.
+    enum Transition {
+        case assigned(Driver, from: Identifier?)
+        case unassigned(Identifier)
+        case cancelled(Identifier?)
+    }
+
+    /// Applies a change. Returns nil if the same driver is assigned again; only the driver's name may change then.
+    /// - Parameter label: how the error names the job.
+    /// - Throws: `.conflict` (409) if the job is completed or cancelled, or has no driver to unassign.
+    mutating func apply(_ change: Change, label: String) throws(RuleError) -> Transition? {
+        try status.checkOpen(label)
+        switch change {
+        case .assign(let new) where new.id == driver?.id:
+            if let name = new.name { driver?.name = name }
+            return nil
+        case .assign(let new):
+            let former = driver?.id
+            (status, driver) = (.assigned, new)
+            return .assigned(new, from: former)
+        case .unassign(let fallback):
+            guard let former = driver?.id ?? fallback else { throw RuleError(.conflict, "\(label) has no driver") }
+            (status, driver) = (.available, nil)
+            return .unassigned(former)
+        case .cancel(let fallback):
+            status = .cancelled
+            return .cancelled(driver?.id ?? fallback)
+        }
+    }
+}
+
+// MARK: Drivers
+
+extension Assignment {
+    /// What a driver's acceptance does.
+    enum Acceptance {
+        /// Nothing: the same driver accepted before.
+        case alreadyAccepted
+        /// Confirms the assignment.
+        case confirmed
+        /// Assigns the job, which had no driver.
+        case claimed
+    }
+
+    /// Accepts the job for a driver.
+    /// - Parameters:
+    ///   - label: how the errors name the job.
+    ///   - noun: `job` or `route`.
+    /// - Throws: `.conflict` (409) if the job is completed or cancelled, or has another driver.
+    mutating func accept(by new: Driver, label: String, noun: String) throws(RuleError) -> Acceptance {
+        try status.checkOpen(label)
+        guard let driver else {
+            (status, self.driver) = (.accepted, new)
+            return .claimed
+        }
+        guard driver.id == new.id else {
+            throw RuleError(.conflict, "This \(noun) has already been accepted by another driver")
+        }
+        guard status == .available || status == .assigned else { return .alreadyAccepted }
+        status = .accepted
+        return .confirmed
+    }
+}

@@ -1,0 +1,47 @@
+import JSON
+
+/// An order or a route, as ``DispatchPlanner`` sees it.
+protocol Job: Equatable, Sendable {
+    associatedtype Transition: JobTransition where Transition.Subject == Self
+
+    /// How responses call it: `Job`, which is the drivers' word for an order, or `Route`.
+    static var noun: String { get }
+    /// How errors name it: `Order ORD-1`, `Route R-1`.
+    var label: String { get }
+    var assignment: Assignment { get set }
+    var auditSubject: AuditEntry.Subject { get }
+    var pushPolicy: PushPolicy { get }
+
+    /// Sets the job as a plan's new state.
+    func place(in plan: inout DispatchPlan)
+    /// Writes the job as responses show it: a JSON object.
+    func write(to json: inout JSONWriter)
+    /// Writes the job as a member of a response's `data`, before others.
+    func member(_ json: inout JSONWriter)
+}
+
+/// What happens to a job, with everything that its events contain.
+protocol JobTransition {
+    associatedtype Subject
+
+    /// A driver accepted a job that had no driver.
+    static func claimed(by driver: String, name: String?) -> Self
+    /// A driver accepted a job that was assigned to them.
+    static func accepted(by driver: String, name: String?) -> Self
+    /// Transitions that cover every event of the job, all with the same driver.
+    static func samples(driver: String, name: String?) -> [Self]
+    /// The events, in the order in which they are published.
+    /// - Parameter milliseconds: since 1970.
+    func events(of job: Subject, at milliseconds: Int64) -> [EventDraft]
+}
+
+extension Job {
+    /// Whether any field differs by a byte. `==` alone does not see it: it compares texts by canonical equivalence.
+    func differs(from other: Self) -> Bool { self != other || encoded != other.encoded }
+
+    private var encoded: [UInt8] {
+        var json = JSONWriter(capacity: 512)
+        write(to: &json)
+        return json.bytes
+    }
+}

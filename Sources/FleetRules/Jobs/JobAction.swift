@@ -1,0 +1,48 @@
+import Primitives
+
+/// An admin's action on an order or a route, as ``DispatchPlanner`` sees it.
+protocol JobAction {
+    associatedtype Target: Job
+
+    /// How the audit log names the action: `assign`, `remove_drop`.
+    var auditName: String { get }
+    /// The driver to assign; nil for actions other than `assign`.
+    var assignee: Assignment.Driver? { get }
+    /// The driver to notify if no driver is stored.
+    var fallbackDriver: Identifier? { get }
+    /// Names of the order's or route's fields that the request sets or clears.
+    var changedFields: [String] { get }
+    var reason: String? { get }
+
+    /// The order or route as it is before its first action.
+    func makeTarget() -> Target
+    /// Sets and clears the fields that the request contains.
+    func applyChanges(to target: inout Target)
+    /// Applies the action. Returns the response's message, and the transition; nil if the action causes no event.
+    func apply(to target: inout Target) throws(RuleError) -> (message: String, transition: Target.Transition?)
+    /// For the audit log: names of the changed fields, and the fallback driver if it was used. Field values are left
+    /// out: they may be personal data, and audit rows outlive an erasure.
+    func auditDetails(stored: Target?) -> EventFields
+}
+
+extension JobAction {
+    /// Names of all fields that the request contains.
+    var presentFields: [String] { storedFields + (reason == nil ? [] : ["reason"]) }
+
+    /// Names of the fields that the request contains and the store keeps.
+    private var storedFields: [String] { changedFields + (assignee?.name == nil ? [] : ["driverName"]) }
+
+    /// Rejects fields that would make any later event too large. Checked now rather than when the event is due, so that
+    /// a stored order can always be cancelled.
+    func checkEventSizes(_ target: Target, _ rules: NotificationRules) throws(RuleError) {
+        let name = assignee?.name ?? target.assignment.driver?.name
+        try EventSize.check(target, driverName: name, presentFields: storedFields, rules)
+    }
+
+    var changedFieldDetails: EventFields { changedFields.isEmpty ? [:] : ["fields": .texts(changedFields)] }
+
+    func fallbackDetails(stored: Target?) -> EventFields {
+        guard stored?.assignment.driver == nil, let fallbackDriver else { return [:] }
+        return ["driverId": .text(fallbackDriver.text)]
+    }
+}

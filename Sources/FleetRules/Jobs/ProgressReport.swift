@@ -1,0 +1,23 @@
+import JSON
+
+/// A driver's report of a step.
+package struct ProgressReport: Equatable, Sendable {
+    package let step: JobStatus
+    package var notes: String?
+    /// Degrees, -90 to 90, as sent.
+    package var latitude: JSONNumber?
+    /// Degrees, -180 to 180, as sent.
+    package var longitude: JSONNumber?
+
+    package init(step: JobStatus) { self.step = step }
+}
+
+extension ProgressReport {
+    /// Notes and position, as far as the report contains them.
+    var auditDetails: EventFields {
+        let notes: EventFields = notes == nil ? [:] : ["notes": .text(notes)]
+        let latitude: EventFields = latitude == nil ? [:] : ["latitude": .number(latitude)]
+        let longitude: EventFields = longitude == nil ? [:] : ["longitude": .number(longitude)]
+        return notes + latitude + longitude
+    }
+}

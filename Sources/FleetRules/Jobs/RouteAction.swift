@@ -1,0 +1,80 @@
+import Primitives
+
+/// An admin's action on a route. The HTTP edge rejects `assign` without `driverId`; past it a driver is always there.
+package struct RouteAction: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
+        case assign(Assignment.Driver)
+        case unassign
+        case cancel
+        /// Notifies the driver that a drop was removed, by its id. The gateway does not store drops.
+        case removeDrop(String)
+        /// Stores fields, also of a route that is cancelled. Causes no events.
+        case update
+    }
+
+    package let id: String
+    package let kind: Kind
+    /// The driver to notify if no driver is stored; ignored by `assign` and `update`.
+    package var fallbackDriver: Identifier?
+    package var reason: String?
+    package var changes = RouteChanges()
+
+    package init(id: String, _ kind: Kind) {
+        self.id = id
+        self.kind = kind
+    }
+}
+
+extension RouteAction: JobAction {
+    var auditName: String {
+        switch kind {
+        case .assign: "assign"
+        case .unassign: "unassign"
+        case .cancel: "cancel"
+        case .removeDrop: "remove_drop"
+        case .update: "update"
+        }
+    }
+
+    var assignee: Assignment.Driver? { if case .assign(let driver) = kind { driver } else { nil } }
+    var changedFields: [String] { changes.presentFields }
+
+    func makeTarget() -> Route { Route(id: id) }
+
+    func applyChanges(to route: inout Route) { changes.apply(to: &route) }
+
+    func apply(to route: inout Route) throws(RuleError) -> (message: String, transition: RouteTransition?) {
+        let change: Assignment.Change
+        switch kind {
+        case .assign(let driver): change = .assign(driver)
+        case .unassign: change = .unassign(fallback: fallbackDriver)
+        case .cancel: change = .cancel(fallback: fallbackDriver)
+        case .removeDrop(let drop):
+            try route.assignment.status.checkOpen(route.label)
+            let driver = route.assignment.driver?.id ?? fallbackDriver
+            return ("Drop removed", .dropRemoved(drop, driver: driver?.text, reason: reason))
+        case .update: return ("Route updated", nil)
+        }
+        switch try route.assignment.apply(change, label: route.label) {
+        case nil:
+            return ("Driver already assigned", nil)
+        case .assigned(let driver, let former):
+            return (
+                former == nil ? "Driver assigned" : "Driver reassigned",
+                .assigned(to: driver.id.text, name: driver.name, from: former?.text, reason: reason)
+            )
+        case .unassigned(let former):
+            return ("Route unassigned", .unassigned(from: former.text, reason: reason))
+        case .cancelled(let driver):
+            return ("Route cancelled", .cancelled(driver: driver?.text, reason: reason))
+        }
+    }
+
+    func auditDetails(stored: Route?) -> EventFields {
+        switch kind {
+        case .assign, .update: changedFieldDetails
+        case .unassign, .cancel: changedFieldDetails + fallbackDetails(stored: stored)
+        case .removeDrop(let drop): changedFieldDetails + ["dropId": .text(drop)] + fallbackDetails(stored: stored)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// What an app reports of one notification.
+package struct TelemetryEvent: Equatable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        case received
+        case viewed = "action_view_now"
+        case accepted = "action_accept"
+        case dismissed = "action_dismiss"
+    }
+
+    package let notificationID: String
+    /// `new_job`, `job_update`… or a type of the catalogue.
+    package let type: String
+    package let entityID: String
+    package let kind: Kind
+    /// By the device's clock: ISO 8601, as sent.
+    package let timestamp: String
+    /// `{title, message}` as sent, a JSON object; nil if the report has none.
+    package let metadata: [UInt8]?
+
+    package init(
+        notificationID: String, type: String, entityID: String, kind: Kind, timestamp: String, metadata: [UInt8]? = nil
+    ) {
+        self.notificationID = notificationID
+        self.type = type
+        self.entityID = entityID
+        self.kind = kind
+        self.timestamp = timestamp
+        self.metadata = metadata
+    }
+}

@@ -1,0 +1,29 @@
+/// One event for one channel, to be appended to the log of notifications.
+package struct Notification: Equatable, Sendable {
+    /// A ULID.
+    package let id: String
+    /// The public name of the channel, which stands for the recipient: `driver-42`, `drivers-channel`.
+    package let channel: String
+    package let event: String
+    /// A JSON object: the event's fields, then `notificationId` and `correlationId`.
+    package let data: [UInt8]
+    /// Milliseconds since 1970.
+    package let createdAt: Int64
+    /// Milliseconds since 1970. Expired notifications are not pushed.
+    package let expiresAt: Int64
+    /// A newer notification with the same key supersedes this one: `order:CODE`, `route:ID`, or the notification's id,
+    /// which supersedes nothing.
+    package let collapseKey: String
+
+    package init(
+        id: String, channel: String, event: String, data: [UInt8], createdAt: Int64, expiresAt: Int64, collapseKey: String
+    ) {
+        self.id = id
+        self.channel = channel
+        self.event = event
+        self.data = data
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.collapseKey = collapseKey
+    }
+}

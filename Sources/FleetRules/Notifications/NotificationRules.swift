@@ -1,0 +1,44 @@
+/// The part of the notification catalogue that planning needs: lifetime, collapsing, and whether to push.
+package struct NotificationRules: Equatable, Sendable {
+    /// The rule for one event.
+    package struct Rule: Equatable, Sendable {
+        package let lifetimeSeconds: Int
+        /// Whether a newer notification of the same order or route supersedes it.
+        package let collapsesByJob: Bool
+        package let push: Push
+
+        /// Which of an event's notifications are pushed to devices.
+        package enum Push: Equatable, Sendable {
+            case never
+            /// Those for one person.
+            case personal
+            /// Also those for all drivers.
+            case broadcast
+        }
+
+        package init(lifetimeSeconds: Int, collapsesByJob: Bool, push: Push = .personal) {
+            self.lifetimeSeconds = lifetimeSeconds
+            self.collapsesByJob = collapsesByJob
+            self.push = push
+        }
+    }
+
+    /// By event or type. Events without a rule live one day, do not collapse and are not pushed.
+    package var rules: [String: Rule] {
+        didSet { index = CatalogueIndex(rules.keys) }
+    }
+    /// The largest `data` of an event, in bytes.
+    package var eventBytesMax: Int
+    private var index: CatalogueIndex
+
+    package init(rules: [String: Rule] = [:], eventBytesMax: Int = 10_240) {
+        self.rules = rules
+        index = CatalogueIndex(rules.keys)
+        self.eventBytesMax = eventBytesMax
+    }
+
+    /// The event's own rule, or that of its type.
+    package subscript(event: String) -> Rule { index.entry(ofEvent: event).flatMap { rules[$0] } ?? Self.unlisted }
+
+    private static let unlisted = Rule(lifetimeSeconds: 86_400, collapsesByJob: false, push: .never)
+}

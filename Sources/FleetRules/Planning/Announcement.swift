@@ -1,0 +1,69 @@
+import JSON
+import Primitives
+
+/// A notification whose type, recipients and data an admin chooses: any type of the catalogue.
+package struct Announcement: Equatable, Sendable {
+    package enum Audience: Equatable, Sendable {
+        /// By their ids, each on the driver's own channel.
+        case drivers([String])
+        case customer(String)
+        /// All drivers, on the channel they share.
+        case everyDriver
+    }
+
+    /// A name of the catalogue: `NEW_BATCH_AVAILABLE`, `job-assigned`.
+    package let type: String
+    package let audience: Audience
+    /// A JSON object.
+    package let data: [UInt8]
+
+    package init(type: String, audience: Audience, data: [UInt8]) {
+        self.type = type
+        self.audience = audience
+        self.data = data
+    }
+}
+
+extension Announcement {
+    /// The channels to publish to. A driver who is listed twice is notified once.
+    func channels() throws(RuleError) -> [FleetChannel] {
+        switch audience {
+        case .customer(let id): return [.customer(id)]
+        case .everyDriver: return [.drivers]
+        case .drivers(let ids):
+            guard !ids.isEmpty else { throw RuleError(.invalid, "to.drivers names nobody") }
+            var seen: Set<Identifier> = []
+            return ids.filter { seen.insert(Identifier($0)).inserted }.map { .driver($0) }
+        }
+    }
+
+    /// The members of `data` as they were sent, without `notificationId` and `correlationId`, which the gateway sets.
+    func members() throws(RuleError) -> [UInt8] {
+        var json = JSONWriter(capacity: data.count)
+        do {
+            try data.withUnsafeBytes { bytes in
+                try JSONReader.object(bytes) { key, value in
+                    guard !key.equals("notificationId"), !key.equals("correlationId") else { return }
+                    if !json.bytes.isEmpty { json.raw(",") }
+                    json.raw(key.raw)
+                    json.raw(":")
+                    json.raw(value.raw)
+                }
+            }
+        } catch {
+            throw RuleError(.invalid, "data must be a JSON object")
+        }
+        return json.bytes
+    }
+
+    /// Type and recipients. The log of notifications has the data.
+    var auditDetails: EventFields {
+        let recipients: EventFields =
+            switch audience {
+            case .drivers(let ids): ["drivers": .texts(ids)]
+            case .customer(let id): ["customer": .text(id)]
+            case .everyDriver: ["channel": .text(FleetChannel.drivers.name)]
+            }
+        return ["type": .text(type)] + recipients
+    }
+}

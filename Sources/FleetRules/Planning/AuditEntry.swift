@@ -1,0 +1,52 @@
+/// An entry of the audit log.
+package struct AuditEntry: Equatable, Sendable {
+    package enum Subject: Equatable, Sendable {
+        case order(String)
+        case route(String)
+        /// An action without an order or a route: an announcement.
+        case fleet
+    }
+
+    /// A job's status and driver at one moment.
+    package struct State: Equatable, Sendable {
+        package let status: JobStatus
+        package let driverID: String?
+
+        package init(status: JobStatus, driverID: String?) {
+            self.status = status
+            self.driverID = driverID
+        }
+
+        init(_ assignment: Assignment) { self.init(status: assignment.status, driverID: assignment.driver?.id.text) }
+    }
+
+    /// Milliseconds since 1970.
+    package let at: Int64
+    /// ``Identity/key`` of the user who acted.
+    package let actor: String
+    /// `assign`, `unassign`, `accept`, `progress`…
+    package let action: String
+    package let subject: Subject
+    package let correlationID: String
+    /// Nil if the store did not have the job before.
+    package let before: State?
+    package let after: State?
+    package let reason: String?
+    /// A JSON object, such as the notes and position of a progress report; nil if there are none.
+    package let details: [UInt8]?
+
+    package init(
+        at: Int64, actor: String, action: String, subject: Subject, correlationID: String, before: State? = nil,
+        after: State? = nil, reason: String? = nil, details: [UInt8]? = nil
+    ) {
+        self.at = at
+        self.actor = actor
+        self.action = action
+        self.subject = subject
+        self.correlationID = correlationID
+        self.before = before
+        self.after = after
+        self.reason = reason
+        self.details = details
+    }
+}

@@ -1,0 +1,63 @@
+import JSON
+
+/// The fields of an event, in their order. A nil value is written as null.
+struct EventFields: ExpressibleByDictionaryLiteral {
+    enum Value: ExpressibleByStringLiteral {
+        case text(String?)
+        case number(JSONNumber?)
+        case texts([String])
+
+        init(stringLiteral text: String) { self = .text(text) }
+    }
+
+    private(set) var members: [(name: String, value: Value)]
+
+    init(dictionaryLiteral members: (String, Value)...) { self.members = members.map { ($0, $1) } }
+
+    static func + (some: EventFields, more: EventFields) -> EventFields {
+        var all = some
+        all.members += more.members
+        return all
+    }
+}
+
+extension EventFields {
+    /// The fields as a JSON object.
+    var object: [UInt8] {
+        var json = JSONWriter()
+        json.raw("{")
+        json.members(self)
+        json.raw("}")
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    /// Writes the fields as members of an object. Returns the size of each value.
+    @discardableResult
+    mutating func members(_ fields: EventFields) -> [(field: String, bytes: Int)] {
+        var lengths: [(String, Int)] = []
+        for (name, value) in fields.members {
+            if !lengths.isEmpty { raw(",") }
+            string(name)
+            raw(":")
+            let start = bytes.count
+            switch value {
+            case .text(let text): optional(text)
+            case .number(let number): optional(number)
+            case .texts(let texts): strings(texts)
+            }
+            lengths.append((name, bytes.count - start))
+        }
+        return lengths
+    }
+
+    mutating func strings(_ texts: [String]) {
+        raw("[")
+        for (index, text) in texts.enumerated() {
+            if index > 0 { raw(",") }
+            string(text)
+        }
+        raw("]")
+    }
+}

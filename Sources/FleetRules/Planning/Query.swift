@@ -1,0 +1,18 @@
+import Access
+
+/// A request that reads from the store.
+package enum Query: Equatable, Sendable {
+    case order(String)
+    case route(String)
+    /// The driver's open orders and routes.
+    case jobs(driverID: String)
+    /// The notifications on the person's own channel, newest first. `before` is the id of a notification: only older ones.
+    case notifications(of: Identity, before: String?, limit: Int)
+    /// One notification with its pushes, telemetry and read mark.
+    case notificationHistory(notificationID: String)
+    /// The newest notifications of all channels or of one, older than the notification `before`.
+    case notificationLog(channel: String?, before: String?, limit: Int)
+    /// The devices that the person has registered.
+    case devices(Identity)
+    case preferences(Identity)
+}

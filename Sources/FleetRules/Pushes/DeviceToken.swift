@@ -1,0 +1,54 @@
+/// A phone's address with a provider, as its app registers it.
+package struct DeviceToken: Equatable, Sendable {
+    package enum Platform: String, CaseIterable, Sendable { case ios, android }
+    package enum Environment: String, CaseIterable, Sendable { case production, sandbox }
+
+    package let provider: PushProvider
+    /// Nil where the app did not say: FCM carries to both.
+    package let platform: Platform?
+    /// Of APNs only: a token is of one of its environments.
+    package let environment: Environment?
+    /// Whole; it belongs in requests to the provider, sealed in the store, and nowhere else.
+    package let text: String
+
+    /// Of APNs: 16 to 400 hexadecimal digits, an even number (their length is not fixed, PUSH.md section 1).
+    package static func apns(_ text: String, _ environment: Environment = .production) throws(RuleError) -> DeviceToken {
+        let digits = text.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") ? $0 | 0x20 : $0 }
+        let isHexadecimal = digits.allSatisfy {
+            $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") || $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "f")
+        }
+        guard isHexadecimal, (16...400).contains(digits.count), digits.count.isMultiple(of: 2) else {
+            throw RuleError(.invalid, "an iOS token is 16 to 400 hexadecimal digits, an even number")
+        }
+        return DeviceToken(
+            provider: .apns, platform: .ios, environment: environment, text: String(decoding: digits, as: UTF8.self))
+    }
+
+    /// Of FCM: 1 to 4,096 printable ASCII characters without spaces.
+    package static func fcm(_ text: String, _ platform: Platform? = nil) throws(RuleError) -> DeviceToken {
+        guard (1...4_096).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw RuleError(.invalid, "an FCM token is 1 to 4096 printable characters")
+        }
+        return DeviceToken(provider: .fcm, platform: platform, environment: nil, text: text)
+    }
+
+    package init(provider: PushProvider, platform: Platform?, environment: Environment?, text: String) {
+        self.provider = provider
+        self.platform = platform
+        self.environment = environment
+        self.text = text
+    }
+
+    package var lane: PushLane {
+        switch provider {
+        case .fcm: .fcm
+        case .apns: environment == .sandbox ? .apnsSandbox : .apns
+        }
+    }
+
+    /// Enough to tell two apart, and too little to send to: `a1b2…9f0e`; of short ones less.
+    package var masked: String {
+        let shown = text.utf8.count >= 16 ? 4 : 1
+        return "\(text.prefix(shown))…\(text.suffix(shown))"
+    }
+}

@@ -1,0 +1,44 @@
+/// One notification for one phone, as the store hands it to a lane.
+package struct PushJob: Equatable, Sendable {
+    /// The store's number of it.
+    package let number: Int64
+    package let notification: Notification
+    package let entity: PushIntent.Entity?
+    /// ``Identity/key`` of whom it is for.
+    package let recipient: String
+    package let device: Device
+    /// How often it was tried before.
+    package let attempts: Int
+    /// What he has not read, this notification included (1…).
+    package let badge: Int
+    package let preferences: Preferences
+
+    /// The phone it goes to.
+    package struct Device: Equatable, Sendable {
+        /// 32 hexadecimal digits: a digest of provider and token.
+        package let id: String
+        package let token: DeviceToken
+        /// When its app last registered it: milliseconds since 1970.
+        package let lastSeenAt: Int64
+
+        package init(id: String, token: DeviceToken, lastSeenAt: Int64) {
+            self.id = id
+            self.token = token
+            self.lastSeenAt = lastSeenAt
+        }
+    }
+
+    package init(
+        number: Int64, notification: Notification, entity: PushIntent.Entity?, recipient: String, device: Device,
+        attempts: Int = 0, badge: Int = 1, preferences: Preferences = .init()
+    ) {
+        self.number = number
+        self.notification = notification
+        self.entity = entity
+        self.recipient = recipient
+        self.device = device
+        self.attempts = attempts
+        self.badge = badge
+        self.preferences = preferences
+    }
+}

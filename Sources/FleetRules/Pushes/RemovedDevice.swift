@@ -1,0 +1,19 @@
+/// A device that is gone, for those who want to know.
+package struct RemovedDevice: Equatable, Sendable {
+    /// ``PushJob/Device/id``.
+    package let id: String
+    /// ``Identity/key`` of its owner.
+    package let owner: String
+    package let provider: PushProvider
+    /// ``DeviceToken/masked``.
+    package let maskedToken: String
+    package let reason: String
+
+    package init(id: String, owner: String, provider: PushProvider, maskedToken: String, reason: String) {
+        self.id = id
+        self.owner = owner
+        self.provider = provider
+        self.maskedToken = maskedToken
+        self.reason = reason
+    }
+}
