@@ -16,7 +16,7 @@ extension PlantedFault {
             }
         },
         PlantedFault("member_added is duplicated", problem: " for a present member") { doubled("member_added") },
-        PlantedFault("member_removed is duplicated", problem: " who was not there") { doubled("member_removed") },
+        PlantedFault("member_removed is duplicated", problem: " for an absent member") { doubled("member_removed") },
         PlantedFault("member_removed is lost", problem: " as its message ") { lost("member_removed") },
         PlantedFault("member_added is lost", problem: " as its message ") { lost("member_added") },
         PlantedFault("a new member is missing in its own list", problem: "subscription_succeeded") {
@@ -25,7 +25,7 @@ extension PlantedFault {
                 return .sendPresence(channel, members.dropLast(), to: socket)
             }
         },
-        PlantedFault("a member is listed twice", problem: ", who are not as many as was said") {
+        PlantedFault("a member is listed twice", problem: ", which differs from count") {
             altered {
                 guard case .sendPresence(let channel, let members, let socket) = $0 else { return $0 }
                 return .sendPresence(channel, members + members, to: socket)

@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 import Testing
 
 @testable import Store
@@ -7,7 +8,8 @@ import Testing
     @Test func nameIsTheActionInMetrics() {
         let actions: [(Command, String)] = [
             (assign("A", to: "42"), "assign"), (order(.removeDriver, "A"), "remove_driver"),
-            (command(.route(RouteAction(id: "R", action: .assign))), "route_assign"), (command(.acceptJob("A")), "accept"),
+            (command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))), "route_assign"),
+            (command(.acceptJob("A")), "accept"),
             (command(.acceptRoute("R")), "route_accept"),
             (command(.progress("A", ProgressReport(step: .enRoute))), "progress"), (announceToAll, "announce"),
             (telemetry("N", by: driver("42")), "telemetry"), (command(.markRead(nil)), "read"),

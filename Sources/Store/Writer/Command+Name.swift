@@ -4,7 +4,7 @@ extension Command.Action {
     /// The action in metrics, in the log, and in the notification log if there is no audit entry.
     package var name: String {
         switch self {
-        case .order(let action): action.kind.rawValue
+        case .order(let action): action.kind.name
         case .route(let action): action.kind.name
         case .acceptJob: "accept"
         case .acceptRoute: "route_accept"
