@@ -102,8 +102,8 @@ import Testing
         var planner = RulesFixture.planner()
         let stale = RulesFixture.context(by: RulesFixture.driver, expectedVersion: 4)
         let job = ruleError { () throws(RuleError) in try planner.accept(order: RulesFixture.order(), stale) }
-        #expect(job == RuleError(.conflict, "Order ORD-1 has version 5, not 4"))
+        #expect(job == RuleError(.conflict, "Order ORD-1 has version 5; If-Match requires version 4"))
         let route = ruleError { () throws(RuleError) in try planner.accept(route: RulesFixture.route(), stale) }
-        #expect(route == RuleError(.conflict, "Route R-1 has version 5, not 4"))
+        #expect(route == RuleError(.conflict, "Route R-1 has version 5; If-Match requires version 4"))
     }
 }

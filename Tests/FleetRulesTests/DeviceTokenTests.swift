@@ -2,7 +2,7 @@ import FleetRules
 import Testing
 
 @Suite struct DeviceTokenTests {
-    private func isRefused(_ body: () throws(RuleError) -> DeviceToken) -> Bool {
+    private func isRejected(_ body: () throws(RuleError) -> DeviceToken) -> Bool {
         do throws(RuleError) {
             _ = try body()
             return false
@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func appleTokensAreHexadecimalOfAnyEvenLength() throws {
+    @Test func acceptsAPNsTokensOfAnyEvenLength() throws {
         for count in [16, 64, 160, 400] {
             let token = try DeviceToken.apns(String(repeating: "aF", count: count / 2), .sandbox)
             #expect(token.text == String(repeating: "af", count: count / 2))
@@ -24,20 +24,20 @@ import Testing
         "", "ab", "0123456789abcd", "0123456789abcdeff", String(repeating: "a", count: 402), "0123456789abcdeg",
         "0123456789abcd\u{301}", "\u{FF10}123456789abcdef0", "0123456789abcde\n",
     ])
-    func whatIsNoAppleTokenIsRefused(_ text: String) {
-        #expect(isRefused { () throws(RuleError) in try DeviceToken.apns(text) })
+    func rejectsInvalidAPNsTokens(_ text: String) {
+        #expect(isRejected { () throws(RuleError) in try DeviceToken.apns(text) })
     }
 
-    @Test func firebaseTokensArePrintable() throws {
+    @Test func acceptsOnlyPrintableFCMTokens() throws {
         let token = try DeviceToken.fcm("dXz:APA91b_-", .android)
         #expect(token.lane == .fcm && token.environment == nil && token.platform == .android)
         #expect(try DeviceToken.fcm(String(repeating: "x", count: 4_096)).platform == nil)
         for text in ["", String(repeating: "x", count: 4_097), "a b", "a\u{0}", "é", "a\u{7F}"] {
-            #expect(isRefused { () throws(RuleError) in try DeviceToken.fcm(text) })
+            #expect(isRejected { () throws(RuleError) in try DeviceToken.fcm(text) })
         }
     }
 
-    @Test func aMaskedTokenIsTooLittleToSendTo() throws {
+    @Test func maskingShowsOnlyTheEnds() throws {
         #expect(try DeviceToken.apns("a1b2000000009f0e").masked == "a1b2…9f0e")
         #expect(try DeviceToken.fcm("0123456789").masked == "0…9")
     }

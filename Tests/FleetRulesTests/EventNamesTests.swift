@@ -7,14 +7,14 @@ import Testing
         ("drop-removed", "route_update"), ("route-unassigned", "route_update"), ("job-removed", "job_update"),
         ("schedule-updated", "job_update"), ("driver-removed", "job_update"), ("driver-arrival", "driver_arrival"),
     ])
-    func phonesKnowEventsByType(_ event: String, _ type: String) {
+    func mapsEventsToTypes(_ event: String, _ type: String) {
         #expect(EventNames.type(ofEvent: event) == type)
     }
 
     @Test(arguments: [
         ("NEW_BATCH_AVAILABLE", "new-batch-available"), ("driver_arrival", "driver-arrival"), ("job-assigned", "job-assigned"),
     ])
-    func typesAreToldInKebab(_ type: String, _ event: String) {
+    func mapsTypesToEventsInKebabCase(_ type: String, _ event: String) {
         #expect(EventNames.event(ofType: type) == event)
     }
 
@@ -30,7 +30,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func anEventGoesByTheNearestEntry(_ names: [String], _ event: String, _ entry: String?) {
+    func findsTheMostSpecificEntry(_ names: [String], _ event: String, _ entry: String?) {
         #expect(CatalogueIndex(names).entry(ofEvent: event) == entry)
         #expect(CatalogueIndex(names.reversed()).entry(ofEvent: event) == entry)
     }

@@ -3,30 +3,30 @@ import Foundation
 import JSON
 import Testing
 
-/// What each action says, answers and leaves in the audit, byte for byte: `Golden/*.txt`, written from the contract's table
-/// and reviewed like code. `#1` stands for the id of the first notification, and so on.
+/// Events, response and audit entry of each action, byte for byte: `Golden/*.txt`, written from the contract's table and
+/// reviewed like code. `#1` stands for the id of the first notification, and so on.
 @Suite struct GoldenTests {
     @Test func assign() throws {
-        try expect("assign", decided(RulesFixture.orderAction(.assign(to: "42", name: "Dan")), on: RulesFixture.order()))
-        try expect("assign-unknown", decided(RulesFixture.orderAction(.assign(to: "42")), on: nil as Order?))
+        try expect("assign", plan(RulesFixture.orderAction(.assign(to: "42", name: "Dan")), for: RulesFixture.order()))
+        try expect("assign-unknown", plan(RulesFixture.orderAction(.assign(to: "42")), for: nil as Order?))
         let former = RulesFixture.order(.enRoute, driver: "41", name: "Former")
-        try expect("reassign", decided(RulesFixture.orderAction(.assign(to: "42")), on: former))
+        try expect("reassign", plan(RulesFixture.orderAction(.assign(to: "42")), for: former))
     }
 
     @Test func unassign() throws {
         let order = RulesFixture.order(.accepted, driver: "42", name: "Dan")
-        try expect("unassign", decided(RulesFixture.orderAction(.unassign, fallback: "77", reason: "Broken van"), on: order))
+        try expect("unassign", plan(RulesFixture.orderAction(.unassign, fallback: "77", reason: "Broken van"), for: order))
     }
 
     @Test func cancel() throws {
         let order = RulesFixture.order(.loading, driver: "42", name: "Dan")
-        try expect("cancel", decided(RulesFixture.orderAction(.cancel, fallback: "77", reason: "Broken van"), on: order))
-        try expect("cancel-without-driver", decided(RulesFixture.orderAction(.cancel), on: RulesFixture.order()))
+        try expect("cancel", plan(RulesFixture.orderAction(.cancel, fallback: "77", reason: "Broken van"), for: order))
+        try expect("cancel-without-driver", plan(RulesFixture.orderAction(.cancel), for: RulesFixture.order()))
     }
 
     @Test func removeDriver() throws {
         let order = RulesFixture.order(.arrived, driver: "42", name: "Dan")
-        try expect("remove-driver", decided(RulesFixture.orderAction(.removeDriver, reason: "Broken van"), on: order))
+        try expect("remove-driver", plan(RulesFixture.orderAction(.removeDriver, reason: "Broken van"), for: order))
     }
 
     @Test func update() throws {
@@ -34,7 +34,7 @@ import Testing
         action.changes.customerName = .set("New Name")
         action.changes.pickupAddress = .clear
         action.changes.totalGBP = .set(JSONNumber(text: "1e2"))
-        try expect("update", decided(action, on: RulesFixture.order(.loading, driver: "42", name: "Dan")))
+        try expect("update", plan(action, for: RulesFixture.order(.loading, driver: "42", name: "Dan")))
     }
 
     @Test func accept() throws {
@@ -50,8 +50,8 @@ import Testing
         let context = RulesFixture.context(by: RulesFixture.driver)
         let loading = RulesFixture.order(.loading, driver: "42", name: "Dan")
         try expect("progress", planner.progress(ProgressReport(step: .inTransit), of: loading, context))
-        let driving = RulesFixture.order(.enRoute, driver: "42", name: "Dan")
-        try expect("arrive", planner.progress(ProgressReport(step: .arrived), of: driving, context))
+        let enRoute = RulesFixture.order(.enRoute, driver: "42", name: "Dan")
+        try expect("arrive", planner.progress(ProgressReport(step: .arrived), of: enRoute, context))
     }
 
     @Test func routes() throws {
@@ -59,17 +59,17 @@ import Testing
         let assigned = RulesFixture.route(.assigned, driver: "42", name: "Dan")
         let former = RulesFixture.route(.accepted, driver: "41", name: "Former")
         let reason = "Broken van"
-        try expect("route-assign", decided(RulesFixture.routeAction(.assign(to: "42", name: "Dan")), on: RulesFixture.route()))
-        try expect("route-reassign", decided(RulesFixture.routeAction(.assign(to: "42")), on: former))
-        try expect("route-unassign", decided(RulesFixture.routeAction(.unassign, fallback: "77", reason: reason), on: accepted))
-        try expect("route-cancel", decided(RulesFixture.routeAction(.cancel, fallback: "77", reason: reason), on: assigned))
+        try expect("route-assign", plan(RulesFixture.routeAction(.assign(to: "42", name: "Dan")), for: RulesFixture.route()))
+        try expect("route-reassign", plan(RulesFixture.routeAction(.assign(to: "42")), for: former))
+        try expect("route-unassign", plan(RulesFixture.routeAction(.unassign, fallback: "77", reason: reason), for: accepted))
+        try expect("route-cancel", plan(RulesFixture.routeAction(.cancel, fallback: "77", reason: reason), for: assigned))
         try expect(
             "route-remove-drop",
-            decided(RulesFixture.routeAction(.removeDrop("D-9"), fallback: "77", reason: reason), on: accepted))
+            plan(RulesFixture.routeAction(.removeDrop("D-9"), fallback: "77", reason: reason), for: accepted))
         var action = RulesFixture.routeAction(.update, fallback: "77")
         action.changes.routeNumber = .set("N18")
         action.changes.dropsCount = .clear
-        try expect("route-update", decided(action, on: accepted))
+        try expect("route-update", plan(action, for: accepted))
     }
 
     @Test func acceptRoute() throws {
@@ -89,8 +89,8 @@ import Testing
         try expect("announce-all", planner.announce(all, RulesFixture.context()))
     }
 
-    /// A file that no test reads would promise what nobody checks.
-    @Test func everyFileIsRead() throws {
+    /// A file that no test reads checks nothing.
+    @Test func testsReadEveryFile() throws {
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         #expect(files.count == 22)
@@ -99,12 +99,12 @@ import Testing
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
 
-    private func decided(_ action: OrderAction, on order: Order?) throws -> DispatchPlan {
+    private func plan(_ action: OrderAction, for order: Order?) throws -> DispatchPlan {
         var planner = RulesFixture.planner()
         return try planner.plan(action, for: order, RulesFixture.context())
     }
 
-    private func decided(_ action: RouteAction, on route: Route?) throws -> DispatchPlan {
+    private func plan(_ action: RouteAction, for route: Route?) throws -> DispatchPlan {
         var planner = RulesFixture.planner()
         return try planner.plan(action, for: route, RulesFixture.context())
     }
@@ -116,11 +116,11 @@ import Testing
         }
         let lines = plan.notifications.flatMap { ["\($0.channel) \($0.event)", $0.text] }
         let audit = try #require(plan.audit, sourceLocation: location)
-        let actual = lines + ["answer", plan.responseText, "audit", written(audit)]
+        let actual = lines + ["answer", plan.responseText, "audit", describe(audit)]
         #expect(actual == golden.split(separator: "\n").map(String.init), "\(name)", sourceLocation: location)
     }
 
-    private func written(_ audit: AuditEntry) -> String {
+    private func describe(_ audit: AuditEntry) -> String {
         let subject =
             switch audit.subject {
             case .order(let code): "order \(code)"
@@ -129,10 +129,10 @@ import Testing
             }
         let details = audit.details.map { String(decoding: $0, as: UTF8.self) } ?? "nil"
         return "\(audit.action) \(subject) by \(audit.actor) at \(audit.at) \(audit.correlationID): "
-            + "\(written(audit.before)) -> \(written(audit.after)); reason \(audit.reason ?? "nil"); \(details)"
+            + "\(describe(audit.before)) -> \(describe(audit.after)); reason \(audit.reason ?? "nil"); \(details)"
     }
 
-    private func written(_ standing: AuditEntry.State?) -> String {
-        standing.map { "\($0.status.rawValue) \($0.driverID ?? "nobody")" } ?? "unknown"
+    private func describe(_ state: AuditEntry.State?) -> String {
+        state.map { "\($0.status.rawValue) \($0.driverID ?? "nobody")" } ?? "unknown"
     }
 }

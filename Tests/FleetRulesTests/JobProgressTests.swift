@@ -7,23 +7,23 @@ import Testing
         .available, .assigned, .accepted, .enRoute, .arrived, .loading, .inTransit, .unloading, .completed,
     ]
 
-    /// What is said of a step from a status, by the words of the contract; nil where it may be taken.
+    /// The error text for a step from a status, as in the contract; nil if the step is allowed.
     private func expected(_ from: JobStatus, _ step: JobStatus) -> String? {
         if [.available, .assigned, .cancelled].contains(step) {
-            return "step must be one of en_route, arrived, loading, in_transit, unloading, completed"
+            return #"Expected "step" to be one of en_route, arrived, loading, in_transit, unloading, completed"#
         }
         let attempt = "Cannot transition from \(from.rawValue) to \(step.rawValue)."
         if from == .completed { return "\(attempt) The job is completed." }
         if from == .cancelled { return "\(attempt) The job is cancelled." }
         let next = Self.chain[Self.chain.firstIndex(of: from)! + 1]
         if step != next { return "\(attempt) Must go to \(next.rawValue) first." }
-        return step == .accepted ? "\(attempt) The job has to be accepted first, by accept." : nil
+        return step == .accepted ? "\(attempt) Accept the job first." : nil
     }
 
     @Test(arguments: JobStatus.allCases, JobStatus.allCases)
-    func onlyTheNextStepIsTaken(_ from: JobStatus, _ step: JobStatus) throws {
+    func acceptsOnlyTheNextStep(_ from: JobStatus, _ step: JobStatus) throws {
         var planner = RulesFixture.planner()
-        let order = RulesFixture.order(from, driver: "42", name: "Said")
+        let order = RulesFixture.order(from, driver: "42", name: "Dan")
         let report = ProgressReport(step: step)
         if let text = expected(from, step) {
             let error = ruleError { () throws(RuleError) in
@@ -32,20 +32,20 @@ import Testing
             #expect(error == RuleError(.invalid, text))
         } else {
             let plan = try planner.progress(report, of: order, RulesFixture.context(by: RulesFixture.driver))
-            var stored = order
-            (stored.assignment.status, stored.assignment.version) = (step, 6)
-            #expect(plan.order == stored)
+            var expected = order
+            (expected.assignment.status, expected.assignment.version) = (step, 6)
+            #expect(plan.order == expected)
             let arrival = step == .arrived ? ["booking-REF-1 driver-arrival"] : []
             #expect(plan.published == ["admin-channel job-progress", "booking-REF-1 job-progress"] + arrival)
         }
     }
 
-    @Test func sixOfTheHundredWaysAreOpen() {
+    @Test func allowsSixOfTheHundredPairs() {
         let open = JobStatus.allCases.flatMap { from in JobStatus.allCases.filter { expected(from, $0) == nil } }
         #expect(open == [.enRoute, .arrived, .loading, .inTransit, .unloading, .completed])
     }
 
-    @Test func theContractsOwnTexts() {
+    @Test func errorTextsMatchTheContract() {
         var planner = RulesFixture.planner()
         let skipped = ruleError { () throws(RuleError) in
             try planner.progress(
@@ -62,43 +62,43 @@ import Testing
     }
 
     @Test(arguments: JobStatus.allCases, ["43", nil, "4", "\u{FF14}2"] as [String?])
-    func onlyHisOwnJobMoves(_ status: JobStatus, _ owner: String?) {
+    func rejectsOtherDriversJobs(_ status: JobStatus, _ driver: String?) {
         var planner = RulesFixture.planner()
         let error = ruleError { () throws(RuleError) in
             try planner.progress(
-                ProgressReport(step: .arrived), of: RulesFixture.order(status, driver: owner),
+                ProgressReport(step: .arrived), of: RulesFixture.order(status, driver: driver),
                 RulesFixture.context(by: RulesFixture.driver))
         }
         #expect(error?.kind == .forbidden)
     }
 
-    @Test func anUnknownJobIsNotFoundButNonsenseIsNamedFirst() {
+    @Test func checksTheStepBeforeTheJobExists() {
         var planner = RulesFixture.planner()
         let unknown = ruleError { () throws(RuleError) in
             try planner.progress(ProgressReport(step: .arrived), of: nil, RulesFixture.context(by: RulesFixture.driver))
         }
         #expect(unknown == RuleError(.unknown, "Job not found"))
-        let nonsense = ruleError { () throws(RuleError) in
+        let wrongStep = ruleError { () throws(RuleError) in
             try planner.progress(ProgressReport(step: .cancelled), of: nil, RulesFixture.context(by: RulesFixture.driver))
         }
-        #expect(nonsense?.kind == .invalid)
+        #expect(wrongStep?.kind == .invalid)
     }
 
-    @Test func aTransitionThatMakesNoSenseIsNamedBeforeAStaleVersion() {
+    @Test func checksTheTransitionBeforeTheVersion() {
         var planner = RulesFixture.planner()
         let order = RulesFixture.order(.enRoute, driver: "42")
         let stale = RulesFixture.context(by: RulesFixture.driver, expectedVersion: 4)
         let error = ruleError { () throws(RuleError) in
             try planner.progress(ProgressReport(step: .arrived), of: order, stale)
         }
-        #expect(error == RuleError(.conflict, "Order ORD-1 has version 5, not 4"))
-        let nonsense = ruleError { () throws(RuleError) in
+        #expect(error == RuleError(.conflict, "Order ORD-1 has version 5; If-Match requires version 4"))
+        let wrongStep = ruleError { () throws(RuleError) in
             try planner.progress(ProgressReport(step: .loading), of: order, stale)
         }
-        #expect(nonsense?.kind == .invalid)
+        #expect(wrongStep?.kind == .invalid)
     }
 
-    @Test func notesAndPositionAreKeptInTheAudit() throws {
+    @Test func auditContainsNotesAndPosition() throws {
         var planner = RulesFixture.planner()
         var report = ProgressReport(step: .enRoute)
         report.notes = "gate \"B\""
@@ -111,10 +111,10 @@ import Testing
         #expect(audit.before == .init(status: .accepted, driverID: "42"))
         #expect(audit.after == .init(status: .enRoute, driverID: "42"))
         #expect(
-            audit.details.map { String(decoding: $0, as: UTF8.self) }
+            audit.detailsText
                 == #"{"notes":"gate \"B\"","latitude":51.50,"longitude":-0.1e0}"#)
-        let silent = try planner.progress(
+        let bare = try planner.progress(
             ProgressReport(step: .enRoute), of: order, RulesFixture.context(by: RulesFixture.driver))
-        #expect(silent.audit?.details == nil)
+        #expect(bare.audit?.details == nil)
     }
 }

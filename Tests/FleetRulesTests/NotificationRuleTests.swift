@@ -12,14 +12,14 @@ import Testing
         return try planner.plan(RulesFixture.orderAction(.assign(to: "42")), for: RulesFixture.order(), context).notifications
     }
 
-    @Test func whatHasNoRuleLivesADayAndSupersedesNothing() throws {
-        for told in try assigned([:]) {
-            #expect(told.createdAt == RulesFixture.now && told.expiresAt == RulesFixture.now + 86_400_000)
-            #expect(told.collapseKey == told.id)
+    @Test func eventsWithoutARuleLiveOneDayAndDoNotCollapse() throws {
+        for notification in try assigned([:]) {
+            #expect(notification.createdAt == RulesFixture.now && notification.expiresAt == RulesFixture.now + 86_400_000)
+            #expect(notification.collapseKey == notification.id)
         }
     }
 
-    @Test func theEventsRuleGoesBeforeItsTypes() throws {
+    @Test func prefersTheEventsRuleToItsTypes() throws {
         let byType = try assigned(["new_job": Self.hour])
         #expect(byType.map { $0.expiresAt - RulesFixture.now } == [3_600_000, 3_600_000, 86_400_000])
         let byEvent = try assigned(["new_job": Self.hour, "job-assigned": Self.minute, "job_update": Self.hour])
@@ -30,17 +30,17 @@ import Testing
     @Test func routesCollapseByRoute() throws {
         var planner = RulesFixture.planner()
         let context = RulesFixture.context(rules: Self.rules(["route_update": Self.minute]))
-        let told = try planner.plan(RulesFixture.routeAction(.cancel), for: RulesFixture.route(), context).notifications
-        #expect(told.map(\.collapseKey) == ["route:R-1"])
+        let notifications = try planner.plan(RulesFixture.routeAction(.cancel), for: RulesFixture.route(), context).notifications
+        #expect(notifications.map(\.collapseKey) == ["route:R-1"])
     }
 
-    @Test func cataloguedTypesAreRuledAsThemselves() throws {
+    @Test func announcementsUseTheRuleOfTheirType() throws {
         var planner = RulesFixture.planner()
         func lifetime(_ type: String, _ rules: [String: NotificationRules.Rule]) throws -> Int64 {
             let announcement = Announcement(type: type, audience: .everyDriver, data: Array("{}".utf8))
-            let told = try planner.announce(announcement, RulesFixture.context(rules: Self.rules(rules))).notifications[0]
-            #expect(told.collapseKey == told.id)
-            return told.expiresAt - RulesFixture.now
+            let notification = try planner.announce(announcement, RulesFixture.context(rules: Self.rules(rules))).notifications[0]
+            #expect(notification.collapseKey == notification.id)
+            return notification.expiresAt - RulesFixture.now
         }
         #expect(try lifetime("NEW_BATCH_AVAILABLE", ["NEW_BATCH_AVAILABLE": Self.hour]) == 3_600_000)
         #expect(try lifetime("NEW_BATCH_AVAILABLE", ["new_job": Self.hour]) == 86_400_000)

@@ -182,7 +182,7 @@ import Testing
             let error = ruleError { () throws(RuleError) in
                 try planner.plan(action, for: stored, RulesFixture.context(expectedVersion: 4))
             }
-            #expect(error == RuleError(.conflict, "Order ORD-1 has version \(version), not 4"))
+            #expect(error == RuleError(.conflict, "Order ORD-1 has version \(version); If-Match requires version 4"))
             _ = try planner.plan(action, for: stored, RulesFixture.context(expectedVersion: version))
         }
     }

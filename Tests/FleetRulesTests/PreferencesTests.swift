@@ -3,21 +3,21 @@ import JSON
 import Testing
 
 @Suite struct PreferencesTests {
-    private func written(_ preferences: Preferences) -> String {
+    private func encode(_ preferences: Preferences) -> String {
         var json = JSONWriter()
         preferences.write(to: &json)
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    @Test func nobodysAreAllOnAndNeverQuiet() {
+    @Test func defaultsAllowEverythingAtAnyTime() {
         #expect(
-            written(Preferences())
+            encode(Preferences())
                 == #"{"types":{},"quietHours":{"enabled":false,"from":"22:00","to":"07:00","timeZone":"Europe/London"}}"#)
         #expect(!Preferences().isOff(["new_job"]))
         #expect((0..<1440).allSatisfy { !Preferences().quietHours.contains(minuteOfDay: $0) })
     }
 
-    @Test func changesMerge() throws {
+    @Test func changesAreMerged() throws {
         var preferences = Preferences()
         var changes = PreferenceChanges()
         changes.types = ["new_job": false, "job_update": true]
@@ -30,14 +30,14 @@ import Testing
         changes.to = 0
         try changes.apply(to: &preferences)
         #expect(
-            written(preferences)
+            encode(preferences)
                 == #"{"types":{"job_update":true,"new_job":true,"route_update":false},"#
                 + #""quietHours":{"enabled":true,"from":"21:05","to":"00:00","timeZone":"Asia/Tokyo"}}"#)
         #expect(preferences.isOff(["x", "route_update"]))
         #expect(!preferences.isOff(["new_job", "x"]))
     }
 
-    @Test func namesAreBounded() throws {
+    @Test func limitsTheNumberOfTypes() throws {
         var preferences = Preferences()
         var changes = PreferenceChanges()
         changes.types = Dictionary(uniqueKeysWithValues: (0..<PreferenceChanges.typesMax).map { ("t\($0)", true) })
@@ -46,9 +46,9 @@ import Testing
         changes.types = ["one more": true]
         do throws(RuleError) {
             try changes.apply(to: &preferences)
-            Issue.record("not refused")
+            Issue.record("not rejected")
         } catch {
-            #expect(error.text == "types: at most 100 are kept")
+            #expect(error.text == #"Expected "types" to have at most 100 entries"#)
         }
     }
 
@@ -58,11 +58,11 @@ import Testing
         (300, 300, [0, 299, 300, 1439], []),
         (0, 1439, [0, 1438], [1439]),
     ])
-    func hoursMaySpanMidnight(_ from: Int, _ to: Int, _ quiet: [Int], _ loud: [Int]) {
+    func quietHoursMaySpanMidnight(_ from: Int, _ to: Int, _ quiet: [Int], _ other: [Int]) {
         var hours = Preferences.QuietHours()
         (hours.isEnabled, hours.from, hours.to) = (true, from, to)
         #expect(quiet.allSatisfy { hours.contains(minuteOfDay: $0) })
-        #expect(loud.allSatisfy { !hours.contains(minuteOfDay: $0) })
+        #expect(other.allSatisfy { !hours.contains(minuteOfDay: $0) })
         hours.isEnabled = false
         #expect(quiet.allSatisfy { !hours.contains(minuteOfDay: $0) })
     }
@@ -73,7 +73,7 @@ import Testing
             ("", nil),
             ("07:05 ", nil), ("+7:05", nil), ("٠٧:٠٥", nil), ("0٧:05", nil), ("07:0\u{301}", nil),
         ] as [(String, Int?)])
-    func clocksHaveFourDigits(_ text: String, _ minutes: Int?) {
+    func timesHaveFourDigits(_ text: String, _ minutes: Int?) {
         #expect(Preferences.minutes(ofClock: text) == minutes)
     }
 }

@@ -1,31 +1,31 @@
 import FleetRules
 import Testing
 
-/// Which of a action's events reach whose phones.
+/// Which events of an action are pushed, and to whom.
 @Suite struct PushIntentTests {
-    /// As the shipped catalogue rules them.
+    /// As in the built-in catalogue.
     private static let rules: NotificationRules = {
         func rule(_ push: NotificationRules.Rule.Push) -> NotificationRules.Rule {
             NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: true, push: push)
         }
-        let pushed = [
+        let personal = [
             "job-assigned", "job-removed", "order-removed", "job-cancelled", "route-assigned", "route-unassigned",
             "route-cancelled", "drop-removed", "driver-arrival", "driver-removed", "NEW_BATCH_AVAILABLE",
         ]
-        let silent = ["job-removed-from-list", "job-available-again", "schedule-updated", "tracking-stopped"]
+        let never = ["job-removed-from-list", "job-available-again", "schedule-updated", "tracking-stopped"]
         return NotificationRules(
-            rules: Dictionary(uniqueKeysWithValues: pushed.map { ($0, rule(.personal)) } + silent.map { ($0, rule(.never)) }))
+            rules: Dictionary(uniqueKeysWithValues: personal.map { ($0, rule(.personal)) } + never.map { ($0, rule(.never)) }))
     }()
 
-    /// `event > audience, entity`, in the order of telling.
+    /// `event > audience, entity` of each push.
     private func pushed(_ plan: DispatchPlan) -> [String] {
         plan.pushes.map { push in
-            let event = plan.notifications.first { $0.id == push.notificationID }?.event ?? "nothing"
+            let event = plan.notifications.first { $0.id == push.notificationID }?.event ?? "-"
             return "\(event) > \(push.audience), \(push.entity.map { "\($0)" } ?? "-")"
         }
     }
 
-    private func pushed(_ action: OrderAction, on order: Order?, _ rules: NotificationRules = rules) throws -> [String] {
+    private func pushed(_ action: OrderAction, for order: Order?, _ rules: NotificationRules = rules) throws -> [String] {
         var planner = RulesFixture.planner()
         return pushed(try planner.plan(action, for: order, RulesFixture.context(rules: rules)))
     }
@@ -42,14 +42,14 @@ import Testing
         ),
         (.update, "42", []),
     ])
-    func ofOneDeedTheFirstEventReachesEachOnce(
+    func pushesTheFirstEventToEachRecipient(
         _ kind: OrderAction.Kind, _ driver: String?, _ expected: [String]
     ) throws {
         let action = RulesFixture.orderAction(kind)
-        #expect(try pushed(action, on: RulesFixture.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
+        #expect(try pushed(action, for: RulesFixture.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
     }
 
-    @Test func routesAreOpenedAsRoutes() throws {
+    @Test func pushesOfRoutesOpenTheRoute() throws {
         var planner = RulesFixture.planner()
         func pushed(_ kind: RouteAction.Kind) throws -> [String] {
             let action = RulesFixture.routeAction(kind, fallback: "9")
@@ -66,61 +66,61 @@ import Testing
         #expect(try pushed(.removeDrop("D-1")) == ["drop-removed > driver(\"42\"), route(\"R-1\")"])
     }
 
-    @Test func theCustomerHearsOfAnArrivalByHisIdOrHisBooking() throws {
-        func arrived(_ change: (inout Order) -> Void) throws -> [String] {
+    @Test func pushesAnArrivalToTheCustomerOrElseTheBooking() throws {
+        func pushesOfArrival(_ change: (inout Order) -> Void) throws -> [String] {
             var order = RulesFixture.order(.enRoute, driver: "42")
             change(&order)
             var planner = RulesFixture.planner()
             let context = RulesFixture.context(by: RulesFixture.driver, rules: Self.rules)
             return pushed(try planner.progress(ProgressReport(step: .arrived), of: order, context))
         }
-        #expect(try arrived { _ in } == ["driver-arrival > customer(\"c7\"), job(\"B-1\")"])
-        #expect(try arrived { $0.customerID = nil } == ["driver-arrival > booking(\"REF-1\"), job(\"B-1\")"])
+        #expect(try pushesOfArrival { _ in } == ["driver-arrival > customer(\"c7\"), job(\"B-1\")"])
+        #expect(try pushesOfArrival { $0.customerID = nil } == ["driver-arrival > booking(\"REF-1\"), job(\"B-1\")"])
         #expect(
-            try arrived {
+            try pushesOfArrival {
                 $0.customerID = nil
                 $0.bookingID = nil
                 $0.bookingReference = nil
             } == ["driver-arrival > booking(\"ORD-1\"), job(\"ORD-1\")"])
     }
 
-    @Test func whatDriversShareReachesTheirPhonesOnlyWhereItsEntrySaysSo() throws {
+    @Test func pushesToAllDriversOnlyIfTheRuleAllowsIt() throws {
         var rules = Self.rules
         rules.rules["job-available-again"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
         let order = RulesFixture.order(.assigned, driver: "42")
         #expect(
-            try pushed(RulesFixture.orderAction(.unassign), on: order, rules) == [
+            try pushed(RulesFixture.orderAction(.unassign), for: order, rules) == [
                 "order-removed > driver(\"42\"), job(\"B-1\")",
                 "job-available-again > everyDriver(except: Optional(\"driver:42\")), job(\"B-1\")",
             ])
         rules.rules["job-cancelled"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
         #expect(
-            try pushed(RulesFixture.orderAction(.cancel), on: RulesFixture.order(), rules) == [
+            try pushed(RulesFixture.orderAction(.cancel), for: RulesFixture.order(), rules) == [
                 "job-cancelled > everyDriver(except: nil), job(\"B-1\")"
             ])
     }
 
-    @Test func dispatchersHaveNoPhonesHere() throws {
+    @Test func neverPushesToDispatchers() throws {
         var rules = Self.rules
         rules.rules["order-assigned"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
-        #expect(try pushed(RulesFixture.orderAction(.assign(to: "9")), on: nil, rules).count == 1)
+        #expect(try pushed(RulesFixture.orderAction(.assign(to: "9")), for: nil, rules).count == 1)
     }
 
-    @Test func whatTheCatalogueDoesNotKnowIsNotPushed() throws {
-        #expect(try pushed(RulesFixture.orderAction(.assign(to: "9")), on: nil, NotificationRules()).isEmpty)
+    @Test func doesNotPushEventsWithoutARule() throws {
+        #expect(try pushed(RulesFixture.orderAction(.assign(to: "9")), for: nil, NotificationRules()).isEmpty)
     }
 
-    @Test func announcementsReachWhomTheyName() throws {
-        func announced(_ audience: Announcement.Audience) throws -> [String] {
+    @Test func pushesAnnouncementsToTheirAudience() throws {
+        func pushesOfAnnouncement(_ audience: Announcement.Audience) throws -> [String] {
             var planner = RulesFixture.planner()
             let announcement = Announcement(type: "NEW_BATCH_AVAILABLE", audience: audience, data: Array("{}".utf8))
             return pushed(try planner.announce(announcement, RulesFixture.context(rules: Self.rules)))
         }
         #expect(
-            try announced(.drivers(["1", "2", "1"])) == [
+            try pushesOfAnnouncement(.drivers(["1", "2", "1"])) == [
                 "new-batch-available > driver(\"1\"), -", "new-batch-available > driver(\"2\"), -",
             ])
-        #expect(try announced(.customer("c7")) == ["new-batch-available > customer(\"c7\"), -"])
-        #expect(try announced(.everyDriver) == ["new-batch-available > everyDriver(except: nil), -"])
+        #expect(try pushesOfAnnouncement(.customer("c7")) == ["new-batch-available > customer(\"c7\"), -"])
+        #expect(try pushesOfAnnouncement(.everyDriver) == ["new-batch-available > everyDriver(except: nil), -"])
     }
 }

@@ -104,7 +104,7 @@ import Testing
             let error = ruleError { () throws(RuleError) in
                 try planner.plan(RulesFixture.routeAction(.cancel), for: route, RulesFixture.context(expectedVersion: 4))
             }
-            #expect(error == RuleError(.conflict, "Route R-1 has version \(version), not 4"))
+            #expect(error == RuleError(.conflict, "Route R-1 has version \(version); If-Match requires version 4"))
         }
     }
 }

@@ -94,7 +94,7 @@ struct LaneConnectionTests {
         scene.act()
         #expect(
             scene.takeReport()
-                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], room: 1))
+                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], capacity: 1))
         scene.supply(LaneFixture.jobs(1...1))
         #expect(scene.takeSent() == [1])
         #expect(scene.retired == 0)

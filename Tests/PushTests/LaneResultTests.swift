@@ -257,7 +257,7 @@ struct LaneResultTests {
                     lane: .apns,
                     outcomes: LaneFixture.jobs(1...3).map {
                         PushOutcome($0, .retry(at: scene.now, reason: "ExpiredProviderToken"), wasTried: false)
-                    }, room: 0))
+                    }, capacity: 0))
         scene.handle(.credential(.ready))
         scene.answer(4, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5)
         scene.supply([])
@@ -295,7 +295,7 @@ struct LaneResultTests {
         #expect(scene.renewals == [-1])
         #expect(
             scene.takeReport()
-                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], room: 0))
+                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], capacity: 0))
         scene.supply([], hasMore: true)
         #expect(scene.report == nil)
         scene.handle(.credential(.ready))
@@ -320,7 +320,7 @@ struct LaneResultTests {
         #expect(scene.takeSent().isEmpty)
         #expect(
             scene.takeReport()
-                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], room: 0))
+                == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], capacity: 0))
         #expect(scene.lane.status.state == .paused)
         scene.supply([])
         scene.handle(.credential(.missing(reason: "no access token: 503")))

@@ -8,7 +8,7 @@ struct LaneTests {
     @Test func newConnectionStartsWithOneRequest() {
         var scene = LaneFixture()
         scene.act()
-        #expect(scene.takeReport() == PushReport(lane: .apns, room: 1))
+        #expect(scene.takeReport() == PushReport(lane: .apns, capacity: 1))
         scene.supply(LaneFixture.jobs(1...1))
         #expect(scene.takeSent() == [1])
         #expect(scene.report == nil)
@@ -160,7 +160,7 @@ struct LaneTests {
         scene.act()
         #expect(
             scene.takeReport()
-                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(3), .returned, wasTried: false)], room: 0))
+                == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(3), .returned, wasTried: false)], capacity: 0))
         // A lease requested before the stop.
         scene.supply(LaneFixture.jobs(4...4), hasMore: true)
         #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneFixture.job(4), .returned, wasTried: false)])

@@ -70,7 +70,7 @@ import Threads
             }
             loop.run()
             // Refused, or not replied to.
-            #expect(seen.withLock { $0.reports } == (1...2).map { _ in PushReport(lane: .apns, outcomes: unsent, room: 0) })
+            #expect(seen.withLock { $0.reports } == (1...2).map { _ in PushReport(lane: .apns, outcomes: unsent, capacity: 0) })
         }
     }
 

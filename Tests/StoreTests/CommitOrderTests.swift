@@ -32,7 +32,7 @@ import Threads
         _ = harness.execute(register(fcm("a"), by: driver("42")))
         harness.post(announce(to: "42"), request: 7)
         barrier.waitForArrival()
-        harness.post(PushReport(lane: .fcm, room: 9))
+        harness.post(PushReport(lane: .fcm, capacity: 9))
         harness.post(register(fcm("a"), by: driver("43")))
         barrier.open()
         #expect(harness.replies(2).flatMap(\.reply.removed).map(\.owner) == ["driver:42"])

@@ -60,7 +60,7 @@ extension CommandExecutor {
     @discardableResult func report(
         _ outcomes: [PushOutcome] = [], room: Int = 0, _ lane: PushLane = .fcm, at now: Int64 = noon
     ) throws -> PushLease {
-        try answer(PushReport(lane: lane, outcomes: outcomes, room: room), at: now).lease
+        try answer(PushReport(lane: lane, outcomes: outcomes, capacity: room), at: now).lease
     }
 
     func answer(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.ReportReply {

@@ -39,7 +39,7 @@ import Threads
             // As under load: ten reports share a commit.
             try ledger.transaction { () throws(DatabaseError) in
                 for _ in 0..<10 {
-                    let report = PushReport(lane: .fcm, outcomes: outcomes, room: Self.room)
+                    let report = PushReport(lane: .fcm, outcomes: outcomes, capacity: Self.room)
                     let supply = try ledger.outbox.handle(report, now: noon + Int64(carried / 100)).lease
                     outcomes = supply.jobs.map {
                         PushOutcome($0, .accepted(messageID: "projects/p/messages/\($0.number)"), wasTried: true)
@@ -71,7 +71,7 @@ import Threads
                         let drivers = (0..<100).map { "\(recipients)\(((round * 5 + part) * 100 + $0) % Self.drivers)" }
                         let announcement = Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
                         _ = try ledger.execute(command(.announce(announcement)), now: noon + Int64(round))
-                        let report = PushReport(lane: .fcm, outcomes: outcomes, room: Self.room)
+                        let report = PushReport(lane: .fcm, outcomes: outcomes, capacity: Self.room)
                         let supply = try ledger.outbox.handle(report, now: noon + Int64(round)).lease
                         outcomes = supply.jobs.map { PushOutcome($0, .accepted(messageID: "m-\($0.number)"), wasTried: true) }
                     }

@@ -148,7 +148,7 @@ import Testing
         _ = try ledger.settle(register(apns(token, .sandbox), by: driver("1")))
         _ = try ledger.settle(register(fcm("new"), by: driver("2"), deviceID: "phone"))
         let outcomes = jobs.map { PushOutcome($0, fate, wasTried: false) }
-        #expect(try ledger.answer(PushReport(lane: .apns, outcomes: outcomes, room: 9)).woken == [.apnsSandbox, .fcm])
+        #expect(try ledger.answer(PushReport(lane: .apns, outcomes: outcomes, capacity: 9)).woken == [.apnsSandbox, .fcm])
         #expect(try ledger.claim(9, .apnsSandbox, at: noon + 50).map(\.device.token) == [apns(token, .sandbox)])
         #expect(try ledger.claim(9, .fcm, at: noon + 50).map(\.device.token) == [fcm("new")])
     }
@@ -158,6 +158,6 @@ import Testing
         _ = try ledger.settle(register(fcm("1"), by: driver("1")))
         _ = try ledger.settle(announce(to: "1"))
         let outcomes = try ledger.claim().map { PushOutcome($0, .returned, wasTried: false) }
-        #expect(try ledger.answer(PushReport(lane: .fcm, outcomes: outcomes, room: 0)).woken == [])
+        #expect(try ledger.answer(PushReport(lane: .fcm, outcomes: outcomes, capacity: 0)).woken == [])
     }
 }

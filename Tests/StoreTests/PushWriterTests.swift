@@ -23,7 +23,7 @@ import Threads
     }
 
     private static func ask(_ outcomes: [PushOutcome] = [], room: Int = 100) -> PushReport {
-        PushReport(lane: .fcm, outcomes: outcomes, room: room)
+        PushReport(lane: .fcm, outcomes: outcomes, capacity: room)
     }
 
     @Test func carriesAPushFromTheActionToItsEnd() throws {
@@ -172,7 +172,7 @@ import Threads
                     removal: DeviceRemoval(reason: "x", ifSeenBefore: noon + 1))
             ]))
         #expect(scene.wakes(1) == [[.apns]])
-        scene.post(PushReport(lane: .apns, room: 5))
+        scene.post(PushReport(lane: .apns, capacity: 5))
         #expect(scene.leases(2).last?.jobs.map(\.number) == [job.number])
         scene.stop()
     }

@@ -69,7 +69,7 @@ import Threads
         #expect(refused == 5)
         // What has nothing to write succeeds, and proves nothing.
         for _ in 0..<2 {
-            scene.post(PushReport(lane: .fcm, room: 0))
+            scene.post(PushReport(lane: .fcm, capacity: 0))
             #expect(scene.leases(1).count == 1)
             #expect(scene.execute(assign("again", to: "42"))?.isUnavailable == true)
         }

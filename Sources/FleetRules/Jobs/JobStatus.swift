@@ -44,7 +44,7 @@ extension JobStatus {
     func checkReportable() throws(RuleError) {
         switch self {
         case .available, .assigned, .cancelled:
-            throw RuleError(.invalid, "step must be one of \(Self.reported.map(\.rawValue).joined(separator: ", "))")
+            throw RuleError(.invalid, "Expected \"step\" to be one of \(Self.reported.map(\.rawValue).joined(separator: ", "))")
         case .accepted, .enRoute, .arrived, .loading, .inTransit, .unloading, .completed:
             return
         }
@@ -55,6 +55,6 @@ extension JobStatus {
         let attempt = "Cannot transition from \(rawValue) to \(step.rawValue)."
         guard let next else { throw RuleError(.invalid, "\(attempt) The job is \(rawValue).") }
         guard step == next else { throw RuleError(.invalid, "\(attempt) Must go to \(next.rawValue) first.") }
-        guard step != .accepted else { throw RuleError(.invalid, "\(attempt) The job has to be accepted first, by accept.") }
+        guard step != .accepted else { throw RuleError(.invalid, "\(attempt) Accept the job first.") }
     }
 }

@@ -1,20 +1,22 @@
-/// The names of a catalogue's entries, and which of them an event goes by. What is decided when it is told (for how long it is
-/// worth delivering, whether phones get it) and when it is pushed (with which words) is then decided by one entry.
+/// Finds the catalogue entry of an event. Planning (lifetime, whether to push) and pushing (texts) use the same index, so
+/// that both use the same entry.
 package struct CatalogueIndex: Equatable, Sendable {
     private let names: Set<String>
-    /// Those which are types, by the event that each is told as.
+    /// Notification types by the event that each is published as.
     private let types: [String: String]
 
+    /// - Parameter names: the names of the catalogue's entries.
     package init(_ names: some Sequence<String>) {
         self.names = Set(names)
-        // In alphabetical order, so that of two types told as one event it is the same one in every process.
+        // Sorted, so that of two types with the same event every process uses the same one.
         types = self.names.sorted().reduce(into: [:]) { types, name in
             let event = EventNames.event(ofType: name)
             if types[event] == nil { types[event] = name }
         }
     }
 
-    /// Its own name, else the type that is told as this event, else what phones call it; nil when there is no such entry.
+    /// The entry with the event's name; else that of a type published as this event; else that of the event's type in the
+    /// apps (`new_job`). Nil if there is none.
     package func entry(ofEvent event: String) -> String? {
         if names.contains(event) { return event }
         if let type = types[event] { return type }
@@ -22,6 +24,6 @@ package struct CatalogueIndex: Equatable, Sendable {
         return names.contains(type) ? type : nil
     }
 
-    /// The type that is told as this event, if there is one.
+    /// The notification type that is published as this event; nil if there is none.
     package func type(ofEvent event: String) -> String? { types[event] }
 }

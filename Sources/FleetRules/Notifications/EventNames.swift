@@ -1,6 +1,6 @@
-/// What events, their types and the entries of the catalogue call each other.
+/// Maps between events and notification types.
 package enum EventNames {
-    /// What phones call an event. Existing apps tell by it what to open.
+    /// The type of an event in push data. Existing apps choose by it which screen to open.
     package static func type(ofEvent event: String) -> String {
         switch event {
         case "job-assigned": "new_job"
@@ -10,7 +10,7 @@ package enum EventNames {
         }
     }
 
-    /// The event that a type is told as, in lower-case kebab: `new-batch-available` for `NEW_BATCH_AVAILABLE`.
+    /// The event that a type is published as, in kebab case: `new-batch-available` for `NEW_BATCH_AVAILABLE`.
     package static func event(ofType type: String) -> String {
         String(decoding: type.lowercased().utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }, as: UTF8.self)
     }

@@ -1,24 +1,24 @@
 import JSON
 
-/// What somebody wants to be told on his phone, and when not.
+/// A user's push preferences: notification types that are switched off, and quiet hours.
 package struct Preferences: Equatable, Sendable {
-    /// By the notification's type or event, as apps know them: `new_job`, `job-assigned`. What is not here is on.
+    /// By the notification's type or event: `new_job`, `job-assigned`. Types that are not listed are on.
     package var types: [String: Bool] = [:]
     package var quietHours = QuietHours()
 
-    /// Hours in which only what is urgent is pushed.
+    /// Hours in which only urgent notifications are pushed.
     package struct QuietHours: Equatable, Sendable {
         package var isEnabled = false
-        /// Minutes since midnight (0–1,439), the first of them quiet.
+        /// The first quiet minute of the day (0–1,439).
         package var from = 22 * 60
-        /// Minutes since midnight (0–1,439), the first that is no longer quiet. As `from`: the whole day.
+        /// The first minute after the quiet hours (0–1,439). Equal to `from`: the whole day is quiet.
         package var to = 7 * 60
         /// A name of the IANA time zone database.
         package var timeZone = "Europe/London"
 
         package init() {}
 
-        /// Whether a minute of the day is one of them. They may span midnight.
+        /// Whether a minute of the day (0–1,439) is quiet. Quiet hours may span midnight.
         package func contains(minuteOfDay minute: Int) -> Bool {
             guard isEnabled else { return false }
             if from == to { return true }
@@ -28,13 +28,13 @@ package struct Preferences: Equatable, Sendable {
 
     package init() {}
 
-    /// Whether any of the names of a notification is switched off.
+    /// Whether any of a notification's names is switched off.
     package func isOff(_ names: [String]) -> Bool { names.contains { types[$0] == false } }
 }
 
-/// What a request says of preferences; what it does not mention stays.
+/// A request's changes to preferences. Fields that the request does not contain stay as they are.
 package struct PreferenceChanges: Equatable, Sendable {
-    /// Nil: as if it had never been said.
+    /// The type is on, off, or removed from the preferences (nil).
     package var types: [String: Bool?] = [:]
     package var isEnabled: Bool?
     package var from: Int?
@@ -43,11 +43,11 @@ package struct PreferenceChanges: Equatable, Sendable {
 
     package init() {}
 
-    /// Makes the changes. Beyond `typesMax` names, which is far more than there are types, the request is refused.
+    /// - Throws: `.invalid` (400) if the preferences would contain more than ``typesMax`` types.
     package func apply(to preferences: inout Preferences) throws(RuleError) {
         for (name, isOn) in types { preferences.types[name] = isOn }
         guard preferences.types.count <= Self.typesMax else {
-            throw RuleError(.invalid, "types: at most \(Self.typesMax) are kept")
+            throw RuleError(.invalid, "Expected \"types\" to have at most \(Self.typesMax) entries")
         }
         if let isEnabled { preferences.quietHours.isEnabled = isEnabled }
         if let from { preferences.quietHours.from = from }
@@ -55,31 +55,30 @@ package struct PreferenceChanges: Equatable, Sendable {
         if let timeZone { preferences.quietHours.timeZone = timeZone }
     }
 
-    /// Names of types that are kept for one person.
+    /// Types per user: far more than exist.
     package static let typesMax = 100
 }
 
 extension Preferences {
-    /// As answers and the store have it: `{"types":{…},"quietHours":{…}}`, types in alphabetical order.
+    /// The form in responses and in the store: `{"types":{…},"quietHours":{…}}`, types in alphabetical order.
     package func write(to json: inout JSONWriter) {
-        json.raw(#"{"types":{"#)
-        for (index, type) in types.sorted(by: { $0.key < $1.key }).enumerated() {
-            if index > 0 { json.raw(",") }
-            json.string(type.key)
-            json.raw(type.value ? ":true" : ":false")
+        json.object {
+            $0.member("types") {
+                for (type, isOn) in types.sorted(by: { $0.key < $1.key }) {
+                    $0.key(type)
+                    $0.boolean(isOn)
+                }
+            }
+            $0.member("quietHours") {
+                $0.member("enabled", quietHours.isEnabled)
+                $0.member("from", Self.clock(quietHours.from))
+                $0.member("to", Self.clock(quietHours.to))
+                $0.member("timeZone", quietHours.timeZone)
+            }
         }
-        json.raw(#"},"quietHours":{"enabled":"#)
-        json.raw(quietHours.isEnabled ? "true" : "false")
-        json.raw(#","from":"#)
-        json.string(Self.clock(quietHours.from))
-        json.raw(#","to":"#)
-        json.string(Self.clock(quietHours.to))
-        json.raw(#","timeZone":"#)
-        json.string(quietHours.timeZone)
-        json.raw("}}")
     }
 
-    /// `22:00` as minutes since midnight; nil unless it is one of those.
+    /// Minutes since midnight of a time such as `22:00`; nil if the text is not one.
     package static func minutes(ofClock text: String) -> Int? {
         let bytes = Array(text.utf8)
         guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }

@@ -31,7 +31,7 @@ extension Announcement {
         case .customer(let id): return [.customer(id)]
         case .everyDriver: return [.drivers]
         case .drivers(let ids):
-            guard !ids.isEmpty else { throw RuleError(.invalid, "to.drivers names nobody") }
+            guard !ids.isEmpty else { throw RuleError(.invalid, "Expected \"to.drivers\" to contain at least one driver id") }
             var seen: Set<Identifier> = []
             return ids.filter { seen.insert(Identifier($0)).inserted }.map { .driver($0) }
         }
@@ -44,14 +44,14 @@ extension Announcement {
             try data.withUnsafeBytes { bytes in
                 try JSONReader.object(bytes) { key, value in
                     guard !key.equals("notificationId"), !key.equals("correlationId") else { return }
-                    if !json.bytes.isEmpty { json.raw(",") }
+                    json.separate()
                     json.raw(key.raw)
                     json.raw(":")
                     json.raw(value.raw)
                 }
             }
         } catch {
-            throw RuleError(.invalid, "data must be a JSON object")
+            throw RuleError(.invalid, "Expected \"data\" to be an object")
         }
         return json.bytes
     }

@@ -25,7 +25,8 @@ extension CommandContext {
     /// - Throws: `.conflict` (409) if the job does not have the expected version.
     func checkVersion(of job: some Job) throws(RuleError) {
         guard let expectedVersion, expectedVersion != job.assignment.version else { return }
-        throw RuleError(.conflict, "\(job.label) has version \(job.assignment.version), not \(expectedVersion)")
+        throw RuleError(
+            .conflict, "\(job.label) has version \(job.assignment.version); If-Match requires version \(expectedVersion)")
     }
 
     func makeAuditEntry(

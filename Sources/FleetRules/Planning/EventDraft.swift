@@ -28,13 +28,11 @@ struct EventDraft {
     /// The event's data: its members, then the two that every event has.
     func data(id: String, correlationID: String) -> [UInt8] {
         var json = JSONWriter(capacity: members.count + 128)
-        json.raw("{")
-        json.raw(members)
-        json.raw(members.isEmpty ? #""notificationId":"# : #","notificationId":"#)
-        json.string(id)
-        json.raw(#","correlationId":"#)
-        json.string(correlationID)
-        json.raw("}")
+        json.object {
+            $0.raw(members)
+            $0.member("notificationId", id)
+            $0.member("correlationId", correlationID)
+        }
         return json.bytes
     }
 }

@@ -25,9 +25,7 @@ extension EventFields {
     /// The fields as a JSON object.
     var object: [UInt8] {
         var json = JSONWriter()
-        json.raw("{")
-        json.members(self)
-        json.raw("}")
+        json.object { $0.members(self) }
         return json.bytes
     }
 }
@@ -36,28 +34,15 @@ extension JSONWriter {
     /// Writes the fields as members of an object. Returns the size of each value.
     @discardableResult
     mutating func members(_ fields: EventFields) -> [(field: String, bytes: Int)] {
-        var lengths: [(String, Int)] = []
-        for (name, value) in fields.members {
-            if !lengths.isEmpty { raw(",") }
-            string(name)
-            raw(":")
+        fields.members.map { name, value in
+            key(name)
             let start = bytes.count
             switch value {
             case .text(let text): optional(text)
             case .number(let number): optional(number)
-            case .texts(let texts): strings(texts)
+            case .texts(let texts): array(texts)
             }
-            lengths.append((name, bytes.count - start))
+            return (name, bytes.count - start)
         }
-        return lengths
-    }
-
-    mutating func strings(_ texts: [String]) {
-        raw("[")
-        for (index, text) in texts.enumerated() {
-            if index > 0 { raw(",") }
-            string(text)
-        }
-        raw("]")
     }
 }

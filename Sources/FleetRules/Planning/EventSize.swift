@@ -30,6 +30,7 @@ enum EventSize {
         let own = draft.lengths.filter { presentFields.contains($0.field) }
         let longest = (own.isEmpty ? draft.lengths : own).max { $0.bytes < $1.bytes }
         let field = longest?.field ?? "data"
-        throw RuleError(.invalid, "\(field) makes the event \(draft.event) larger than \(rules.eventBytesMax) bytes")
+        throw RuleError(
+            .invalid, "Field \"\(field)\" is too long: event \(draft.event) would exceed \(rules.eventBytesMax) bytes")
     }
 }

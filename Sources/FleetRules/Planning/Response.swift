@@ -1,75 +1,76 @@
 import JSON
 
 extension Order {
-    /// The order as answers show it: a JSON object. What stands in for a missing id or reference is shown as theirs.
+    /// Writes the order as a JSON object for responses. Missing ids fall back to the code, a missing reference likewise.
     package func write(to json: inout JSONWriter) {
-        json.raw("{")
-        json.members([
-            "code": .text(code), "status": .text(assignment.status.rawValue), "driverId": .text(assignment.driver?.id.text),
-            "driverName": .text(assignment.driver?.name),
-            "version": .number(JSONNumber(text: String(assignment.version))),
-            "bookingId": .text(bookingID ?? code), "bookingReference": .text(reference), "customerId": .text(customerID),
-            "customerName": .text(customerName), "pickupAddress": .text(pickupAddress),
-            "dropoffAddress": .text(dropoffAddress), "scheduledAt": .text(scheduledAt), "totalGBP": .number(totalGBP),
-        ])
-        json.raw("}")
+        json.object {
+            $0.member("code", code)
+            $0.member("status", assignment.status.rawValue)
+            $0.member("driverId", assignment.driver?.id.text)
+            $0.member("driverName", assignment.driver?.name)
+            $0.member("version", assignment.version)
+            $0.member("bookingId", bookingID ?? code)
+            $0.member("bookingReference", reference)
+            $0.member("customerId", customerID)
+            $0.member("customerName", customerName)
+            $0.member("pickupAddress", pickupAddress)
+            $0.member("dropoffAddress", dropoffAddress)
+            $0.member("scheduledAt", scheduledAt)
+            $0.member("totalGBP", totalGBP)
+        }
     }
 
-    /// The order as a member of an answer's `data`, before others.
+    /// Writes the order as the member `order` of a response's `data`.
     func member(_ json: inout JSONWriter) {
-        json.raw(#""order":"#)
+        json.key("order")
         write(to: &json)
-        json.raw(",")
     }
 }
 
 extension Route {
-    /// The route as a member of an answer's `data`, before others.
-    func member(_ json: inout JSONWriter) {
-        json.raw(#""route":"#)
-        write(to: &json)
-        json.raw(",")
+    /// Writes the route as a JSON object for responses.
+    package func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("status", assignment.status.rawValue)
+            $0.member("driverId", assignment.driver?.id.text)
+            $0.member("driverName", assignment.driver?.name)
+            $0.member("version", assignment.version)
+            $0.member("routeNumber", routeNumber)
+            $0.member("bookingsCount", bookingsCount)
+            $0.member("dropsCount", dropsCount)
+            $0.member("earningsAdjustment", earningsAdjustment)
+        }
     }
 
-    /// The route as answers show it: a JSON object.
-    package func write(to json: inout JSONWriter) {
-        json.raw("{")
-        json.members([
-            "id": .text(id), "status": .text(assignment.status.rawValue), "driverId": .text(assignment.driver?.id.text),
-            "driverName": .text(assignment.driver?.name),
-            "version": .number(JSONNumber(text: String(assignment.version))), "routeNumber": .text(routeNumber),
-            "bookingsCount": .number(bookingsCount), "dropsCount": .number(dropsCount),
-            "earningsAdjustment": .number(earningsAdjustment),
-        ])
-        json.raw("}")
+    /// Writes the route as the member `route` of a response's `data`.
+    func member(_ json: inout JSONWriter) {
+        json.key("route")
+        write(to: &json)
     }
 }
 
 extension DispatchPlan {
-    /// The answer that the apps parse. `data` writes what stands under `data` beside the notifications' ids.
+    /// The response's body. `data` writes the members of `data` that precede `notificationIds`.
     static func response(
-        _ message: String, _ told: [Notification], _ correlationID: String, data: (inout JSONWriter) -> Void = { _ in }
+        _ message: String, _ notifications: [Notification], _ correlationID: String,
+        data: (inout JSONWriter) -> Void = { _ in }
     ) -> [UInt8] {
         response(message, correlationID) { json in
             data(&json)
-            json.raw(#""notificationIds":"#)
-            json.strings(told.map(\.id))
+            json.member("notificationIds", notifications.map(\.id))
         }
     }
 
-    /// The same with the whole of `data` as the caller writes it, and without a correlation id where the contract has none.
+    /// The response's body. `data` writes all members of `data`; the contract leaves out some correlation ids (nil).
     static func response(_ message: String, _ correlationID: String? = nil, _ data: (inout JSONWriter) -> Void) -> [UInt8] {
         var json = JSONWriter(capacity: 512)
-        json.raw(#"{"success":true,"message":"#)
-        json.string(message)
-        json.raw(#","data":{"#)
-        data(&json)
-        json.raw("}")
-        if let correlationID {
-            json.raw(#","correlationId":"#)
-            json.string(correlationID)
+        json.object {
+            $0.member("success", true)
+            $0.member("message", message)
+            $0.member("data") { data(&$0) }
+            $0.member("correlationId", ifPresent: correlationID)
         }
-        json.raw("}")
         return json.bytes
     }
 }

@@ -1,18 +1,19 @@
-/// What somebody does with a phone of his.
+/// A user registers or unregisters a device.
 package struct DeviceRegistration: Equatable, Sendable {
     package enum Kind: String, Sendable { case register, unregister }
 
-    /// The two endpoints word their answers differently: `/api/auth/fcm-token`, `/app-register-device`.
+    /// The endpoint of the request, which determines the form of the response: `/api/auth/fcm-token`,
+    /// `/app-register-device`.
     package enum Endpoint: Sendable { case fcmToken, appDevice }
 
     package let kind: Kind
     package let token: DeviceToken
-    /// What the app calls the phone: its new token replaces the one it had.
+    /// The app's own id of the device: a new token with the same id replaces the earlier one.
     package let deviceID: String?
     package let endpoint: Endpoint
 
-    package init(_ action: Kind, _ token: DeviceToken, deviceID: String? = nil, endpoint: Endpoint) {
-        self.kind = action
+    package init(_ kind: Kind, _ token: DeviceToken, deviceID: String? = nil, endpoint: Endpoint) {
+        self.kind = kind
         self.token = token
         self.deviceID = deviceID
         self.endpoint = endpoint

@@ -1,17 +1,17 @@
-/// A phone's address with a provider, as its app registers it.
+/// A device's address at a provider, as the app registers it.
 package struct DeviceToken: Equatable, Sendable {
     package enum Platform: String, CaseIterable, Sendable { case ios, android }
     package enum Environment: String, CaseIterable, Sendable { case production, sandbox }
 
     package let provider: PushProvider
-    /// Nil where the app did not say: FCM carries to both.
+    /// Nil if the app did not send it: FCM delivers to both platforms.
     package let platform: Platform?
-    /// Of APNs only: a token is of one of its environments.
+    /// Only for APNs: a token is valid in one of its environments.
     package let environment: Environment?
-    /// Whole; it belongs in requests to the provider, sealed in the store, and nowhere else.
+    /// The whole token. Secret: only requests to the provider contain it, and the store encrypts it.
     package let text: String
 
-    /// Of APNs: 16 to 400 hexadecimal digits, an even number (their length is not fixed, PUSH.md section 1).
+    /// A token of APNs: 16 to 400 hexadecimal digits, an even number (the length is not fixed, PUSH.md section 1).
     package static func apns(_ text: String, _ environment: Environment = .production) throws(RuleError) -> DeviceToken {
         let digits = text.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") ? $0 | 0x20 : $0 }
         let isHexadecimal = digits.allSatisfy {
@@ -24,7 +24,7 @@ package struct DeviceToken: Equatable, Sendable {
             provider: .apns, platform: .ios, environment: environment, text: String(decoding: digits, as: UTF8.self))
     }
 
-    /// Of FCM: 1 to 4,096 printable ASCII characters without spaces.
+    /// A token of FCM: 1 to 4,096 printable ASCII characters without spaces.
     package static func fcm(_ text: String, _ platform: Platform? = nil) throws(RuleError) -> DeviceToken {
         guard (1...4_096).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw RuleError(.invalid, "an FCM token is 1 to 4096 printable characters")
@@ -46,7 +46,7 @@ package struct DeviceToken: Equatable, Sendable {
         }
     }
 
-    /// Enough to tell two apart, and too little to send to: `a1b2…9f0e`; of short ones less.
+    /// The first and last four characters, `a1b2…9f0e`, for logs and reports; one each if the token is short.
     package var masked: String {
         let shown = text.utf8.count >= 16 ? 4 : 1
         return "\(text.prefix(shown))…\(text.suffix(shown))"

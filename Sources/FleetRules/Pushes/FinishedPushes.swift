@@ -1,24 +1,23 @@
-/// What the store says of pushes, once it is committed: those that ended without a lane having had them in hand, and all that
-/// have failed, for a lane does not know whether its failure is the last word.
+/// Pushes that the store finished in a transaction: those that ended without being leased, and all that failed. A lane does
+/// not know whether a failure is final.
 package struct FinishedPushes: Equatable, Sendable {
     package var expired = 0
     package var cancelled = 0
     package var failed: [FailedPush] = []
-    /// Refused for a token that has been replaced meanwhile: they will be tried with the new one.
+    /// Rejected because of a token that has been replaced since: they are sent again with the new token.
     package var retried = 0
 
     package init() {}
 }
 
-/// A push that has failed for good, for those who want to know.
+/// A push that failed for good, for the log and the webhook.
 package struct FailedPush: Equatable, Sendable {
     package let notificationID: String
     package let event: String
-    /// ``Identity/key`` of whom it was for.
+    /// ``Identity/key`` of the recipient.
     package let recipient: String
-    /// ``DeviceToken/masked``; ``PushJob/Device/id`` where the token cannot be read.
+    /// ``DeviceToken/masked``, or ``PushJob/Device/id`` if the token cannot be decrypted.
     package let device: String
-    /// How often it was tried.
     package let attempts: Int
     package let reason: String
 
@@ -33,7 +32,7 @@ package struct FailedPush: Equatable, Sendable {
         self.reason = reason
     }
 
-    /// - Parameter reason: the provider's word.
+    /// - Parameter reason: as the provider reported it.
     package init(_ job: PushJob, reason: String) {
         self.init(
             notificationID: job.notification.id, event: job.notification.event, recipient: job.recipient,

@@ -1,12 +1,12 @@
-/// That a notification is to reach somebody's phones as well. Who has phones, the store knows.
+/// Requests a push for a notification. The store resolves the audience to devices.
 package struct PushIntent: Equatable, Sendable {
-    /// Whose phones.
+    /// The people whose devices get the push.
     package enum Audience: Hashable, Sendable {
         case driver(String)
         case customer(String)
-        /// The customers whose tokens named the booking when they registered a phone.
+        /// The customers whose tokens contained the booking's reference when they registered a device.
         case booking(String)
-        /// All drivers that have one, but not whom the same action has reached already (``Identity/key``).
+        /// All drivers with a device, except the one whom another push of the same action reaches (``Identity/key``).
         case everyDriver(except: String?)
     }
 
@@ -19,7 +19,7 @@ package struct PushIntent: Equatable, Sendable {
 
     package let notificationID: String
     package let audience: Audience
-    /// Nil where the notification's own data says.
+    /// Nil: the notification's own data determines it.
     package let entity: Entity?
 
     package init(notificationID: String, audience: Audience, entity: Entity?) {

@@ -1,24 +1,24 @@
-/// One notification for one phone, as the store hands it to a lane.
+/// One notification for one device, as the store leases it to a lane.
 package struct PushJob: Equatable, Sendable {
-    /// The store's number of it.
+    /// The job's key in the store.
     package let number: Int64
     package let notification: Notification
     package let entity: PushIntent.Entity?
-    /// ``Identity/key`` of whom it is for.
+    /// ``Identity/key`` of the recipient.
     package let recipient: String
     package let device: Device
-    /// How often it was tried before.
+    /// Earlier attempts to send it.
     package let attempts: Int
-    /// What he has not read, this notification included (1…).
+    /// The recipient's unread notifications, including this one (1…).
     package let badge: Int
     package let preferences: Preferences
 
-    /// The phone it goes to.
+    /// The device to push to.
     package struct Device: Equatable, Sendable {
         /// 32 hexadecimal digits: a digest of provider and token.
         package let id: String
         package let token: DeviceToken
-        /// When its app last registered it: milliseconds since 1970.
+        /// When the app last registered it: milliseconds since 1970.
         package let lastSeenAt: Int64
 
         package init(id: String, token: DeviceToken, lastSeenAt: Int64) {

@@ -1,12 +1,12 @@
-/// Who carries pushes to phones.
+/// A push service.
 package enum PushProvider: String, CaseIterable, Sendable {
     case apns, fcm
 }
 
-/// Where the pushes of a device go: each lane has its own queue and connections, so that the outage of one delays no other.
+/// A queue of pushes with its own connections, so that an outage of one provider does not delay the others.
 package enum PushLane: String, CaseIterable, Sendable {
     case apns
-    /// APNs' other environment is another host, with another set of tokens.
+    /// APNs' sandbox environment has its own host and device tokens.
     case apnsSandbox = "apns-sandbox"
     case fcm
 

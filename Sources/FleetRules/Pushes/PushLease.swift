@@ -1,19 +1,19 @@
-/// What the store answers a lane, once it is committed.
+/// The store's reply to a lane's report, after the commit.
 package struct PushLease: Equatable, Sendable {
     package let lane: PushLane
-    /// To be sent now, at most as many as there was room for: in the lane's hands until it reports what became of them.
+    /// To be sent now, at most the report's capacity. Leased to the lane until it reports their results.
     package var jobs: [PushJob] = []
-    /// Whether more are due than were handed over.
+    /// Whether more jobs are due than were leased.
     package var hasMore = false
-    /// When the next of those that wait for their time is due: milliseconds since 1970; nil when none waits.
+    /// When the next delayed job is due: milliseconds since 1970; nil if none is delayed.
     package var nextDueAt: Int64?
-    /// Jobs that came to an end while the store looked for some to hand over: they had expired, or their device was gone.
+    /// Jobs that the store ended while it looked for due ones: they had expired, or their device was removed.
     package var dropped = 0
-    /// Jobs that are queued or wait for their time, as counted a few seconds ago at most.
+    /// Queued and delayed jobs, counted at most a few seconds ago.
     package var depth = 0
-    /// When the oldest of them was queued: milliseconds since 1970; nil when there is none.
+    /// When the oldest of them was queued: milliseconds since 1970; nil if there is none.
     package var oldestAt: Int64?
-    /// Devices that the outcomes have removed.
+    /// Devices that the store removed because of the reported results.
     package var removed: [RemovedDevice] = []
 
     package init(lane: PushLane) { self.lane = lane }

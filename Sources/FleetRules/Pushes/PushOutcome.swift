@@ -1,39 +1,39 @@
-/// What became of a push job, as its lane tells the store.
+/// The result of a push job, as its lane reports it to the store.
 package struct PushOutcome: Equatable, Sendable {
     package enum Result: Equatable, Sendable {
-        /// The provider took it; its own id of the message, where it gives one.
+        /// The provider accepted it; its message id, if it returned one.
         case accepted(messageID: String?)
         case failed(reason: String)
-        /// Not to be sent: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`. The store has reasons of its own:
-        /// `superseded`, `notification_removed`, and why the device is not his any more.
+        /// Not sent: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`. The store has further reasons:
+        /// `superseded`, `notification_removed`, and why the device no longer belongs to the recipient.
         case cancelled(reason: String)
         case expired
-        /// To be tried at `at` (milliseconds since 1970).
+        /// To be sent again at `at` (milliseconds since 1970).
         case retry(at: Int64, reason: String)
-        /// Given back as it was taken: it was not tried.
+        /// Returned to the queue without an attempt.
         case returned
     }
 
     package let job: PushJob
     package let result: Result
-    /// Whether it was sent this time, so that it counts as a try.
+    /// Whether it was sent, so that the attempt counts.
     package let wasTried: Bool
-    /// Set when the token is dead.
+    /// Set if the provider reported that the token is no longer valid.
     package let removal: DeviceRemoval?
 
-    package init(_ job: PushJob, _ fate: Result, wasTried: Bool, removal: DeviceRemoval? = nil) {
+    package init(_ job: PushJob, _ result: Result, wasTried: Bool, removal: DeviceRemoval? = nil) {
         self.job = job
-        self.result = fate
+        self.result = result
         self.wasTried = wasTried
         self.removal = removal
     }
 }
 
-/// That a device's token is to go, unless its app has registered it again.
+/// Requests the removal of a device, unless its app has registered it again.
 package struct DeviceRemoval: Equatable, Sendable {
-    /// The provider's word for it: `Unregistered`, `BadDeviceToken`, `UNREGISTERED`…
+    /// The provider's reason: `Unregistered`, `BadDeviceToken`, `UNREGISTERED`…
     package let reason: String
-    /// Only a device that was last seen before is removed: milliseconds since 1970.
+    /// Milliseconds since 1970. A device that was registered later stays.
     package let ifSeenBefore: Int64
 
     package init(reason: String, ifSeenBefore: Int64) {

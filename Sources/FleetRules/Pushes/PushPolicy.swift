@@ -15,7 +15,7 @@ enum PushPolicy {
         }
     }
 
-    /// Of an action's events for one recipient, the first is pushed, so that a device shows one notification per action.
+    /// The pushes of an action's events: only the first event for each recipient, so that an action causes one push.
     func pushes(of events: [(draft: EventDraft, notification: Notification)], _ rules: NotificationRules) -> [PushIntent] {
         var pushes: [PushIntent] = []
         var reached: Set<PushIntent.Audience> = []

@@ -1,13 +1,13 @@
-/// What a lane tells the store, and how much it can take.
+/// A lane's results, and its request for further jobs.
 package struct PushReport: Equatable, Sendable {
     package let lane: PushLane
     package var outcomes: [PushOutcome]
-    /// Jobs it has room for (0…).
+    /// The jobs that the lane can accept now (0…).
     package var capacity: Int
 
-    package init(lane: PushLane, outcomes: [PushOutcome] = [], room: Int) {
+    package init(lane: PushLane, outcomes: [PushOutcome] = [], capacity: Int) {
         self.lane = lane
         self.outcomes = outcomes
-        self.capacity = room
+        self.capacity = capacity
     }
 }

@@ -1,8 +1,8 @@
-/// A device that is gone, for those who want to know.
+/// A device that was removed, for the lanes, the log and the webhook.
 package struct RemovedDevice: Equatable, Sendable {
     /// ``PushJob/Device/id``.
     package let id: String
-    /// ``Identity/key`` of its owner.
+    /// ``Identity/key`` of the owner.
     package let owner: String
     package let provider: PushProvider
     /// ``DeviceToken/masked``.

@@ -1,34 +1,36 @@
 import FleetRules
 
-/// How much a lane may have in flight, and whether it may send at all.
+/// How many requests a lane may have in flight, and whether it may send at all: a congestion window with slow start, a
+/// circuit breaker (paused, stopped) with probes, and the decision when to close connections.
 ///
-/// A connection begins with one request: APNs allows no second until it has accepted a token, and libcurl would answer a
-/// crowd with a connection for each (PUSH.md sections 1 and 6). Every answer then makes room for one more, which doubles
-/// what is in flight with every round trip. What goes wrong belongs to an *era*: a new one begins with every setback, and
-/// what is still heard of an earlier one says nothing any more. So a connection that breaks under a thousand requests is one
-/// misfortune, not a thousand.
+/// A connection starts with one request: APNs allows no second until it has accepted a token, and libcurl would open a
+/// connection for each of several (PUSH.md sections 1 and 6). Each success then opens the window by one, which doubles it
+/// every round trip. A setback starts a new *epoch*, and results of earlier epochs are ignored: a connection that breaks
+/// under a thousand requests counts as one failure, not as a thousand.
 struct CongestionControl {
     enum Mode: Equatable { case running, paused, stopped }
 
-    /// What the end of a request says of provider and connection.
+    /// What the result of a request says about provider and connection.
     enum Signal: Equatable {
-        /// The provider dealt with the request, whatever it thought of it.
+        /// The provider processed the request, whether it accepted the push or not.
         case success
-        /// It answered, which is all that can be said.
+        /// The provider responded, which shows only that the connection works.
         case answered
-        /// It cannot now, and perhaps says for how many milliseconds.
+        /// The provider cannot process requests now; `after`: its retry-after in milliseconds.
         case overloaded(after: Int64?)
-        /// It will not, until somebody mends the configuration.
+        /// The provider will process no request until the configuration is fixed.
         case forbidden(newConnection: Bool)
-        /// It has had enough of this connection, now or if that goes on.
-        case goAway, tooManyTokens
+        /// The provider is closing this connection.
+        case goAway
+        /// The connection has carried too many credentials.
+        case tooManyTokens
         case notSent, lost, timedOut
     }
 
-    /// What that changes. After all but `nothing` and `resumed`, what has not been sent is given back.
+    /// The effect of a signal. After all but `nothing` and `resumed` the lane returns the jobs in hand.
     enum Change: Equatable {
         case nothing
-        /// There will be another connection, or it has become doubtful how good this one is.
+        /// The next connection starts with one request, or the window was halved.
         case setBack
         case paused(milliseconds: Int64)
         case stopped
@@ -37,25 +39,25 @@ struct CongestionControl {
 
     private let rules: LaneRules
     private(set) var mode = Mode.running
-    /// Since when: milliseconds since 1970.
+    /// When `mode` began: milliseconds since 1970.
     private(set) var since: Int64
-    /// While it is paused or stopped: when one job may be tried, and since when that is known.
-    private(set) var probeAt: Int64 = 0
-    private var waitsSince: Int64 = 0
-    private(set) var window = 1
-    private(set) var epoch = 0
-    /// Requests of this era.
+    /// While paused or stopped: when to send a probe, and when that was decided.
+    private var probeAt: Int64 = 0
+    private var waitingSince: Int64 = 0
+    private var window = 1
+    private var epoch = 0
+    /// Requests of this epoch.
     private var inFlight = 0
-    /// Whether this era has had an answer.
-    private var isWarm = false
-    private var heardAt = Int64.min
+    /// Whether a response arrived in this epoch.
+    private var hasResponse = false
+    private var lastResponseAt = Int64.min
     private var halvedAt = Int64.min
     private var failuresInRow = 0
     private var timeOutsInRow = 0
     private var retryAftersInRow = 0
     private var tooManyTokensInRow = 0
     private var pausesInRow = 0
-    /// When the connections are to be thrown away, and why.
+    /// When to close the connections, and why.
     private var retirement: (at: Int64, reason: String)?
 
     init(_ rules: LaneRules, at now: Int64) {
@@ -63,54 +65,54 @@ struct CongestionControl {
         since = now
     }
 
-    /// How many requests may be begun now.
-    /// - Parameter total: requests in flight, those of earlier eras among them.
+    /// How many requests may start now.
+    /// - Parameter total: requests in flight, including those of earlier epochs.
     func room(total: Int, at now: Int64) -> Int {
         guard retirement == nil else { return 0 }
         let room = mode == .running ? window - inFlight : mayProbe(now) ? 1 - inFlight : 0
         return max(0, min(room, rules.windowMax - total))
     }
 
-    /// A clock that was set back must not make the wait longer than it was meant to be.
-    private func mayProbe(_ now: Int64) -> Bool { now >= probeAt || now < waitsSince }
+    /// A clock that was set back does not lengthen the wait.
+    private func mayProbe(_ now: Int64) -> Bool { now >= probeAt || now < waitingSince }
 
-    /// When, if nothing happens until then, there is something to do: milliseconds since 1970.
+    /// When there is work without a result: milliseconds since 1970; nil if never.
     func nextTurn(after now: Int64) -> Int64? {
         if let retirement { return retirement.at }
         return mode != .running && !mayProbe(now) ? probeAt : nil
     }
 
-    /// Counts a request that begins; returns the era that it belongs to.
+    /// Counts a request that starts. Returns its epoch.
     mutating func begin() -> Int {
         inFlight += 1
         return epoch
     }
 
-    /// A request of an era has not come to be one.
+    /// A request was withdrawn before it was written.
     mutating func withdraw(epoch: Int) {
         if epoch == self.epoch { inFlight -= 1 }
     }
 
-    /// Whether the lane sends as it likes, and what ends now of an era says something of that.
+    /// Whether the lane is running, and results of `epoch` count.
     func isRunning(epoch: Int) -> Bool { mode == .running && epoch == self.epoch }
 
-    /// Why the connections are to be thrown away now; nil when they are not. Says so once.
+    /// Why to close the connections now; nil if not. Returns each reason once.
     mutating func retirementDue(total: Int, at now: Int64) -> String? {
         guard let retirement, now >= retirement.at || total == 0 else { return nil }
         self.retirement = nil
         return retirement.reason
     }
 
-    /// The connections are to be thrown away: nothing more is sent over them.
+    /// Sends nothing more over the present connections, and closes them.
     mutating func retireConnections(_ reason: String, _ now: Int64) -> Change {
-        retireLater(reason, now)
+        retireAfterDrain(reason, now)
         return setBack()
     }
 
-    /// The lane may probe at once: what hindered it has changed.
+    /// Allows a probe at once: the cause of the stop may have changed.
     mutating func probeNow(_ now: Int64) { probeAt = min(probeAt, now) }
 
-    /// Takes in how a request ended that began in `era`, at `begun`.
+    /// Records the result of a request of `epoch` that started at `startedAt`.
     mutating func complete(
         _ signal: Signal, epoch: Int, startedAt: Int64, at now: Int64, using rng: inout some RandomNumberGenerator
     ) -> Change {
@@ -119,38 +121,38 @@ struct CongestionControl {
         switch signal {
         case .success: return succeed(now)
         case .answered:
-            handle(now)
+            recordResponse(now)
             return .nothing
         case .overloaded(let after): return overloaded(after, now, &rng)
         case .forbidden(let newConnection):
-            if newConnection { retireLater("the provider wants a new connection", now) }
+            if newConnection { retireAfterDrain("the provider wants a new connection", now) }
             return stop(now)
-        case .goAway: return leave(now, &rng)
-        case .tooManyTokens: return spoilt(now, &rng)
+        case .goAway: return goAway(now, &rng)
+        case .tooManyTokens: return tooManyTokens(now, &rng)
         case .notSent: return notSent(startedAt, now, &rng)
         case .lost: return lost(now, &rng)
         case .timedOut: return timedOut(now, &rng)
         }
     }
 
-    /// Stops, until a probe succeeds.
+    /// Stops until a probe succeeds.
     mutating func stop(_ now: Int64) -> Change {
-        waitUntil(now + rules.probeInterval, now)
+        wait(until: now + rules.probeInterval, now)
         guard mode != .stopped else { return .nothing }
         enter(.stopped, now)
         return .stopped
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    private mutating func handle(_ now: Int64) {
-        isWarm = true
-        heardAt = now
+    private mutating func recordResponse(_ now: Int64) {
+        hasResponse = true
+        lastResponseAt = now
         timeOutsInRow = 0
     }
 
     private mutating func succeed(_ now: Int64) -> Change {
-        handle(now)
+        recordResponse(now)
         failuresInRow = 0
         retryAftersInRow = 0
         tooManyTokensInRow = 0
@@ -163,22 +165,22 @@ struct CongestionControl {
     }
 
     private mutating func overloaded(_ after: Int64?, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
-        handle(now)
+        recordResponse(now)
         failuresInRow += 1
         retryAftersInRow = after == nil ? 0 : retryAftersInRow + 1
-        guard mode == .running else { return again(now, &rng, wish: after ?? 0) }
-        if let after, retryAftersInRow >= rules.retryAftersMax { return pause(now, &rng, wish: after) }
+        guard mode == .running else { return backOff(now, &rng, retryAfter: after ?? 0) }
+        if let after, retryAftersInRow >= rules.retryAftersMax { return pause(now, &rng, retryAfter: after) }
         return failuresInRow >= rules.failuresMax ? pause(now, &rng) : .nothing
     }
 
-    private mutating func leave(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
+    private mutating func goAway(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
-        retireLater("the provider is leaving", now)
-        // A connection whose first answer is that is not worth another at once.
-        return isWarm && mode == .running ? setBack() : again(now, &rng)
+        retireAfterDrain("the provider is leaving", now)
+        // As the first response of a connection it would repeat on the next: pause.
+        return hasResponse && mode == .running ? setBack() : backOff(now, &rng)
     }
 
-    private mutating func spoilt(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
+    private mutating func tooManyTokens(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         tooManyTokensInRow += 1
         let change = overloaded(nil, now, &rng)
         guard tooManyTokensInRow >= rules.tooManyTokensMax else { return change }
@@ -187,18 +189,18 @@ struct CongestionControl {
         return change == .nothing ? setBack : change
     }
 
-    // MARK: No answers
+    // MARK: Missing responses
 
-    private mutating func notSent(_ begun: Int64, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
-        guard mode == .running, isWarm else { return again(now, &rng) }
-        guard now - begun >= rules.requestTime * 9 / 10 else { return setBack() }
-        // It waited for its turn all that time. If others were not answered either, there is no connection any more…
-        guard heardAt > begun else {
-            retirement = (now, "nothing was heard for \(rules.requestTime / 1_000) s")
+    private mutating func notSent(_ startedAt: Int64, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
+        guard mode == .running, hasResponse else { return backOff(now, &rng) }
+        guard now - startedAt >= rules.requestTime * 9 / 10 else { return setBack() }
+        // The request waited for its turn until its time-out. Without any response meanwhile, the connection is dead.
+        guard lastResponseAt > startedAt else {
+            retirement = (now, "nothing was received for \(rules.requestTime / 1_000) s")
             return setBack()
         }
-        // …else the server allows fewer at once.
-        guard begun >= halvedAt else { return .nothing }  // it stood behind those for whom the window has been halved
+        // Otherwise the server allows fewer concurrent streams: halve the window, once for all that waited behind it.
+        guard startedAt >= halvedAt else { return .nothing }
         halvedAt = now
         window = max(1, window / 2)
         return .setBack
@@ -206,56 +208,56 @@ struct CongestionControl {
 
     private mutating func lost(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
-        return mode == .running && isWarm && failuresInRow < rules.failuresMax ? setBack() : again(now, &rng)
+        return mode == .running && hasResponse && failuresInRow < rules.failuresMax ? setBack() : backOff(now, &rng)
     }
 
-    /// A wait in itself: unless it happens again and again, no other is added.
+    /// A time-out is a wait by itself: pauses only after ``LaneRules/failuresMax`` failures in a row.
     private mutating func timedOut(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
         timeOutsInRow += 1
-        let isEnough = timeOutsInRow >= rules.timeOutsMax
-        if isEnough {
+        let isConnectionDead = timeOutsInRow >= rules.timeOutsMax
+        if isConnectionDead {
             timeOutsInRow = 0
-            retirement = (now, "\(rules.timeOutsMax) requests in a row were not answered")
+            retirement = (now, "\(rules.timeOutsMax) requests in a row timed out")
         }
-        guard mode == .running, failuresInRow < rules.failuresMax else { return again(now, &rng) }
-        return isEnough ? setBack() : .nothing
+        guard mode == .running, failuresInRow < rules.failuresMax else { return backOff(now, &rng) }
+        return isConnectionDead ? setBack() : .nothing
     }
 
     // MARK: Setbacks
 
-    /// Begins anew with one request.
+    /// Starts a new epoch with one request.
     private mutating func setBack() -> Change {
         epoch += 1
         inFlight = 0
         window = 1
-        isWarm = false
+        hasResponse = false
         return .setBack
     }
 
-    /// It does not work yet: waits once more.
-    private mutating func again(
-        _ now: Int64, _ rng: inout some RandomNumberGenerator, wish: Int64 = 0
+    /// Waits: until the next probe if stopped, else for a pause.
+    private mutating func backOff(
+        _ now: Int64, _ rng: inout some RandomNumberGenerator, retryAfter: Int64 = 0
     ) -> Change {
-        mode == .stopped ? stop(now) : pause(now, &rng, wish: wish)
+        mode == .stopped ? stop(now) : pause(now, &rng, retryAfter: retryAfter)
     }
 
     private mutating func pause(
-        _ now: Int64, _ rng: inout some RandomNumberGenerator, wish: Int64 = 0
+        _ now: Int64, _ rng: inout some RandomNumberGenerator, retryAfter: Int64 = 0
     ) -> Change {
-        // Who says how long knows better; who says "at once" does not.
-        let wait =
-            wish >= 1_000
-            ? min(wish, rules.retryAfterMax) : RetrySchedule.delay(afterAttempts: pausesInRow, using: &rng)
+        // The provider's time replaces the schedule, unless it is "at once" (below one second).
+        let delay =
+            retryAfter >= 1_000
+            ? min(retryAfter, rules.retryAfterMax) : RetrySchedule.delay(afterAttempts: pausesInRow, using: &rng)
         pausesInRow = min(pausesInRow + 1, rules.pauseDoublings)
-        waitUntil(now + wait, now)
+        wait(until: now + delay, now)
         enter(.paused, now)
-        return .paused(milliseconds: wait)
+        return .paused(milliseconds: delay)
     }
 
-    private mutating func waitUntil(_ time: Int64, _ now: Int64) {
+    private mutating func wait(until time: Int64, _ now: Int64) {
         probeAt = time
-        waitsSince = now
+        waitingSince = now
     }
 
     private mutating func enter(_ mode: Mode, _ now: Int64) {
@@ -266,8 +268,8 @@ struct CongestionControl {
         self.mode = mode
     }
 
-    /// What is under way over the old connection may still be answered; a moment later it is cut off.
-    private mutating func retireLater(_ reason: String, _ now: Int64) {
+    /// Closes the connections after ``LaneRules/drainTime``: responses may still arrive until then.
+    private mutating func retireAfterDrain(_ reason: String, _ now: Int64) {
         if retirement == nil { retirement = (now + rules.drainTime, reason) }
     }
 }

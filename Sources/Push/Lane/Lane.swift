@@ -207,7 +207,7 @@ package struct Lane {
         let room = isStopping ? 0 : room(now)
         if let outcomes = reports.next(room: room, at: now) {
             backoff.report()
-            effects.append(.report(PushReport(lane: lane, outcomes: outcomes, room: room)))
+            effects.append(.report(PushReport(lane: lane, outcomes: outcomes, capacity: room)))
         }
         if isStopping, inFlight.isEmpty, reports.isEmpty {
             isFinished = true
@@ -221,7 +221,7 @@ package struct Lane {
     /// ignores reports of jobs that the lane no longer holds.
     package var finalReport: PushReport? {
         let outcomes = reports.unconfirmed
-        return outcomes.isEmpty ? nil : PushReport(lane: lane, outcomes: outcomes, room: 0)
+        return outcomes.isEmpty ? nil : PushReport(lane: lane, outcomes: outcomes, capacity: 0)
     }
 
     /// How many more jobs the lane can take.
