@@ -115,19 +115,19 @@ final class FleetService: Sendable {
         }
         return counters.families(prefix: prefix) + pushService.families(prefix: prefix) + [
             MetricFamily(
-                "\(prefix)_store_commit_seconds", help: "How long commits took, the disk included.", buckets: buckets,
+                "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
                 sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
             MetricFamily(
-                "\(prefix)_store_commands_total", .counter, help: "Commands in these commits.", value: store.commands),
+                "\(prefix)_store_commands_total", .counter, help: "Commands committed.", value: store.commands),
             MetricFamily(
-                "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: the disk was full, for instance.",
+                "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: store not writable (disk full).",
                 value: store.unavailable),
             MetricFamily(
-                "\(prefix)_store_failed_total", .counter, help: "Commands that failed alone: a defect.", value: store.failed),
+                "\(prefix)_store_failed_total", .counter, help: "Commands that failed with an internal error.", value: store.failed),
             MetricFamily(
-                "\(prefix)_store_forgotten_total", .counter, help: "Rows removed because they were old.", value: store.deleted),
+                "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
             MetricFamily(
-                "\(prefix)_store_queue_depth", .gauge, help: "What waits for the store.",
+                "\(prefix)_store_queue_depth", .gauge, help: "Requests queued for the store's threads.",
                 samples: [
                     ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
                 ]),
@@ -137,7 +137,7 @@ final class FleetService: Sendable {
 
 extension StoreWriter.Options {
     fileprivate init(_ settings: Settings, lanes: Set<PushLane>) throws(StoreError) {
-        // The configuration has been read, so each of them is a key.
+        // The configuration is validated, so every entry is a valid key.
         let keys = settings.store.encryptionKeys.compactMap { key in
             Base64.bytes(of: key.key).flatMap(AESGCMKey.init).map { (key.id, $0) }
         }
@@ -152,7 +152,7 @@ extension StoreWriter.Options {
 }
 
 extension SharedHub {
-    /// Whether somebody (``Identity/key``) subscribes to the channel that is his own.
+    /// Whether a user (``Identity/key``) is subscribed to their own channel.
     fileprivate func isListening(_ recipient: String, app: AppIndex) -> Bool {
         guard let identity = Identity(key: recipient), let channel = ChannelName(identity.channel, lengthMax: 256) else {
             return false
@@ -183,7 +183,7 @@ extension Log {
             self.error("command_failed", ["reason": .text("\(error)"), "correlation_id": .text(correlationID)])
         case .unreadable(let what): self.error("store_unreadable_row", ["reason": .text("cannot read \(what)")])
         case .backgroundTaskFailed(let error, let kind):
-            warning("chore_failed", ["kind": .text(kind), "reason": .text("\(error)")])
+            warning("background_task_failed", ["kind": .text(kind), "reason": .text("\(error)")])
         case .checkpointFailed(let error): warning("checkpoint_failed", ["reason": .text("\(error)")])
         }
     }
