@@ -123,7 +123,8 @@ final class FleetService: Sendable {
                 "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: store not writable (disk full).",
                 value: store.unavailable),
             MetricFamily(
-                "\(prefix)_store_failed_total", .counter, help: "Commands that failed with an internal error.", value: store.failed),
+                "\(prefix)_store_failed_total", .counter, help: "Commands that failed with an internal error.",
+                value: store.failed),
             MetricFamily(
                 "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
             MetricFamily(
