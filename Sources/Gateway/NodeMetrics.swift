@@ -36,9 +36,9 @@ final class NodeMetrics: Sendable {
         ]
     }
 
-    /// A family per ``Counter``, with a sample per loop.
+    /// A family per ``LoopCounter``, with a sample per loop.
     private func loopFamilies() -> [MetricFamily] {
-        Counter.allCases.map { counter in
+        LoopCounter.allCases.map { counter in
             let metric = counter.metric
             return MetricFamily(
                 "\(prefix)_\(metric.name)", metric.kind, help: metric.help,

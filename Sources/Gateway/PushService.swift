@@ -43,7 +43,7 @@ final class PushService: Sendable {
         _ catalogue: NotificationCatalogue, report: @escaping @Sendable (PushReport) -> Bool,
         isConnected: @escaping @Sendable (_ recipient: String) -> Bool
     ) {
-        let texts = PushTemplates(catalogue, mode: mode)
+        let texts = PushCatalogue(catalogue, mode: mode)
         let workers = providers.map { provider in
             PushWorker(
                 provider, templates: texts,
@@ -114,7 +114,7 @@ final class PushService: Sendable {
 
     /// Other texts from now on.
     func use(_ catalogue: NotificationCatalogue) {
-        let texts = PushTemplates(catalogue, mode: mode)
+        let texts = PushCatalogue(catalogue, mode: mode)
         for worker in workers.withLock({ $0 }) { worker.use(texts) }
     }
 

@@ -35,7 +35,7 @@ package final class PushWorker: Sendable {
         var lease: PushLease?
         var isRefused = false
         var isWoken = false
-        var templates: PushTemplates?
+        var templates: PushCatalogue?
         /// Devices that get no further pushes.
         var lostDevices: Set<String> = []
         /// When the requests in flight are cut off, in monotonic milliseconds.
@@ -56,7 +56,7 @@ package final class PushWorker: Sendable {
     private let thread = Lock<Thread?>(nil)
 
     /// - Parameter templates: the texts of pushes until ``use(_:)`` replaces them.
-    package init(_ provider: Provider, templates: PushTemplates, environment: Environment) {
+    package init(_ provider: Provider, templates: PushCatalogue, environment: Environment) {
         lane = provider.lane
         run = { [shared] in
             var loop = PushWorkerLoop(provider, templates, environment, shared)
@@ -85,7 +85,7 @@ package final class PushWorker: Sendable {
     package func withdraw(_ deviceID: String) { post { $0.lostDevices.insert(deviceID) } }
 
     /// Replaces the texts of pushes.
-    package func use(_ templates: PushTemplates) { post { $0.templates = templates } }
+    package func use(_ templates: PushCatalogue) { post { $0.templates = templates } }
 
     /// Stops sending, returns the jobs in hand to the store, and waits at most `seconds` for the responses under way;
     /// requests without a response are then reported as lost. Returns at once; ``wait()`` blocks. The store has to keep

@@ -12,14 +12,14 @@ struct PushWorkerLoop {
     private let shared: PushWorker.Shared
     private let connection: ProviderConnection
     private var lane: Lane
-    private var templates: PushTemplates
+    private var templates: PushCatalogue
     private var rng = SystemRandomNumberGenerator()
     /// Monotonic milliseconds: when to close the connections, and when to end without waiting for anything.
     private var (cutAt, endAt) = (Int64.max, Int64.max)
     private var isFinished = false
 
     init(
-        _ provider: Provider, _ templates: PushTemplates, _ environment: PushWorker.Environment, _ shared: PushWorker.Shared
+        _ provider: Provider, _ templates: PushCatalogue, _ environment: PushWorker.Environment, _ shared: PushWorker.Shared
     ) {
         let connection = ProviderConnection(provider)
         self.environment = environment

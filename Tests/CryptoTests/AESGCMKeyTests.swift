@@ -6,7 +6,7 @@ import Testing
     static let (text, row) = (Array("a device's token".utf8), Array("devices/7".utf8))
 
     /// Key, nonce, plaintext, authenticated data, ciphertext, tag: test cases 13, 14 and 16 of the specification of
-    /// Galois/Counter Mode that its authors submitted to NIST.
+    /// Galois/LoopCounter Mode that its authors submitted to NIST.
     static let vectors = [
         (String(repeating: "0", count: 64), String(repeating: "0", count: 24), "", "", "", "530f8afbc74536b9a963b4f1c4cb738b"),
         (

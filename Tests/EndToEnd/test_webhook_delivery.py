@@ -38,7 +38,7 @@ def test_V10_rejected_delivery_is_retried_in_order(start_with_webhooks, webhook_
         text = api.get("/metrics").text
     assert ('fleetwire_webhook_total{outcome="retried"} 2' in text
             and 'fleetwire_webhook_total{outcome="delivered"} 3' in text)
-    assert ("webhook_failing" in gateway.log() and "it answered 500" in gateway.log()
+    assert ("webhook_failing" in gateway.log() and "HTTP 500" in gateway.log()
             and "webhook_recovered" in gateway.log())
 
 

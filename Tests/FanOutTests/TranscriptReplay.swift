@@ -25,7 +25,7 @@ struct TranscriptReplay {
     /// Connections to close at the end of the turn.
     private var closing: [(socket: SocketID, code: CloseCode)] = []
     private var places: [Places]
-    private var random = Counter()
+    private var random = LoopCounter()
 
     private var clients: [String: Client] = [:]
     /// Open connections, by the client's name.
@@ -253,7 +253,7 @@ private struct Places {
 }
 
 /// Makes every run deterministic.
-private struct Counter: RandomNumberGenerator {
+private struct LoopCounter: RandomNumberGenerator {
     private var last: UInt64 = 0
 
     mutating func next() -> UInt64 {

@@ -40,7 +40,7 @@ private struct World {
     private var told: Set<SocketID> = []
     private var received: [SocketID: [UInt8]] = [:]
     private var published = 0
-    private var random = Counter()
+    private var random = LoopCounter()
 
     init(loopCount: Int) {
         // The first application has its fill of two members, five channels and three events, the second counts subscribers.
@@ -284,7 +284,7 @@ private struct Written {
 }
 
 /// Makes an input's run the same each time.
-private struct Counter: RandomNumberGenerator {
+private struct LoopCounter: RandomNumberGenerator {
     private var last: UInt64 = 0
 
     mutating func next() -> UInt64 {

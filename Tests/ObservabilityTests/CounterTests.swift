@@ -5,7 +5,7 @@ import Threads
 @Suite struct CounterTests {
     @Test func startsAtZeroAndCountsUpAndDown() {
         let counters = LoopCounters()
-        #expect(Counter.allCases.allSatisfy { counters[$0] == 0 })
+        #expect(LoopCounter.allCases.allSatisfy { counters[$0] == 0 })
         counters.add(to: .connected)
         counters.add(to: .connected)
         counters.add(-1, to: .connected)
@@ -20,9 +20,9 @@ import Threads
     }
 
     @Test func metricNamesAreUniqueAndFollowPrometheusConventions() {
-        let names = Counter.allCases.map(\.metric.name)
+        let names = LoopCounter.allCases.map(\.metric.name)
         #expect(Set(names).count == names.count)
-        for counter in Counter.allCases where counter.metric.kind == .counter {
+        for counter in LoopCounter.allCases where counter.metric.kind == .counter {
             #expect(counter.metric.name.hasSuffix("_total") || counter.metric.name.hasSuffix("_bytes"))
         }
     }

@@ -18,9 +18,9 @@ import Testing
     @Test func cancelsWithoutEntryOrIfTheEntryIsOff() {
         #expect(decide(PushFixture.job("unheard-of")) == .cancelled(reason: "off"))
         #expect(decide(PushFixture.job("schedule-updated")) == .cancelled(reason: "off"))
-        #expect(decide(PushFixture.job("job-assigned"), PushTemplates(.builtIn, mode: .off)) == .cancelled(reason: "off"))
+        #expect(decide(PushFixture.job("job-assigned"), PushCatalogue(.builtIn, mode: .off)) == .cancelled(reason: "off"))
         #expect(
-            decide(PushFixture.job("schedule-updated"), PushTemplates(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
+            decide(PushFixture.job("schedule-updated"), PushCatalogue(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
     }
 
     /// By any of the names, urgent or not; names that are on or absent are sent.
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func fallbackSendsOnlyToDisconnectedRecipients() {
-        let fallback = PushTemplates(.builtIn, mode: .fallback)
+        let fallback = PushCatalogue(.builtIn, mode: .fallback)
         var queries: [String] = []
         let decision = PushDecision(
             on: PushFixture.job("job-assigned"), templates: fallback, now: PushFixture.now, minuteOfDay: { _, _ in nil },
@@ -114,7 +114,7 @@ import Testing
     /// Preferences, then quiet hours, then connection.
     @Test func reasonsHaveAnOrder() {
         var job = quiet("job-assigned", 0, 0)
-        let fallback = PushTemplates(.builtIn, mode: .fallback)
+        let fallback = PushCatalogue(.builtIn, mode: .fallback)
         #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "quiet_hours"))
         var preferences = job.preferences
         preferences.types = ["new_job": false]
@@ -137,7 +137,7 @@ import Testing
     }
 
     private func decide(
-        _ job: PushJob, _ texts: PushTemplates = PushFixture.texts, at now: Int64 = PushFixture.now, minute: Int? = 0,
+        _ job: PushJob, _ texts: PushCatalogue = PushFixture.texts, at now: Int64 = PushFixture.now, minute: Int? = 0,
         isConnected: Bool = false
     ) -> PushDecision {
         PushDecision(on: job, templates: texts, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })

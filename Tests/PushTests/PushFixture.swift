@@ -7,7 +7,7 @@ import Testing
 enum PushFixture {
     /// 2026-11-21T09:30:00.123Z
     static let now: Int64 = 1_795_253_400_123
-    static let texts = PushTemplates(.builtIn, mode: .mirror)
+    static let texts = PushCatalogue(.builtIn, mode: .mirror)
     static let apns = APNsAddress(host: "api.push.apple.com", port: 443, topic: "uk.example.driver")
     static let fcm = FCMAddress(baseURL: "https://fcm.googleapis.com", projectID: "fleet-1")
 
@@ -33,7 +33,7 @@ enum PushFixture {
 
     /// The message of a job that is sent.
     static func message(
-        _ job: PushJob, texts: PushTemplates = texts, _ location: SourceLocation = #_sourceLocation
+        _ job: PushJob, texts: PushCatalogue = texts, _ location: SourceLocation = #_sourceLocation
     ) throws -> PushMessage {
         let decision = PushDecision(
             on: job, templates: texts, now: now, minuteOfDay: { _, _ in nil }, isConnected: { _ in false })
@@ -56,9 +56,9 @@ enum PushFixture {
         return entry
     }
 
-    static func texts(_ entries: NotificationCatalogue.Entry..., mode: NotificationCatalogue.PushMode = .mirror) -> PushTemplates
+    static func texts(_ entries: NotificationCatalogue.Entry..., mode: NotificationCatalogue.PushMode = .mirror) -> PushCatalogue
     {
-        PushTemplates(NotificationCatalogue(entries), mode: mode)
+        PushCatalogue(NotificationCatalogue(entries), mode: mode)
     }
 }
 

@@ -76,7 +76,7 @@ import Testing
         _ = try ledger.settle(register(fcm("a"), by: driver("42")))
         for moment in [noon, noon, noon + day] { _ = try ledger.settle(announce(to: "42"), at: moment) }
         let now = noon + 30 * day + 1
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         _ = try ledger.settle(announce(to: "42"), at: now)
         #expect(try badge(ledger, at: now) == 2)

@@ -171,7 +171,7 @@ import Testing
         #expect(try ledger.jobs().count == 2)
         _ = try ledger.settle(announce(to: "42"), at: old + 1)
         #expect(try ledger.jobs().count == 3, "a stale device gets no job")
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         var removed: [RemovedDevice] = []
         while retention.isDue(old + 1) { removed += try retention.runSlice(ledger, old + 1).removed }
         #expect(removed.map(\.maskedToken) == ["toke…of-a"])

@@ -23,7 +23,7 @@ import Testing
 
     /// Runs retention, then the background tasks that it starts.
     private func goOn(_ ledger: CommandExecutor, at now: Int64) throws {
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         try ledger.doChores()
     }

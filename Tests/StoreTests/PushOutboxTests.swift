@@ -170,7 +170,7 @@ import Testing
         }
         let ledger = try room.pushing([.apns])
         let now = noon + 3_600_000
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         #expect(try ledger.jobs() == ["driver:42|expired|"])
     }
@@ -258,7 +258,7 @@ import Testing
         let ledger = try ledger(driver("42"))
         for moment in [noon, noon + 1] { _ = try ledger.settle(announce(to: "42"), at: moment) }
         try ledger.report(ledger.claim().map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         let now = noon + 30 * day + 1
         while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         #expect(try ledger.database.dump("SELECT number FROM push_jobs") == ["2"])
@@ -272,7 +272,7 @@ import Testing
         let jobs = try ledger.claim(2)
         try ledger.report([PushOutcome(jobs[0], .accepted(messageID: nil), wasTried: true)])
         func forget(_ now: Int64) throws {
-            var retention = Retention(days: 1)
+            var retention = RetentionSchedule(days: 1)
             while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
         }
         try forget(noon + 2 * day)

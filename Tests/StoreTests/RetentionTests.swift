@@ -9,7 +9,7 @@ import Testing
 
     /// Steps until there is nothing more to do.
     private func forget(_ ledger: CommandExecutor, days: Int = 30, at now: Int64) throws -> [Int] {
-        var retention = Retention(days: days)
+        var retention = RetentionSchedule(days: days)
         var counts: [Int] = []
         while retention.isDue(now) {
             let count = try retention.runSlice(ledger, now).deleted
@@ -60,7 +60,7 @@ import Testing
         let now = noon + 31 * day
         #expect(try forget(ledger, at: now) == [500, 500, 203, 401])
         #expect(try ledger.count("notifications") == 0)
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         while retention.isDue(now) { #expect(try retention.runSlice(ledger, now).deleted == 0) }
         #expect(!retention.isDue(now + 59_999) && retention.isDue(now + 60_000))
         #expect(retention.isDue(now - day), "a clock set back does not put it off for a day")
@@ -105,7 +105,7 @@ import Testing
         let ledger = try room.ledger()
         _ = try ledger.settle(assign("A", to: "42", key: "k"))
         try ledger.database.run("PRAGMA query_only = 1")
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         let now = noon + 40 * day
         #expect(throws: DatabaseError.self) { try retention.runSlice(ledger, now) }
         #expect(!retention.isDue(now) && retention.isDue(now + 5000))
@@ -121,7 +121,7 @@ import Testing
         _ = try ledger.settle(order(.cancel, "A"))
         try ledger.database.run(
             "CREATE TRIGGER poison BEFORE DELETE ON notifications BEGIN SELECT RAISE(ABORT, 'poisoned'); END")
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         var now = noon + 40 * day
         var failures = 0
         for _ in 0..<40 {

@@ -178,7 +178,7 @@ import Threads
         try other.run("COMMIT")
         #expect(scene.execute(assign("A", to: "42"))?.status == 200)
         scene.stop()
-        // Retention may have met the lock, too.
+        // RetentionSchedule may have met the lock, too.
         let events = scene.events.withLock { $0 }.filter { if case .backgroundTaskFailed = $0 { false } else { true } }
         #expect(events.count == 2)
         if case .unavailable(let error) = events.first { #expect(error.kind == .busy) } else { Issue.record("\(events)") }

@@ -54,7 +54,7 @@ import Testing
         try ledger.report([PushOutcome(jobs[0], .failed(reason: "UNREGISTERED"), wasTried: true, removal: removal)])
         #expect(try ledger.jobs() == ["driver:1|failed|UNREGISTERED"] && ledger.count("devices") == 1)
         try ledger.database.run("UPDATE devices SET \(mark)")
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         while retention.isDue(noon + 271 * day) { _ = try retention.runSlice(ledger, noon + 271 * day) }
         #expect(try ledger.count("devices") == 0)
     }
@@ -67,7 +67,7 @@ import Testing
         #expect(try ledger.claim().map(\.recipient) == ["driver:2"])
         _ = try QueryExecutor(Database.open(readingFrom: room.path)).execute(.notificationHistory(notificationID: id)).get()
         _ = try ledger.settle(unregister(fcm("1"), by: driver("1")))
-        var retention = Retention(days: 30)
+        var retention = RetentionSchedule(days: 30)
         while retention.isDue(noon) { _ = try retention.runSlice(ledger, noon) }
         #expect(
             try ledger.jobs() == [

@@ -22,13 +22,6 @@ package struct CommandContext: Sendable {
 }
 
 extension CommandContext {
-    /// - Throws: `.conflict` (409) if the job does not have the expected version.
-    func checkVersion(of job: some Job) throws(RuleError) {
-        guard let expectedVersion, expectedVersion != job.assignment.version else { return }
-        throw RuleError(
-            .conflict, "\(job.label) has version \(job.assignment.version); If-Match requires version \(expectedVersion)")
-    }
-
     func makeAuditEntry(
         _ action: String, _ subject: AuditEntry.Subject, before: Assignment? = nil, after: Assignment? = nil,
         reason: String? = nil, details: EventFields = [:]

@@ -1,8 +1,3 @@
-/// A push service.
-package enum PushProvider: String, CaseIterable, Sendable {
-    case apns, fcm
-}
-
 /// A queue of pushes with its own connections, so that an outage of one provider does not delay the others.
 package enum PushLane: String, CaseIterable, Sendable {
     case apns
@@ -10,5 +5,10 @@ package enum PushLane: String, CaseIterable, Sendable {
     case apnsSandbox = "apns-sandbox"
     case fcm
 
-    package var provider: PushProvider { self == .fcm ? .fcm : .apns }
+    package var provider: PushProvider {
+        switch self {
+        case .apns, .apnsSandbox: .apns
+        case .fcm: .fcm
+        }
+    }
 }

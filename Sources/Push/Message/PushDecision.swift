@@ -17,7 +17,7 @@ extension PushDecision {
     ///     used then.
     ///   - isConnected: whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
     package init(
-        on job: PushJob, templates: PushTemplates, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,
+        on job: PushJob, templates: PushCatalogue, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,
         isConnected: (_ recipient: String) -> Bool
     ) {
         let event = job.notification.event

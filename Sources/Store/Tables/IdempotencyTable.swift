@@ -65,7 +65,7 @@ struct IdempotencyTable {
             .utf8(body), .string(row.subject), .string(row.key))
     }
 
-    // MARK: Retention
+    // MARK: RetentionSchedule
 
     /// Deletes responses older than ``lifetime``.
     /// - Returns: the number of deleted responses.

@@ -135,7 +135,7 @@ struct NotificationTable {
         try database.change("UPDATE notifications SET data = ? WHERE id = ?", .utf8(data), .string(id))
     }
 
-    // MARK: Retention
+    // MARK: RetentionSchedule
 
     /// Deletes the oldest notifications created before `cutoff`, with their steps.
     /// - Returns: the number of notifications, by channel.

@@ -7,7 +7,7 @@ import Primitives
 /// Owned by the writer's thread. Its memory (sources of ids and of turns) only advances, so a rolled-back transaction leaves
 /// a gap there, which is harmless.
 ///
-/// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and `+Retention`
+/// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and `+RetentionSchedule`
 /// run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database

@@ -17,7 +17,7 @@ struct WriterLoop {
     private let onCommit: @Sendable (Commit) -> Void
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let batchMax: Int
-    private var retention: Retention
+    private var retention: RetentionSchedule
     private var taskFailures = BackgroundTaskFailures()
     /// Commands that got 503 in the current outage; nil if the store can be written.
     private var refusedInOutage: Int?
@@ -35,7 +35,7 @@ struct WriterLoop {
         self.onCommit = onCommit
         self.onEvent = onEvent
         batchMax = options.batchMax
-        retention = Retention(days: options.retentionDays)
+        retention = RetentionSchedule(days: options.retentionDays)
     }
 
     consuming func run() {
@@ -169,11 +169,11 @@ struct WriterLoop {
         let now = now()
         do throws(DatabaseError) {
             let (deleted, removed) = try retention.runSlice(executor, now)
-            taskFailures.remove(Retention.name)
+            taskFailures.remove(RetentionSchedule.name)
             if deleted > 0 { counts.withLock { $0.deleted += deleted } }
             publish(Commit(finished: executor.outbox.drainFinished(), removed: removed))
         } catch {
-            record(error, of: Retention.name, now)
+            record(error, of: RetentionSchedule.name, now)
         }
     }
 

@@ -3,7 +3,7 @@ import Synchronization
 /// What each event loop counts. A new metric is one case, its line in ``metric``, and the line that counts it.
 ///
 /// `/metrics` lists the counters in this order. Metric names are public: dashboards and alerts use them.
-package enum Counter: Int, CaseIterable, Sendable {
+package enum LoopCounter: Int, CaseIterable, Sendable {
     case connected
     case connectionsOpened
     case connectionsClosed
@@ -47,19 +47,19 @@ package final class LoopCounters: @unchecked Sendable {  // the values are atomi
     private let values: UnsafeMutablePointer<Atomic<Int>>
 
     package init() {
-        values = .allocate(capacity: Counter.allCases.count)
-        for counter in Counter.allCases { (values + counter.rawValue).initialize(to: Atomic(0)) }
+        values = .allocate(capacity: LoopCounter.allCases.count)
+        for counter in LoopCounter.allCases { (values + counter.rawValue).initialize(to: Atomic(0)) }
     }
 
     deinit {
-        values.deinitialize(count: Counter.allCases.count)
+        values.deinitialize(count: LoopCounter.allCases.count)
         values.deallocate()
     }
 
-    package subscript(counter: Counter) -> Int { values[counter.rawValue].load(ordering: .relaxed) }
+    package subscript(counter: LoopCounter) -> Int { values[counter.rawValue].load(ordering: .relaxed) }
 
     /// Adds to a counter, on the loop's thread.
-    package func add(_ amount: Int = 1, to counter: Counter) {
+    package func add(_ amount: Int = 1, to counter: LoopCounter) {
         // A load and a store instead of an atomic addition: with a single writer no addition is lost, and counting a
         // message costs no locked instruction.
         values[counter.rawValue].store(self[counter] + amount, ordering: .relaxed)

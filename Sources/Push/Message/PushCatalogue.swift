@@ -1,7 +1,7 @@
 import FleetRules
 
 /// The catalogue's texts and push modes by event.
-package struct PushTemplates: Sendable {
+package struct PushCatalogue: Sendable {
     private let catalogue: NotificationCatalogue
     private let names: CatalogueIndex
     private let mode: NotificationCatalogue.PushMode

@@ -2,7 +2,7 @@ import FleetRules
 import Push
 import Testing
 
-@Suite struct PushTemplatesTests {
+@Suite struct PushCatalogueTests {
     @Test(arguments: [
         ("job-assigned", "job-assigned"),  // by its name
         ("new-batch-available", "NEW_BATCH_AVAILABLE"),  // by its type

@@ -1,0 +1,9 @@
+extension CommandContext {
+    /// Checks the version of `If-Match`.
+    /// - Throws: `.conflict` (409) if the job does not have the expected version.
+    func checkVersion(of job: some Job) throws(RuleError) {
+        guard let expectedVersion, expectedVersion != job.assignment.version else { return }
+        throw RuleError(
+            .conflict, "\(job.label) has version \(job.assignment.version); If-Match requires version \(expectedVersion)")
+    }
+}

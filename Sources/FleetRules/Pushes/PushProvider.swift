@@ -1,0 +1,4 @@
+/// A push service.
+package enum PushProvider: String, CaseIterable, Sendable {
+    case apns, fcm
+}
