@@ -3,7 +3,7 @@ import PusherProtocol
 
 /// Permissions on the fleet channels (`channels:` in the configuration), and their revocation when a job changes.
 extension Hub {
-    /// An order's driver, as far as channels depend on it.
+    /// The driver assigned to a job, and the reference in the names of the job's channels.
     package struct JobAssignment: Equatable, Sendable {
         package let code: String
         /// The reference in the names of the order's channels (`tracking-…`, `booking-…`).
@@ -41,14 +41,15 @@ extension Hub {
         guard self[socket].identities.count > Self.identitiesMax else { return }
         let oldest = self[socket].identities.removeFirst()
         forgetIdentity(oldest, socket)
-        // Without the identity a later loss of the job could not end its subscriptions, so they end now.
+        // After this identity is removed, a later loss of its job cannot end its subscriptions. They end now.
         guard oldest.role == .driver else { return }
         let jobs = apps[self[socket].app].jobs
         let reason = "too many other users were authorized on this connection since"
         endSubscriptions(of: socket, because: reason, &effects) { jobs.isAssigned(oldest.id, reference: $0) }
     }
 
-    /// Removes one occurrence of the identity: the connection may have it again with another name or other bookings.
+    /// Removes the connection once from the index. It may occur there several times: identities with the same role and id can
+    /// differ in name or bookings.
     mutating func forgetIdentity(_ identity: Identity, _ socket: SocketID) {
         let app = self[socket].app
         guard let index = apps[app].socketsByIdentity[identity.key]?.firstIndex(of: socket) else { return }
@@ -56,7 +57,7 @@ extension Hub {
         if apps[app].socketsByIdentity[identity.key]?.isEmpty == true { apps[app].socketsByIdentity[identity.key] = nil }
     }
 
-    /// Why a connection may not subscribe to a channel although its signature, if any is needed, is valid; nil if it may.
+    /// The reason to deny a subscription; nil if it is permitted. The caller has verified the signature, if one is needed.
     func denialReason(for socket: SocketID, joining channel: ChannelName) -> String? {
         let app = self[socket].app
         guard let policy = apps[app].rules.policy else { return nil }
@@ -70,8 +71,8 @@ extension Hub {
             let mayJoin = Identity(user).map { self.mayJoin($0, channel, app: app) } ?? false
             return mayJoin ? nil : "\(user.id.clipped) may not subscribe to \(channel.text)"
         case .signed, .encrypted, .presence:
-            // A backend that signs with the app secret decides by itself. Our own endpoint's signatures stay subject to the
-            // identity's permission: only those connections have identities.
+            // If a backend signs with the app secret, the backend authorizes the subscription. Signatures of the gateway's own
+            // endpoint are also checked against the identity's permission; only that endpoint adds identities.
             guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
             return isPermitted(socket, on: channel) ? nil : "Access to \(channel.text) has ended: \(Self.jobLost)"
         }

@@ -64,7 +64,8 @@ extension Hub {
         return slot
     }
 
-    /// Sends the subscriber its confirmation, the member list or the cached event, and `member_added` to the others.
+    /// Sends the subscriber `subscription_succeeded`, with the member list on a presence channel. On a cache channel it then
+    /// sends the cached event or `cache_miss`. If the member is new, the other subscribers get `member_added`.
     private mutating func confirmSubscription(
         _ socket: SocketID, to slot: ChannelSlot, as member: PresenceMember?, _ effects: inout [Effect]
     ) {
@@ -86,7 +87,7 @@ extension Hub {
         }
     }
 
-    /// R9: another connection of a current member does not count.
+    /// Whether the channel has room for the member. Another connection of a current member needs none (R9).
     private func hasRoom(for member: PresenceMember?, in channel: Channel) -> Bool {
         guard let member, let presence = channel.presence else { return true }
         return presence.contains(member.id) || presence.count < apps[channel.app].rules.limits.presenceMembers
@@ -100,16 +101,17 @@ extension Hub {
             sendCount(slot, &effects)
         } else if !channels[slot].countIsDue {
             channels[slot].countIsDue = true
-            counting.due.append(slot)
+            countThrottle.due.append(slot)
         }
     }
 
     mutating func tick(_ now: Int64, _ effects: inout [Effect]) {
         self.now = max(self.now, now)
         for app in apps.indices { apps[app].cache.expire(at: now) }
-        guard counting.isTime(now) else { return }
-        // A slot may have been vacated or reused since. Then no count is due on it, or the new channel's is.
-        for slot in counting.takeDue() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
+        guard countThrottle.isTime(now) else { return }
+        // The slot may have been vacated or reused since. A vacated slot has no count to send; a reused slot has one only if
+        // the new channel's count is due.
+        for slot in countThrottle.takeDue() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
             sendCount(slot, &effects)
         }
     }

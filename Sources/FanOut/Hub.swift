@@ -1,11 +1,13 @@
 import Access
 import PusherProtocol
 
-/// The fan-out core of a node: connections, subscriptions, presence, signed-in users. Inputs in, effects out.
+/// The fan-out core of a node: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an input and
+/// returns effects.
 ///
-/// Pure: no sockets, clock or randomness, so replaying the inputs replays a run. One lock guards the hub, so it does
-/// little: it knows *which loops* hold subscribers of a channel, not which sockets. Effects name slots and loops;
-/// nothing is copied per subscriber. Webhook events are kept apart from effects, because no loop performs them.
+/// Deterministic: it uses no sockets, clock or random numbers, so the same inputs produce the same effects. One lock
+/// guards the hub, so each call does little work: for each channel the hub stores *which loops* have subscribers, not
+/// which sockets. Effects refer to slots and loops, so nothing is copied per subscriber. Webhook events are not effects,
+/// because no loop performs them.
 package struct Hub {
     package enum Input: Sendable {
         case opened(SocketID, app: AppIndex)
@@ -17,7 +19,7 @@ package struct Hub {
         case terminate(userID: String, app: AppIndex)
         /// The authorization endpoint has verified this identity for the connection.
         case identify(SocketID, Identity)
-        /// An order's driver has changed.
+        /// A job's driver or reference has changed, or the job has ended.
         case assignment(JobAssignment, app: AppIndex)
         case closed(SocketID)
         /// The current time in milliseconds of a monotonic clock; sent once a second.
@@ -48,7 +50,7 @@ package struct Hub {
     private var connections: [[Connection]]
     /// Milliseconds, as of the last tick.
     var now: Int64 = 0
-    var counting = SubscriptionCountThrottle()
+    var countThrottle = SubscriptionCountThrottle()
     /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
     var webhookEvents: [AppWebhookEvent] = []
 
@@ -61,7 +63,7 @@ package struct Hub {
     ///   - loopCount: the number of loops (1–64, see ``LoopSet/loopsMax``).
     ///   - apps: the rules of the applications, by ``AppIndex``.
     package init(loopCount: Int, apps: [AppRules]) {
-        precondition((1...LoopSet.loopsMax).contains(loopCount), "a loop out of range would get no events")
+        precondition((1...LoopSet.loopsMax).contains(loopCount), "loopCount must be 1 to 64")
         self.loopCount = loopCount
         self.apps = apps.map { AppState($0) }
         connections = Array(repeating: [], count: loopCount)
@@ -90,7 +92,7 @@ package struct Hub {
     private mutating func open(_ socket: SocketID, _ app: AppIndex) {
         let missing = socket.slot + 1 - connections[socket.loop].count
         if missing > 0 { connections[socket.loop].append(contentsOf: repeatElement(Connection(), count: missing)) }
-        precondition(connections[socket.loop][socket.slot].socket == nil, "a slot is not reused while its connection is open")
+        precondition(connections[socket.loop][socket.slot].socket == nil, "the slot's connection is still open")
         connections[socket.loop][socket.slot] = Connection(socket: socket, app: app)
         apps[app].connectionCount += 1
     }
@@ -132,7 +134,8 @@ package struct Hub {
         return slot
     }
 
-    /// Frees the slot for reuse at once: each loop gets the last `.leave` before any `.join` of the slot's next channel.
+    /// Frees the slot. It can be reused at once: each loop receives the last `.leave` of this channel before the first `.join`
+    /// of the slot's next channel.
     mutating func removeChannel(_ slot: ChannelSlot) {
         apps[channels[slot].app].slots[channels[slot].name] = nil
         freeSlots.append(slot)

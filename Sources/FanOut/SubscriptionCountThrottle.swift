@@ -1,6 +1,6 @@
 /// When to send `subscription_count`: at every change in a small channel, every five seconds in a large one.
 struct SubscriptionCountThrottle {
-    /// The most subscribers of a channel that gets an event at every change.
+    /// A channel with at most this many subscribers gets an event at every change.
     static let promptUpTo = 100
     /// Milliseconds.
     private static let interval: Int64 = 5_000

@@ -91,7 +91,7 @@ final class PushService: Sendable {
     /// The store could not take the report.
     func reject(_ report: PushReport) { worker(report.lane)?.refused() }
 
-    /// A device is gone, whoever wanted it so.
+    /// Counts and logs a removed device, for any reason.
     func record(removed device: RemovedDevice) {
         counters.countRemoval(Self.removalReasons.contains(device.reason) ? device.reason : "other")
         log.info(

@@ -3,7 +3,7 @@ import JSON
 import Push
 import Store
 
-/// `GET /api/ops/push`: how the lanes are doing. It names nobody.
+/// The response of `GET /api/ops/push`: the state of the lanes. Contains no personal data.
 struct PushStatusResponse {
     let json: [UInt8]
 

@@ -1,6 +1,6 @@
 import FleetRules
 
-/// Who did what to an order or a route, for whoever asks beside a running gateway or after it.
+/// Reads the audit log of an order or a route, with or without a running gateway.
 package final class AuditTrail {
     private let database: Database
     private let table: AuditTable

@@ -3,7 +3,7 @@ import FleetRules
 import JSON
 
 extension QueryExecutor {
-    /// Somebody's phones, the first registered first.
+    /// A user's devices, in the order of registration.
     func devices(_ person: Identity) throws(DatabaseError) -> [UInt8] {
         let devices = try devices.devices(of: person.key).sorted { ($0.registeredAt, $0.id) < ($1.registeredAt, $1.id) }
         var body = JSONWriter(capacity: 64 + 256 * devices.count)
@@ -13,7 +13,7 @@ extension QueryExecutor {
         return body.bytes
     }
 
-    /// What somebody wants to be told; the defaults where he has said nothing, or nothing that can be read.
+    /// A user's push preferences; the defaults if there are none or they cannot be read.
     func preferences(_ person: Identity) throws(DatabaseError) -> [UInt8] {
         let json = try preferences.json(of: person.key)
         return (json.flatMap { Preferences(json: $0) } ?? Preferences()).response

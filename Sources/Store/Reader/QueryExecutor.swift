@@ -146,7 +146,7 @@ final class QueryExecutor {
             return .failure(RuleError(.unknown, "Notification \(id) not found"))
         }
         var steps = [NotificationStep.ours("created", of: id, at: logged.notification.createdAt)]
-        // In one millisecond, a push ends before its phone says anything.
+        // Within a millisecond, the end of a push precedes the telemetry of its device.
         for account in try pushes.summaries(ofNotification: id, most: Self.summariesMax) { steps += account.steps(of: id) }
         steps += try self.steps.steps(of: id)
         if let readAt = logged.readAt { steps.append(.ours("read", of: id, at: readAt)) }

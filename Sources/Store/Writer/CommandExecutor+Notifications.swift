@@ -1,10 +1,10 @@
 import FleetRules
 import JSON
 
-/// What people say of their notifications.
+/// Telemetry and read marks.
 extension CommandExecutor {
-    /// What one person may have said of notifications that are not in the log. Phones speak of old ones, and of those that
-    /// other systems sent; beyond it what they say is answered and not kept.
+    /// The most telemetry events per user for notifications that are not in the log: old ones, and those of other systems.
+    /// Further events get a response and are dropped.
     static let orphansMax = 1_000
 
     func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {

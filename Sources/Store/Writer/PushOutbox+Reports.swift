@@ -78,7 +78,7 @@ extension PushOutbox {
         if now < lastReportAt - Self.clockSlack { try jobs.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
         for (number, recipient) in try jobs.due(lane, now: now, most: Self.turnoverMax) {
-            try jobs.wake(number, turn: max(try nextTurn(of: recipient, in: lane), turn(of: lane) + 1))
+            try jobs.wake(number, turn: max(try nextTurn(of: recipient, in: lane), turns.current(lane) + 1))
         }
     }
 
@@ -98,7 +98,7 @@ extension PushOutbox {
             case .failure(let reason):
                 try drop(pick, reason, now, &supply)
             }
-            advance(lane, to: pick.turn)
+            turns.advance(lane, to: pick.turn)
         }
     }
 
@@ -159,14 +159,15 @@ extension PushOutbox {
                 preferences: readable(pick.preferences, of: pick.recipient)))
     }
 
-    /// What somebody has not read, the notification included: on his own channel it is counted there, unless he has read it.
+    /// The recipient's number of unread notifications, this one included. The channel's count already includes it, unless it
+    /// has been read.
     private func badge(of recipient: String, with notification: Notification) throws(DatabaseError) -> Int {
         guard let channel = Identity(key: recipient)?.channel else { return 1 }
         let unread = try sequences.unread(channel: channel)
         return notification.channel.isSame(as: channel) ? max(1, unread) : unread + 1
     }
 
-    /// Somebody's preferences as they are stored; the defaults when he has none, or none that can be read.
+    /// The stored preferences; the defaults if there are none or they cannot be read.
     func readable(_ json: [UInt8]?, of owner: String) -> Preferences {
         guard let json else { return Preferences() }
         if let preferences = Preferences(json: json) { return preferences }

@@ -1,0 +1,42 @@
+import FleetRules
+
+/// Notifications for every driver: one row that the writer expands in slices, between other transactions.
+extension PushOutbox {
+    /// The devices of one slice.
+    static let expansionMax = 500
+
+    /// Creates the next slice of jobs of the oldest notification for every driver.
+    /// - Returns: whether there was one, and the lanes that have new jobs.
+    func expandBroadcast(now: Int64) throws(DatabaseError) -> (isBusy: Bool, woken: Set<PushLane>) {
+        guard let broadcast = try broadcasts.first() else { return (false, []) }
+        guard let notification = try notifications.notification(id: broadcast.notificationID)?.notification,
+            notification.expiresAt > now
+        else {
+            try broadcasts.remove(broadcast.notificationID)
+            return (true, [])
+        }
+        let page = try devices.reachableDrivers(after: broadcast.afterOwner, since: now - staleAfter, most: Self.expansionMax)
+        let draft = Draft(notification: notification, entity: broadcast.entity, now: now)
+        var woken: Set<PushLane> = []
+        for devices in page.devices.split(byOwnersExcept: broadcast.except) { try enqueue(draft, on: devices, &woken) }
+        if let last = page.lastOwner {
+            try broadcasts.advance(broadcast.notificationID, to: last)
+        } else {
+            try broadcasts.remove(broadcast.notificationID)
+        }
+        return (true, woken)
+    }
+}
+
+extension [DeviceTable.Address] {
+    /// The devices, one slice per owner, without those of `except`.
+    fileprivate func split(byOwnersExcept except: String?) -> [ArraySlice<DeviceTable.Address>] {
+        var parts: [ArraySlice<DeviceTable.Address>] = []
+        var start = startIndex
+        for index in indices where index + 1 == endIndex || !self[index].owner.isSame(as: self[index + 1].owner) {
+            if !(except.map { self[index].owner.isSame(as: $0) } ?? false) { parts.append(self[start...index]) }
+            start = index + 1
+        }
+        return parts
+    }
+}

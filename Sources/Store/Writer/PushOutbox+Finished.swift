@@ -1,0 +1,48 @@
+import FleetRules
+
+/// Jobs that end in the store without being sent: cancelled, expired, failed.
+extension PushOutbox {
+    /// Cancels a recipient's unsent jobs, or those of one of their devices. Returns the number of jobs.
+    @discardableResult
+    func cancel(of recipient: String, deviceID: String? = nil, reason: String, now: Int64) throws(DatabaseError) -> Int {
+        let cancelled = try jobs.cancel(of: recipient, deviceID: deviceID, reason: reason, now: now)
+        for lane in cancelled { count(1, as: .cancelled, in: lane) }
+        return cancelled.count
+    }
+
+    /// Expires unsent jobs whose notification has expired. Returns their number, at most `limit`.
+    func expire(_ lane: PushLane, now: Int64, limit: Int) throws(DatabaseError) -> Int {
+        let expired = try jobs.expire(lane, now: now, most: limit)
+        count(expired, as: .expired, in: lane)
+        return expired
+    }
+
+    func count(_ jobs: Int, as state: PushState, in lane: PushLane) {
+        guard jobs > 0 else { return }
+        switch state {
+        case .expired: finished[lane, default: FinishedPushes()].expired += jobs
+        case .cancelled: finished[lane, default: FinishedPushes()].cancelled += jobs
+        case .queued, .waiting, .sending, .accepted, .failed:
+            preconditionFailure("the store does not end jobs as \(state.rawValue)")
+        }
+    }
+
+    func count(_ failed: FailedPush, in lane: PushLane) { finished[lane, default: FinishedPushes()].failed.append(failed) }
+
+    func countRetry(in lane: PushLane) { finished[lane, default: FinishedPushes()].retried += 1 }
+
+    /// Returns and clears the finished jobs. Call it after each commit.
+    func drainFinished() -> [PushLane: FinishedPushes] {
+        defer { finished = [:] }
+        return finished
+    }
+
+    /// Fails jobs whose lane does not exist, which only an edited row can have. Returns their number, at most `limit`.
+    func failOrphans(now: Int64, limit: Int) throws(DatabaseError) -> Int {
+        let recipients = try jobs.failOrphans(now: now, most: limit)
+        if let first = recipients.first { unreadableRows.add("the lane of a push", of: first) }
+        return recipients.count
+    }
+
+    func drainUnreadableRows() -> [String] { unreadableRows.drain() }
+}
