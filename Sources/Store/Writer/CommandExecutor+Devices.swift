@@ -39,7 +39,9 @@ extension CommandExecutor {
     }
 
     /// What to add to a job's turn when it moves to another lane.
-    private func turnOffset(from old: PushLane, to new: PushLane) -> Int64 { outbox.turns.current(new) - outbox.turns.current(old) }
+    private func turnOffset(from old: PushLane, to new: PushLane) -> Int64 {
+        outbox.turns.current(new) - outbox.turns.current(old)
+    }
 
     /// A new token of a known device (same `deviceId`) replaces its old token and takes over its jobs.
     private func replaceOldToken(
