@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,8 @@ from harness import certificates  # noqa: E402
 from harness.api import Api  # noqa: E402
 from harness.apps import FIRST  # noqa: E402
 from harness.client import Client  # noqa: E402
-from harness.fleet import Fleet  # noqa: E402
-from harness.gateway import BINARY, Gateway  # noqa: E402
+from harness.fleet import Fleet, unique_id  # noqa: E402
+from harness.gateway import BINARY, SERVER, Gateway, write_config  # noqa: E402
 from harness.push.providers import Providers  # noqa: E402
 from harness.push.push_fleet import PushFleet  # noqa: E402
 from harness.webhook_receiver import WebhookReceiver  # noqa: E402
@@ -140,9 +141,48 @@ def channel():
 
 
 @pytest.fixture
+def presence(channel):
+    """The name of a presence channel that no other test uses."""
+    return "presence-" + channel
+
+
+@pytest.fixture
+def subscriber(connect, channel):
+    """A client subscribed to `channel`; `subscriber.channel` is that name."""
+    client = connect()
+    client.subscribe(channel)
+    client.channel = channel
+    return client
+
+
+@pytest.fixture
 def fleet(gateway, closing):
     """The users of a fleet with unique ids, and their actions: see `harness.fleet`."""
     return Fleet(gateway, closing)
+
+
+@pytest.fixture
+def admin(fleet):
+    """An admin of the fleet, who calls the REST API."""
+    return fleet.admin()
+
+
+@pytest.fixture
+def code():
+    """An order code that no other test uses."""
+    return unique_id("O")
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes a configuration with these sections, `config(server={…})`; sections that are left out
+    are valid.
+    """
+    def write(**sections) -> Path:
+        return write_config(tmp_path / "test.yaml",
+                            **{"server": SERVER, "apps": [FIRST.entry()]} | sections)
+
+    return write
 
 
 @pytest.fixture

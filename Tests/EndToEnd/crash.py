@@ -17,14 +17,15 @@ import random
 import sqlite3
 import sys
 import tempfile
-import threading
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 
 from harness import certificates
+from harness.concurrency import run_concurrently
 from harness.fleet import Caller
 from harness.gateway import Gateway
 from harness.push.connection import Request
@@ -165,25 +166,18 @@ class Devices:
 
 def load_and_kill(gateway: Gateway, devices: Devices, round_: int, dice: random.Random,
                   most: int) -> list[list[Action]]:
+    """Lets all workers act until a random instant, then kills the gateway. Returns the actions of
+    each worker.
+    """
     actions: list[list[Action]] = [[] for _ in range(WORKERS)]
-    failures: list[BaseException] = []
-
-    def run(worker: int) -> None:
-        try:
-            act(gateway, round_, worker, actions[worker], most)
-        except BaseException as failure:
-            failures.append(failure)
-
-    workers = [threading.Thread(target=run, args=[worker]) for worker in range(WORKERS)]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        workers = [pool.submit(act, gateway, round_, worker, actions[worker], most)
+                   for worker in range(WORKERS)]
+        # The pause draws the instant of the kill; it does not wait for an effect.
+        time.sleep(dice.uniform(0.005, 0.25))
+        devices.kill(gateway)
     for worker in workers:
-        worker.start()
-    # Draws the instant of the kill; this is no wait for an effect.
-    time.sleep(dice.uniform(0.005, 0.25))
-    devices.kill(gateway)
-    for worker in workers:
-        worker.join()
-    if failures:
-        raise failures[0]
+        worker.result()
     return actions
 
 
@@ -250,7 +244,7 @@ def check_sequences(database: sqlite3.Connection) -> None:
             raise Violation(f"{channel} has {count} notifications, numbered {first} to {last}; its counter is {counter}")
 
 
-def check_over_HTTP(gateway: Gateway, worker: list[Action]) -> None:
+def check_over_http(gateway: Gateway, worker: list[Action]) -> None:
     """Checks that the API returns what was answered, and that every action can be repeated."""
     if not worker:
         return
@@ -272,24 +266,6 @@ def check_over_HTTP(gateway: Gateway, worker: list[Action]) -> None:
                              "was performed again")
                 action.check(again.json() == action.response, "is answered differently now:", again,
                              action.response)
-
-
-def in_parallel(work, lists: list) -> None:
-    failures: list[BaseException] = []
-
-    def run(each) -> None:
-        try:
-            work(each)
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=run, args=[each]) for each in lists]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 def serve(folder: Path, providers: Providers) -> Gateway:
@@ -331,7 +307,7 @@ def check_round(folder: Path, gateway: Gateway, devices: Devices, actions: list[
             check_orders(database, worker, kept)
             stored += len(kept)
         check_sequences(database)
-        in_parallel(lambda worker: check_over_HTTP(gateway, worker), actions)
+        run_concurrently(lambda worker: check_over_http(gateway, worker), actions)
         # Every action has now been performed; the ids of an action are in the order of their
         # creation, as in the table of actions.
         everything = [action for worker in actions for action in worker]

@@ -25,14 +25,6 @@ def send(api, *events: dict) -> dict:
     return response.json()
 
 
-@pytest.fixture
-def subscriber(connect, channel):
-    client = connect()
-    client.subscribe(channel)
-    client.channel = channel
-    return client
-
-
 def assert_rejected(api, subscriber, body: bytes, status: int = 400) -> None:
     """Expects this status, an explanatory text, and no delivered event."""
     response = api.post_signed("batch_events", body)
@@ -81,7 +73,7 @@ def test_D2_limit_is_configurable_per_application(start_gateway, closing):
     assert other.post_signed("batch_events", batch_body(*[event("x")] * 10)).status == 200
 
 
-def test_D2_ten_events_of_10240_bytes(api, subscriber, channel):
+def test_D2_ten_events_of_10240_bytes_are_accepted(api, subscriber, channel):
     send(api, *[event(channel, "\0" * 10240)] * 10)
     for _ in range(10):
         subscriber.expect("event", data="\0" * 10240)
@@ -140,7 +132,7 @@ def test_D5_malformed_batches_are_400(api, subscriber, body):
     assert_rejected(api, subscriber, body)
 
 
-def test_D6_info_by_position(connect, api, channel):
+def test_D6_info_has_the_position_of_its_event(connect, api, channel):
     presence = "presence-" + channel
     for user in ("1", "2", 2):
         connect().join(presence, user)
@@ -155,7 +147,7 @@ def test_D6_info_by_position(connect, api, channel):
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-def test_B12_info_of_the_channels(connect, api, channel):
+def test_B12_info_of_each_channel_is_returned(connect, api, channel):
     presence, private = "presence-" + channel, "private-" + channel
     for user in ("1", "2", 2, "3"):
         connect().join(presence, user)
@@ -173,7 +165,7 @@ def test_B12_info_of_the_channels(connect, api, channel):
 @pytest.mark.parametrize("info, expected",
                          [("user_count", {"user_count": 1}),
                           ("subscription_count", {"subscription_count": 2})])
-def test_B12_requested_attributes_only(connect, api, channel, info, expected):
+def test_B12_only_requested_attributes_are_returned(connect, api, channel, info, expected):
     name = "presence-" + channel
     for _ in range(2):
         connect().join(name, "1")

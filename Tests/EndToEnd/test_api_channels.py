@@ -9,11 +9,6 @@ from harness.apps import SECOND
 from harness.raw_client import RawClient
 
 
-@pytest.fixture
-def presence(channel):
-    return "presence-" + channel
-
-
 def occupied(api, **params) -> dict:
     response = api.get_signed("channels", **params)
     assert response.status == 200, response
@@ -35,16 +30,11 @@ def assert_400(response) -> None:
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-def test_G1_occupied_channels(connect, api, channel):
+def test_G1_lists_occupied_channels(connect, api, channel):
     names = sorted(
         [channel, channel + "-2", "private-" + channel, "cache-" + channel, "presence-" + channel])
     for name in names:
-        client = connect()
-        if name.startswith("presence-"):
-            client.join(name, "1")
-        else:
-            client.subscribe_private(name) if name.startswith("private-") else client.subscribe(
-                name)
+        connect().subscribe_authorized(name)
     seen = occupied(api)
     assert [name for name in sorted(seen) if channel in name] == names
     assert all(attributes == {} for attributes in seen.values())
@@ -129,13 +119,10 @@ def test_G4_unknown_attributes_are_400(api, prefix):
 @pytest.mark.parametrize("form",
                          ["{}", "private-{}", "presence-{}", "cache-{}", "private-encrypted-{}",
                           "a.b;c=d@e,f_{}"])
-def test_H1_occupied_or_not(connect, api, channel, form):
+def test_H1_occupied_follows_subscriptions(connect, api, channel, form):
     name, client = form.format(channel), connect()
     assert channel_info(api, name) == {"occupied": False}
-    if name.startswith("presence-"):
-        client.join(name, "1")
-    else:
-        client.subscribe_private(name) if name.startswith("private-") else client.subscribe(name)
+    client.subscribe_authorized(name)
     assert channel_info(api, name) == {"occupied": True}
     client.send("pusher:unsubscribe", {"channel": name})
     client.receive_until_pong()
@@ -197,7 +184,7 @@ def test_H4_unknown_attributes_are_400(api, channel, info):
 @pytest.mark.parametrize("form",
                          ["cache-{}", "private-cache-{}", "private-encrypted-cache-{}",
                           "presence-cache-{}"])
-def test_H5_cached_event(api, channel, form):
+def test_H5_cached_event_and_its_lifetime(api, channel, form):
     name = form.format(channel)
     assert channel_info(api, name, "cache") == {"occupied": False, "cache": None}
     api.publish(name, "event", '{"a": "ü\\n🚚"}')
@@ -238,12 +225,12 @@ def test_I2_users_of_other_channels_are_400(api, channel, form):
     assert_400(api.get_signed(f"channels/{form.format(channel)}/users"))
 
 
-def test_I3_no_users(api, presence):
+def test_I3_empty_channel_has_no_users(api, presence):
     response = api.get_signed(f"channels/{presence}/users")
     assert response.status == 200 and response.json() == {"users": []}
 
 
-def test_many_channels_and_users_in_one_response(gateway, closing, api, channel):
+def test_response_lists_many_channels_and_users(gateway, closing, api, channel):
     """The response exceeds one write."""
     prefix, raw_client = f"presence-{channel}-".ljust(150, "x"), closing(RawClient(gateway))
     for number in range(500):

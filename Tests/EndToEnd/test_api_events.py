@@ -9,14 +9,6 @@ from harness.apps import FIRST, SECOND
 from harness.wire import request
 
 
-@pytest.fixture
-def subscriber(connect, channel):
-    client = connect()
-    client.subscribe(channel)
-    client.channel = channel
-    return client
-
-
 def assert_rejected(api, subscriber, body: bytes, status: int = 400) -> str:
     """Expects this status, an explanatory text, and no delivered event. Returns the text."""
     response = api.post(body)
@@ -27,19 +19,19 @@ def assert_rejected(api, subscriber, body: bytes, status: int = 400) -> str:
     return response.text.strip()
 
 
-def test_B1_channel(api, subscriber, channel):
+def test_B1_publishes_to_one_channel(api, subscriber, channel):
     response = api.post(event_body(channel))
     assert (response.status, response.body) == (200, b"{}")
     subscriber.expect("event", channel=channel)
 
 
-def test_B1_channels(api, subscriber, channel):
+def test_B1_publishes_to_a_list_of_channels(api, subscriber, channel):
     response = api.post(event_body([channel]))
     assert (response.status, response.body) == (200, b"{}")
     subscriber.expect("event", channel=channel)
 
 
-def test_B1_unknown_fields_white_space_and_order(api, subscriber, channel):
+def test_B1_unknown_fields_white_space_and_order_are_ignored(api, subscriber, channel):
     body = '\n{ "more": {"name": [1, "x"]}, "data" : "d" ,\t"channel":%s, "name": "event", "x": null }\r\n' % json.dumps(channel)
     assert api.post(body.encode()).status == 200
     subscriber.expect("event", data="d")

@@ -69,7 +69,7 @@ def test_A2_L4_unsigned_request_is_rejected(kept_alive, method, path, body):
 
 
 @endpoints
-def test_A4_L4_unknown_key(kept_alive, method, path, body):
+def test_A4_L4_unknown_key_is_rejected(kept_alive, method, path, body):
     response = call(kept_alive, App("1001", "unknown", "secret1"), method, path, body)
     assert response.status in (400, 401) and "Unknown auth_key" in response.text
 
@@ -80,7 +80,7 @@ def test_A5_L4_unknown_application_is_404(kept_alive, method, path, body):
 
 
 @endpoints
-def test_A4_L4_key_of_another_application(kept_alive, method, path, body):
+def test_A4_L4_key_of_another_application_is_rejected(kept_alive, method, path, body):
     assert call(kept_alive, SECOND, method, path, body, id="1001").status in (400, 401, 403)
 
 
@@ -135,7 +135,7 @@ def test_L3_malformed_paths_affect_no_other_client(control_client, wire, path):
     assert not response or response.startswith(b"HTTP/1.1 4")
 
 
-def test_L4_all_errors_on_one_connection(api, connect, channel):
+def test_L4_connection_is_kept_after_each_error(api, connect, channel):
     client = connect()
     client.subscribe(channel)
     wrong = App("1001", "key1", "wrong")
@@ -155,12 +155,12 @@ def test_L4_all_errors_on_one_connection(api, connect, channel):
 
 @pytest.mark.parametrize("body", [None, b"{}", b'{"reason":"x"}'], ids=["none", "empty", "more"])
 @pytest.mark.parametrize("user", ["1", "driver:42", "unknown", "a.b@c", "i" * 128])
-def test_J1_known_and_unknown_users_with_and_without_body(api, user, body):
+def test_J1_terminate_accepts_any_user_with_and_without_body(api, user, body):
     response = api.post_signed(f"users/{user}/terminate_connections", body)
     assert (response.status, response.body) == (200, b"{}")
 
 
-def test_J1_terminating_again(connect, api, channel):
+def test_J1_user_can_be_terminated_again(connect, api, channel):
     for _ in range(3):
         client = connect()
         client.sign_in(channel)

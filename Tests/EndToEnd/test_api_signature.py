@@ -126,7 +126,7 @@ def test_A3_error_names_the_string_to_sign(api, subscriber, body):
     assert FIRST.sign(expected) not in response.text
 
 
-def test_A4_unknown_key(api, subscriber, body):
+def test_A4_unknown_key_is_rejected(api, subscriber, body):
     response = api.call("POST", signed_target(App("1001", "unknown", "x"), "POST", EVENTS, body),
                         body)
     assert response.status in (400, 401)
@@ -135,7 +135,7 @@ def test_A4_unknown_key(api, subscriber, body):
 
 @pytest.mark.parametrize("app",
                          ["9999", "0", "abc", "1001x", "01001", "-1", "99999999999999999999"])
-def test_A5_unknown_application(api, subscriber, body, app):
+def test_A5_unknown_application_is_rejected(api, subscriber, body, app):
     path = f"/apps/{app}/events"
     response = api.call("POST", signed_target(FIRST, "POST", path, body), body)
     assert response.status in (400, 401, 403, 404) and response.text
@@ -181,7 +181,7 @@ def test_A8_body_md5_must_match_the_body(api, subscriber, body, digest):
     assert api.post(body, body_md5=digest).status in (400, 401)
 
 
-def test_A8_other_body_with_the_same_signature(api, subscriber, channel):
+def test_A8_other_body_with_the_same_signature_is_rejected(api, subscriber, channel):
     target = signed_target(FIRST, "POST", EVENTS, event_body(channel, data="aaaa"))
     assert api.call("POST", target, event_body(channel, data="bbbb")).status in (400, 401)
 

@@ -84,7 +84,7 @@ def test_many_requests_are_in_flight(fleet):
     assert len(fleet.apns.connections) <= 4
 
 
-def test_stream_limit_falls_and_rises(fleet):
+def test_changed_stream_limit_is_followed(fleet):
     devices = ios_devices(fleet, 60)
     fleet.apns.delay = 0.2
     ids = announce_to_all(fleet, devices)
@@ -154,13 +154,13 @@ def test_goaway_loses_and_duplicates_nothing(fleet, process_open, busy):
 
 
 @pytest.mark.parametrize("process_open", [True, False], ids=["graceful", "with rejected streams"])
-def test_goaway_on_the_first_request(fleet, process_open):
+def test_goaway_on_the_first_request_loses_and_duplicates_nothing(fleet, process_open):
     devices = [fleet.ios() for _ in range(20)]
     fleet.apns.script(GoAway(process_open, reason="Shutdown"), times=1)
     expect_each_once(fleet, announce_to_all(fleet, devices), seconds=30)
 
 
-def test_goaway_after_every_tenth_request(fleet):
+def test_repeated_goaways_lose_and_duplicate_nothing(fleet):
     """Routine at some providers: no push is lost and the lane does not pause."""
     devices = ios_devices(fleet, 100)
     for _ in range(10):

@@ -81,7 +81,7 @@ def next_of(tab) -> dict:
     return tab.run("peer.next()")
 
 
-def test_C1_R1_R2_two_tabs_in_a_presence_channel(tab, open_tab, gateway, channel):
+def test_C1_R1_R2_two_tabs_share_a_presence_channel(tab, open_tab, gateway, channel):
     other, name = connected(open_tab(), gateway), "presence-" + channel
     assert join(tab, name, "ann", "Änn 🚚") == {"ids": ["ann"], "hash": {"ann": {"name": "Änn 🚚"}},
                                                "count": 1}
@@ -122,7 +122,7 @@ def test_R4_two_sockets_of_a_page_are_one_member(tab, gateway, channel):
                             "user_id": "ann"}
 
 
-def test_K1_K2_cache_channel(tab, open_tab, gateway, api, channel):
+def test_K1_K2_page_receives_cache_miss_and_cached_event(tab, open_tab, gateway, api, channel):
     name = "cache-" + channel
     assert tab.run(f"peer.subscribe('{name}')")["event"] == "pusher_internal:subscription_succeeded"
     assert next_of(tab)["event"] == "pusher:cache_miss"

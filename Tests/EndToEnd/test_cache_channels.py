@@ -18,16 +18,6 @@ def cached(request, channel):
     return request.param + channel
 
 
-def enter(client, name, user="1") -> None:
-    """Subscribes as the prefix requires, and receives the response."""
-    if name.startswith("presence-"):
-        client.join(name, user)
-    elif name.startswith("private-"):
-        client.subscribe_private(name)
-    else:
-        client.subscribe(name)
-
-
 def expect_miss(client, name) -> None:
     message = client.receive()
     assert (message["event"], message["channel"]) == ("pusher:cache_miss", name), message
@@ -36,12 +26,12 @@ def expect_miss(client, name) -> None:
 
 def test_K1_empty_cache_is_a_miss(connect, cached):
     client = connect()
-    enter(client, cached)
+    client.subscribe_authorized(cached)
     expect_miss(client, cached)
     client.expect_nothing()
     # Each subscriber gets a miss, but only for its own subscription.
     other = connect()
-    enter(other, cached)
+    other.subscribe_authorized(cached)
     expect_miss(other, cached)
     client.expect_nothing()
 
@@ -53,7 +43,7 @@ def test_K1_empty_cache_is_a_miss(connect, cached):
 def test_K1_only_the_prefix_makes_a_cache_channel(connect, api, channel, name):
     name, client = name.format(channel), connect()
     api.publish(name)
-    enter(client, name)
+    client.subscribe_authorized(name)
     client.expect_nothing()
 
 
@@ -61,7 +51,7 @@ def test_K2_cached_event_follows_the_subscription(connect, api, cached):
     api.publish(cached, "first", "1")
     api.publish(cached, "second", '{"a": "ü \\u0000 🚚"}')
     client = connect()
-    enter(client, cached)
+    client.subscribe_authorized(cached)
     assert client.receive() == {"event": "second", "channel": cached,
                                 "data": '{"a": "ü \\u0000 🚚"}'}
     client.expect_nothing()
@@ -69,13 +59,13 @@ def test_K2_cached_event_follows_the_subscription(connect, api, cached):
 
 def test_K2_live_events_arrive_once_and_are_cached(connect, api, cached):
     client = connect()
-    enter(client, cached)
+    client.subscribe_authorized(cached)
     expect_miss(client, cached)
     for data in ("1", "2", "3"):
         api.publish(cached, "live", data)
         client.expect("live", data=data)
     subscriber = connect()
-    enter(subscriber, cached, "2")
+    subscriber.subscribe_authorized(cached, "2")
     subscriber.expect("live", data="3")
     if cached.startswith("presence-"):
         client.expect_member_added(cached, "2")
@@ -84,10 +74,10 @@ def test_K2_live_events_arrive_once_and_are_cached(connect, api, cached):
 
 
 @pytest.mark.parametrize("data", ["", "plain", "x" * 10240], ids=["empty", "plain", "10240 bytes"])
-def test_K2_any_data(connect, api, cached, data):
+def test_K2_cached_data_is_unchanged(connect, api, cached, data):
     api.publish(cached, "event", data)
     client = connect()
-    enter(client, cached)
+    client.subscribe_authorized(cached)
     client.expect("event", data=data, channel=cached)
 
 
@@ -111,16 +101,16 @@ def test_K2_subscribing_during_publications_has_no_gap(connect, open_api, channe
 
 def test_K3_kept_without_subscribers(connect, api, cached):
     first = connect()
-    enter(first, cached)
+    first.subscribe_authorized(cached)
     expect_miss(first, cached)
     api.publish(cached, "kept", "x")
     first.expect("kept")
     first.unsubscribe(cached)
-    enter(first, cached)
+    first.subscribe_authorized(cached)
     first.expect("kept", data="x")
     first.close()
     second = connect()
-    enter(second, cached)
+    second.subscribe_authorized(cached)
     second.expect("kept", data="x")
 
 
@@ -147,12 +137,12 @@ def test_K3_caches_are_per_channel_and_application(connect, api, open_api, chann
     client.expect("ours")
 
 
-def test_K3_publishing_to_several_channels(connect, api, channel):
+def test_K3_publish_is_cached_in_each_channel(connect, api, channel):
     names = [prefix + channel for prefix in PREFIXES]
     api.publish(names + [channel], "all", "x")
     for name in names:
         client = connect()
-        enter(client, name)
+        client.subscribe_authorized(name)
         client.expect("all", channel=name, data="x")
 
 
@@ -168,14 +158,14 @@ def test_K3_rejected_events_are_not_cached(connect, api, channel):
 @pytest.mark.parametrize("prefix", ["private-cache-", "presence-cache-"])
 def test_K4_client_events_are_not_cached(connect, api, channel, prefix):
     name, client, other = prefix + channel, connect(), connect()
-    enter(client, name)
+    client.subscribe_authorized(name)
     expect_miss(client, name)
-    enter(other, name)
+    other.subscribe_authorized(name)
     expect_miss(other, name)
     client.send("client-said", "x", channel=name)
     other.expect("client-said")
     subscriber = connect()
-    enter(subscriber, name)
+    subscriber.subscribe_authorized(name)
     expect_miss(subscriber, name)
     api.publish(name, "published")
     client.expect("published")
@@ -183,7 +173,7 @@ def test_K4_client_events_are_not_cached(connect, api, channel, prefix):
     other.expect("published")
     other.expect("client-said")
     last = connect()
-    enter(last, name)
+    last.subscribe_authorized(name)
     last.expect("published")
     last.expect_nothing()
 
@@ -206,17 +196,17 @@ def test_K4_member_events_are_not_cached(connect, api, channel):
 def test_K5_events_with_excluded_connection_are_cached(connect, api, cached):
     sender, other = connect(), connect()
     for client in (sender, other):
-        enter(client, cached)
+        client.subscribe_authorized(cached)
         expect_miss(client, cached)
     api.publish(cached, "from-sender", "x", socket_id=sender.socket_id)
     other.expect("from-sender")
     sender.expect_nothing()
     subscriber = connect()
-    enter(subscriber, cached)
+    subscriber.subscribe_authorized(cached)
     subscriber.expect("from-sender", data="x")
     # Also for the excluded connection: a new subscription requests the state of the channel.
     sender.unsubscribe(cached)
-    enter(sender, cached)
+    sender.subscribe_authorized(cached)
     sender.expect("from-sender", data="x")
 
 
@@ -228,7 +218,7 @@ def test_K5_D1_batched_events_are_cached(connect, api, channel):
     assert (response.status, response.body) == (200, b"{}")
     for name in names:
         client = connect()
-        enter(client, name)
+        client.subscribe_authorized(name)
         client.expect("batched", channel=name, data="2")
 
 

@@ -29,13 +29,8 @@ def members(connect, room):
 
 
 def enter(client, name, user) -> None:
-    """Subscribes as the prefix requires, and receives all messages that follow."""
-    if name.startswith("presence-"):
-        client.join(name, user)
-    elif name.startswith("private-"):
-        client.subscribe_private(name)
-    else:
-        client.subscribe(name)
+    """Subscribes, and receives all messages that follow."""
+    client.subscribe_authorized(name, user)
     client.receive_until_pong()
 
 
@@ -52,7 +47,7 @@ def test_E1_delivered_to_all_other_subscribers(members, room):
         client.expect_nothing()
 
 
-def test_E1_order_among_client_and_published_events(members, api, room):
+def test_E1_client_and_published_events_have_one_order(members, api, room):
     """The events of one connection keep their order, and all subscribers receive the same order."""
     for number in range(5):
         members[0].send("client-said", str(number), channel=room)
@@ -65,7 +60,7 @@ def test_E1_order_among_client_and_published_events(members, api, room):
 
 
 @pytest.mark.parametrize("gateway", [1, 4], indirect=True)
-def test_E1_across_loops(connect, channel):
+def test_E1_delivered_across_loops(connect, channel):
     name, clients = "private-" + channel, [connect() for _ in range(8)]
     for client in clients:
         client.subscribe_private(name)
@@ -88,7 +83,7 @@ def test_E1_other_applications_receive_nothing(connect, channel):
     foreign.expect_nothing()
 
 
-def test_E2_user_with_several_connections(connect, channel):
+def test_E2_other_connections_of_the_user_receive_the_event(connect, channel):
     """The user's other connections receive the event; only the sending connection does not. A
     numeric id is a string here too.
     """
@@ -279,8 +274,7 @@ def test_E9_limit_is_configurable_per_application(start_gateway, closing):
 def test_E10_disabled_client_events_are_rejected(connect, channel, prefix):
     name, clients = prefix + channel, [connect(SECOND) for _ in range(2)]
     for client in clients:
-        client.join(name, "1",
-                    app=SECOND) if prefix == "presence-" else client.subscribe_private(name, SECOND)
+        client.subscribe_authorized(name, app=SECOND)
     clients[0].send("client-said", "x", channel=name)
     assert clients[0].expect_error()["message"].startswith(
         "To send client events, you must enable this feature")

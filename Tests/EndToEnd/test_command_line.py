@@ -7,21 +7,9 @@ import pytest
 
 from harness.apps import FIRST
 from harness.client import Client
-from harness.gateway import run, write_config
+from harness.gateway import SERVER, expect_invalid_config, run
 
-SERVER = {"host": "127.0.0.1", "port": 0, "loops": 1, "drain_seconds": 1}
-
-
-@pytest.fixture
-def config(tmp_path):
-    """Writes a configuration with these sections; the others are valid."""
-    def write(**sections):
-        return write_config(tmp_path / "test.yaml",
-                            **{"server": SERVER, "apps": [FIRST.entry()]} | sections)
-    return write
-
-
-def test_version():
+def test_version_prints_the_version():
     result = run("--version")
     assert result.returncode == 0 and result.stderr == ""
     assert re.fullmatch(r"(Fleetwire )?\d+\.\d+\.\d+\S*", result.stdout.strip())
@@ -80,11 +68,7 @@ BAD = {
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 @pytest.mark.parametrize("sections, words", BAD.values(), ids=BAD)
 def test_invalid_configuration_exits_78_and_names_the_key(config, command, sections, words):
-    result = run(command, "--config", config(**sections))
-    assert result.returncode == 78, result
-    assert result.stdout == ""
-    for word in ["test.yaml", *words]:
-        assert word in result.stderr, f"{word!r} is not in {result.stderr!r}"
+    expect_invalid_config(command, config(**sections), *words)
 
 
 @pytest.mark.parametrize("text",
@@ -107,7 +91,7 @@ def test_environment_overrides_configuration(config):
     assert "three" in result.stderr
 
 
-def test_second_instance_on_the_same_port(start_gateway, closing):
+def test_second_instance_on_the_same_port_fails(start_gateway, closing):
     first = start_gateway()
     client = closing(Client.connect(first))
     result = run("serve", "--config", first.config, "--port", str(first.port))

@@ -81,7 +81,7 @@ def test_C5_malformed_protocols_close_4006_to_4008(dial, protocol):
     "protocol=7&" + "&".join(f"unknown{number}={number}" for number in range(30)),
     "protocol=7&filler=" + "x" * 2000,
 ], ids=["as pusher-js", "reversed", "odd", "escaped", "many", "long"])
-def test_C6_unknown_parameters_and_any_order(wire, query):
+def test_C6_unknown_parameters_and_any_order_are_accepted(wire, query):
     assert wire().open(f"/app/key1?{query}")["socket_id"]
 
 
@@ -120,7 +120,7 @@ def test_C8_pages_are_no_websocket_endpoints(wire, control_client, target):
     assert response.status != 101 or wire.close_code() == 4005
 
 
-def test_C8_empty_key(wire, control_client):
+def test_C8_empty_key_is_rejected(wire, control_client):
     wire = wire()
     wire.send(upgrade("/app/?protocol=7"))
     response = wire.read_response()

@@ -31,13 +31,6 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def subscriber(connect, channel):
-    client = connect()
-    client.subscribe(channel)
-    return client
-
-
 @pytest.mark.parametrize("ascii_only", [True, False], ids=["escaped", "raw"])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_S2_data_arrives_as_published(subscriber, api, channel, text, ascii_only):

@@ -1,8 +1,6 @@
 """Encryption keys of device tokens (`store.encryption_keys`): the first encrypts, all decrypt."""
 
 import base64
-import contextlib
-import sqlite3
 
 import pytest
 
@@ -16,12 +14,8 @@ def key(name: str) -> dict:
 
 
 def stored_key_ids(fleet) -> list[str]:
-    with contextlib.closing(
-            sqlite3.connect(f"file:{fleet.gateway.config.parent}/var/fleetwire.db?mode=ro",
-                            uri=True)) as database:
-        return [
-            row[0] for row in database.execute(
-                "SELECT DISTINCT key_id FROM devices ORDER BY key_id")]
+    return [row[0] for row in fleet.gateway.query(
+        "SELECT DISTINCT key_id FROM devices ORDER BY key_id")]
 
 
 def test_older_key_decrypts_until_all_tokens_are_reencrypted(start_push_fleet):

@@ -43,7 +43,7 @@ def owner(request, fleet):
 # Registration
 
 
-def test_register_fcm_token(owner):
+def test_fcm_token_is_registered(owner):
     token = android_token()
     assert owner.expect_ok("POST", FCM_TOKEN, {"fcmToken": token}) == REGISTERED
     [device] = devices(owner)
@@ -57,7 +57,7 @@ def test_register_fcm_token(owner):
     ({"platform": "ios", "environment": "sandbox"}, ("apns", "ios", "sandbox")),
     ({"platform": "android"}, ("fcm", "android", None))],
                          ids=str)
-def test_register_app_device(owner, fields, expected):
+def test_app_device_is_registered(owner, fields, expected):
     token = ios_token()
     assert owner.expect_ok("POST", APP_DEVICE, {"deviceToken": token} | fields) == SUCCESS
     [device] = devices(owner)
@@ -83,14 +83,14 @@ def test_ios_tokens_ignore_case(owner):
 
 
 @pytest.mark.parametrize("digits", [16, 64, 200, 400])
-def test_ios_token_lengths(owner, digits):
+def test_ios_tokens_of_16_to_400_digits_are_accepted(owner, digits):
     owner.expect_ok("POST", APP_DEVICE,
                     {"deviceToken": secrets.token_hex(digits // 2), "platform": "ios"})
     assert len(devices(owner)) == 1
 
 
 @pytest.mark.parametrize("length", [1, 4_096])
-def test_fcm_token_lengths(owner, length):
+def test_fcm_tokens_of_1_to_4096_characters_are_accepted(owner, length):
     token = (("x" + secrets.token_hex(2_048))[:length] if length > 1
              else secrets.choice("abcdefghijklmnopqrstuvwxyz"))
     owner.expect_ok("POST", FCM_TOKEN, {"fcmToken": token})
@@ -146,7 +146,7 @@ def test_twenty_devices_at_most_oldest_is_removed(owner):
 # Removal
 
 
-def test_remove_fcm_token(owner):
+def test_removing_an_fcm_token_is_idempotent(owner):
     kept, gone = android_token(), android_token()
     for token in (kept, gone):
         owner.expect_ok("POST", FCM_TOKEN, {"fcmToken": token})
@@ -156,7 +156,7 @@ def test_remove_fcm_token(owner):
 
 
 @pytest.mark.parametrize("platform", ["ios", "android"])
-def test_remove_app_device(owner, platform):
+def test_removing_an_app_device_is_idempotent(owner, platform):
     token = ios_token()
     owner.expect_ok("POST", APP_DEVICE, {"deviceToken": token, "platform": platform})
     for _ in range(2):
@@ -255,7 +255,7 @@ def test_registration_requires_driver_or_customer(fleet, path, body):
         fleet.driver().expect_error(405, method, path, body)
 
 
-def test_list_requires_its_role(fleet):
+def test_list_of_devices_requires_its_role(fleet):
     driver, customer = fleet.driver(), fleet.customer()
     for path, others in [("/api/driver/devices", [customer, fleet.admin(), fleet.ops()]),
                          ("/api/customer/devices", [driver, fleet.admin(), fleet.ops()])]:

@@ -1,8 +1,5 @@
 """Erasure of personal data: `DELETE /api/admin/people/{role}/{id}`."""
 
-import contextlib
-import sqlite3
-
 import pytest
 
 from harness.fleet import unique_id, wait_until
@@ -22,17 +19,13 @@ def erase(caller, role: str, subject: str) -> dict:
 
 def everything_stored(fleet) -> str:
     """Dumps all tables as text."""
-    with contextlib.closing(
-            sqlite3.connect(f"file:{fleet.gateway.config.parent}/var/fleetwire.db?mode=ro",
-                            uri=True)) as database:
-        tables = [name for name,
-                  in database.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
-        return "\n".join(f"{table}: {row}" for table in tables
-                         for row in database.execute(f"SELECT * FROM {table}"))
+    tables = fleet.gateway.query(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+    return "\n".join(f"{table}: {row}" for (table,) in tables
+                     for row in fleet.gateway.query(f"SELECT * FROM {table}"))
 
 
-def test_erase_driver(fleet):
+def test_erasing_a_driver_removes_devices_pushes_and_personal_data(fleet):
     owner = fleet.driver(name="Danuta Unforgettable")
     device = fleet.ios(owner)
     owner.expect_ok("PUT", "/api/driver/preferences", {"types": {"new_job": True}})
@@ -65,7 +58,7 @@ def test_erase_driver(fleet):
     assert fleet.dispatcher.get_order(code)["status"] == "en_route"
 
 
-def test_erase_customer(fleet):
+def test_erasing_a_customer_removes_devices_and_personal_data(fleet):
     owner = fleet.customer(bookings=["R-gone"])
     fleet.android(owner)
     driver, code = fleet.driver(), unique_id("O")
@@ -100,7 +93,7 @@ def test_other_users_are_unaffected(fleet):
     assert driver.sent == []
 
 
-def test_erase_unknown_user(fleet):
+def test_erasing_an_unknown_user_succeeds(fleet):
     data = erase(fleet.dispatcher, "driver", unique_id("unknown"))
     assert data["devices"] == 0
 

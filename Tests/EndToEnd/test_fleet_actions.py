@@ -3,15 +3,13 @@ fields are those of existing apps.
 """
 
 import json
-import queue
 
-import pysher
 import pytest
 
-from harness.apps import FIRST, SECOND, TIMEOUT
-from harness.fleet import (ANY_TIME, SETTINGS as FLEET, ULID, Fleet, expect_event, expect_no_events,
-                           join, unique_id)
-from harness.gateway import Gateway
+from harness.apps import SECOND
+from harness.fleet import (ANY_TIME, SETTINGS as FLEET, ULID, Caller, Fleet, expect_event,
+                           expect_no_events, join, unique_id)
+from harness.pysher_client import PysherClient
 
 SETTINGS = FLEET
 
@@ -429,43 +427,19 @@ def test_other_apps_have_no_mirroring(fleet, connect, open_api):
 # An unmodified client library
 
 
-class App:
-    """pysher as used by a driver's app; all events of its channels go to one queue."""
-
-    def __init__(self, gateway: Gateway):
-        self.received, connected = queue.Queue(), queue.Queue()
-        self.pusher = pysher.Pusher(FIRST.key, secure=False, custom_host=gateway.host,
-                                    port=gateway.port)
-        self.pusher.connection.bind("pusher:connection_established", connected.put)
-        self.pusher.connect()
-        self.socket_id = json.loads(connected.get(timeout=TIMEOUT))["socket_id"]
-
-    def subscribe(self, caller, name: str, *events: str) -> None:
-        """See `test_sdk_pysher`: pysher must know the channel before it subscribes."""
-        channel = pysher.channel.Channel(name, self.pusher.connection)
-        for event in ("pusher_internal:subscription_succeeded", *events):
-            channel.bind(event, lambda data, event=event: self.received.put((name, event, data)))
-        self.pusher.channels[name] = channel
-        self.pusher.connection.send_event("pusher:subscribe",
-                                          {"channel": name} | caller.channel_auth(
-            self.socket_id, name).json())
-        assert self.received.get(timeout=TIMEOUT)[:2] == (
-            name, "pusher_internal:subscription_succeeded")
-
-    def close(self) -> None:
-        self.pusher.connection.disconnect_called = True
-        self.pusher.connection.socket.sock.send_close()
-        self.pusher.connection.join(TIMEOUT)
+def subscribe(app: PysherClient, caller: Caller, name: str, *events: str) -> None:
+    """Subscribes with the signature that the auth endpoint returns to this caller."""
+    app.subscribe(name, *events, **caller.channel_auth(app.socket_id, name).json())
 
 
 def test_pysher_receives_a_cancellation(fleet, gateway, closing):
     driver, admin, code = fleet.driver(), fleet.admin(), unique_id("O")
-    app, own = closing(App(gateway)), f"private-driver-{driver.subject}"
-    app.subscribe(driver, own, "job-assigned", "job-cancelled", "job-removed-from-list")
-    app.subscribe(driver, "private-drivers-channel", "job-cancelled")
+    app, own = closing(PysherClient(gateway)), f"private-driver-{driver.subject}"
+    subscribe(app, driver, own, "job-assigned", "job-cancelled", "job-removed-from-list")
+    subscribe(app, driver, "private-drivers-channel", "job-cancelled")
     admin.assign(code, driver.subject, customerName="Ann")
     admin.order(code, "cancel-enhanced", reason="rain")
-    received = [app.received.get(timeout=TIMEOUT) for _ in range(4)]
+    received = [app.next() for _ in range(4)]
     assert [event[:2] for event in received] == [(own, "job-assigned"), (own, "job-cancelled"),
                                                  (own, "job-removed-from-list"),
                                                  ("private-drivers-channel", "job-cancelled")]

@@ -327,10 +327,10 @@ def test_subscribe_concurrent_with_reassignment_gives_no_access(scenario, connec
                 client.socket_id, f"private-{channel}").json())
         else:
             sign_in(client, scenario.driver)
-        asking = threading.Thread(target=client.send_subscribe, args=[channel], kwargs=signed)
-        asking.start()
+        subscribing = threading.Thread(target=client.send_subscribe, args=[channel], kwargs=signed)
+        subscribing.start()
         scenario.admin.assign(code, scenario.other_driver.subject)
-        asking.join()
+        subscribing.join()
         client.receive_until_pong()
         api.publish(f"tracking-{code}", "position")
         expect_no_events(api, client)

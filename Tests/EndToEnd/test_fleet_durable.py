@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
 
 import pytest
@@ -178,7 +179,7 @@ def tmpfs(tmp_path):
                  place],
                 capture_output=True, text=True)
             if done.returncode:
-                pytest.skip(f"no mounting here: {done.stderr.strip()}")
+                pytest.skip(f"cannot mount a file system here: {done.stderr.strip()}")
             stack.callback(subprocess.run, ["umount", "--lazy", place], check=True)
             return place
 
@@ -382,12 +383,12 @@ def test_third_signal_exits_while_the_disk_hangs(start_gateway, closing, strace,
             assert other.get("/healthz").status == 200
         gateway.terminate()
 
-        def has_given_up() -> bool:
+        def has_exited_by_force() -> bool:
             gateway.process.send_signal(signal.SIGTERM)
             return "forced_exit" in gateway.log()
 
-        wait_until(has_given_up, "the process exits by force")
-        tracer.kill()  # it still holds the thread that it has stopped
+        wait_until(has_exited_by_force, "the process exits by force")
+        tracer.kill()  # strace still holds the thread that it delays
         gateway.process.wait(10)
         acting.join()
         gateway.stopped = True
@@ -418,13 +419,12 @@ def test_drain_loses_no_answered_action(start_gateway, closing):
                     return
                 done.append((code, response.json()["data"]["notificationIds"]))
 
-    workers = [threading.Thread(target=act, args=[number]) for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        workers = [pool.submit(act, number) for number in range(8)]
+        started.wait()
+        gateway.terminate()
     for worker in workers:
-        worker.start()
-    started.wait()
-    gateway.terminate()
-    for worker in workers:
-        worker.join()
+        worker.result()
     gateway.wait()
     admin = Fleet(start_gateway("kept", **FLEET), closing).admin()
     assert len(done) >= 8 * 20
@@ -464,7 +464,7 @@ def test_audit_lists_actor_action_and_time(start_gateway, closing):
             gateway.stop()
 
 
-def test_audit_of_an_unknown_order(start_gateway, tmp_path):
+def test_audit_of_an_unknown_order_is_empty(start_gateway, tmp_path):
     gateway = start_gateway(**FLEET)
     done = run("audit", "--config", gateway.config, "--order", "unknown")
     assert done.returncode in (0, 1) and not TIMESTAMP.search(done.stdout), done

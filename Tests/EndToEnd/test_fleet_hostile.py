@@ -5,13 +5,13 @@ clients.
 import contextlib
 import json
 import random
-import threading
 from http.client import HTTPConnection
 
 import pytest
 
 from harness.api import Response
 from harness.apps import TIMEOUT
+from harness.concurrency import run_concurrently
 from harness.fleet import SETTINGS as FLEET, Caller, error_message, token, unique_id
 from harness.wire import Wire, request
 
@@ -22,20 +22,20 @@ ORDER = {"bookingId": NAME, "bookingReference": NAME, "customerId": NAME, "custo
          "pickupAddress": TEXT, "dropoffAddress": TEXT, "scheduledAt": "time", "totalGBP": NUMBER}
 ROUTE = {"routeNumber": TEXT, "bookingsCount": "count", "dropsCount": "count",
          "earningsAdjustment": NUMBER}
-DEED = {"driverId": NAME, "reason": TEXT, "idempotencyKey": "key"}
+ACTION = {"driverId": NAME, "reason": TEXT, "idempotencyKey": "key"}
 REPORT = {"notificationId": NAME, "entityId": NAME, "timestamp": "time", "type": "type",
           "event": "event"}
 # Method, path, role, the fields of the body. `{}` is an id.
 ENDPOINTS = [
-    ("POST", "/api/admin/orders/{}/assign-driver", "admin", DEED | {"driverName": TEXT} | ORDER),
-    ("POST", "/api/admin/orders/{}/unassign", "admin", DEED | ORDER),
-    ("POST", "/api/admin/orders/{}/cancel-enhanced", "admin", DEED | ORDER),
-    ("POST", "/api/admin/orders/{}/remove-driver", "admin", DEED | ORDER),
+    ("POST", "/api/admin/orders/{}/assign-driver", "admin", ACTION | {"driverName": TEXT} | ORDER),
+    ("POST", "/api/admin/orders/{}/unassign", "admin", ACTION | ORDER),
+    ("POST", "/api/admin/orders/{}/cancel-enhanced", "admin", ACTION | ORDER),
+    ("POST", "/api/admin/orders/{}/remove-driver", "admin", ACTION | ORDER),
     ("PUT", "/api/admin/orders/{}", "admin", ORDER), ("GET", "/api/admin/orders/{}", "admin", None),
-    ("POST", "/api/admin/routes/{}/assign-driver", "admin", DEED | {"driverName": TEXT} | ROUTE),
-    ("POST", "/api/admin/routes/{}/unassign", "admin", DEED | ROUTE),
-    ("POST", "/api/admin/routes/{}/cancel", "admin", DEED | ROUTE),
-    ("POST", "/api/admin/routes/{}/drops/D1/remove", "admin", DEED | ROUTE),
+    ("POST", "/api/admin/routes/{}/assign-driver", "admin", ACTION | {"driverName": TEXT} | ROUTE),
+    ("POST", "/api/admin/routes/{}/unassign", "admin", ACTION | ROUTE),
+    ("POST", "/api/admin/routes/{}/cancel", "admin", ACTION | ROUTE),
+    ("POST", "/api/admin/routes/{}/drops/D1/remove", "admin", ACTION | ROUTE),
     ("PUT", "/api/admin/routes/{}", "admin", ROUTE), ("GET", "/api/admin/routes/{}", "admin", None),
     ("POST", "/api/admin/notifications", "admin", {"type": "type", "to": "to", "data": "object"}),
     ("POST", "/api/driver/jobs/{}/accept", "driver", {"idempotencyKey": "key"}),
@@ -150,8 +150,6 @@ def check(path: str, response: Response, named: str | None, body: bytes) -> None
 
 def test_ten_thousand_random_bodies(gateway, fleet, control_client):
     """Seeded; a failure prints the request. Each of four workers uses separate connections."""
-    failures: list[BaseException] = []
-
     def work(seed: int) -> None:
         bodies, callers = (Bodies(seed),
                            {role: Caller(gateway, role, "n1") for role in ("admin", "driver")})
@@ -161,21 +159,11 @@ def test_ten_thousand_random_bodies(gateway, fleet, control_client):
                 path = path.replace("{}", f"n{bodies.dice.randrange(30)}")
                 body, named = bodies.draw(fields)
                 check(path, callers[role].request(method, path, body), named, body)
-                if failures:
-                    return
-        except BaseException as failure:
-            failures.append(failure)
         finally:
             for caller in callers.values():
                 caller.close()
 
-    workers = [threading.Thread(target=work, args=[seed]) for seed in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    if failures:
-        raise failures[0]
+    run_concurrently(work, range(4))
     admin = fleet.admin()
     admin.assign(unique_id("after"), "n1")
     assert admin.expect_ok("GET", "/api/ops/notifications?limit=1")["notifications"]

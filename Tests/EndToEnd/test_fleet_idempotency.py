@@ -1,25 +1,15 @@
 """Idempotency-Key: a repeated request is performed once and gets the stored response."""
 
 import json
-import threading
 
 import pytest
 
 from harness.api import Api, Response
+from harness.concurrency import run_concurrently
 from harness.fleet import (SETTINGS as FLEET, Caller, Fleet, error_message, expect_no_events,
                            unique_id)
 
 SETTINGS = FLEET
-
-
-@pytest.fixture
-def admin(fleet):
-    return fleet.admin()
-
-
-@pytest.fixture
-def code():
-    return unique_id("O")
 
 
 @pytest.fixture
@@ -65,7 +55,7 @@ def test_response_stays_the_same_after_later_changes(admin, code, key):
     assert admin.get_order(code)["status"] == "cancelled"
 
 
-def test_key_in_the_body(admin, code, key):
+def test_key_in_the_body_is_used(admin, code, key):
     first = admin.post(assign_path(code), {"driverId": "d1", "idempotencyKey": key})
     again = admin.post(assign_path(code), {"idempotencyKey": key, "driverId": "d1"})
     assert again.body == first.body and is_replay(again) and not is_replay(first)
@@ -153,7 +143,7 @@ def test_keys_are_scoped_to_the_user(admin, fleet, code, key):
     assert namesake.post(f"/api/driver/jobs/{code}-name/accept", key=key).status == 200
 
 
-def test_other_connection_and_token_of_the_same_user(admin, fleet, code, key):
+def test_key_is_shared_by_all_connections_and_tokens_of_a_user(admin, fleet, code, key):
     first = admin.post(assign_path(code), {"driverId": "d1"}, key=key)
     again = fleet.admin(exp=9999999999).post(assign_path(code), {"driverId": "d1"}, key=key)
     assert again.body == first.body and is_replay(again)
@@ -216,7 +206,7 @@ def test_authorization_precedes_stored_responses(admin, fleet, code, key):
 
 
 @pytest.mark.parametrize("size", [1, 255])
-def test_valid_key_lengths(admin, code, size):
+def test_keys_of_1_to_255_characters_are_accepted(admin, code, size):
     key = unique_id().ljust(size, "k")[-size:] if size > 1 else unique_id()[-1]
     assert admin.put(f"/api/admin/orders/{code}", {}, key=key).status in (200, 409)
     again = admin.put(f"/api/admin/orders/{code}", {}, key=key)
@@ -243,21 +233,13 @@ def test_key_in_the_body_must_be_a_string(admin, code, key):
 def test_concurrent_repetitions_are_performed_once(admin, fleet, api, code):
     """One is performed; the others wait for its response."""
     client = fleet.listen(admin, "admin-channel")
-    callers, barrier = [fleet.admin() for _ in range(8)], threading.Barrier(8)
+    callers = [fleet.admin() for _ in range(8)]
     for number in range(10):
-        responses: list[Response] = []
+        def repeat(caller: Caller, number: int = number) -> Response:
+            return caller.post(assign_path(f"{code}-{number}"), {"driverId": "d1"},
+                               key=f"{code}-{number}")
 
-        def repeat(caller: Caller, number: int = number) -> None:
-            barrier.wait()
-            responses.append(
-                caller.post(assign_path(f"{code}-{number}"), {"driverId": "d1"},
-                            key=f"{code}-{number}"))
-
-        threads = [threading.Thread(target=repeat, args=[caller]) for caller in callers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        responses = run_concurrently(repeat, callers)
         assert ({response.status for response in responses} == {200}
                 and len({response.body for response in responses}) == 1)
         assert sorted(map(is_replay, responses)) == [False] + [True] * 7
@@ -268,17 +250,10 @@ def test_concurrent_repetitions_are_performed_once(admin, fleet, api, code):
 
 def test_concurrent_different_requests_conflict(admin, fleet, code):
     """Of concurrent requests with one key, one is performed and the others conflict."""
-    callers, barrier, responses = [fleet.admin() for _ in range(6)], threading.Barrier(6), []
-
-    def send(number: int, caller: Caller) -> None:
-        barrier.wait()
-        responses.append(caller.post(assign_path(code), {"driverId": f"d{number}"}, key=code))
-
-    threads = [threading.Thread(target=send, args=pair) for pair in enumerate(callers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    callers = [fleet.admin() for _ in range(6)]
+    responses = run_concurrently(
+        lambda number: callers[number].post(assign_path(code), {"driverId": f"d{number}"}, key=code),
+        range(6))
     assert sorted(response.status for response in responses) == [200] + [409] * 5
     assert admin.get_order(code)["version"] == 1
 

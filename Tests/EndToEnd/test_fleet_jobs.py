@@ -1,10 +1,10 @@
 """The driver's API: accepting jobs, reporting progress, and catching up after a gap."""
 
 import json
-import threading
 
 import pytest
 
+from harness.concurrency import run_concurrently
 from harness.fleet import (ANY_TIME, ORDER_FIELDS, SETTINGS as FLEET, TIMESTAMP, expect_event,
                            expect_no_events, unique_id, without_ids)
 
@@ -16,18 +16,8 @@ ROUTE_TAKEN = "This route has already been accepted by another driver"
 
 
 @pytest.fixture
-def admin(fleet):
-    return fleet.admin()
-
-
-@pytest.fixture
 def driver(fleet):
     return fleet.driver(name="Dan")
-
-
-@pytest.fixture
-def code():
-    return unique_id("O")
 
 
 # Accepting
@@ -102,18 +92,10 @@ def test_job_is_found_by_booking_id(admin, driver, code):
 def test_one_of_concurrent_claims_wins(admin, fleet, api, code, kind, error):
     admin.expect_ok("PUT", f"/api/admin/{'orders' if kind == 'jobs' else 'routes'}/{code}", {})
     dashboard = fleet.listen(admin, "admin-channel")
-    drivers, responses, barrier = ([fleet.driver(name=f"n{number}") for number in range(12)], {},
-                                   threading.Barrier(12))
-
-    def claim(person) -> None:
-        barrier.wait()
-        responses[person.subject] = person.post(f"/api/driver/{kind}/{code}/accept")
-
-    threads = [threading.Thread(target=claim, args=[person]) for person in drivers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    drivers = [fleet.driver(name=f"n{number}") for number in range(12)]
+    received = run_concurrently(
+        lambda person: person.post(f"/api/driver/{kind}/{code}/accept"), drivers)
+    responses = {person.subject: response for person, response in zip(drivers, received)}
     winners = [subject for subject, response in responses.items() if response.status == 200]
     assert len(winners) == 1, responses
     assert all(response.status == 409 and response.json()["error"] == error
@@ -233,7 +215,7 @@ def test_valid_progress_is_accepted(admin, driver, code, more):
 # Lists
 
 
-def test_list_of_jobs(admin, driver, fleet):
+def test_list_contains_open_jobs_and_routes_of_the_driver(admin, driver, fleet):
     codes, route = [unique_id("O") for _ in range(4)], unique_id("T")
     for code in codes:
         admin.assign(code, driver.subject, bookingReference=f"r-{code}")
@@ -254,7 +236,7 @@ def notifications(driver, query: str = "") -> list[dict]:
     return driver.expect_ok("GET", f"/api/driver/notifications{query}")["data"]["notifications"]
 
 
-def test_list_of_notifications(admin, driver, fleet):
+def test_list_contains_notifications_of_the_own_channel(admin, driver, fleet):
     """Lists the events of the driver's own channel, newest first."""
     code, client = (unique_id("O"),
                     fleet.listen(driver, f"driver-{driver.subject}", "drivers-channel"))
@@ -276,7 +258,7 @@ def test_list_of_notifications(admin, driver, fleet):
                 and TIMESTAMP.fullmatch(each["createdAt"]))
 
 
-def test_paging_of_notifications(admin, driver):
+def test_notifications_are_paged_by_limit_and_before(admin, driver):
     for _ in range(7):
         admin.assign(unique_id("O"), driver.subject)
     everything = [each["id"] for each in notifications(driver)]
@@ -292,7 +274,7 @@ def test_paging_of_notifications(admin, driver):
         assert "limit" in driver.expect_error(400, "GET", f"/api/driver/notifications?{query}")
 
 
-def test_before_with_another_drivers_notification(admin, driver, fleet):
+def test_before_reveals_no_notification_of_another_driver(admin, driver, fleet):
     other = fleet.driver()
     for person in (driver, other, driver):
         admin.assign(unique_id("O"), person.subject)
@@ -304,7 +286,7 @@ def test_before_with_another_drivers_notification(admin, driver, fleet):
                    for each in response.json()["data"]["notifications"])
 
 
-def test_marking_notifications_as_read(admin, driver, fleet):
+def test_notifications_are_marked_as_read_once(admin, driver, fleet):
     other, path = fleet.driver(), "/api/driver/notifications/read"
     for person in (driver, driver, driver, other):
         admin.assign(unique_id("O"), person.subject)

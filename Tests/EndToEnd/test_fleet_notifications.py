@@ -16,11 +16,6 @@ CATALOGUE = ["NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED", "BATCH
              "ORDER_CANCELLED"]
 
 
-@pytest.fixture
-def admin(fleet):
-    return fleet.admin()
-
-
 def announce(admin: Caller, to: dict, kind: str = "NEW_BATCH_AVAILABLE", **data) -> dict:
     return admin.expect_ok("POST", ANNOUNCE, {"type": kind, "to": to, "data": data})
 
@@ -43,7 +38,7 @@ def test_event_name_is_the_type_in_kebab_case(admin, fleet, api, kind):
     expect_no_events(api, client, other)
 
 
-def test_announce_to_several_drivers(admin, fleet, api):
+def test_announce_to_several_drivers_is_one_notification_each(admin, fleet, api):
     people, other = [fleet.driver() for _ in range(3)], fleet.driver()
     clients = [fleet.listen(person, f"driver-{person.subject}", "drivers-channel")
                for person in [*people, other]]
@@ -55,7 +50,7 @@ def test_announce_to_several_drivers(admin, fleet, api):
     expect_no_events(api, *clients)
 
 
-def test_announce_to_a_customer(admin, fleet, api):
+def test_announce_to_a_customer_uses_the_customers_channel(admin, fleet, api):
     customer = fleet.customer()
     client = fleet.listen(customer, f"customer-{customer.subject}")
     announce(admin, {"customer": customer.subject}, "ORDER_CANCELLED", orderId="o")
@@ -118,7 +113,7 @@ def history(caller: Caller, notification: str) -> tuple[dict, list[dict]]:
     return received["notification"], received["steps"]
 
 
-def test_history_of_a_notification(admin, fleet):
+def test_history_lists_creation_and_reports(admin, fleet):
     driver, code = fleet.driver(), unique_id("O")
     response = admin.request("POST", f"/api/admin/orders/{code}/assign-driver",
                              {"driverId": driver.subject},
@@ -163,7 +158,7 @@ def test_reports_of_unknown_notifications_are_accepted(fleet):
 
 
 @pytest.mark.parametrize("count", [1, 100])
-def test_report_batches(admin, fleet, count):
+def test_report_batch_records_each_event_once(admin, fleet, count):
     driver = fleet.driver()
     ids = [admin.assign(unique_id("O"), driver.subject)["data"]["notificationIds"][0]
            for _ in range(min(count, 5))]
@@ -211,7 +206,7 @@ STATS = ["connections", "channels", "subscriptions", "users"]
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-def test_stats(admin, fleet, gateway, connect):
+def test_stats_count_connections_channels_subscriptions_and_users(admin, fleet, gateway, connect):
     def stats() -> dict:
         return admin.expect_ok("GET", "/api/ops/stats")
 
@@ -276,7 +271,7 @@ def test_unknown_notification_is_404(admin):
         assert error_message("/api/ops/notifications", response)
 
 
-def test_list_of_notifications(admin, fleet):
+def test_notifications_are_listed_newest_first(admin, fleet):
     driver = fleet.driver()
     ids = [admin.assign(unique_id("O"), driver.subject)["data"]["notificationIds"][0]
            for _ in range(3)]

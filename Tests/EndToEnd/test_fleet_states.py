@@ -2,11 +2,11 @@
 """
 
 import json
-import threading
 import time
 
 import pytest
 
+from harness.concurrency import run_concurrently
 from harness.fleet import (ORDER_FIELDS, SETTINGS as FLEET, Caller, expect_no_events, unique_id,
                            without_ids)
 
@@ -14,16 +14,6 @@ SETTINGS = FLEET
 STEPS = ["en_route", "arrived", "loading", "in_transit", "unloading", "completed"]
 STATES = ["available", "assigned", "accepted", *STEPS, "cancelled"]
 ACTIONS = ["assign-driver", "unassign", "remove-driver", "cancel-enhanced"]
-
-
-@pytest.fixture
-def admin(fleet):
-    return fleet.admin()
-
-
-@pytest.fixture
-def code():
-    return unique_id("O")
 
 
 def bring(fleet, admin: Caller, code: str, state: str, driver: str) -> None:
@@ -178,7 +168,7 @@ def test_fields_of_actions_are_stored(admin, code):
             order["dropoffAddress"]) == ("Bea", None, ORDER_FIELDS["dropoffAddress"])
 
 
-def test_put_route(admin, code):
+def test_put_route_creates_and_merges(admin, code):
     fields = {"routeNumber": "RT-1", "bookingsCount": 2, "dropsCount": 4, "earningsAdjustment": 1.5}
     route = admin.expect_ok("PUT", f"/api/admin/routes/{code}", fields)["data"]["route"]
     assert (route["id"], route["status"], route["driverId"],
@@ -276,7 +266,7 @@ def test_times_keep_their_format(admin, code, scheduled):
 
 
 @pytest.mark.parametrize("name", ["a", "A_b-c=d@e,f.g;h", "0", "x" * 150, "a..b", "-", "null"])
-def test_valid_ids(admin, name):
+def test_valid_ids_are_accepted(admin, name):
     driver = "d" + name[:149]
     response = admin.assign(name, driver, bookingReference=name, bookingId=name)
     assert response["data"]["order"]["code"] == name
@@ -312,26 +302,6 @@ def test_field_too_large_for_an_event_is_rejected_when_sent(admin, code):
 # Concurrency
 
 
-def together(*actions) -> None:
-    """Runs all actions at the same time; raises the first failure."""
-    failures, barrier = [], threading.Barrier(len(actions))
-
-    def run(action) -> None:
-        barrier.wait()
-        try:
-            action()
-        except BaseException as failure:  # noqa: B036: raised below
-            failures.append(failure)
-
-    threads = [threading.Thread(target=run, args=[action]) for action in actions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
-
-
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
 def test_concurrent_dispatchers_produce_one_history(fleet, admin, api, code):
     """All subscribers receive the events in order of the versions, on any loop."""
@@ -339,20 +309,18 @@ def test_concurrent_dispatchers_produce_one_history(fleet, admin, api, code):
     dashboards = [fleet.listen(admin, "admin-channel", f"driver-{code}-ann", f"driver-{code}-bob")
                   for _ in range(4)]
 
-    def dispatch(caller: Caller, driver: str):
-        def run() -> None:
-            for number in range(40):
-                response = caller.post(
-                    f"/api/admin/orders/{code}/"
-                    + ("assign-driver" if number % 2 == 0 else "unassign"),
-                    {"driverId": f"{code}-{driver}"})
-                assert response.status in (200, 409), response
-                if response.status == 200 and response.json()["data"]["notificationIds"]:
-                    # Without events it was "already assigned".
-                    done.append(response.json())
-        return run
+    def dispatch(caller: Caller) -> None:
+        for number in range(40):
+            response = caller.post(
+                f"/api/admin/orders/{code}/"
+                + ("assign-driver" if number % 2 == 0 else "unassign"),
+                {"driverId": f"{code}-{caller.subject}"})
+            assert response.status in (200, 409), response
+            if response.status == 200 and response.json()["data"]["notificationIds"]:
+                # Without events it was "already assigned".
+                done.append(response.json())
 
-    together(*(dispatch(fleet.admin(driver), driver) for driver in drivers))
+    run_concurrently(dispatch, [fleet.admin(driver) for driver in drivers])
     done.sort(key=lambda response: response["data"]["order"]["version"])
     versions = [response["data"]["order"]["version"] for response in done]
     assert len(set(versions)) == len(versions)
@@ -372,14 +340,13 @@ def test_concurrent_updates_are_not_lost(fleet, admin, code):
     admin.expect_ok("PUT", f"/api/admin/orders/{code}", {})
     fields = ["customerName", "pickupAddress", "dropoffAddress", "customerId"]
 
-    def write(caller: Caller, field: str):
-        def run() -> None:
-            for number in range(1, 31):
-                assert caller.expect_ok("PUT", f"/api/admin/orders/{code}",
-                                        {field: f"{number}"})["data"]["order"][field] == f"{number}"
-        return run
+    def write(caller: Caller) -> None:
+        field = caller.subject
+        for number in range(1, 31):
+            assert caller.expect_ok("PUT", f"/api/admin/orders/{code}",
+                                    {field: f"{number}"})["data"]["order"][field] == f"{number}"
 
-    together(*(write(fleet.admin(field), field) for field in fields))
+    run_concurrently(write, [fleet.admin(field) for field in fields])
     order = admin.get_order(code)
     assert [order[field] for field in fields] == ["30"] * 4 and order["version"] == 1 + 4 * 30
 
@@ -389,19 +356,17 @@ def test_if_match_serializes_read_modify_write(fleet, admin, code):
     path = f"/api/admin/orders/{code}"
     admin.expect_ok("PUT", path, {"totalGBP": 0})
 
-    def count(caller: Caller):
-        def run() -> None:
-            done, deadline = 0, time.monotonic() + 60
-            while done < 15:
-                assert time.monotonic() < deadline
-                order = caller.get_order(code)
-                status = caller.put(path, {"totalGBP": order["totalGBP"] + 1},
-                                    headers={"If-Match": str(order["version"])}).status
-                assert status in (200, 409)
-                done += status == 200
-        return run
+    def count(caller: Caller) -> None:
+        done, deadline = 0, time.monotonic() + 60
+        while done < 15:
+            assert time.monotonic() < deadline
+            order = caller.get_order(code)
+            status = caller.put(path, {"totalGBP": order["totalGBP"] + 1},
+                                headers={"If-Match": str(order["version"])}).status
+            assert status in (200, 409)
+            done += status == 200
 
-    together(*(count(fleet.admin(str(number))) for number in range(4)))
+    run_concurrently(count, [fleet.admin(str(number)) for number in range(4)])
     assert admin.get_order(code)["totalGBP"] == 60
 
 
@@ -409,13 +374,9 @@ def test_concurrent_cancellations_send_events_once(fleet, admin, api, code):
     """One of several requests cancels; the others get 409, and no event is sent twice."""
     admin.assign(code, "d1")
     dashboard = fleet.listen(admin, "admin-channel")
-    responses = []
-    callers = [fleet.admin(str(number)) for number in range(8)]
-    together(
-        *(
-            lambda caller=caller: responses.append(
-                caller.post(f"/api/admin/orders/{code}/cancel-enhanced", {}))
-            for caller in callers))
+    responses = run_concurrently(
+        lambda caller: caller.post(f"/api/admin/orders/{code}/cancel-enhanced", {}),
+        [fleet.admin(str(number)) for number in range(8)])
     assert sorted(response.status for response in responses) == [200] + [409] * 7
     received = dashboard.expect_data("order-cancelled", channel="private-admin-channel")
     assert without_ids(received) == {"bookingId": code, "bookingReference": code, "driverId": "d1",

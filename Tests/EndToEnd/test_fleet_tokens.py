@@ -2,14 +2,14 @@
 
 import contextlib
 import json
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from harness.apps import FIRST
 from harness.fleet import Caller, error_message
-from harness.gateway import Gateway, run, write_config
+from harness.gateway import Gateway, expect_invalid_config, run, write_config
 from harness.jwks import KeyServer, key_set
 from harness.tokens import (ES256, HS256, RS256, SECRET, Unsigned, base64url, claims, encode,
                             firebase_claims)
@@ -48,7 +48,7 @@ def keys(closing):
 
 
 @pytest.mark.parametrize("signer", [HS256(), RSA, EC], ids=["HS256", "RS256", "ES256"])
-def test_configured_key(start_gateway, signer):
+def test_configured_key_verifies_tokens(start_gateway, signer):
     entry = {"algorithm": signer.algorithm} | ({"secret": SECRET} if signer.algorithm == "HS256"
                                                else {"public_key": signer.pem})
     gateway = start_gateway(**configured(entry))
@@ -60,7 +60,7 @@ def test_configured_key(start_gateway, signer):
 
 
 @pytest.mark.parametrize("signer", [RSA, EC], ids=["RS256", "ES256"])
-def test_key_from_file(start_gateway, tmp_path, signer):
+def test_key_from_file_verifies_tokens(start_gateway, tmp_path, signer):
     (tmp_path / "key.pem").write_text(signer.pem)
     gateway = start_gateway(
         **configured({"algorithm": signer.algorithm, "public_key": f"file:{tmp_path / 'key.pem'}"}))
@@ -68,7 +68,7 @@ def test_key_from_file(start_gateway, tmp_path, signer):
 
 
 @pytest.mark.parametrize("signer", [RSA, EC], ids=["RS256", "ES256"])
-def test_key_from_jwks_url(start_gateway, keys, signer):
+def test_key_from_jwks_url_verifies_tokens(start_gateway, keys, signer):
     """The key set also contains keys for other purposes and of unknown types."""
     strange = [{"kty": "OKP", "crv": "Ed25519", "kid": "e", "x": "AA"},
                {"kty": "oct", "kid": "k", "k": base64url(SECRET.encode())}, {"kid": 7}]
@@ -190,23 +190,17 @@ def test_requests_are_served_while_keys_are_fetched(start_gateway, keys, closing
     gateway = start_gateway(loops=1, **configured(
         {"algorithm": "RS256", "jwks_url": f"{server.url}/jwks", "issuer": ISSUER},
         {"algorithm": "HS256", "secret": SECRET, "issuer": OTHER_ISSUER}))
-    seen = []
-    waiting = [
-        threading.Thread(
-            target=lambda: seen.append(status(gateway, RSA.token(claims(iss=ISSUER), kid="k1"))))
-        for _ in range(5)]
-    for thread in waiting:
-        thread.start()
-    try:
-        assert server.requested.wait(15), "the gateway did not fetch the key"
-        for _ in range(5):
-            assert status(gateway, HS256().token(claims(iss=OTHER_ISSUER))) == 200
-        assert seen == []
-    finally:
-        server.may_respond.set()
-        for thread in waiting:
-            thread.join(15)
-    assert seen == [200] * 5 and server.requests["/jwks"] == 1
+    with ThreadPoolExecutor(5) as pool:
+        try:
+            waiting = [pool.submit(status, gateway, RSA.token(claims(iss=ISSUER), kid="k1"))
+                       for _ in range(5)]
+            assert server.requested.wait(15), "the gateway did not fetch the key"
+            for _ in range(5):
+                assert status(gateway, HS256().token(claims(iss=OTHER_ISSUER))) == 200
+            assert not any(each.done() for each in waiting)
+        finally:
+            server.may_respond.set()
+    assert [each.result() for each in waiting] == [200] * 5 and server.requests["/jwks"] == 1
 
 
 def test_key_urls_in_tokens_are_ignored(start_gateway, keys):
@@ -237,7 +231,7 @@ def firebase(start_gateway, keys):
         "project_id": PROJECT, "certificates_url": f"{server.url}/certificates", "role": "driver"}))
 
 
-def test_firebase_tokens(firebase, closing):
+def test_firebase_token_determines_role_and_id(firebase, closing):
     """The role comes from the configuration unless the token has a role claim; the id from
     `driver_id`, else the uid.
     """
@@ -507,7 +501,4 @@ BAD = {
 @pytest.mark.parametrize("auth, words", BAD.values(), ids=BAD)
 def test_invalid_auth_settings_exit_78_and_name_the_key(tmp_path, auth, words):
     config = write_config(tmp_path / "test.yaml", apps=[FIRST.entry()], auth=auth)
-    result = run("check-config", "--config", config)
-    assert result.returncode == 78, result
-    for word in ["test.yaml", *words]:
-        assert word in result.stderr, f"{word!r} is not in {result.stderr!r}"
+    expect_invalid_config("check-config", config, *words)

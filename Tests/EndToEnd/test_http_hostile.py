@@ -69,7 +69,7 @@ def test_L10_random_bytes_affect_no_other_client(wire, control_client):
         peer.read_to_end()
 
 
-def test_L8_missing_host(wire, control_client):
+def test_L8_missing_host_is_accepted_or_400(wire, control_client):
     wire = wire()
     wire.send(b"GET /healthz HTTP/1.1\r\n\r\n")
     wire.close_write()
@@ -100,14 +100,14 @@ def test_L12_incomplete_request_is_not_processed(wire, control_client, how, cut)
         getattr(peer, how)()
 
 
-def test_L12_reset_before_the_response(wire, control_client):
+def test_L12_reset_before_the_response_affects_no_other_client(wire, control_client):
     for _ in range(20):
         peer = wire()
         peer.send(post(event_body(control_client.channel + "-other", "no-response-wanted")))
         peer.reset()
 
 
-def test_L12_body_shorter_than_announced(wire, control_client):
+def test_L12_body_shorter_than_announced_is_not_processed(wire, control_client):
     body = event_body(control_client.channel, "cut-off")
     wire = wire()
     wire.send(
@@ -118,7 +118,7 @@ def test_L12_body_shorter_than_announced(wire, control_client):
     assert response is None or 400 <= response.status < 500
 
 
-def test_L12_body_longer_than_announced(wire, control_client):
+def test_L12_bytes_after_the_announced_length_are_no_part_of_the_body(wire, control_client):
     body = event_body(control_client.channel, "whole")
     wire = wire()
     wire.send_ignoring_reset(post(body) + b"more of it")

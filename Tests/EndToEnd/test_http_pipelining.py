@@ -29,31 +29,24 @@ def read_statuses(wire, count: int) -> list[int]:
     return statuses
 
 
-@pytest.fixture
-def listener(connect, channel):
-    client = connect()
-    client.subscribe(channel)
-    return client
-
-
-def assert_published(listener, api, channel: str, count: int) -> None:
+def assert_published(subscriber, api, channel: str, count: int) -> None:
     """Asserts that events 0 to count-1 were published once each, in order, and no others."""
     api.publish(channel, "fence")
     received = []
-    while (message := listener.receive())["event"] != "fence":
+    while (message := subscriber.receive())["event"] != "fence":
         received.append(message["event"])
     assert received == [f"event-{number}" for number in range(count)]
 
 
 @pytest.mark.parametrize("size", [0, 900, 5000])
 @pytest.mark.parametrize("count", [2, 3, 5, 10, 25, 50])
-def test_L5_posts_in_one_write(wire, control_client, listener, api, channel, count, size):
+def test_L5_posts_in_one_write_are_processed_in_order(wire, control_client, subscriber, api, channel, count, size):
     wire = wire()
     wire.send_ignoring_reset(
         b"".join(post(channel, f"event-{number}", size=size) for number in range(count)))
     statuses = read_statuses(wire, count)
     assert set(statuses) == {200}
-    assert_published(listener, api, channel, len(statuses))
+    assert_published(subscriber, api, channel, len(statuses))
     if len(statuses) < count:
         assert wire.at_end()
     else:
@@ -62,7 +55,7 @@ def test_L5_posts_in_one_write(wire, control_client, listener, api, channel, cou
 
 
 @pytest.mark.parametrize("cut", [1, 15, 60, 250, -20, -1])
-def test_L5_second_request_in_two_pieces(wire, control_client, listener, api, channel, cut):
+def test_L5_second_request_may_arrive_in_two_pieces(wire, control_client, subscriber, api, channel, cut):
     second = post(channel, "event-1")
     wire = wire()
     wire.send(post(channel, "event-0") + second[:cut])
@@ -71,25 +64,25 @@ def test_L5_second_request_in_two_pieces(wire, control_client, listener, api, ch
     if response := wire.read_response():
         statuses.append(response.status)
     assert set(statuses) == {200}
-    assert_published(listener, api, channel, len(statuses))
+    assert_published(subscriber, api, channel, len(statuses))
 
 
 @pytest.mark.parametrize("count", [2, 10, 50])
-def test_L5_gets_in_one_write(wire, control_client, count):
+def test_L5_gets_in_one_write_are_answered(wire, control_client, count):
     wire = wire()
     wire.send_ignoring_reset(HEALTH * count)
     assert set(read_statuses(wire, count)) == {200}
 
 
 @pytest.mark.parametrize("first", ["GET", "POST"])
-def test_L5_get_and_post_in_one_write(wire, control_client, listener, api, channel, first):
+def test_L5_get_and_post_in_one_write_are_answered(wire, control_client, subscriber, api, channel, first):
     wire = wire()
     pair = ([HEALTH, post(channel, "event-0")] if first == "GET"
             else [post(channel, "event-0"), HEALTH])
     wire.send_ignoring_reset(b"".join(pair))
     statuses = read_statuses(wire, 2)
     assert set(statuses) == {200}
-    assert_published(listener, api, channel, 1 if first == "POST" or len(statuses) == 2 else 0)
+    assert_published(subscriber, api, channel, 1 if first == "POST" or len(statuses) == 2 else 0)
 
 
 @pytest.mark.parametrize("first",
@@ -101,15 +94,15 @@ def test_L5_get_and_post_in_one_write(wire, control_client, listener, api, chann
                           request("GET", "/healthz", headers=["Cookie: " + "x" * 9000])],
                          ids=["401", "404", "405", "404 with a body", "405 with a body",
                               "no length", "431"])
-def test_L5_post_after_a_rejected_request(wire, control_client, listener, api, channel, first):
+def test_L5_post_after_a_rejected_request_is_processed(wire, control_client, subscriber, api, channel, first):
     wire = wire()
     wire.send_ignoring_reset(first + post(channel, "event-0"))
     statuses = read_statuses(wire, 2)
     assert statuses[0] in (401, 404, 405, 411, 431) and set(statuses[1:]) <= {200}
-    assert_published(listener, api, channel, len(statuses) - 1)
+    assert_published(subscriber, api, channel, len(statuses) - 1)
 
 
-def test_L5_websocket_upgrade_after_a_post(wire, control_client, listener, api, channel):
+def test_L5_websocket_upgrade_may_be_pipelined_after_a_post(wire, control_client, subscriber, api, channel):
     wire = wire()
     wire.send_ignoring_reset(
         post(channel, "event-0") + upgrade() + frame(TEXT, b'{"event":"pusher:ping"}'))
@@ -117,28 +110,28 @@ def test_L5_websocket_upgrade_after_a_post(wire, control_client, listener, api, 
     response = wire.read_response()
     if response:
         assert response.status == 101 or 400 <= response.status < 500
-    assert_published(listener, api, channel, 1)
+    assert_published(subscriber, api, channel, 1)
 
 
-def test_L5_websocket_upgrade_on_a_used_connection(wire, control_client, listener, api, channel):
+def test_L5_websocket_upgrade_works_on_a_used_connection(wire, control_client, subscriber, api, channel):
     wire = wire()
     wire.send(post(channel, "event-0"))
     assert wire.read_response().status == 200
     wire.send(upgrade())
     wire.expect_established()
     wire.subscribe(channel)
-    assert_published(listener, api, channel, 1)
+    assert_published(subscriber, api, channel, 1)
     wire.expect("fence")
 
 
-def test_L5_pipelines_that_are_reset(wire, control_client, channel):
+def test_L5_reset_pipelines_affect_no_other_client(wire, control_client, channel):
     for count in (2, 5, 20) * 4:
         peer = wire()
         peer.send(post(channel, "event") * count)
         peer.reset()
 
 
-def test_L5_concurrent_pipelines(wire, control_client, channel):
+def test_L5_concurrent_pipelines_are_answered(wire, control_client, channel):
     peers = [wire() for _ in range(30)]
     for peer in peers:
         peer.send_ignoring_reset(post(channel, "event") * 10)
@@ -219,7 +212,7 @@ def test_L9_smuggled_request_is_not_processed(wire, control_client, kind):
                           "Transfer-Encoding : chunked", "Transfer-Encoding:\r\n chunked",
                           "X: y\rContent-Length: 2", "X: y\nContent-Length: 2"],
                          ids=ascii)
-def test_L9_malformed_header_lines(wire, control_client, line):
+def test_L9_malformed_header_lines_affect_no_other_client(wire, control_client, line):
     wire = wire()
     wire.send_ignoring_reset(request("POST", EVENTS, headers=[line], length=False) + b"{}" + HEALTH)
     wire.close_write()

@@ -44,7 +44,7 @@ def test_L4_connection_is_kept_after_each_response(wire, control_client, channel
             assert response and response.status == status, (response, status)
 
 
-def test_L4_a_thousand_requests_on_one_connection(api, control_client):
+def test_L4_connection_serves_a_thousand_requests(api, control_client):
     for _ in range(500):
         api.publish(control_client.channel, "again")
         control_client.client.expect("again")
@@ -80,7 +80,7 @@ def test_L6_chunked_body_is_411_or_accepted(wire, control_client, channel, parts
         control_client.client.expect("in-chunks")
 
 
-def test_L6_unfinished_chunked_body(wire, control_client):
+def test_L6_unfinished_chunked_body_is_411_or_closed(wire, control_client):
     wire = wire()
     wire.send_ignoring_reset(head_of(b"x", "Transfer-Encoding: chunked") + b"5\r\nhello\r\n")
     expect_rejection_or_close(wire, 411)
@@ -110,7 +110,7 @@ def test_L9_invalid_lengths_are_rejected(wire, control_client, length):
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_unexpected_body(wire, control_client, method):
+def test_get_and_head_with_a_body_are_answered_or_rejected(wire, control_client, method):
     wire = wire()
     wire.send_ignoring_reset(request(method, "/healthz", b'{"event":"x"}'))
     response = wire.read_response(head=method == "HEAD")
@@ -120,7 +120,7 @@ def test_unexpected_body(wire, control_client, method):
     assert after is None or after.status == 200, after
 
 
-def test_L7_expect_100_continue(wire, control_client):
+def test_L7_expectation_of_100_continue_gets_100(wire, control_client):
     body = event_body(control_client.channel, "continued")
     wire = wire()
     wire.send(head_of(body, "Expect: 100-continue", f"Content-Length: {len(body)}"))
@@ -131,7 +131,7 @@ def test_L7_expect_100_continue(wire, control_client):
     expect_healthy(wire)
 
 
-def test_L7_body_sent_without_waiting_for_100(wire, control_client):
+def test_L7_body_may_be_sent_without_waiting_for_100(wire, control_client):
     wire = wire()
     wire.send(post(event_body(control_client.channel, "continued"), ["Expect: 100-continue"]))
     response = wire.read_response()
@@ -141,7 +141,7 @@ def test_L7_body_sent_without_waiting_for_100(wire, control_client):
     control_client.client.expect("continued")
 
 
-def test_L7_unknown_expectation(wire, control_client, channel):
+def test_L7_unknown_expectation_is_ignored_or_417(wire, control_client, channel):
     wire = wire()
     wire.send_ignoring_reset(post(event_body(channel), ["Expect: the-unexpected"]))
     response = wire.read_response()
@@ -180,7 +180,7 @@ def test_L11_much_larger_headers_are_431_or_closed(wire, control_client, name, s
 
 
 @pytest.mark.parametrize("count", [50, 80, 100, 200, 1000])
-def test_L11_many_headers(wire, control_client, count):
+def test_L11_many_headers_are_accepted_or_rejected(wire, control_client, count):
     wire = wire()
     wire.send_ignoring_reset(
         request("GET", "/healthz", headers=[f"X-{number}: y" for number in range(count)]))
@@ -189,7 +189,7 @@ def test_L11_many_headers(wire, control_client, count):
 
 
 @pytest.mark.parametrize("size", [3000, 9000, 20_000, 200_000])
-def test_L11_long_targets(wire, control_client, size):
+def test_L11_long_targets_are_rejected(wire, control_client, size):
     wire = wire()
     wire.send_ignoring_reset(request("GET", "/" + "x" * size))
     expect_rejection_or_close(wire, 404, 414, 431)

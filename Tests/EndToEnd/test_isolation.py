@@ -57,7 +57,7 @@ def test_S9_unsubscribing_affects_one_application_only(connect, open_api, channe
     ours.expect("ours")
 
 
-def test_publishing_to_several_channels(connect, api, channel):
+def test_publish_reaches_exactly_the_named_channels(connect, api, channel):
     names = [f"{channel}-{number}" for number in range(4)]
     everything, listeners = [connect() for _ in range(3)], [connect() for _ in names]
     for client in everything:
@@ -92,7 +92,7 @@ def test_exclusion_applies_to_every_channel_of_a_publish(connect, api, channel):
         client.expect("fence")
 
 
-def test_publishing_to_a_hundred_channels(connect, api, channel):
+def test_publish_reaches_a_hundred_channels(connect, api, channel):
     names = [f"{channel}-{number}" for number in range(100)]
     clients = [connect() for _ in range(4)]
     for index, client in enumerate(clients):
@@ -104,6 +104,6 @@ def test_publishing_to_a_hundred_channels(connect, api, channel):
         client.expect_nothing()
 
 
-def test_publishing_without_subscribers(api, channel):
+def test_publishing_without_subscribers_succeeds(api, channel):
     api.publish(channel)
     api.publish([channel + "-1", channel + "-2"])

@@ -49,11 +49,11 @@ def test_P3_ping_frame_gets_the_same_bytes(connect, size):
     assert connect().socket.ping(os.urandom(size)).wait(TIMEOUT)
 
 
-def test_P3_ping_frame_with_zero_bytes(connect):
+def test_P3_ping_frame_with_control_bytes_gets_the_same_bytes(connect):
     assert connect().socket.ping(b"\0\r\n\xff\0").wait(TIMEOUT)
 
 
-def test_P3_ping_frame_between_fragments(wire):
+def test_P3_ping_frame_between_fragments_is_answered(wire):
     wire = wire()
     wire.open()
     wire.send(frame(TEXT, b'{"event":"pusher:pi', first=0))
@@ -63,7 +63,7 @@ def test_P3_ping_frame_between_fragments(wire):
     wire.expect("pusher:pong")
 
 
-def test_P3_consecutive_ping_frames(wire):
+def test_P3_consecutive_ping_frames_are_answered_in_order(wire):
     """RFC 6455 5.5.3 allows answering only the latest; some answer is required."""
     wire = wire()
     wire.open()

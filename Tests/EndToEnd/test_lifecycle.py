@@ -36,7 +36,7 @@ def test_sigterm_closes_all_with_4200_and_exits_0(start_gateway, closing, loops)
 
 
 @LOOPS
-def test_sigterm_with_unresponsive_clients(start_gateway, closing, loops):
+def test_sigterm_with_unresponsive_clients_exits_0(start_gateway, closing, loops):
     gateway = start_gateway(loops=loops)
     peers = subscribed_clients(gateway, closing, 50)
     gateway.terminate()
@@ -45,7 +45,7 @@ def test_sigterm_with_unresponsive_clients(start_gateway, closing, loops):
 
 
 @LOOPS
-def test_sigterm_without_clients(start_gateway, loops):
+def test_sigterm_without_clients_exits_0(start_gateway, loops):
     gateway = start_gateway(loops=loops)
     gateway.terminate()
     gateway.wait()
@@ -95,7 +95,7 @@ def test_readiness_ends_before_the_connections(start_gateway, closing):
     gateway.wait()
 
 
-def test_sigterm_during_traffic(start_gateway, closing):
+def test_partial_requests_do_not_delay_the_exit(start_gateway, closing):
     """Partial requests, partial handshakes and idle connections do not delay the exit."""
     gateway = start_gateway(loops=2)
     peers = subscribed_clients(gateway, closing, 10)
@@ -115,7 +115,7 @@ def test_no_connections_after_exit(start_gateway):
         Wire(gateway)
 
 
-def test_restart_on_the_same_port(start_gateway, closing):
+def test_port_can_be_reused_after_a_restart(start_gateway, closing):
     first = start_gateway(loops=2)
     subscribed_clients(first, closing, 20)
     first.stop()

@@ -81,7 +81,7 @@ def test_descriptor_limit_affects_no_open_connection(start_gateway, closing, loo
     watcher.expect("again")
 
 
-def test_descriptor_limit_repeatedly(start_gateway, closing):
+def test_descriptor_limit_leaks_no_descriptors(start_gateway, closing):
     """No descriptor leaks: each round accepts as many clients as the first."""
     gateway = start_gateway(loops=2, descriptors=128)
     api = closing(Api(gateway))

@@ -16,7 +16,7 @@ def frames_until_pong(raw_client) -> list[tuple[int, bytes]]:
     return frames
 
 
-def test_C1_urls_of_client_libraries(wire):
+def test_C1_urls_of_client_libraries_are_accepted(wire):
     for query in ("protocol=7&client=js&version=8.4.0&flash=false",
                   "client=Pysher&version=1.0.7&protocol=6",
                   "protocol=7&client=pusher-websocket-swift&version=10.1.5",

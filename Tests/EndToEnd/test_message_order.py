@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.concurrency import run_concurrently
+
 pytestmark = pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
 
 PUBLISHERS = 6
@@ -19,14 +21,7 @@ def publish_at_once(open_api, publish) -> None:
     """Runs `publish(api, number)` for all publishers concurrently, each on a separate connection.
     """
     apis = [open_api() for _ in range(PUBLISHERS)]
-    start = threading.Barrier(PUBLISHERS)
-
-    def run(number: int) -> None:
-        start.wait()
-        publish(apis[number], number)
-
-    with ThreadPoolExecutor(PUBLISHERS) as pool:
-        list(pool.map(run, range(PUBLISHERS)))
+    run_concurrently(lambda number: publish(apis[number], number), range(PUBLISHERS))
 
 
 def received(client, count: int) -> list[str]:
@@ -203,7 +198,7 @@ def test_S4_unsubscribing_during_publications_is_final(connect, open_api, channe
         stream.result()
 
 
-def test_connections_opened_and_closed_during_publications(connect, wire, open_api, channel):
+def test_short_lived_connections_do_not_disturb_the_order(connect, wire, open_api, channel):
     watcher, done = connect(), 200
     watcher.subscribe(channel)
     api = open_api()

@@ -5,16 +5,11 @@ import json
 import pytest
 
 from harness.apps import FIRST, SECOND
-from harness.raw_client import RawClient
+from harness.raw_client import CLOSES, RawClient
 
 pytestmark = pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
 
 ANN, BOB = {"name": "Ann", "tags": ["ä", "🚚", None, 1.5]}, {"name": "Bob"}
-
-
-@pytest.fixture
-def presence(channel):
-    return "presence-" + channel
 
 
 @pytest.fixture
@@ -25,7 +20,7 @@ def observer(connect, presence):
     return client
 
 
-def test_R1_subscription_succeeded(connect, presence):
+def test_R1_subscription_succeeded_lists_the_member(connect, presence):
     client = connect()
     client.send_presence_subscribe(presence, json.dumps({"user_id": "7", "user_info": ANN}))
     message = client.receive()
@@ -54,7 +49,7 @@ def test_R1_members_receive_events(connect, api, presence):
 
 
 @pytest.mark.parametrize("protocol", [5, 6, 7])
-def test_R1_C5_all_protocol_versions(connect, presence, protocol):
+def test_R1_C5_all_protocol_versions_may_join(connect, presence, protocol):
     connect(protocol=protocol).join(presence, "1")
     client = connect(protocol=protocol)
     assert client.join(presence, "2")["count"] == 2
@@ -103,21 +98,15 @@ def test_R2_only_members_receive_member_added(connect, observer, presence):
     nowhere.expect_nothing()
 
 
-def leave_by_unsubscribing(raw_client, presence):
-    raw_client.unsubscribe(presence)
-
-
-@pytest.mark.parametrize("leave",
-                         [leave_by_unsubscribing,
-                          lambda raw_client, _: raw_client.close_gracefully(),
-                          lambda raw_client, _: raw_client.close(),
-                          lambda raw_client, _: raw_client.reset()],
-                         ids=["unsubscribe", "close frame", "end of stream", "reset"])
-def test_R3_members_receive_member_removed(gateway, connect, closing, observer, presence, leave):
+@pytest.mark.parametrize("way", ["unsubscribe", *CLOSES])
+def test_R3_members_receive_member_removed(gateway, connect, closing, observer, presence, way):
     raw_client = closing(RawClient(gateway))
     raw_client.join(presence, "1", user_info=ANN)
     observer.expect_member_added(presence, "1", ANN)
-    leave(raw_client, presence)
+    if way == "unsubscribe":
+        raw_client.unsubscribe(presence)
+    else:
+        CLOSES[way](raw_client)
     message = observer.receive()
     assert message.keys() == {"event", "channel", "data"} and message["channel"] == presence
     assert message["event"] == "pusher_internal:member_removed" and isinstance(message["data"], str)
@@ -141,7 +130,7 @@ def test_R3_removed_from_every_channel(gateway, connect, closing, presence):
     assert {message["event"] for message in gone} == {"pusher_internal:member_removed"}
 
 
-def test_R3_rejoining_after_leaving(connect, api, observer, presence):
+def test_R3_each_rejoining_is_announced(connect, api, observer, presence):
     client = connect()
     for _ in range(3):
         assert client.join(presence, "1")["count"] == 2

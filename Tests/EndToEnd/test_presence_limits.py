@@ -8,11 +8,6 @@ from harness.apps import SECOND
 from harness.raw_client import RawClient
 
 
-@pytest.fixture
-def presence(channel):
-    return "presence-" + channel
-
-
 def assert_rejected(raw_client, presence, user_id) -> None:
     raw_client.send_presence_subscribe(presence, user_id)
     errors = raw_client.receive_until_pong()

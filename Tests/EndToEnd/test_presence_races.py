@@ -1,25 +1,19 @@
 """R4 and R10: joins and leaves in random and concurrent order, compared with a simple model."""
 
 import json
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
 
 from harness.apps import TIMEOUT
+from harness.concurrency import run_concurrently
 from harness.raw_client import RawClient
 
 pytestmark = pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
 
 USERS = ["1", "2", "3", "four", "five"]
 OBSERVERS = ["observer-0", "observer-1", "observer-2"]
-
-
-@pytest.fixture
-def presence(channel):
-    return "presence-" + channel
 
 
 @pytest.fixture
@@ -141,16 +135,14 @@ def test_R10_concurrent_users_are_added_once_and_removed_once(gateway, observers
     """For concurrent joins and leaves, each observer receives alternating events per user, and all
     receive the same order.
     """
-    start, joined_users = threading.Barrier(6), set()
+    joined_users: set[str] = set()
 
     def run(seed: int) -> None:
         random = Random(seed)
-        start.wait()
         for _ in range(40):
             visit(gateway, presence, random, joined_users)
 
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(run, range(6)))
+    run_concurrently(run, range(6))
     feeds = [Feed(presence, own, set(OBSERVERS)) for own in OBSERVERS]
     deadline = time.monotonic() + TIMEOUT
     while users_by_api(api, presence) != OBSERVERS:

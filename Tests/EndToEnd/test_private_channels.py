@@ -10,14 +10,14 @@ def private(request, channel):
     return request.param + channel
 
 
-def test_S10_signed_subscription(connect, api, private):
+def test_S10_signed_subscription_receives_events(connect, api, private):
     client = connect()
     client.subscribe_private(private)
     api.publish(private, "secret", "for members")
     client.expect("secret", channel=private, data="for members")
 
 
-def test_S10_subscribing_again_after_unsubscribing(connect, api, private):
+def test_S10_subscribing_again_after_unsubscribing_succeeds(connect, api, private):
     client = connect()
     client.subscribe_private(private)
     client.unsubscribe(private)
@@ -26,7 +26,7 @@ def test_S10_subscribing_again_after_unsubscribing(connect, api, private):
     client.expect("secret")
 
 
-def test_S10_subscribing_twice(connect, private):
+def test_S10_second_subscription_is_an_error(connect, private):
     client = connect()
     client.subscribe_private(private)
     client.send_subscribe(private, auth=FIRST.auth(client.socket_id, private))
@@ -79,14 +79,14 @@ def test_S11_invalid_signature_is_an_error_and_keeps_the_connection(connect, api
     assert_not_subscribed(client, api, private)
 
 
-def test_S11_missing_signature(connect, api, private):
+def test_S11_missing_signature_is_rejected(connect, api, private):
     client = connect()
     client.send_subscribe(private)
     client.expect_rejection(private)
     assert_not_subscribed(client, api, private)
 
 
-def test_S11_subscribing_again_after_a_rejection(connect, api, private):
+def test_S11_subscribing_again_after_a_rejection_succeeds(connect, api, private):
     client = connect()
     client.send_subscribe(private, auth="key1:nonsense")
     client.expect_rejection(private)

@@ -173,7 +173,7 @@ def test_arrival_is_pushed(scenario):
     scenario.fleet.expect_no_pushes(*scenario.devices[scenario.old.subject])
 
 
-def test_arrival_of_a_driver_without_name(scenario):
+def test_arrival_of_a_driver_without_a_name_is_pushed(scenario):
     scenario.assign()
     scenario.old.accept(scenario.code)
     for step in ("en_route", "arrived"):

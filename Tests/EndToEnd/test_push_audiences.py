@@ -32,7 +32,7 @@ def test_announce_to_several_drivers_reaches_all_their_devices(fleet):
         fleet.fcm.send_requests) == 3
 
 
-def test_announce_to_a_customer(fleet):
+def test_announce_reaches_only_the_named_customer(fleet):
     device, other = fleet.android(fleet.customer()), fleet.android(fleet.customer())
     push = device.next(fleet.announce(device, "ORDER_CANCELLED", orderId="o1"))
     assert push.data["entityId"] == push.data["orderId"] == "o1"
@@ -57,7 +57,7 @@ def test_announce_to_all_reaches_every_driver_with_a_device(fleet):
     fleet.expect_no_pushes(customer)
 
 
-def test_announce_to_all_of_a_large_fleet(fleet):
+def test_announce_to_all_of_a_large_fleet_is_one_push_per_device(fleet):
     """More devices than one batch expands; each device gets one push."""
     count = 1_200
     devices = fleet.register_devices(count)
@@ -74,7 +74,7 @@ def test_announce_to_all_of_a_large_fleet(fleet):
                     for step in listed)), "its history has a bounded length"
 
 
-def test_user_without_a_device(fleet):
+def test_user_without_a_device_gets_no_push(fleet):
     fleet.expect_not_pushed(fleet.announce(fleet.driver()))
 
 
@@ -136,7 +136,7 @@ def test_bookings_are_those_of_the_last_registration(fleet):
 # Mirror, fallback, off
 
 
-def test_off_is_never_pushed(start_push_fleet):
+def test_entry_with_push_off_is_never_pushed(start_push_fleet):
     fleet = start_push_fleet(catalogue={"DRIVER_APPROVED": {"title": "T", "push": "off"}})
     device = fleet.ios()
     fleet.expect_not_pushed(fleet.announce(device, "DRIVER_APPROVED"))

@@ -80,7 +80,7 @@ def test_each_outcome_is_a_step_and_a_metric(start_push_fleet, outcome, step):
 # Metrics
 
 
-def test_push_metrics(fleet):
+def test_push_metrics_count_outcomes_and_queued_pushes(fleet):
     devices = [fleet.ios(), fleet.android()]
     metrics = fleet.metrics()
     for family, kind in [("push_total", "counter"), ("push_seconds", "histogram"),
@@ -108,7 +108,7 @@ def test_push_metrics(fleet):
     fleet.wait_for_metric("push_queue_oldest_seconds", 0, provider="apns")
 
 
-def test_lane_states(fleet):
+def test_lanes_report_state_last_success_and_last_error(fleet):
     device = fleet.ios()
     lanes = fleet.dispatcher.expect_ok("GET", "/api/ops/push")["lanes"]
     assert [lane["lane"] for lane in lanes] == ["apns", "apns-sandbox", "fcm"]
@@ -127,7 +127,7 @@ def test_lane_states(fleet):
     assert device.token not in json.dumps(fleet.dispatcher.expect_ok("GET", "/api/ops/push"))
 
 
-def test_disabled_lane(start_push_fleet):
+def test_disabled_provider_has_a_disabled_lane(start_push_fleet):
     assert start_push_fleet(fcm={"enabled": False}).lane("fcm")["state"] == "disabled"
 
 

@@ -14,20 +14,11 @@ DAY = 86_400_000
 DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
-def path(fleet: PushFleet) -> str:
-    return f"{fleet.gateway.config.parent}/var/fleetwire.db"
-
-
 def edit(fleet: PushFleet, *statements: tuple) -> None:
     """Edits the store; the gateway must have stopped."""
-    with contextlib.closing(sqlite3.connect(path(fleet))) as database, database:
+    with contextlib.closing(sqlite3.connect(fleet.gateway.database_path)) as database, database:
         for sql, values in statements:
             assert database.execute(sql, values).rowcount > 0, sql
-
-
-def rows(fleet: PushFleet, sql: str, *values) -> list[tuple]:
-    with contextlib.closing(sqlite3.connect(f"file:{path(fleet)}?mode=ro", uri=True)) as database:
-        return database.execute(sql, values).fetchall()
 
 
 def earlier(ulid: str, milliseconds: int) -> str:
@@ -53,7 +44,7 @@ def test_device_not_seen_for_270_days_is_removed(start_push_fleet):
     entry = fleet.wait_for_log_entry("device_removed")
     assert ((entry["owner"], entry["reason"]) == (f"driver:{stale.owner.subject}", "stale")
             and stale.token not in fleet.gateway.log())
-    assert sorted(rows(fleet, "SELECT owner FROM devices")) == sorted(
+    assert sorted(fleet.gateway.query("SELECT owner FROM devices")) == sorted(
         (f"driver:{device.owner.subject}",) for device in (old, recent))
     fleet.expect_not_pushed(fleet.announce(stale))
     for device in (old, recent):
@@ -74,10 +65,10 @@ def test_ended_pushes_and_their_notifications_are_deleted(start_push_fleet):
           (older, age, age, old)))
     fleet = start_push_fleet("kept")
     wait_until(
-        lambda: rows(fleet, "SELECT id FROM notifications WHERE id IN (?, ?)", older,
-                     recent) == [(recent,)],
+        lambda: fleet.gateway.query("SELECT id FROM notifications WHERE id IN (?, ?)", older,
+                                    recent) == [(recent,)],
         "the old notification is deleted")
-    wait_until(lambda: rows(fleet, "SELECT notification_id FROM push_jobs") == [(recent,)],
+    wait_until(lambda: fleet.gateway.query("SELECT notification_id FROM push_jobs") == [(recent,)],
                "its push is deleted")
     assert fleet.dispatcher.request("GET", f"/api/ops/notifications/{older}").status == 404
     assert len(fleet.wait_for_accepted(recent)) == 1

@@ -7,7 +7,7 @@ import pytest
 from harness.api import Api
 from harness.apps import SECOND, TIMEOUT
 from harness.client import Client
-from harness.raw_client import RawClient
+from harness.raw_client import CLOSES, RawClient
 from harness.wire import CLOSE, TEXT, Wire, upgrade
 
 
@@ -68,11 +68,7 @@ def test_C10_protocol_5_gets_pusher_error_before_close(limited, closing):
     assert rejection_code(gateway, protocol=5) == 4100
 
 
-@pytest.mark.parametrize("leave",
-                         [lambda raw_client: raw_client.close_gracefully(),
-                          lambda raw_client: raw_client.close(),
-                          lambda raw_client: raw_client.reset()],
-                         ids=["close frame", "end of stream", "reset"])
+@pytest.mark.parametrize("leave", CLOSES.values(), ids=CLOSES)
 def test_C10_closed_connection_frees_its_slot(limited, closing, leave):
     gateway = limited()
     raw_clients = [closing(RawClient(gateway)) for _ in range(3)]
@@ -112,7 +108,7 @@ def test_C10_limit_is_per_application(limited, closing):
         closing(Client.connect(gateway, SECOND)).expect_nothing()
 
 
-def test_C10_api_works_at_the_limit(limited, closing):
+def test_C10_api_is_served_at_the_limit(limited, closing):
     gateway = limited()
     clients, api = [closing(Client.connect(gateway)) for _ in range(3)], closing(Api(gateway))
     clients[0].subscribe("x")

@@ -6,52 +6,11 @@ import json
 import queue
 
 import pusher
-import pysher
 import pytest
 
 from harness.apps import DISABLED, FIRST, SECOND, TIMEOUT
 from harness.gateway import run
-
-
-class Listener:
-    """A pysher connection; all events of its channels go to one queue."""
-
-    def __init__(self, gateway, app=FIRST):
-        self.app, self.received = app, queue.Queue()
-        connected = queue.Queue()
-        self.pusher = pysher.Pusher(app.key, secure=False, custom_host=gateway.host,
-                                    port=gateway.port, secret=app.secret)
-        self.pusher.connection.bind("pusher:connection_established", connected.put)
-        self.pusher.connect()
-        self.socket_id = json.loads(connected.get(timeout=TIMEOUT))["socket_id"]
-
-    def subscribe(self, channel: str, *events: str) -> None:
-        """Returns once the subscription succeeded. The library registers a channel only after the
-        request, and would miss a quick response: register it first.
-        """
-        done = queue.Queue()
-        registered = pysher.channel.Channel(channel, self.pusher.connection)
-        registered.bind("pusher_internal:subscription_succeeded", done.put)
-        for event in events:
-            registered.bind(event,
-                            lambda data, event=event: self.received.put((channel, event, data)))
-        self.pusher.channels[channel] = registered
-        auth = self.app.auth(self.socket_id, channel) if channel.startswith("private-") else None
-        self.pusher.connection.send_event("pusher:subscribe",
-                                          {"channel": channel} | ({"auth": auth} if auth else {}))
-        done.get(timeout=TIMEOUT)
-
-    def next(self):
-        return self.received.get(timeout=TIMEOUT)
-
-    def close(self) -> None:
-        """Closes and waits for the gateway's close frame. The library's own `disconnect` closes the
-        socket while its reader still uses it.
-        """
-        self.pusher.connection.disconnect_called = True
-        self.pusher.connection.socket.sock.send_close()
-        self.pusher.connection.join(TIMEOUT)
-        assert not self.pusher.connection.is_alive(), "no response to the close frame"
+from harness.pysher_client import PysherClient
 
 
 def sdk(gateway, app=FIRST) -> pusher.Pusher:
@@ -61,7 +20,14 @@ def sdk(gateway, app=FIRST) -> pusher.Pusher:
 
 @pytest.fixture
 def listener(gateway, closing):
-    return closing(Listener(gateway))
+    return closing(PysherClient(gateway))
+
+
+def subscribe(listener: PysherClient, channel: str, *events: str) -> None:
+    """Subscribes to a public or private channel."""
+    signed = ({"auth": listener.app.auth(listener.socket_id, channel)}
+              if channel.startswith("private-") else {})
+    listener.subscribe(channel, *events, **signed)
 
 
 def send(gateway, channel: str, event: str = "event", data: str = "{}"):
@@ -70,7 +36,7 @@ def send(gateway, channel: str, event: str = "event", data: str = "{}"):
 
 
 def test_pysher_receives_on_a_public_channel(gateway, listener, channel):
-    listener.subscribe(channel, "greeting")
+    subscribe(listener, channel, "greeting")
     assert sdk(gateway).trigger(channel, "greeting", {"hello": "wörld"}) == {}
     name, event, data = listener.next()
     assert (name, event, json.loads(data)) == (channel, "greeting", {"hello": "wörld"})
@@ -81,7 +47,7 @@ def test_pysher_receives_on_a_private_channel_signed_by_the_sdk(gateway, listene
     assert sdk(gateway).authenticate(name,
                                      listener.socket_id)["auth"] == FIRST.auth(
         listener.socket_id, name)
-    listener.subscribe(name, "secret")
+    subscribe(listener, name, "secret")
     sdk(gateway).trigger(name, "secret", "plain text")
     assert listener.next() == (name, "secret", "plain text")
 
@@ -104,15 +70,15 @@ def test_pysher_signs_its_own_subscription(gateway, listener, channel):
 def test_sdk_triggers_many_channels(gateway, listener, channel):
     names = [f"{channel}-{number}" for number in range(100)]
     for name in names[::10]:
-        listener.subscribe(name, "many")
+        subscribe(listener, name, "many")
     sdk(gateway).trigger(names, "many", "x")
     assert {listener.next()[0] for _ in range(10)} == set(names[::10])
 
 
 def test_sdk_excludes_a_socket_id(gateway, closing, listener, channel):
-    other = closing(Listener(gateway))
+    other = closing(PysherClient(gateway))
     for each in (listener, other):
-        each.subscribe(channel, "said", "fence")
+        subscribe(each, channel, "said", "fence")
     sdk(gateway).trigger(channel, "said", "x", listener.socket_id)
     sdk(gateway).trigger(channel, "fence", "x")
     assert listener.next()[1] == "fence"
@@ -120,7 +86,7 @@ def test_sdk_excludes_a_socket_id(gateway, closing, listener, channel):
 
 
 def test_sdk_events_keep_their_order(gateway, listener, channel):
-    listener.subscribe(channel, "count")
+    subscribe(listener, channel, "count")
     backend = sdk(gateway)
     for number in range(50):
         backend.trigger(channel, "count", str(number))
@@ -141,8 +107,8 @@ def test_sdk_raises_on_rejections(gateway, channel):
 
 
 def test_pysher_unsubscribes(gateway, listener, channel):
-    listener.subscribe(channel, "event")
-    listener.subscribe(channel + "-other", "fence")
+    subscribe(listener, channel, "event")
+    subscribe(listener, channel + "-other", "fence")
     listener.pusher.connection.send_event("pusher:unsubscribe", {"channel": channel})
     pong = queue.Queue()
     listener.pusher.connection.bind("pusher:pong", pong.put)
@@ -155,9 +121,9 @@ def test_pysher_unsubscribes(gateway, listener, channel):
 
 
 def test_sdks_of_two_applications(gateway, closing, listener, channel):
-    foreign = closing(Listener(gateway, SECOND))
+    foreign = closing(PysherClient(gateway, SECOND))
     for each in (listener, foreign):
-        each.subscribe(channel, "ours", "foreign")
+        subscribe(each, channel, "ours", "foreign")
     sdk(gateway).trigger(channel, "ours", "x")
     sdk(gateway, SECOND).trigger(channel, "foreign", "x")
     assert listener.next()[1] == "ours"
@@ -166,14 +132,14 @@ def test_sdks_of_two_applications(gateway, closing, listener, channel):
 
 @pytest.mark.parametrize("data", ["{}", "", "plain", '{"a": "ü \\u0000 🚚"}', "a b\n"], ids=ascii)
 def test_send_publishes(gateway, listener, channel, data):
-    listener.subscribe(channel, "greeting")
+    subscribe(listener, channel, "greeting")
     done = send(gateway, channel, "greeting", data)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "{}", "")
     assert listener.next() == (channel, "greeting", data)
 
 
 def test_send_to_a_private_channel(gateway, listener, channel):
-    listener.subscribe("private-" + channel, "greeting")
+    subscribe(listener, "private-" + channel, "greeting")
     assert send(gateway, "private-" + channel, "greeting", "x").returncode == 0
     assert listener.next() == ("private-" + channel, "greeting", "x")
 

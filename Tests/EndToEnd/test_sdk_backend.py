@@ -30,14 +30,14 @@ def sign_in(client, backend, user_id: str, **more) -> None:
     client.expect("pusher:signin_success")
 
 
-def test_authenticate_private_channel(connect, backend, channel):
+def test_sdk_signs_private_channels(connect, backend, channel):
     client, name = connect(), "private-" + channel
     client.subscribe(name, **backend.authenticate(name, client.socket_id))
     assert backend.trigger(name, "secret", {"a": "ü"}) == {}
     assert json.loads(client.expect("secret", channel=name)["data"]) == {"a": "ü"}
 
 
-def test_R1_R6_authenticate_presence_channel(connect, backend, channel):
+def test_R1_R6_sdk_signs_presence_channels(connect, backend, channel):
     """The SDK signs its own JSON, also with a numeric id."""
     name, clients = "presence-" + channel, [connect() for _ in range(3)]
     for client, user in zip(clients, (7, "7", "driver:8")):
@@ -49,7 +49,7 @@ def test_R1_R6_authenticate_presence_channel(connect, backend, channel):
     clients[0].expect_member_added(name, "driver:8", {"name": "ü 🚚"})
 
 
-def test_S12_encrypted_channel(connect, backend, channel):
+def test_S12_sdk_encrypts_events(connect, backend, channel):
     """The payload arrives encrypted; the secret from the endpoint decrypts it."""
     client, name = connect(), "private-encrypted-" + channel
     signed = backend.authenticate(name, client.socket_id)
@@ -61,7 +61,7 @@ def test_S12_encrypted_channel(connect, backend, channel):
     assert json.loads(opened) == {"a": "ü"}
 
 
-def test_B1_trigger_many_channels(connect, backend, channel):
+def test_B1_sdk_triggers_many_channels(connect, backend, channel):
     names, client = [f"{channel}-{number}" for number in range(100)], connect()
     for name in names:
         client.subscribe(name)
@@ -69,7 +69,7 @@ def test_B1_trigger_many_channels(connect, backend, channel):
     assert [client.expect("many")["channel"] for _ in names] == names
 
 
-def test_B2_trigger_excludes_a_socket_id(connect, backend, channel):
+def test_B2_sdk_excludes_a_socket_id(connect, backend, channel):
     one, other = connect(), connect()
     for client in (one, other):
         client.subscribe(channel)
@@ -78,7 +78,7 @@ def test_B2_trigger_excludes_a_socket_id(connect, backend, channel):
     one.expect_nothing()
 
 
-def test_D1_D3_trigger_batch(connect, backend, channel):
+def test_D1_D3_sdk_triggers_batches(connect, backend, channel):
     one, other = connect(), connect()
     for client in (one, other):
         client.subscribe(channel)
@@ -94,20 +94,20 @@ def test_D1_D3_trigger_batch(connect, backend, channel):
     one.expect_nothing()
 
 
-def test_D6_trigger_batch_with_info(connect, backend, channel):
+def test_D6_sdk_batch_returns_info(connect, backend, channel):
     connect().join("presence-" + channel, "1")
     batch = [{"channel": "presence-" + channel, "name": "event", "data": "x", "info": "user_count"},
              {"channel": channel, "name": "event", "data": "x"}]
     assert backend.trigger_batch(batch) == {"batch": [{"user_count": 1}, {}]}
 
 
-def test_D5_trigger_batch_of_too_many_events(backend, channel):
+def test_D5_sdk_batch_of_too_many_events_is_rejected(backend, channel):
     with pytest.raises(pusher.errors.PusherBadRequest):
         backend.trigger_batch(
             [{"channel": channel, "name": "event", "data": "x"} for _ in range(11)])
 
 
-def test_channels_info(connect, backend, channel):
+def test_sdk_lists_channels(connect, backend, channel):
     connect().subscribe(channel)
     connect().join("presence-" + channel, "1")
     assert backend.channels_info(channel) == {"channels": {channel: {}}}
@@ -120,7 +120,7 @@ def test_channels_info(connect, backend, channel):
         backend.channels_info(None, ["user_count"])
 
 
-def test_channel_info(connect, backend, channel):
+def test_sdk_reads_channel_attributes(connect, backend, channel):
     for _ in range(2):
         connect().subscribe(channel)
         connect().join("presence-" + channel, "1")
@@ -138,7 +138,7 @@ def test_channel_info(connect, backend, channel):
         backend.channel_info(channel, ["user_count"])
 
 
-def test_I1_users_info(connect, backend, channel):
+def test_I1_sdk_lists_users(connect, backend, channel):
     for user in ("1", 1, "driver:2"):
         connect().join("presence-" + channel, user)
     assert sorted(user["id"]
@@ -149,7 +149,7 @@ def test_I1_users_info(connect, backend, channel):
         backend.users_info(channel)
 
 
-def test_U1_U4_authenticate_user_and_send_to_user(connect, backend, channel):
+def test_U1_U4_sdk_signs_users_and_sends_to_them(connect, backend, channel):
     tabs, other = [connect(), connect()], connect()
     for tab in tabs:
         sign_in(tab, backend, channel, user_info={"name": "Ann"})
@@ -168,7 +168,7 @@ def test_U7_signed_in_user_joins_with_a_plain_signature(connect, backend, channe
     assert client.expect_joined(name)["hash"] == {"7": {"name": "Ann"}}
 
 
-def test_W1_watchlist(connect, backend, channel):
+def test_W1_sdk_signs_watchlists(connect, backend, channel):
     client, watcher = connect(), connect()
     sign_in(watcher, backend, channel + "-me", watchlist=[channel + "-ann"])
     assert json.loads(watcher.expect("pusher_internal:watchlist_events")["data"]) == {
@@ -178,7 +178,7 @@ def test_W1_watchlist(connect, backend, channel):
         "events": [{"name": "online", "user_ids": [channel + "-ann"]}]}
 
 
-def test_U6_terminate_user_connections(connect, backend, channel):
+def test_U6_sdk_terminates_user_connections(connect, backend, channel):
     """The SDK omits `/apps/ID` in this one path, with the hosted service too; signed and sent with
     the full path, the call works.
     """

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from harness.apps import SECOND
-from harness.raw_client import RawClient
+from harness.raw_client import CLOSES, RawClient
 
 SETTINGS = {"first": {"subscription_counts": True}}
 
@@ -18,7 +18,7 @@ def counted(request, channel):
 
 
 def enter(client, name, count: int) -> None:
-    client.subscribe_private(name) if name.startswith("private-") else client.subscribe(name)
+    client.subscribe_authorized(name)
     client.expect_count(name, count)
 
 
@@ -38,18 +38,14 @@ def test_N1_sent_to_all_on_subscribe_and_unsubscribe(connect, counted):
     clients[4].expect_nothing()
 
 
-def test_N1_message_format(connect, channel):
+def test_N1_event_has_channel_and_count(connect, channel):
     client = connect()
     client.subscribe(channel)
     assert client.receive() == {"event": COUNT, "channel": channel,
                                 "data": '{"subscription_count":1}'}
 
 
-@pytest.mark.parametrize("leave",
-                         [lambda raw_client: raw_client.close_gracefully(),
-                          lambda raw_client: raw_client.close(),
-                          lambda raw_client: raw_client.reset()],
-                         ids=["close frame", "end of stream", "reset"])
+@pytest.mark.parametrize("leave", CLOSES.values(), ids=CLOSES)
 def test_N1_lost_connections_are_subtracted(gateway, connect, closing, channel, leave):
     client, raw_client = connect(), closing(RawClient(gateway))
     enter(client, channel, 1)
@@ -108,7 +104,7 @@ def test_N1_rejected_or_repeated_subscriptions_do_not_count(connect, channel):
     client.expect_nothing()
 
 
-def test_N1_disabled(connect, channel):
+def test_N1_disabled_by_default(connect, channel):
     clients = [connect(SECOND) for _ in range(2)]
     for client in clients:
         client.subscribe(channel)
@@ -116,7 +112,7 @@ def test_N1_disabled(connect, channel):
         client.expect_nothing()
 
 
-def test_N1_on_a_cache_channel(connect, api, channel):
+def test_N1_cache_channel_sends_count_and_cached_event(connect, api, channel):
     """The count may arrive before or after the cached event."""
     name = "cache-" + channel
     api.publish(name, "remembered")

@@ -8,7 +8,7 @@ import pytest
 VALID = string.ascii_letters + string.digits + "_-=@,.;"
 
 
-def test_S1_subscription_succeeded(connect, channel):
+def test_S1_subscribing_gets_subscription_succeeded(connect, channel):
     client = connect()
     client.send_subscribe(channel)
     assert client.receive() == {"event": "pusher_internal:subscription_succeeded",
@@ -74,7 +74,7 @@ def test_S5_one_unsubscribe_ends_a_subscription_requested_twice(connect, api, ch
     client.expect("fence")
 
 
-def test_S6_unsubscribing_without_subscription(connect, channel):
+def test_S6_unsubscribing_without_subscription_is_an_error(connect, channel):
     client = connect()
     for _ in range(2):
         client.send("pusher:unsubscribe", {"channel": channel})
@@ -97,7 +97,7 @@ def test_S6_subscriptions_are_per_connection(connect, api, channel):
     one.expect("event")
 
 
-def test_S7_many_channels_on_one_connection(connect, api, channel):
+def test_S7_connection_may_subscribe_to_many_channels(connect, api, channel):
     client = connect()
     names = [f"{channel}-{number}" for number in range(300)]
     for name in names:
@@ -113,7 +113,7 @@ def test_S7_many_channels_on_one_connection(connect, api, channel):
                          [VALID, "0", "-", "a" * 164, "b" * 200, ";" * 200, "null", "Private-x",
                           "privatex", "my-private-x", "cachefoo", "presencex"],
                          ids=lambda name: name[:16])
-def test_S8_valid_names(connect, api, name):
+def test_S8_valid_names_are_accepted(connect, api, name):
     client = connect()
     client.subscribe(name)
     api.publish(name, "event", "x")
@@ -149,7 +149,7 @@ def test_S8_escaped_name_is_the_same_name(connect, api, channel):
     client.expect("event", channel=channel)
 
 
-def test_unknown_fields_white_space_and_order(connect, channel):
+def test_unknown_fields_white_space_and_order_are_ignored(connect, channel):
     client = connect()
     client.send_text(' {\n"data" : { "x": [1, {"channel": "no"}], "channel" : %s , "auth": "" },\t"more": null, "event"'
                      ': "pusher:subscribe" } ' % json.dumps(channel))

@@ -68,7 +68,7 @@ def test_C11_behind_proxy_trusts_x_forwarded_proto(start_gateway, behind_proxy, 
 
 
 @pytest.mark.parametrize("loops", [1, 2, 4])
-def test_all_features_over_tls(secure, closing, loops):
+def test_features_work_over_tls(secure, closing, loops):
     gateway = secure(loops=loops, first={"client_events": True})
     raw_clients, api = [closing(RawClient(gateway)) for _ in range(6)], closing(Api(gateway))
     for number, raw_client in enumerate(raw_clients):
@@ -93,7 +93,7 @@ def test_all_features_over_tls(secure, closing, loops):
     assert sorted(gone) == ["0", "1"]
 
 
-def test_bulk_data_over_tls(secure, closing):
+def test_bulk_data_over_tls_is_complete_and_in_order(secure, closing):
     """Exceeds a TLS record and a socket buffer, but not the outbox limit: complete and in order in
     both directions.
     """
@@ -153,7 +153,7 @@ def test_closing_a_slow_sender_affects_no_other_client(secure, closing):
     gateway.assert_idle()
 
 
-def test_many_connections_over_tls(secure, closing):
+def test_each_tls_connection_receives_its_first_message(secure, closing):
     """The first message arrives directly after the handshake and must not be missed."""
     gateway = secure()
     raw_clients = [closing(RawClient(gateway)) for _ in range(100)]
@@ -187,7 +187,7 @@ def test_unfinished_handshakes_delay_no_other_client(secure, closing):
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3],
                          ids=["1.2", "1.3"])
-def test_tls_versions(secure, closing, version):
+def test_tls_1_2_and_1_3_are_supported(secure, closing, version):
     gateway = secure()
     gateway.tls.minimum_version = gateway.tls.maximum_version = version
     raw_client = closing(RawClient(gateway))

@@ -20,7 +20,7 @@ def own(user: str) -> str:
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-def test_U1_signin_success(connect, user):
+def test_U1_signin_success_returns_user_data_unchanged(connect, user):
     client = connect()
     user_data = ' { "user_info": {"name": "ü 🚚 \\u00fc"},\n"id" : "%s" , "more": [1.0] } ' % user
     client.send_sign_in(user_data)
@@ -32,7 +32,7 @@ def test_U1_signin_success(connect, user):
 
 
 @pytest.mark.parametrize("user_id", ["1", "driver:42", "a b/ü🚚#", "i" * 128], ids=ascii)
-def test_U1_any_id(connect, user_id):
+def test_U1_any_id_is_accepted(connect, user_id):
     connect().sign_in(user_id)
 
 
@@ -228,14 +228,14 @@ def test_U6_terminate_leaves_other_users_connected(connect, api, open_api, user,
     assert foreign.expect_close()[0] == 4009
 
 
-def test_U6_terminate_id_with_a_colon(connect, api):
+def test_U6_terminate_accepts_an_id_with_a_colon(connect, api):
     client = connect()
     client.sign_in("driver:7")
     assert api.post_signed("users/driver:7/terminate_connections", b"{}").status == 200
     assert client.expect_close()[0] == 4009
 
 
-def test_U7_presence_without_channel_data(connect, channel):
+def test_U7_signed_in_user_joins_without_channel_data(connect, channel):
     name, observer, client = "presence-" + channel, connect(), connect()
     observer.join(name, "observer")
     client.sign_in("7", user_info={"name": "Ann"})
@@ -249,7 +249,7 @@ def test_U7_presence_without_channel_data(connect, channel):
     observer.expect_member_removed(name, "7")
 
 
-def test_U7_same_member_with_and_without_channel_data(connect, channel):
+def test_U7_member_is_the_same_with_and_without_channel_data(connect, channel):
     name, observer, one, other = "presence-" + channel, connect(), connect(), connect()
     observer.join(name, "observer")
     one.sign_in("7")

@@ -1,16 +1,15 @@
 """W1–W3: online and offline events of watched users."""
 
 import json
-import threading
 import time
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
 
 from harness.apps import FIRST, SECOND, TIMEOUT
-from harness.raw_client import RawClient
+from harness.concurrency import run_concurrently
+from harness.raw_client import CLOSES, RawClient
 
 EVENT = "pusher_internal:watchlist_events"
 
@@ -51,7 +50,7 @@ def test_W1_current_state_comes_first(connect, name):
     watcher.expect_nothing()
 
 
-def test_W1_all_online_or_all_offline(connect, name):
+def test_W1_state_has_only_events_with_users(connect, name):
     connect().sign_in(name("ann"))
     assert watch(connect(), name("me"), name("ann")) == {"online": {name("ann")}}
     assert watch(connect(), name("you"), name("bob")) == {"offline": {name("bob")}}
@@ -96,11 +95,7 @@ def test_W2_online_with_first_and_offline_with_last_connection(connect, name):
         watcher.expect_nothing()
 
 
-@pytest.mark.parametrize("leave",
-                         [lambda raw_client: raw_client.close_gracefully(),
-                          lambda raw_client: raw_client.close(),
-                          lambda raw_client: raw_client.reset()],
-                         ids=["close frame", "end of stream", "reset"])
+@pytest.mark.parametrize("leave", CLOSES.values(), ids=CLOSES)
 def test_W2_offline_after_any_kind_of_close(gateway, connect, closing, name, leave):
     watcher, raw_client = connect(), closing(RawClient(gateway))
     watch(watcher, name("me"), name("ann"))
@@ -158,20 +153,18 @@ def test_W2_concurrent_changes_alternate(gateway, connect, name):
     all watchers receive the same order.
     """
     users = [name(f"u{number}") for number in range(3)]
-    watchers, start = [connect() for _ in range(3)], threading.Barrier(5)
+    watchers = [connect() for _ in range(3)]
     for number, watcher in enumerate(watchers):
         assert watch(watcher, name(f"me{number}"), *users) == {"offline": set(users)}
 
     def run(seed: int) -> None:
         random = Random(seed)
-        start.wait()
         for _ in range(30):
             raw_client = RawClient(gateway)
             raw_client.sign_in(random.choice(users))
             random.choice([raw_client.close, raw_client.reset, raw_client.close_gracefully])()
 
-    with ThreadPoolExecutor(5) as pool:
-        list(pool.map(run, range(5)))
+    run_concurrently(run, range(5))
     received, deadline = [], time.monotonic() + TIMEOUT
     for watcher in watchers:
         online, order = set(), []

@@ -47,7 +47,7 @@ def enter(client: Client, channel: str) -> None:
 # Events
 
 
-def test_V1_V2_V3_channel_occupied(receiver, connect, channel):
+def test_V1_V2_V3_first_subscriber_sends_channel_occupied(receiver, connect, channel):
     start = time.time()
     enter(connect(), channel)
     receiver.expect_event("/occupancy", channel, "channel_occupied")
@@ -140,7 +140,7 @@ def test_V6_members_are_users_not_connections(receiver, connect, channel):
     assert receiver.has_no_events("/members", room)
 
 
-def test_V7_client_event(receiver, connect, channel):
+def test_V7_client_event_has_data_and_sender(receiver, connect, channel):
     room, name = "presence-" + channel, "private-" + channel
     one, other = connect(), connect()
     one.join(room, "anna")
@@ -171,7 +171,7 @@ def test_V7_rejected_client_event_is_not_sent(receiver, connect, channel):
                           socket_id=one.socket_id)
 
 
-def test_V8_cache_miss(receiver, connect, api, channel):
+def test_V8_subscription_to_an_empty_cache_sends_cache_miss(receiver, connect, api, channel):
     name = "cache-" + channel
     one, other = connect(), connect()
     one.send_subscribe(name)
@@ -185,7 +185,7 @@ def test_V8_cache_miss(receiver, connect, api, channel):
     assert receiver.has_no_events("/misses", name)
 
 
-def test_V9_subscription_count(receiver, connect, channel):
+def test_V9_each_subscription_count_is_sent(receiver, connect, channel):
     one, other = connect(), connect()
     enter(one, channel)
     enter(other, channel)

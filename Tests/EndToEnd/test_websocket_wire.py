@@ -66,20 +66,20 @@ def test_compression_is_not_negotiated(wire):
     wire.expect("pusher:connection_established")
 
 
-def test_frame_in_the_same_packet_as_the_handshake(wire, control_client):
+def test_frame_in_the_same_packet_as_the_handshake_is_processed(wire, control_client):
     wire = wire()
     wire.send(upgrade() + frame(TEXT, PING_EVENT))
     wire.expect_established()
     wire.expect("pusher:pong")
 
 
-def test_message_byte_by_byte(opened):
+def test_message_sent_byte_by_byte_is_processed(opened):
     for byte in frame(TEXT, PING_EVENT):
         opened.send(bytes([byte]))
     opened.expect("pusher:pong")
 
 
-def test_message_in_many_fragments(opened):
+def test_message_in_many_fragments_is_processed(opened):
     opened.send(frame(TEXT, PING_EVENT[:1], first=0))
     for byte in PING_EVENT[1:-1]:
         opened.send(frame(CONTINUATION, bytes([byte]), first=0))
@@ -87,7 +87,7 @@ def test_message_in_many_fragments(opened):
     opened.expect("pusher:pong")
 
 
-def test_many_messages_in_one_packet(opened):
+def test_many_messages_in_one_packet_are_processed(opened):
     opened.send(frame(TEXT, PING_EVENT) * 200)
     for _ in range(200):
         opened.expect("pusher:pong")
@@ -134,7 +134,7 @@ def test_invalid_utf_8_is_rejected(opened, text):
 
 
 @pytest.mark.parametrize("length", [2**31, 2**32 + 5, 2**62, 2**63, 2**64 - 1])
-def test_wrong_frame_lengths(opened, length):
+def test_wrong_frame_lengths_end_the_connection(opened, length):
     """Whatever the outcome, the connection ends, at the latest when the client closes."""
     opened.send_ignoring_reset(frame(TEXT, b"{}", length=length))
     opened.close_write()
@@ -164,20 +164,20 @@ def test_malformed_close_frame_ends_the_connection(opened, payload):
 
 
 @pytest.mark.parametrize("cut", [1, 2, 5, 20])
-def test_reset_within_a_frame(opened, cut):
+def test_reset_within_a_frame_affects_no_other_client(opened, cut):
     opened.send(frame(TEXT, PING_EVENT)[:cut])
     opened.reset()
 
 
 @pytest.mark.parametrize("cut", [1, 30, 100, -2, -1])
-def test_reset_within_the_handshake(wire, control_client, cut):
+def test_reset_within_the_handshake_affects_no_other_client(wire, control_client, cut):
     for _ in range(10):
         peer = wire()
         peer.send(upgrade()[:cut])
         peer.reset()
 
 
-def test_a_hundred_simultaneous_resets(wire, control_client):
+def test_simultaneous_resets_affect_no_other_client(wire, control_client):
     peers = [wire() for _ in range(100)]
     for peer in peers:
         peer.send(upgrade())
@@ -189,7 +189,7 @@ def test_a_hundred_simultaneous_resets(wire, control_client):
         peer.reset()
 
 
-def test_flood_of_ping_frames(opened):
+def test_ping_event_is_answered_after_a_flood_of_ping_frames(opened):
     opened.send_ignoring_reset(frame(PING, b"flood") * 5000)
     opened.send_event("pusher:ping")
     while (got := opened.next_frame()) and got[0] == PONG:

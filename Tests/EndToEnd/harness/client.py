@@ -72,6 +72,17 @@ class Client:
     def subscribe_private(self, channel: str, app: App = FIRST) -> None:
         self.subscribe(channel, auth=app.auth(self.socket_id, channel))
 
+    def subscribe_authorized(self, channel: str, user_id: str = "1", app: App = FIRST) -> None:
+        """Subscribes to a channel of any kind, signed if it is private or presence; `user_id` is the
+        presence member.
+        """
+        if channel.startswith("presence-"):
+            self.join(channel, user_id, app=app)
+        elif channel.startswith("private-"):
+            self.subscribe_private(channel, app)
+        else:
+            self.subscribe(channel)
+
     def send_presence_subscribe(self, channel: str, channel_data: str, app: App = FIRST) -> None:
         self.send_subscribe(channel, auth=app.auth(self.socket_id, channel, channel_data),
                             channel_data=channel_data)

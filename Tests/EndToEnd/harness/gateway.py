@@ -1,11 +1,13 @@
 """The program under test: one process, started on a free port and stopped with SIGTERM."""
 
+import contextlib
 import json
 import os
 import re
 import resource
 import select
 import signal
+import sqlite3
 import ssl
 import subprocess
 import time
@@ -17,19 +19,35 @@ FOLDER = Path(__file__).resolve().parent.parent
 BINARY = Path(os.environ.get("FLEETWIRE_BINARY")
               or FOLDER / "../../.build/release/fleetwire").resolve()
 BANNER = re.compile(r"Fleetwire (\S+) listening on (\S+):(\d+)\n")
+# Clock ticks per second, the unit of CPU times in /proc.
 TICKS = os.sysconf("SC_CLK_TCK")
+# The section `server` of a valid configuration.
+SERVER = {"host": "127.0.0.1", "port": 0, "loops": 1, "drain_seconds": 1}
 
 
-def environment(**more: str) -> dict[str, str]:
-    """Returns the environment without variables that override the gateway's configuration."""
+def environment(**variables: str) -> dict[str, str]:
+    """Returns the environment with these variables, and without others that override the gateway's
+    configuration.
+    """
     return {name: value for name, value in os.environ.items()
-            if not name.startswith("FLEETWIRE_")} | more
+            if not name.startswith("FLEETWIRE_")} | variables
 
 
-def run(*arguments: str, **more: str) -> subprocess.CompletedProcess:
-    """Runs a command of the program until it exits."""
-    return subprocess.run([BINARY, *arguments], env=environment(**more), text=True,
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess:
+    """Runs a command of the program, with these environment variables, until it exits."""
+    return subprocess.run([BINARY, *arguments], env=environment(**variables), text=True,
                           capture_output=True, timeout=TIMEOUT)
+
+
+def expect_invalid_config(command: str, config: Path, *words: str) -> None:
+    """Runs a command with a configuration that it must reject: exit code 78, nothing on stdout, and
+    an error message with the file's name and these words.
+    """
+    result = run(command, "--config", config)
+    assert result.returncode == 78, result
+    assert result.stdout == "", result
+    for word in [config.name, *words]:
+        assert word in result.stderr, f"{word!r} is not in {result.stderr!r}"
 
 
 def yaml_flow(value) -> str:
@@ -64,8 +82,7 @@ class Gateway:
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
         self.config = write_config(
             directory / "fleetwire.yaml",
-            server={"host": "127.0.0.1", "port": 0, "loops": loops, "drain_seconds": 1}
-            | (server or {}),
+            server=SERVER | {"loops": loops} | (server or {}),
             apps=[first, SECOND.entry(), DISABLED.entry(), *(apps or [])], **(sections or {}))
         self.log_path = directory / "stderr.log"
 
@@ -102,6 +119,17 @@ class Gateway:
         return match[1], match[2], int(match[3])
 
     @property
+    def database_path(self) -> Path:
+        """The database, unless `store.path` is set."""
+        return self.config.parent / "var/fleetwire.db"
+
+    def query(self, sql: str, *values) -> list[tuple]:
+        """Queries the database, read-only; the gateway may run or have stopped."""
+        with contextlib.closing(
+                sqlite3.connect(f"file:{self.database_path}?mode=ro", uri=True)) as database:
+            return database.execute(sql, values).fetchall()
+
+    @property
     def url(self) -> str:
         return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
@@ -128,11 +156,11 @@ class Gateway:
             shares.append((self.cpu_seconds() - cpu) / (time.monotonic() - wall))
             if shares[-1] < 0.3:
                 return
-        raise AssertionError(f"the gateway is busy with nothing to do: {[round(share, 2) for share in shares]} of a core")
+        raise AssertionError(f"the gateway is busy although no request is open: it used {[round(share, 2) for share in shares]} of a core")
 
     def assert_alive(self) -> None:
         code = self.process.poll()
-        assert code is None, f"the gateway ended with {code}; its last words:\n{self.log()[-3000:]}"
+        assert code is None, f"the gateway exited with code {code}; end of its log:\n{self.log()[-3000:]}"
 
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
@@ -156,7 +184,7 @@ class Gateway:
                 f"still running {TIMEOUT} s after SIGTERM; stderr:\n{self.log()[-3000:]}") from None
         assert code == 0, f"exit code {code}; stderr:\n{self.log()[-3000:]}"
         more = self.process.stdout.read().decode()
-        assert more == "", f"stdout holds more than its one line: {more!r}"
+        assert more == "", f"stdout contains more than the banner: {more!r}"
         check_log(self.log())
 
     def stop(self) -> None:

@@ -71,3 +71,8 @@ class RawClient(Wire):
         while (got := self.next_frame()) and got[0] != CLOSE:
             pass
         self.close()
+
+
+# How a client may end its connection: for `pytest.mark.parametrize("leave", …)`.
+CLOSES = {"close frame": RawClient.close_gracefully, "end of stream": RawClient.close,
+          "reset": RawClient.reset}

@@ -110,7 +110,7 @@ def test_5xx_is_retried(fleet, response):
                                 headers={"retry-after": "4"}),
                           error(503, "UNAVAILABLE", "UNAVAILABLE", headers={"retry-after": "4"})],
                          ids=["429", "503"])
-def test_retry_after_seconds(fleet, response):
+def test_retry_after_in_seconds_is_respected(fleet, response):
     device, other = fleet.android(), fleet.android()
     fleet.warm_up(device, other)
     fleet.fcm.script(response, to(device.token), times=1)
@@ -121,7 +121,7 @@ def test_retry_after_seconds(fleet, response):
     assert 4 <= device.sent[-1].at - device.sent[-2].at < 12
 
 
-def test_retry_after_date(fleet):
+def test_retry_after_date_is_respected(fleet):
     device = fleet.android()
     fleet.warm_up(device)
     date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 5))
@@ -216,7 +216,7 @@ def test_rejected_credentials_stop_the_lane_and_keep_the_queue(
     assert len(fleet.fcm.requests) == 1 and fleet.steps(notification)[-1]["step"] == "push_queued"
 
 
-def test_token_request_times_out(providers, start_push_fleet):
+def test_token_request_times_out_and_is_retried(providers, start_push_fleet):
     providers.fcm.script(Hang(), is_token_request, times=1)
     fleet = start_push_fleet()
     device = fleet.android()
