@@ -42,8 +42,8 @@ def module_settings(request) -> dict:
 
 @pytest.fixture(scope="module")
 def gateways(module_settings, tmp_path_factory):
-    """The gateways of a module by number of loops. One that died is replaced, so that only one test
-    fails.
+    """The gateways of a module by number of loops. One that has exited is replaced, so that only one
+    test fails.
     """
     running: dict[int, Gateway] = {}
 

@@ -156,9 +156,11 @@ class Devices:
         """Returns the ids of superseded pushes. Their recipient must have newer pushes of the same
         order, the newest accepted. One driver has one job per id.
         """
-        found = rows(database, "SELECT notification_id, EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = old.recipient "
-                     "AND newer.collapse_key = old.collapse_key AND newer.notification_id > old.notification_id AND newer.state = 'accepted') "
-                     "FROM push_jobs AS old WHERE reason = 'superseded'")
+        found = rows(
+            database, "SELECT notification_id, EXISTS (SELECT 1 FROM push_jobs AS newer "
+            "WHERE newer.recipient = old.recipient AND newer.collapse_key = old.collapse_key "
+            "AND newer.notification_id > old.notification_id AND newer.state = 'accepted') "
+            "FROM push_jobs AS old WHERE reason = 'superseded'")
         if lost := [each for each, condition in found if not condition]:
             raise Violation(f"superseded without a newer push: {lost[:5]}")
         return {each for each, _ in found}
@@ -191,14 +193,18 @@ class Stored:
     def __init__(self, database: sqlite3.Connection, started: int):
         self.database = database
         self.audit, self.notifications = defaultdict(list), defaultdict(list)
-        for name, *entry in rows(database, "SELECT correlation_id, order_code, actor FROM audit WHERE at >= ?", started):
+        for name, *entry in rows(
+                database, "SELECT correlation_id, order_code, actor FROM audit WHERE at >= ?",
+                started):
             self.audit[name].append(tuple(entry))
-        for name, each in rows(database, "SELECT correlation_id, id FROM notifications WHERE created_at >= ? ORDER BY id", started):
+        for name, each in rows(
+                database, "SELECT correlation_id, id FROM notifications WHERE created_at >= ? "
+                "ORDER BY id", started):
             self.notifications[name].append(each)
 
 
 def check_stored(store: Stored, action: Action) -> bool:
-    """Checks that the action is stored completely or not at all. Returns which."""
+    """Checks that the action is stored completely or not at all. Returns whether it is stored."""
     audit, notifications, actor = (store.audit[action.name], store.notifications[action.name],
                                    f"admin:w{action.worker}")
     kept = rows(store.database,

@@ -58,8 +58,8 @@ def ios_devices(fleet: PushFleet, count: int) -> list[Device]:
 
 
 def test_new_connection_sends_one_request_first(fleet):
-    """APNs allows one stream until it has accepted a token. The fake counts; libcurl would open a
-    connection per request.
+    """APNs allows one stream until it has accepted a token. Left to itself, libcurl would open a
+    connection per request; the fake counts connections and refused streams.
     """
     devices = [fleet.ios() for _ in range(300)]
     fleet.apns.stop_listening()
@@ -121,7 +121,7 @@ def test_send_buffers_limit_the_requests_in_flight(start_push_fleet, distant_ser
     devices = ios_devices(fleet, 400)
     drivers = [device.owner.subject for device in devices]
     for _ in range(2):
-        # each response allows one more in flight
+        # Each response makes room in the send buffer for one more request.
         expect_each_once(fleet, announce_to_all(fleet, devices), seconds=60)
     fleet.apns.set_reading(False)
     ids = [each for _ in range(3) for each in fleet.announce_to_drivers(drivers, text="x" * 3_500)]
@@ -132,7 +132,7 @@ def test_send_buffers_limit_the_requests_in_flight(start_push_fleet, distant_ser
     assert len(fleet.apns.connections) == 1
 
 
-# Closes
+# Closed connections
 
 
 @pytest.mark.parametrize("process_open", [True, False], ids=["graceful", "with rejected streams"])

@@ -122,7 +122,7 @@ def test_429_for_one_device_delays_only_that_device(fleet):
     fleet.warm_up(busy, other)
     fleet.apns.script(refusal(429, "TooManyRequests"), to(busy.token), times=2)
     waiting = fleet.announce(busy)
-    fleet.apns.wait_until(lambda: len(busy.sent) == 2, "the first try")
+    fleet.apns.wait_until(lambda: len(busy.sent) == 2, "the first attempt")
     queued = fleet.announce(busy)
     ids = [fleet.announce(other) for _ in range(20)]
     assert [other.next().notification for _ in ids] == ids

@@ -53,8 +53,8 @@ def test_C5_protocols_5_to_7_are_supported(connect, protocol):
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 8, 9, 10, 70])
 def test_C5_other_protocols_close_4007(dial, protocol):
-    # Below 6 an error event may precede the close: that rule is older than the removal of those
-    # versions.
+    # Protocols below 6 specify an error event before the close. It is optional here, because the
+    # gateway does not support these versions.
     assert rejection_code(dial(protocol=protocol),
                           error_first=None if protocol < 6 else False) == 4007
 

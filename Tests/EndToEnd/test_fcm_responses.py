@@ -115,7 +115,7 @@ def test_retry_after_in_seconds_is_respected(fleet, response):
     fleet.warm_up(device, other)
     fleet.fcm.script(response, to(device.token), times=1)
     notification = fleet.announce(device)
-    fleet.fcm.wait_until(lambda: len(device.sent) == 2, "the first try")
+    fleet.fcm.wait_until(lambda: len(device.sent) == 2, "the first attempt")
     other.next(fleet.announce(other))
     device.next(notification)
     assert 4 <= device.sent[-1].at - device.sent[-2].at < 12
@@ -137,7 +137,7 @@ def test_quota_error_without_retry_after_waits_a_minute(fleet):
     fleet.warm_up(device, other)
     fleet.fcm.script(error(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"), to(device.token), times=1)
     notification = fleet.announce(device)
-    fleet.fcm.wait_until(lambda: len(device.sent) == 2, "the first try")
+    fleet.fcm.wait_until(lambda: len(device.sent) == 2, "the first attempt")
     for _ in range(3):
         # Time passes meanwhile: any other failure would have been retried.
         fleet.fcm.script(error(500, "INTERNAL", "INTERNAL"), to(other.token), times=1)

@@ -123,12 +123,19 @@ def bodies(channel: str) -> dict[str, tuple[bytes, dict]]:
     fields = {"socket_id": SOCKET, "channel_name": channel}
     return {
         "a form": (urlencode(fields).encode(), FORM),
-        "a form with a charset": (urlencode(fields).encode(), {"Content-Type": "application/x-www-form-urlencoded; charset=UTF-8"}),
+        "a form with a charset": (
+            urlencode(fields).encode(),
+            {"Content-Type": "application/x-www-form-urlencoded; charset=UTF-8"}),
         "a form in another order": (urlencode(dict(reversed(fields.items()))).encode(), FORM),
-        "a form with more": (urlencode({"x": "1"} | fields | {"callback": "f"}).encode(), FORM),
-        "a form escaped throughout": (b"socket_id=123%2E456&channel_name=" + "".join(f"%{ord(letter):02x}" for letter in channel).encode(), FORM),
+        "a form with further fields": (
+            urlencode({"x": "1"} | fields | {"callback": "f"}).encode(), FORM),
+        "a form with an escaped name": (
+            b"socket_id=123%2E456&channel_name="
+            + "".join(f"%{ord(letter):02x}" for letter in channel).encode(), FORM),
         "JSON": (json.dumps(fields).encode(), {"Content-Type": "application/json"}),
-        "JSON with a charset": (json.dumps(fields | {"more": [1]}).encode(), {"Content-Type": "application/json; charset=utf-8"}),
+        "JSON with a charset": (
+            json.dumps(fields | {"more": [1]}).encode(),
+            {"Content-Type": "application/json; charset=utf-8"}),
     }
 
 
@@ -469,7 +476,10 @@ def test_second_sign_in_is_rejected(scenario, connect, api):
                           ("/api/admin/orders/X1", "PUT"), ("/api/driver/jobs", "GET"),
                           ("/api/ops/stats", "GET")])
 def test_cors_allows_configured_origins(scenario, fleet, path, method):
-    preflight = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": "authorization,content-type,idempotency-key,if-match,x-correlation-id"}
+    preflight = {
+        "Access-Control-Request-Method": method,
+        "Access-Control-Request-Headers":
+        "authorization,content-type,idempotency-key,if-match,x-correlation-id"}
     anonymous = fleet.caller()
     response = anonymous.call("OPTIONS", path,
                               headers=preflight | {"Origin": "https://dash.example"})

@@ -67,7 +67,7 @@ class Bodies:
     def __init__(self, seed: int):
         self.dice = random.Random(seed)
 
-    def right(self, kind: str):
+    def valid(self, kind: str):
         dice = self.dice
         return {
             TEXT: "t", NAME: f"n{dice.randrange(30)}", NUMBER: dice.choice([0, 1, -2.5]),
@@ -76,7 +76,7 @@ class Bodies:
             "object": {"a": 1}, "step": "en_route", "ids": ["x"],
             "socket": "1.2", "channel": "private-drivers-channel"}[kind]
 
-    def wrong(self, kind: str):
+    def invalid(self, kind: str):
         """Returns a value of another type."""
         values = {"text": ["x"], "number": [7, -1, 1.5, 10**30],
                   "other": [True, False, [], [[]], ["x"], {}, {"a": {"b": []}}]}
@@ -94,13 +94,13 @@ class Bodies:
         both 200 and 400 are correct.
         """
         dice = self.dice
-        body = {name: self.right(kind) for name, kind in fields.items() if dice.random() < 0.8
+        body = {name: self.valid(kind) for name, kind in fields.items() if dice.random() < 0.8
                 or name in NOT_NULL | {"type", "event"}}
         name = dice.choice(list(fields))
         draw = dice.randrange(10)
         if draw <= 2:
             # Only one error, so that it is clear which field must be named.
-            return json.dumps(body | {name: self.wrong(fields[name])}).encode(), name
+            return json.dumps(body | {name: self.invalid(fields[name])}).encode(), name
         if draw == 3:
             return dice.choice(
                 [b"[]", b"null", b"1", b'"x"', b"true", b"[{}]", b"1e999", b"-", b"{}{}", b"{} x",
@@ -125,7 +125,7 @@ class Bodies:
         if draw == 7:
             return whole[:-1] + b'%s"%s":%s}' % (comma, name.encode(),
                                                  json.dumps(
-                self.wrong(fields[name])).encode()), None
+                self.invalid(fields[name])).encode()), None
         number = dice.choice(
             [b"1e999", b"-1e999", b"1" * 400, b"1e-999", b"0." + b"9" * 500, b"-0",
              b"9223372036854775808", b"1E400"])
@@ -319,7 +319,8 @@ def test_other_content_types_are_read_as_json_or_rejected(fleet, control_client,
 
 
 def test_query_parameters_are_no_body_fields(fleet):
-    assert "driverId" in fleet.admin().expect_error(400, "POST", f"/api/admin/orders/{unique_id('O')}/assign-driver?driverId=d1", {})
+    path = f"/api/admin/orders/{unique_id('O')}/assign-driver?driverId=d1"
+    assert "driverId" in fleet.admin().expect_error(400, "POST", path, {})
 
 
 # Framing

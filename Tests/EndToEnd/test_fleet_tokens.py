@@ -301,11 +301,11 @@ REJECTED = {
     "a negative time": valid_claims(exp=-1), "no exp": valid_claims(exp=None),
     "exp: string": valid_claims(exp=str(HOUR)),
     "exp: null": json.dumps(valid_claims()).replace(str(valid_claims()["exp"]), "null"),
-    "exp true": valid_claims(exp=True), "exp: list": valid_claims(exp=[HOUR]),
-    "not yet": valid_claims(nbf=NOW + 600), "nbf: string": valid_claims(nbf="soon"),
+    "exp: true": valid_claims(exp=True), "exp: list": valid_claims(exp=[HOUR]),
+    "nbf in the future": valid_claims(nbf=NOW + 600), "nbf: string": valid_claims(nbf="soon"),
     "no sub": valid_claims(sub=None) | {"sub": None}, "empty sub": valid_claims(sub=""),
     "sub: list": valid_claims(sub=["42"]), "sub: object": valid_claims(sub={"id": "42"}),
-    "sub true": valid_claims(sub=True), "no role": {**valid_claims(), "role": None},
+    "sub: true": valid_claims(sub=True), "no role": {**valid_claims(), "role": None},
     "unknown role": valid_claims(role="king"), "role: list": valid_claims(role=["driver"]),
     "two roles": valid_claims(role="driver,admin"),
     "role and a space": valid_claims(role="driver "),
@@ -313,10 +313,10 @@ REJECTED = {
     "audience in another case": valid_claims(aud="Fleet"),
     "audience: number": valid_claims(aud=7),
     "an empty list of audiences": valid_claims(aud=[]), "no issuer": valid_claims(iss=None),
-    "another issuer": valid_claims(iss="https://evil.example"), "bookings of text":
-    valid_claims(role="customer", bookings="r1"), "name: number": valid_claims(name=7),
-    "no object": "[]", "a text": '"driver"', "null": "null", "nothing": "",
-    "no JSON": "{", "rest": json.dumps(valid_claims()) + "x",
+    "another issuer": valid_claims(iss="https://evil.example"),
+    "bookings: string": valid_claims(role="customer", bookings="r1"), "name: number": valid_claims(name=7),
+    "no object": "[]", "a string": '"driver"', "null": "null", "nothing": "",
+    "no JSON": "{", "trailing bytes": json.dumps(valid_claims()) + "x",
     "exp twice": json.dumps(valid_claims(exp=NOW - 9999))[:-1] + f',"exp":{HOUR}}}',
     "sub twice": json.dumps(valid_claims())[:-1] + ',"sub":"43"}',
     "role twice": json.dumps(valid_claims())[:-1] + ',"role":"admin"}',
@@ -377,7 +377,7 @@ def forged() -> dict[str, str]:
         "padded": f"{header}.{body}=.{signature}=", "a cut signature": valid[:-4],
         "a longer signature": valid + "AAAA",
         "a changed body": f"{header}.{encode(valid_claims(sub='43'))}.{signature}",
-        "noise": "x" * 200, "plain base64": f"{header}.{body}.{signature[:-2]}+/",
+        "one long part": "x" * 200, "plain base64": f"{header}.{body}.{signature[:-2]}+/",
         "the last letter's spare bits": valid[:-1] + chr(ord(valid[-1]) + 1),
         "bytes": "\xff\xfe.\xff.\xff"}
     return tokens
@@ -400,7 +400,7 @@ def test_es256_signatures_are_64_bytes(start_gateway):
 
 @pytest.mark.parametrize("size", [6_000, 50_000, 1_000_000])
 def test_huge_tokens_are_rejected(strict, closing, size):
-    """At one of several limits; above 16 KB of headers the library closes without a response
+    """At one of several limits; above 16 KB of headers libwebsockets closes without a response
     (ARCHITECTURE.md).
     """
     for header in ("Authorization: Bearer {}", "Cookie: session={}"):

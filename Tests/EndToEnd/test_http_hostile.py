@@ -30,9 +30,9 @@ def test_L3_malformed_targets_affect_no_other_client(wire, control_client, targe
     assert response is None or 400 <= response.status < 500
 
 
-JUNK = {
+INVALID_BYTES = {
     "zeros": b"\0" * 200,
-    "noise": bytes(range(256)) * 8,
+    "all byte values": bytes(range(256)) * 8,
     "line ends": b"\r\n" * 50,
     "bare line feeds": b"GET /healthz HTTP/1.1\nHost: x\n\n",
     "a TLS hello": bytes.fromhex("16030100c8010000c40303") + b"\x11" * 196,
@@ -47,16 +47,16 @@ JUNK = {
     "a response": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
     "a header without a colon": b"GET /healthz HTTP/1.1\r\nHost localhost\r\n\r\n",
     "a header without a name": b"GET /healthz HTTP/1.1\r\n: x\r\n\r\n",
-    "a zero in a header": b"GET /healthz HTTP/1.1\r\nHost: x\0y\r\n\r\n",
+    "NUL in a header": b"GET /healthz HTTP/1.1\r\nHost: x\0y\r\n\r\n",
     "one long line": b"A" * 100_000,
     "WebSocket frames": b"\x81\x85\1\2\3\4xxxxx" * 10,
 }
 
 
-@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
-def test_L10_invalid_bytes_affect_no_other_client(wire, control_client, junk):
+@pytest.mark.parametrize("data", INVALID_BYTES.values(), ids=INVALID_BYTES)
+def test_L10_invalid_bytes_affect_no_other_client(wire, control_client, data):
     wire = wire()
-    wire.send_ignoring_reset(junk)
+    wire.send_ignoring_reset(data)
     wire.close_write()
     wire.read_to_end()
 

@@ -165,7 +165,7 @@ def test_L11_headers_over_8_kb_are_431(wire, control_client, name, size):
 
 @pytest.mark.parametrize("size", [8300, 12_000, 16_000])
 def test_L11_unknown_headers_over_8_kb_may_be_ignored(wire, control_client, size):
-    """The library discards unknown headers, so they need not count."""
+    """libwebsockets discards unknown headers, so they need not count."""
     wire = wire()
     wire.send_ignoring_reset(request("GET", "/healthz", headers=["X-Filler: " + "x" * size]))
     assert wire.read_response().status in (200, 431)
@@ -260,7 +260,7 @@ def test_L1_wrong_method_on_events_is_405(api, control_client, method):
 
 @pytest.mark.parametrize("name", ["X", "a", "Hos", "Accep", "User-Agen", "GET", "put"])
 def test_prefixes_of_known_header_names_affect_only_their_sender(wire, control_client, name):
-    """The library cannot parse such names: their sender may get no response, but no other client is
+    """libwebsockets cannot parse such names: their sender may get no response, but no other client is
     affected.
     """
     wire = wire()

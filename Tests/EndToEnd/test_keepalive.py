@@ -45,7 +45,7 @@ def test_P2_pong_frame_is_ignored(connect):
 
 @pytest.mark.parametrize("size", [0, 1, 4, 8, 124, 125])
 def test_P3_ping_frame_gets_the_same_bytes(connect, size):
-    # The library matches a pong to its ping by the payload.
+    # `websockets` matches a pong to its ping by the payload.
     assert connect().socket.ping(os.urandom(size)).wait(TIMEOUT)
 
 

@@ -37,7 +37,7 @@ def test_R4_R10_sequential_steps_match_the_model(gateway, closing, api, observer
     """The model: a user is present while any connection of the user is. After each step all
     observers receive exactly the resulting events.
 
-    The gateway may notice a reset later; no event is due unless it was the user's last connection,
+    The gateway may detect a reset with a delay; no event is due unless it was the user's last connection,
     and then the test waits for it.
     """
     random, joined = Random(seed), []
@@ -100,7 +100,7 @@ class Feed:
             assert event in ("member_added", "member_removed"), message
             assert (user in self.present) == (event == "member_removed"), (
                 event, user, self.present, self.received)
-            assert user != self.own, (event, user, "is myself")
+            assert user != self.own, (event, user, "is the member itself")
             self.present ^= {user}
             self.received.append((event, user))
 
@@ -183,8 +183,8 @@ def test_R10_concurrent_connections_of_one_user(gateway, closing, observers, pre
 
 
 def test_R10_member_events_among_published_events(gateway, closing, observers, api, presence):
-    """Joining, publishing and resetting in quick turns: no member event is lost in a batch of
-    others.
+    """Joins, publishes and resets in quick succession: no member event is lost among events sent in
+    the same write.
     """
     for round in range(30):
         raw_client = closing(RawClient(gateway))

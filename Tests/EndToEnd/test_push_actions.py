@@ -11,11 +11,11 @@ from harness.push.devices import Push
 
 PLACES = {"customerName": "Ann Öz 🚚", "pickupAddress": "1 \"High\" St",
           "dropoffAddress": "2 Low Rd"}
-FRONT = ["type", "event", "notificationId", "entityId"]
-HOUR = 3_600
+FIRST_FIELDS = ["type", "event", "notificationId", "entityId"]
+HOUR = 3_600  # seconds
 
 
-class ActionFixture:
+class Scenario:
     """One order and one route; two drivers with an iOS and an Android device each, and a customer
     with one of each.
     """
@@ -60,17 +60,17 @@ class ActionFixture:
         return received
 
     def assert_job(self, push: Push) -> None:
-        assert list(push.data)[:7] == [*FRONT, "jobId", "title", "message"], push.data
+        assert list(push.data)[:7] == [*FIRST_FIELDS, "jobId", "title", "message"], push.data
         assert push.data["entityId"] == push.data["jobId"] == self.booking, push.data
 
     def assert_route(self, push: Push) -> None:
-        assert list(push.data)[:7] == [*FRONT, "routeId", "title", "message"], push.data
+        assert list(push.data)[:7] == [*FIRST_FIELDS, "routeId", "title", "message"], push.data
         assert push.data["entityId"] == push.data["routeId"] == self.route, push.data
 
 
 @pytest.fixture
 def scenario(start_push_fleet):
-    return ActionFixture(start_push_fleet())
+    return Scenario(start_push_fleet())
 
 
 # Orders
@@ -224,7 +224,7 @@ def test_missing_fields_are_omitted(scenario):
     response = scenario.admin.assign(scenario.code, scenario.old.subject)
     for push in scenario.expect(response,
                                 (scenario.old, 0, "job-assigned", "new_job"))[scenario.old.subject]:
-        assert push.data.keys() == {*FRONT, "jobId", "title", "message", "bookingId",
+        assert push.data.keys() == {*FIRST_FIELDS, "jobId", "title", "message", "bookingId",
                                     "bookingReference", "correlationId"}
         assert push.text == "Pickup to destination" and push.data["entityId"] == scenario.code
 
@@ -276,7 +276,7 @@ def test_priority_lifetime_and_collapse_id_of_the_catalogue(start_push_fleet):
                          "data_type": "custom"},
         "order-removed": {"title": "Gone", "collapse": "notification", "lifetime": "30m",
                           "sound": "horn.caf"}}
-    scenario = ActionFixture(start_push_fleet(catalogue=entries))
+    scenario = Scenario(start_push_fleet(catalogue=entries))
     response = scenario.assign()
     first = [device.next(response["data"]["notificationIds"][0])
              for device in scenario.devices[scenario.old.subject]]

@@ -68,7 +68,8 @@ def test_no_push_is_lost_under_random_faults(start_push_fleet):
             fleet.apns.listen()
     started = time.monotonic()
     ends = {notification: wait_for_end(fleet, notification, started + 100) for notification in ids}
-    print(f"{len(fleet.apns.requests) + len(fleet.fcm.requests)} requests, {time.monotonic() - started:.0f} s after the last was queued")
+    print(f"{len(fleet.apns.requests) + len(fleet.fcm.requests)} requests, "
+          f"{time.monotonic() - started:.0f} s after the last was queued")
     check_results(fleet, devices, ends, invalid)
 
 

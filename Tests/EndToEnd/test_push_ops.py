@@ -51,7 +51,7 @@ def test_push_awaiting_retry_is_queued(fleet):
     device = fleet.ios()
     fleet.apns.script(Respond(503), times=1)
     notification = fleet.announce(device)
-    fleet.apns.wait_until(lambda: device.sent, "the first try")
+    fleet.apns.wait_until(lambda: device.sent, "the first attempt")
     assert [step["step"] for step in fleet.steps(notification)] == ["push_queued"]
     fleet.wait_for_accepted(notification)
 
@@ -99,7 +99,7 @@ def test_push_metrics_count_outcomes_and_queued_pushes(fleet):
         fleet.announce(devices[0])
     fleet.wait_for_metric("push_queue_depth", 7, provider="apns")
     wait_until(lambda: fleet.metric("push_queue_oldest_seconds", provider="apns") >= 1,
-               "the oldest waits for a second")
+               "the oldest push has waited for a second")
     assert fleet.metric("push_queue_depth",
                         provider="fcm") == fleet.metric(
         "push_queue_oldest_seconds", provider="fcm") == 0
@@ -234,7 +234,7 @@ def test_reload_applies_push_modes(start_push_fleet, providers):
     wait_until(
         lambda: not [step for step in fleet.steps(fleet.announce(device))
                      if step["step"] != "push_cancelled"],
-        "it is off")
+        "the type is no longer pushed")
 
 
 def test_reload_does_not_block_on_a_fifo(start_push_fleet, providers):

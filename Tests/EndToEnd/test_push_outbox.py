@@ -35,7 +35,7 @@ def test_outage_of_one_provider_delays_only_its_pushes(start_push_fleet):
             and fleet.lane("apns")["state"] == "paused")
     assert fleet.metric("push_queue_oldest_seconds", provider="apns") > 20
     fleet.apns.listen()
-    fleet.apns.wait_until(lambda: len(fleet.apns.accepted()) == len(ids) + 1, "everything",
+    fleet.apns.wait_until(lambda: len(fleet.apns.accepted()) == len(ids) + 1, "every push",
                           seconds=60)
     assert [requests for requests in fleet.apns.accepted().values() if len(requests) > 1] == []
     attempts = [fleet.wait_for_accepted(notification)[0]["detail"]["attempts"]

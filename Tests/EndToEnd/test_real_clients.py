@@ -55,8 +55,8 @@ def test_pysher_receives_on_a_private_channel_signed_by_the_sdk(gateway, listene
 def test_pysher_signs_its_own_subscription(gateway, listener, channel):
     name = "private-" + channel
     listener.pusher.subscribe(name).bind("secret", listener.received.put)
-    # The response may arrive before the library is ready for it. Subscribe again: the error proves
-    # the subscription.
+    # The response may arrive before pysher is ready for it. Subscribe again: the error proves the
+    # subscription.
     errors = queue.Queue()
     listener.pusher.connection.bind("pusher:error", errors.put)
     listener.pusher.connection.send_event("pusher:subscribe",
@@ -112,7 +112,7 @@ def test_pysher_unsubscribes(gateway, listener, channel):
     listener.pusher.connection.send_event("pusher:unsubscribe", {"channel": channel})
     pong = queue.Queue()
     listener.pusher.connection.bind("pusher:pong", pong.put)
-    # The library also pings on connect; that pong arrived earlier, as messages keep their order.
+    # pysher also pings on connect; that pong arrived earlier, as messages keep their order.
     listener.pusher.connection.send_ping()
     pong.get(timeout=TIMEOUT)
     sdk(gateway).trigger(channel, "event", "x")

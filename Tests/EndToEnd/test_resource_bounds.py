@@ -13,7 +13,8 @@ EVENT = b'{"event":"pusher:ping","data":{}}'
 @pytest.mark.parametrize("method", ["POST", "post", "PUT", "DELETE", "GET"])
 @pytest.mark.parametrize("length", range(1, 8))
 def test_L5_pipelined_requests_with_tiny_bodies_finish(wire, control_client, method, length):
-    """The library passes a pipelined request's own head as its body, limited to the body's length.
+    """libwebsockets passes the first bytes of a pipelined request's head as its body, as many as the
+    body has.
     """
     wire = wire()
     wire.send_ignoring_reset(
@@ -34,9 +35,9 @@ def test_subscriptions_per_connection_are_limited(start_gateway, closing):
     client.subscribe("channel-3")
 
 
-def test_outbox_limit_holds_for_large_turns(start_gateway, closing):
-    """One publish writes megabytes in one turn of the loop: bytes the kernel does not accept count
-    against the limit.
+def test_outbox_limit_holds_within_one_turn_of_the_loop(start_gateway, closing):
+    """One publish writes megabytes in one turn: bytes that the kernel does not accept count against
+    the limit.
     """
     gateway = start_gateway(loops=1,
                             limits={"outbox_bytes": 65536, "event_bytes": 100_000,
@@ -74,7 +75,7 @@ def test_C7_close_reason_is_cut_between_characters(dial, letter, count):
 
 def test_connecting_during_a_drain_closes_4200(start_gateway, closing):
     gateway = start_gateway(server={"drain_seconds": 3})
-    # closed one by one, so that the drain lasts
+    # The gateway closes them one by one, so that the drain takes a while.
     connected = [closing(Client.connect(gateway)) for _ in range(40)]
     waiting = [closing(Wire(gateway)) for _ in range(4)]
     for peer in waiting:
@@ -89,7 +90,7 @@ def test_connecting_during_a_drain_closes_4200(start_gateway, closing):
         peer.send(upgrade())
         assert peer.read_response().status == 101
         assert peer.close_code() == 4200
-    assert {stayer.expect_close()[0] for stayer in connected} == {4200}
+    assert {client.expect_close()[0] for client in connected} == {4200}
     gateway.wait()
 
 

@@ -13,7 +13,7 @@ from harness.metrics import scrape, wait_for_metric
 from harness.raw_client import RawClient
 from harness.wire import TEXT, Wire, frame
 
-ONLY = {"first": {"tls_only": True}}
+TLS_ONLY = {"first": {"tls_only": True}}
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def secure(start_gateway, tls):
     return lambda **more: start_gateway(server={"tls": tls} | more.pop("server", {}), **more)
 
 
-def code_over(gateway, **arguments) -> int:
+def close_code(gateway, **arguments) -> int:
     client = Client.dial(gateway, **arguments)
     try:
         code, reason = client.expect_close()
@@ -33,20 +33,20 @@ def code_over(gateway, **arguments) -> int:
 
 
 def test_C11_without_tls_closes_4000(start_gateway, closing):
-    gateway = start_gateway(**ONLY)
+    gateway = start_gateway(**TLS_ONLY)
     for _ in range(3):
-        assert code_over(gateway) == 4000
+        assert close_code(gateway) == 4000
     closing(Client.connect(gateway, SECOND)).expect_nothing()
 
 
 def test_C11_protocol_5_gets_pusher_error_before_close(start_gateway, closing):
-    client = closing(Client.dial(start_gateway(**ONLY), protocol=5))
+    client = closing(Client.dial(start_gateway(**TLS_ONLY), protocol=5))
     assert client.expect_error()["code"] == 4000
     assert client.expect_close()[0] == 4000
 
 
 def test_C11_with_tls_is_served(secure, closing):
-    gateway = secure(**ONLY)
+    gateway = secure(**TLS_ONLY)
     raw_client, api = closing(RawClient(gateway)), closing(Api(gateway))
     raw_client.subscribe("x")
     api.publish("x", data="secure")
@@ -57,14 +57,14 @@ def test_C11_with_tls_is_served(secure, closing):
     (True, "https", True), (True, "HTTPS", True), (True, "http", False), (True, "", False),
     (True, None, False), (False, "https", False)])
 def test_C11_behind_proxy_trusts_x_forwarded_proto(start_gateway, behind_proxy, forwarded, served):
-    gateway = start_gateway(server={"behind_proxy": behind_proxy}, **ONLY)
+    gateway = start_gateway(server={"behind_proxy": behind_proxy}, **TLS_ONLY)
     headers = {} if forwarded is None else {"X-Forwarded-Proto": forwarded}
     if served:
         client = Client.dial(gateway, headers=headers)
         client.expect_established()
         client.close()
     else:
-        assert code_over(gateway, headers=headers) == 4000
+        assert close_code(gateway, headers=headers) == 4000
 
 
 @pytest.mark.parametrize("loops", [1, 2, 4])

@@ -168,7 +168,7 @@ def test_W2_concurrent_changes_alternate(gateway, connect, name):
     received, deadline = [], time.monotonic() + TIMEOUT
     for watcher in watchers:
         online, order = set(), []
-        # The gateway may notice a reset late, but does notice it.
+        # The gateway may detect a reset with a delay.
         while online or not order:
             assert time.monotonic() < deadline, f"still online: {online}"
             for message in watcher.receive_until_pong():

@@ -112,7 +112,7 @@ def test_queue_is_limited_and_overflow_is_counted(start_with_webhooks, webhook_r
 
 
 def test_shutdown_sends_pending_events(start_with_webhooks, webhook_receiver, closing):
-    """Delayed events are sent at once: no client can return to a gateway that stops."""
+    """Delayed events are sent at once: no client can return to a gateway that is stopping."""
     gateway = start_with_webhooks(webhook(webhook_receiver.url + "/", batch=True))
     client = closing(Client.connect(gateway))
     client.join("presence-room", "anna")

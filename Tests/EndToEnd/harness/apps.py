@@ -19,14 +19,14 @@ class App:
         return hmac.new(self.secret.encode(), text.encode(), hashlib.sha256).hexdigest()
 
     def auth(self, socket_id: str, channel: str, channel_data: str | None = None) -> str:
-        """Returns the response of an auth endpoint for a private channel, or with channel_data for
-        a presence channel.
+        """Returns the `auth` string that authorizes a private channel, or with channel_data a
+        presence channel.
         """
         text = f"{socket_id}:{channel}" + ("" if channel_data is None else f":{channel_data}")
         return f"{self.key}:{self.sign(text)}"
 
     def user_auth(self, socket_id: str, user_data: str) -> str:
-        """Returns the response of a user authentication endpoint."""
+        """Returns the `auth` string that signs in the user of user_data."""
         return f"{self.key}:{self.sign(f'{socket_id}::user::{user_data}')}"
 
     def entry(self, **more) -> dict:

@@ -34,9 +34,8 @@ class PageServer:
                       else (404, "text/plain", b"not here")))
 
             def do_POST(self) -> None:
-                form = {name: values[0]
-                        for name, values in parse_qs(
-                    self.rfile.read(int(self.headers["Content-Length"])).decode()).items()}
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                form = {name: values[0] for name, values in parse_qs(body).items()}
                 data = form.get("channel_data")
                 signed = {"auth": app.auth(form["socket_id"], form["channel_name"], data)} | (
                     {"channel_data": data} if data else {})

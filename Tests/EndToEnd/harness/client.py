@@ -21,7 +21,7 @@ class Client:
         self.socket_id = None
         self.gateway = gateway
         self.stack = ExitStack()
-        # The library reads and writes in two threads, which TLS in Python before 3.13 does not
+        # `websockets` reads and writes in two threads, which TLS in Python before 3.13 does not
         # support. Use `RawClient` for TLS.
         assert not gateway.tls
         self.socket = self.stack.enter_context(connect(
@@ -46,8 +46,8 @@ class Client:
     def expect_established(self) -> dict:
         """Receives `pusher:connection_established` and returns its decoded data."""
         message = self.expect("pusher:connection_established")
-        assert isinstance(message["data"],
-                          str), "data of connection_established must be a JSON string"
+        assert isinstance(message["data"], str), (
+            "data of connection_established must be a JSON string")
         data = json.loads(message["data"])
         self.socket_id = data["socket_id"]
         return data

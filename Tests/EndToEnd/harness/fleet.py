@@ -234,9 +234,9 @@ def expect_no_events(api: Api, *clients: Client) -> None:
         client.send("pusher:unsubscribe", {"channel": channel})
 
 
-def wait_until(holds: Callable[[], bool], what: str, seconds: float = TIMEOUT) -> None:
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = TIMEOUT) -> None:
     """Polls until the condition holds: for effects that no response or event announces."""
     deadline = time.monotonic() + seconds
-    while not holds():
+    while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
         time.sleep(0.02)

@@ -156,7 +156,8 @@ class Gateway:
             shares.append((self.cpu_seconds() - cpu) / (time.monotonic() - wall))
             if shares[-1] < 0.3:
                 return
-        raise AssertionError(f"the gateway is busy although no request is open: it used {[round(share, 2) for share in shares]} of a core")
+        raise AssertionError("the gateway is busy although no request is open: it used "
+                             f"{[round(share, 2) for share in shares]} of a core")
 
     def assert_alive(self) -> None:
         code = self.process.poll()

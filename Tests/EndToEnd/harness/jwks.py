@@ -10,9 +10,8 @@ class KeyServer:
     """Serves `documents` by path; other paths are 404. `requests` counts requests by path."""
 
     def __init__(self, **documents: dict):
-        self.documents: dict[str,
-                             object] = {f"/{name}": document
-                                        for name, document in documents.items()}
+        self.documents: dict[str, object] = {f"/{name}": document
+                                             for name, document in documents.items()}
         self.requests: Counter = Counter()
         self.headers = {"Cache-Control": "public, max-age=3600"}
         self.status = 200

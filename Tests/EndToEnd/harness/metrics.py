@@ -14,7 +14,7 @@ class Metrics:
     def __init__(self, text: str):
         self.types: dict[str, str] = {}
         self.samples: list[tuple[str, str, float]] = []
-        assert text.endswith("\n"), "the last line must end like the others"
+        assert text.endswith("\n"), "the last line must end with a line feed"
         for line in text.splitlines():
             if line.startswith("#"):
                 comment = COMMENT.fullmatch(line)

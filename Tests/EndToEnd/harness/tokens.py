@@ -73,7 +73,8 @@ def number(value: int, length: int | None = None) -> str:
 class KeyPair(Signer):
     @property
     def pem(self) -> str:
-        return self.key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
+        return self.key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
 
 
 class RS256(KeyPair):
@@ -96,11 +97,10 @@ class RS256(KeyPair):
             [x509.NameAttribute(x509.NameOID.COMMON_NAME,
                                 "securetoken.system.gserviceaccount.com")])
         now = datetime.datetime.now(datetime.timezone.utc)
-        builder = (
-            x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(
-                self.key.public_key()).serial_number(1) .not_valid_before(
-                    now - datetime.timedelta(days=1)).not_valid_after(
-                        now + datetime.timedelta(days=1)))
+        day = datetime.timedelta(days=1)
+        builder = (x509.CertificateBuilder().subject_name(name).issuer_name(name)
+                   .public_key(self.key.public_key()).serial_number(1)
+                   .not_valid_before(now - day).not_valid_after(now + day))
         return builder.sign(self.key,
                             hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 

@@ -42,11 +42,11 @@ class WebhookRequest:
 
 
 class WebhookReceiver:
-    """Each path is an independent endpoint. Its requests are kept in `posts`, their events by
-    channel.
+    """Each path is an independent endpoint. `posts` and `events` (by channel) are queues of what
+    arrived; `history` keeps all requests of a path.
 
-    `statuses[path]` are statuses for the next requests, each used once; after them it is 200.
-    Requests to a path in `held` wait until it is released.
+    `statuses[path]` are the response statuses of the next requests, each used once; then 200. A
+    redirect points to `location`. Requests to a path in `held` wait until it is released.
     """
 
     def __init__(self, port: int = 0):

@@ -29,6 +29,7 @@ HEADERS = {
     "content-type": ("application/json(; ?charset=utf-8)?", "BadPath")}
 OTHERS = {":method", ":scheme", ":authority", ":path", "authorization", "content-length", "accept",
           "user-agent"}
+# Seconds within which a connection may use at most two provider tokens.
 TOKENS_APART = 20 * 60
 
 
@@ -165,7 +166,9 @@ class APNsFake(ProviderFake):
         if jwt not in seen:
             recent_tokens = [at for at in seen.values() if request.at - at < TOKENS_APART]
             if len(recent_tokens) > 1:
-                self.report_violation(f"the {len(recent_tokens) + 1}th provider token on connection {request.connection.number} within 20 minutes")
+                self.report_violation(
+                    f"{len(recent_tokens) + 1} provider tokens within 20 minutes on connection "
+                    f"{request.connection.number}")
                 return refusal(429, "TooManyProviderTokenUpdates")
             seen[jwt] = request.at
         return None
@@ -197,7 +200,8 @@ class APNsFake(ProviderFake):
             if request.connection.limits[-1] == 1 and not request.connection.memory.get("known"):
                 request.connection.memory["known"] = True
                 request.connection.announce_limit(self.limit)
-        elif request.status == 410 or b"BadDeviceToken" in request.response_body or b"DeviceTokenNotForTopic" in request.response_body:
+        elif (request.status == 410 or b"BadDeviceToken" in request.response_body
+              or b"DeviceTokenNotForTopic" in request.response_body):
             self.invalid_tokens[request.path.rpartition("/")[2]] = request
 
 

@@ -64,7 +64,9 @@ class Request:
                 and ended - self.responded_at < GRACE / 2)
 
     def __repr__(self) -> str:
-        return f"<{self.number}: {self.method} {self.path[-20:]} on {self.connection.number}/{self.stream} -> {self.status} {self.response_body[:80]!r}>"
+        return (f"<{self.number}: {self.method} {self.path[-20:]} on "
+                f"{self.connection.number}/{self.stream} -> {self.status} "
+                f"{self.response_body[:80]!r}>")
 
 
 class Connection(asyncio.Protocol):
@@ -73,10 +75,15 @@ class Connection(asyncio.Protocol):
     """
 
     def __init__(self, fake: "ProviderFake"):
-        self.fake, self.number, self.blackholed, self.flushing, self.last_kept, self.close_at_once = fake, 0, False, False, None, False
+        self.fake, self.number = fake, 0
+        self.blackholed = self.flushing = self.close_at_once = False
+        # After a GOAWAY: the last stream that is still processed.
+        self.last_kept: int | None = None
         self.started_at, self.ended_at = time.monotonic(), None
         self.open: dict[int, tuple[dict, bytearray]] = {}
         self.awaiting_response: set[int] = set()
+        # `limits` are the stream limits that the client may still apply: the last acknowledged one
+        # and those announced since.
         self.last_stream, self.limits, self.acknowledged = 0, [], False
         self.transport, self.h2 = None, None
         # What the fake stores per connection, for example the credentials seen on it.
@@ -97,7 +104,7 @@ class Connection(asyncio.Protocol):
             LIMIT: first, SettingCodes.INITIAL_WINDOW_SIZE: 1 << 20})
         self.h2.initiate_connection()
         self.h2.increment_flow_control_window(1 << 24)
-        # The library would end the connection at the first stream over the limit. Check the limit
+        # h2 would end the connection at the first stream over the limit. Check the limit
         # here instead, because only this class knows which limit the client has acknowledged.
         del self.h2.local_settings[LIMIT]
         self.limits.append(first)
@@ -151,7 +158,9 @@ class Connection(asyncio.Protocol):
         if len(self.awaiting_response) >= self.limits[-1]:
             # Until the client acknowledges a lower limit, it may not know it.
             if self.acknowledged and len(self.awaiting_response) >= max(self.limits):
-                self.fake.report_violation(f"stream {stream} exceeds the limit: {len(self.awaiting_response)} are open, {self.limits} allowed")
+                self.fake.report_violation(
+                    f"stream {stream} exceeds the limit: {len(self.awaiting_response)} are open, "
+                    f"{self.limits} allowed")
             self.fake.refused_streams += 1
             return self.reset(stream, ErrorCodes.REFUSED_STREAM)
         names = [name for name, _ in headers]
@@ -178,7 +187,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(data)
 
     def write(self, frame) -> None:
-        """Sends a frame directly, bypassing the library's state."""
+        """Sends a frame directly, bypassing the state of h2."""
         self.flush_now()
         if not self.blackholed:
             self.transport.write(frame.serialize())

@@ -80,7 +80,7 @@ class Push:
 
 
 class Device:
-    """A user's device. `next` returns its pushes one by one."""
+    """A user's device. `next` returns its pushes one by one; `seen` counts those it returned."""
 
     def __init__(self, owner: Caller, fake: APNsFake | FCMFake, token: str, **more):
         self.owner, self.fake, self.token, self.more, self.seen = owner, fake, token, more, 0

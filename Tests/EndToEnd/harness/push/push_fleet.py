@@ -120,7 +120,10 @@ class PushFleet(Fleet):
         def found() -> list[dict]:
             return [each for each in self.steps(notification) if each["step"] == step]
 
-        poll_until(lambda: len(found()) >= count, lambda: f"{count} {step} of {notification}; there are {self.steps(notification)}", seconds)
+        poll_until(
+            lambda: len(found()) >= count,
+            lambda: f"{count} {step} of {notification}; there are {self.steps(notification)}",
+            seconds)
         assert len(found()) == count, found()
         return found()
 
@@ -144,7 +147,9 @@ class PushFleet(Fleet):
 
     def wait_for_metric(self, family: str, value: float, seconds: float = 15.0,
                         **labels: str) -> None:
-        poll_until(lambda: self.metric(family, **labels) == value, lambda: f"{family} {labels} becomes {value}; it is {self.metric(family, **labels)}", seconds)
+        poll_until(
+            lambda: self.metric(family, **labels) == value,
+            lambda: f"{family} {labels} is {value}; it is {self.metric(family, **labels)}", seconds)
 
     def lane(self, name: str) -> dict:
         """Returns the state of a lane (`apns`, `apns-sandbox`, `fcm`) from `/api/ops/push`."""
@@ -166,7 +171,7 @@ class PushFleet(Fleet):
     def wait_for_log_entry(self, pattern: str, level: str | None = None,
                            seconds: float = 15.0) -> dict:
         poll_until(lambda: bool(self.log_entries(pattern, level)),
-                   lambda: f"the log says {pattern}: {self.gateway.log()[-2000:]}", seconds)
+                   lambda: f"a log entry that matches {pattern}; end of the log: {self.gateway.log()[-2000:]}", seconds)
         return self.log_entries(pattern, level)[0]
 
     def order(self, driver: Caller, **fields) -> tuple[str, dict]:

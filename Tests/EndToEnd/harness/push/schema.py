@@ -13,15 +13,14 @@ Check = Callable[[str, object], list[str]]
 
 
 def text(pattern: str | None = None, max_bytes: int | None = None, empty: bool = False) -> Check:
-    """A string; `most` in bytes."""
+    """A string that the whole pattern matches, of at most `max_bytes` bytes in UTF-8."""
     def check(path: str, value) -> list[str]:
         if not isinstance(value, str):
             return [f"{path}: not a string: {value!r}"]
         if not value and not empty:
             return [f"{path}: empty"]
-        if pattern and not re.fullmatch(pattern,
-                                        value) or max_bytes is not None and len(
-            value.encode()) > max_bytes:
+        if (pattern and not re.fullmatch(pattern, value)
+                or max_bytes is not None and len(value.encode()) > max_bytes):
             return [f"{path}: {value[:100]!r} is not {pattern or f'at most {max_bytes} bytes'}"]
         return []
 

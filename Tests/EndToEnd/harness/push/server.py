@@ -19,7 +19,9 @@ from .connection import GRACE, Connection, Request
 
 @dataclass(eq=False)
 class Rule:
-    """`times` None: always. `matches` None: every request."""
+    """Applies `behavior` to requests that match (None: all), `times` times (None: always), until a
+    monotonic time (None: forever).
+    """
 
     behavior: Behavior
     matches: Callable[[Request], bool] | None
@@ -38,6 +40,7 @@ class ProviderFake:
     """
 
     host = "localhost"
+    # How many streams a new connection may open.
     first_limit = 100
     # APNs treats more as an attack.
     max_connections = 4
@@ -163,7 +166,9 @@ class ProviderFake:
         with self.changed:
             while not (found := condition()):
                 left = deadline - time.monotonic()
-                assert left > 0, f"not within {seconds} s: {what}; the last of {len(self.requests)} requests: {self.requests[-5:]}"
+                assert left > 0, (
+                    f"not within {seconds} s: {what}; the last of {len(self.requests)} requests: "
+                    f"{self.requests[-5:]}")
                 self.changed.wait(min(left, 0.1))
             return found
 
