@@ -99,7 +99,7 @@ class Devices:
     """One device of each driver of a round: letter a has iOS, letter b Android devices."""
 
     def __init__(self, gateway: Gateway, providers: Providers, round_: int):
-        self.providers, self.by_driver, self.kills, self.again = providers, {}, [], 0
+        self.providers, self.by_driver, self.kills, self.repeated = providers, {}, [], 0
         for worker in range(WORKERS):
             for letter, register in (("a", providers.ios), ("b", providers.android)):
                 driver = f"{letter}-{round_}-{worker}"
@@ -125,7 +125,7 @@ class Devices:
                 action.check(not duplicates, "was pushed again although its response arrived so many seconds before a kill:",
                              [(request, [kill - request.responded_at for kill in self.kills]) for request in duplicates])
                 count += 1
-                self.again += max(0, len(requests) - 1)
+                self.repeated += max(0, len(requests) - 1)
         if accepted:
             raise Violation(f"pushes without an action: {list(accepted)[:5]}")
         self.providers.assert_no_violations()
@@ -299,7 +299,7 @@ def run_round(folder: Path, providers: Providers, gateway: Gateway, round_: int,
     answered = sum(action.response is not None for action in everything)
     return gateway, {"answered": answered, "stored": stored,
                      "in flight": len(everything) - answered, "pushed": pushed,
-                     "again": devices.again}
+                     "repeated": devices.repeated}
 
 
 def check_round(folder: Path, gateway: Gateway, devices: Devices, actions: list[list[Action]],
@@ -330,7 +330,7 @@ def main() -> int:
                         help="actions of one dispatcher in a round")
     options = parser.parse_args()
     dice, started, longest = random.Random(options.seed), time.monotonic(), 0.0
-    totals = dict.fromkeys(["answered", "stored", "in flight", "pushed", "again"], 0)
+    totals = dict.fromkeys(["answered", "stored", "in flight", "pushed", "repeated"], 0)
     with tempfile.TemporaryDirectory(prefix="fleetwire-crash-") as name:
         folder = Path(name)
         providers = Providers(folder / "providers", certificates.make(folder))
@@ -358,7 +358,7 @@ def main() -> int:
     unanswered = totals["stored"] - totals["answered"]
     print(f"crash: {options.rounds} rounds, {totals['answered']} actions answered 200 and stored; "
           f"of {totals['in flight']} in flight {unanswered} were stored, whole; "
-          f"{totals['pushed']} pushes accepted, {totals['again']} repeated after a lost response; "
+          f"{totals['pushed']} pushes accepted, {totals['repeated']} repeated after a lost response; "
           f"nothing lost, duplicated or half done. {time.monotonic() - started:.0f} s, "
           f"the longest round {longest:.1f} s, {size // 1024} KB, seed {options.seed}.")
     return 0

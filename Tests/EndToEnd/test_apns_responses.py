@@ -187,7 +187,7 @@ def test_expired_provider_token_is_renewed_once(fleet):
 
 
 def test_second_expiry_at_once_stops_the_lane(fleet):
-    """The clock is wrong then: no new token is made for 20 minutes."""
+    """The cause is then the gateway's clock: it makes no new token for 20 minutes."""
     device = fleet.ios()
     fleet.apns.script(refusal(403, "ExpiredProviderToken"))
     notification = fleet.announce(device)

@@ -139,7 +139,7 @@ def test_quota_error_without_retry_after_waits_a_minute(fleet):
     notification = fleet.announce(device)
     fleet.fcm.wait_until(lambda: len(device.sent) == 2, "the first attempt")
     for _ in range(3):
-        # Time passes meanwhile: any other failure would have been retried.
+        # Takes a second or more: after any other error the first push would be retried by now.
         fleet.fcm.script(error(500, "INTERNAL", "INTERNAL"), to(other.token), times=1)
         other.next(fleet.announce(other))
     assert len(device.sent) == 2 and fleet.steps(notification)[-1]["step"] == "push_queued"

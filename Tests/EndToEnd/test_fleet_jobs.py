@@ -11,7 +11,7 @@ from harness.fleet import (ANY_TIME, ORDER_FIELDS, SETTINGS as FLEET, TIMESTAMP,
 SETTINGS = FLEET
 STEPS = ["en_route", "arrived", "loading", "in_transit", "unloading", "completed"]
 STATUSES = ["available", "assigned", "accepted", *STEPS]
-TAKEN = "This job has already been accepted by another driver"
+JOB_TAKEN = "This job has already been accepted by another driver"
 ROUTE_TAKEN = "This route has already been accepted by another driver"
 
 
@@ -52,7 +52,7 @@ def test_accepting_another_drivers_job_is_409(admin, driver, fleet, code, accept
     admin.assign(code, driver.subject)
     if accepted:
         driver.accept(code)
-    assert fleet.driver().expect_error(409, "POST", f"/api/driver/jobs/{code}/accept") == TAKEN
+    assert fleet.driver().expect_error(409, "POST", f"/api/driver/jobs/{code}/accept") == JOB_TAKEN
 
 
 def test_accepting_an_ended_job_is_409(admin, driver, fleet, code):
@@ -88,7 +88,7 @@ def test_job_is_found_by_booking_id(admin, driver, code):
 
 
 @pytest.mark.parametrize("gateway", [1, 2, 4], indirect=True, ids="loops={}".format)
-@pytest.mark.parametrize("kind, error", [("jobs", TAKEN), ("routes", ROUTE_TAKEN)])
+@pytest.mark.parametrize("kind, error", [("jobs", JOB_TAKEN), ("routes", ROUTE_TAKEN)])
 def test_one_of_concurrent_claims_wins(admin, fleet, api, code, kind, error):
     admin.expect_ok("PUT", f"/api/admin/{'orders' if kind == 'jobs' else 'routes'}/{code}", {})
     dashboard = fleet.listen(admin, "admin-channel")

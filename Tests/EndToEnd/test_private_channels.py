@@ -1,7 +1,5 @@
 """S10–S12: private channels."""
 
-import json
-
 import pytest
 
 from harness.apps import FIRST, SECOND
@@ -109,9 +107,8 @@ def test_S12_encrypted_payload_is_unchanged(connect, api, channel):
     client = connect()
     name = "private-encrypted-" + channel
     client.subscribe_private(name)
-    payload = json.dumps({
-        "nonce": "4sVYwy4j/8dCcjyxtPCWyk19GaaViaW9",
-        "ciphertext": "/GMESnFGlbNn01BuBjp31XYa3i9vZsGKR8fgR9EDhXKx3lzGiUD501A="})
+    payload = ('{"nonce":"4sVYwy4j/8dCcjyxtPCWyk19GaaViaW9",'
+               '"ciphertext":"/GMESnFGlbNn01BuBjp31XYa3i9vZsGKR8fgR9EDhXKx3lzGiUD501A="}')
     api.publish(name, "event", payload)
     client.expect("event", channel=name, data=payload)
 
