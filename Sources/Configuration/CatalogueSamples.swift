@@ -4,7 +4,7 @@ import FleetRules
 package struct CatalogueSample: Equatable, Sendable {
     /// The entry's name.
     package let name: String
-    /// When the entry is pushed, after applying the general mode.
+    /// When the entry is pushed: its own mode, or else the general one.
     package let push: NotificationCatalogue.PushMode
     /// The entry's lifetime, such as `1h`.
     package let lifetime: String
@@ -57,7 +57,7 @@ extension CatalogueSample {
         fields.enumerated().filter { !fields[..<$0.offset].contains($0.element) }.map(\.element)
     }
 
-    /// For a terminal: the entry on one line, each text on a line of its own, then the warnings.
+    /// The sample as `check-config` prints it: the entry, the text with all fields, the text without fields, the warnings.
     package var lines: [String] {
         var lines = ["\(name): \(push.rawValue), \(lifetime)", "  all fields: \(full.line)", "  no fields:  \(bare.line)"]
         lines += warnings.map { "  warning: \($0)" }
@@ -66,6 +66,6 @@ extension CatalogueSample {
 }
 
 extension CatalogueSample.Text {
-    /// In quotes, so that line breaks and blanks are visible.
+    /// Title and body in quotes, so that line breaks and spaces are visible.
     fileprivate var line: String { "\(QuotedValue.whole(title)), \(QuotedValue.whole(body))" }
 }

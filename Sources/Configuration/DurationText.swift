@@ -35,8 +35,8 @@ struct DurationText {
         }
     }
 
-    /// The shortest in which anything can be delivered.
+    /// The shortest lifetime of a notification.
     static let shortest = DurationText(text: "1s", seconds: 1)
-    /// The longest for which FCM stores a message.
+    /// The longest lifetime of a notification: FCM stores a message for 28 days at most.
     static let longest = DurationText(text: "28d", seconds: 28 * 86_400)
 }

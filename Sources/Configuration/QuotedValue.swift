@@ -1,13 +1,16 @@
-/// Quotes a value for an error message: one line, at most 60 characters.
+/// Quotes values for error messages and the terminal. A quoted value has no line breaks.
 enum QuotedValue {
+    /// The most characters of a value that ``of(_:)`` shows, before escaping.
     static let charactersMax = 60
 
+    /// The value in quotes and escaped. `…` marks that its end was cut off.
     static func of(_ text: String) -> String {
         let cut = text.prefix(charactersMax)
         return String(cut).debugDescription + (cut.endIndex < text.endIndex ? "…" : "")
     }
 
-    /// The whole text. Escapes only quotes, backslashes and characters that break the line or control the terminal.
+    /// The value in quotes, uncut. Escapes only quotes, backslashes, line separators and control characters, so that
+    /// values in any language stay readable.
     static func whole(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -19,7 +22,7 @@ enum QuotedValue {
         return quoted + "\""
     }
 
-    /// A secret's size, which helps to recognise the secret without revealing it.
+    /// The length of a secret in characters. It helps to recognise the secret without showing it.
     static func sizeOnly(of text: String) -> String {
         switch text.count {
         case 0: "\"\""
@@ -28,7 +31,8 @@ enum QuotedValue {
         }
     }
 
-    /// A key as part of a path: unquoted if it could be one of ours.
+    /// A map's key as part of a path such as `server.port`: in quotes only if it has other characters than letters,
+    /// digits, `_` and `-`, or is longer than ``charactersMax``.
     static func ofKey(_ key: String) -> String {
         let isPlain = key.utf8.allSatisfy(\.isNameByte)
         return isPlain && (1...charactersMax).contains(key.utf8.count) ? key : of(key)

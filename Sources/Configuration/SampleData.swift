@@ -1,6 +1,6 @@
 /// Sample values for the fields of an event or notification type, as the fleet sends them today.
 ///
-/// Checklist: if an event gains a field, add it here; otherwise `check-config` warns about its use in a text.
+/// Checklist: if an event gains a field, add it here; otherwise `check-config` warns about templates that use it.
 struct SampleData {
     private let values: [String: String]
     /// True: the sender chooses the fields.
@@ -17,7 +17,8 @@ struct SampleData {
         self.values = values
     }
 
-    /// A field's sample value: its name in brackets if only the sender knows it; nil if the event never has this field.
+    /// A field's sample value. If the sender chooses the fields, an unknown field has its name in brackets as value;
+    /// otherwise it has none (nil), because the event never has it.
     func value(of field: String) -> String? {
         values[field] ?? (hasAnyField ? "[\(field)]" : nil)
     }

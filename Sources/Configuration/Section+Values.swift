@@ -1,11 +1,12 @@
 import FleetRules
 
-// The kinds of values. Each checks the written value and reports what it expected and found.
+// The kinds of values. Each method reads a key, checks its value, and reports an invalid one: what was expected and what
+// was found.
 
 extension Section {
-    /// A text. The key is required if the rule rejects the default.
-    /// - Parameter unique: whether no other map of the list may have the same text.
-    /// - Returns: where the text was found; nil if there is none or it was rejected.
+    /// A string. The key is required if the rule rejects the default, which `target` holds.
+    /// - Parameter unique: whether no other map of the same list may have this value.
+    /// - Returns: the value's location; nil if there is none or it was rejected.
     @discardableResult
     func text(_ key: String, into target: inout String, _ rule: StringRule, unique: Bool = false) -> SourceLocation? {
         let value = Value(expected: rule.expected, isRequired: !rule.accepts(target))
@@ -17,17 +18,17 @@ extension Section {
         return location
     }
 
-    /// A text that errors do not show.
+    /// A string that errors do not show.
     @discardableResult
     func secret(_ key: String, into target: inout String, _ rule: StringRule) -> SourceLocation? {
         let value = Value(expected: rule.expected, isRequired: !rule.accepts(target), isSecret: true)
         return read(key, value, into: &target, parse: rule.accepted)
     }
 
-    /// A text with fields: see ``Template``.
+    /// A string with fields in braces: see ``Template``.
     func template(_ key: String, into target: inout Template) {
         var text = ""
-        guard let location = read(key, Value(expected: "a text"), into: &text, parse: { $0 }) else { return }
+        guard let location = read(key, Value(expected: "a string"), into: &text, parse: { $0 }) else { return }
         do {
             target = try Template(parsing: text)
         } catch {
@@ -41,20 +42,21 @@ extension Section {
         target = reader.expansion.resolvePath(target)
     }
 
-    /// The path of a file that is part of the configuration; empty: none. Its keys are read by `read`.
+    /// The path of a file that is part of the configuration; empty: none. `read` reads the file's keys.
     func include(_ key: String, read: (Section) -> Void) {
         var path = ""
         guard let content = file(key, into: &path)?.content else { return }
         reader.readIncluded(content, file: path, keys: read)
     }
 
-    /// The path of a file, and its content; empty: no file. The file is read only if it is used.
+    /// The path of a file, and its content; empty: no file. The file is read only if `isUsed`.
     func file(_ key: String, into path: inout String, content: inout String, isUsed: Bool) {
         guard isUsed else { return unusedFile(key, into: &path) }
         if let text = file(key, into: &path)?.content { content = text }
     }
 
-    /// The path of a file, and its content, which a rule checks. If it is used it is required; otherwise it is not read.
+    /// The path of a file, and its content, which must follow `rule`. Required if `isUsed`; otherwise the file is not
+    /// read.
     func file(
         _ key: String, into path: inout String, holding rule: StringRule, into content: inout String, isUsed: Bool
     ) {
@@ -66,7 +68,7 @@ extension Section {
         if text(key, into: &path, .any) != nil, !path.isEmpty { path = reader.expansion.resolvePath(path) }
     }
 
-    /// Texts that errors do not show: one under the key `one`, or a list under the key `list`.
+    /// Strings that errors do not show: one under the key `one`, or a list under the key `list`.
     func secrets(_ one: String, or list: String, into target: inout [String], countMax: Int, _ rule: StringRule) {
         let count = unread.count { $0.key == one || $0.key == list }
         if count != 1 {
@@ -79,13 +81,13 @@ extension Section {
         texts(list, value, into: &target, countMax: countMax, parse: rule.accepted)
     }
 
-    /// A list of texts, which replaces the default. It has at least one unless `mayBeEmpty`.
+    /// A list of strings, which replaces the default. It must have at least one element unless `mayBeEmpty`.
     func texts(_ key: String, into target: inout [String], _ rule: StringRule, mayBeEmpty: Bool = false) {
         let value = Value(expected: rule.expected)
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 
-    /// The paths of two files that are needed together; empty: no file.
+    /// The paths of two files, of which none or both must be set; empty: not set.
     func files(
         _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String
     ) {
@@ -95,10 +97,10 @@ extension Section {
         guard firstPath.isEmpty != secondPath.isEmpty, reader.problems.count == problemsBefore else { return }
         let (missing, given) = firstPath.isEmpty ? (first, second) : (second, first)
         let location = (firstPath.isEmpty ? firstLocation : secondLocation) ?? reader.location(path(to: missing), line)
-        reader.report("expected a file to go with \(path(to: given)), found nothing", at: location)
+        reader.report("expected a file's path, required with \(path(to: given)), found nothing", at: location)
     }
 
-    /// A whole number in decimal digits. 010 is rejected: some read it as octal.
+    /// An integer in decimal digits. 010 is rejected, because YAML 1.1 reads it as octal.
     func integer(_ key: String, into target: inout Int, _ range: ClosedRange<Int>) {
         let value = Value(expected: "an integer from \(range.lowerBound) to \(range.upperBound)")
         read(key, value, into: &target) { text in
@@ -115,6 +117,7 @@ extension Section {
         }
     }
 
+    /// `true` or `false`. YAML's other spellings, such as `yes`, are rejected.
     func flag(_ key: String, into target: inout Bool) {
         read(key, Value(expected: "true or false"), into: &target) { Bool($0) }
     }
@@ -140,20 +143,24 @@ extension Section {
 
     /// The expected value and how errors show it.
     private struct Value {
-        /// Completes "expected …".
+        /// The valid values, worded to follow "expected".
         var expected: String
         var isRequired = false
         var isSecret = false
 
+        /// The value as errors show it.
+        /// - Parameters:
+        ///   - written: the value in the file or the environment.
+        ///   - text: the value after expansion.
         func found(_ written: String, _ text: String) -> String {
             if isSecret { return QuotedValue.sizeOnly(of: text) }
             if written == text { return QuotedValue.of(text) }
-            // Expanded from a variable or file, which may be a secret: show the reference and the size.
+            // Expanded from a variable or a file, which may hold a secret: show the reference and the length.
             return "\(QuotedValue.of(written)), \(QuotedValue.sizeOnly(of: text))"
         }
     }
 
-    /// Reads a key's value into `target`, or reports why not.
+    /// Reads a key's value into `target`. Reports an invalid value and leaves `target` unchanged.
     /// - Returns: the value's location; nil if there is none or it was rejected.
     @discardableResult
     private func read<Target>(
@@ -166,7 +173,7 @@ extension Section {
         return location
     }
 
-    /// A list of texts. Each invalid one is reported with its index.
+    /// A list of strings. Each invalid one is reported with its index.
     private func texts(
         _ key: String, _ value: Value, into target: inout [String], countMax: Int?, mayBeEmpty: Bool = false,
         parse: (String) -> String?
@@ -177,7 +184,7 @@ extension Section {
         guard let entry = consume(key) else { return }
         let nodes = entry.value.sequence.map(Array.init)
         guard let nodes, ((mayBeEmpty ? 0 : 1)...(countMax ?? .max)).contains(nodes.count) else {
-            let expected = countMax.map { "1 to \($0) texts" } ?? (mayBeEmpty ? "texts" : "at least one text")
+            let expected = countMax.map { "1 to \($0) strings" } ?? (mayBeEmpty ? "strings" : "at least one string")
             let found = (nodes ?? []).isEmpty ? entry.value.kind : "one of \(nodes?.count ?? 0)"
             return reader.report("expected a list of \(expected), found \(found)", at: reader.location(list, entry.line))
         }
@@ -192,8 +199,9 @@ extension Section {
         }
     }
 
-    /// The location and the content of a file that a key names. A file that cannot be read or breaks the rule is reported.
-    /// - Returns: nil if there is no key or its value was rejected; no content for an empty path or after a report.
+    /// Reads the file that a key names. Reports a file that cannot be read or does not follow `rule`.
+    /// - Returns: the location of the path, and the file's content; nil content for an empty path or after a report. Nil
+    ///   if there is no key or its value was rejected.
     private func file(
         _ key: String, into target: inout String, isRequired: Bool = false, holding rule: StringRule = .any
     ) -> (location: SourceLocation, content: String?)? {
@@ -217,7 +225,7 @@ extension Section {
         return (location, nil)
     }
 
-    /// The parsed value after expanding variables and files; nil after a report.
+    /// Expands references and parses the result; nil after a report.
     private func resolve<Target>(
         _ written: String, _ value: Value, at location: SourceLocation, parse: (String) -> Target?
     ) -> Target? {
@@ -231,7 +239,7 @@ extension Section {
         return nil
     }
 
-    /// The key's text, from the environment or else from the map.
+    /// The value as written in the environment, or else in the map. Nil if there is none; reports a required one.
     private func find(_ key: String, _ value: Value) -> (written: String, SourceLocation)? {
         let path = path(to: key)
         reader.keys.insert(path)

@@ -3,7 +3,7 @@ import Yams
 /// A map of the configuration. Each call reads one key: it names the key, the target, and the valid values.
 ///
 /// An absent key leaves its target unchanged. Keys that no call has read are reported as unknown at the end. Outside
-/// lists, an environment variable overrides the value: `FLEETWIRE_` and the path in capitals.
+/// lists, an environment variable overrides the value: `FLEETWIRE_SERVER_PORT` that of `server.port`.
 final class Section {
     let reader: SettingsReader
     /// The map's path, such as `apps[0].limits`; empty for the whole file.
@@ -16,11 +16,11 @@ final class Section {
     struct Entry {
         let key: String
         let value: Node
-        /// The line of the key; that of the value would be elsewhere if it is an alias.
+        /// The line of the key. The value may be on another line: an alias has the line of its anchor.
         let line: Int?
     }
 
-    /// - Parameter node: nil or empty is a map without keys; anything but a map is reported.
+    /// - Parameter node: nil or YAML's null counts as a map without keys. Other nodes that are not maps are reported.
     init(_ node: Node?, path: String = "", line: Int? = nil, list: String? = nil, reader: SettingsReader) {
         self.reader = reader
         self.path = path
@@ -40,7 +40,7 @@ final class Section {
         }
     }
 
-    /// Reads this map's keys, and reports those that `read` has left as unknown.
+    /// Reads this map's keys, then reports keys that `read` has not read as unknown.
     func readKeys(_ read: (Section) -> Void) {
         read(self)
         for entry in unread {
@@ -53,6 +53,7 @@ final class Section {
         unread.firstIndex { $0.key == key }.map { unread.remove(at: $0) }
     }
 
+    /// The path of one of this map's keys.
     func path(to key: String) -> String {
         path.isEmpty ? key : "\(path).\(key)"
     }
@@ -61,14 +62,15 @@ final class Section {
 // MARK: Maps and lists
 
 extension Section {
-    /// A map inside this one.
+    /// Reads a map inside this one. If it is absent, `read` still runs: variables may set its values.
     func section(_ key: String, read: (Section) -> Void) {
         reader.keys.insert(path(to: key))
         let entry = consume(key)
         Section(entry?.value, path: path(to: key), line: entry?.line ?? line, list: list, reader: reader).readKeys(read)
     }
 
-    /// A list of maps, which replaces the default. It has at least one unless `mayBeEmpty`, and at most `countMax`.
+    /// Reads a list of maps, which replaces the default. It must have at least one element unless `mayBeEmpty`, and at
+    /// most `countMax`.
     func list<Element>(
         _ key: String, into target: inout [Element], mayBeEmpty: Bool = false, countMax: Int = .max,
         of read: (Section) -> Element
@@ -88,7 +90,8 @@ extension Section {
         elements(nodes, of: list, into: &target, read)
     }
 
-    /// One map, which variables may override, or a list of at least one. `isOnly` is true if there is one element.
+    /// Reads one map, whose values variables may override, or a list of at least one map. `isOnly` is true if there is
+    /// one map.
     func oneOrMore<Element>(
         _ key: String, into target: inout [Element], of read: (Section, _ isOnly: Bool) -> Element
     ) {
@@ -98,7 +101,8 @@ extension Section {
         list(key, into: &target) { read($0, nodes.count == 1) }
     }
 
-    /// All entries of a map whose keys the file chooses. Each value is a map.
+    /// Reads all entries of a map whose keys are chosen by the file, as far as `rule` accepts them. Each value must be a
+    /// map.
     func entries(named rule: StringRule, read: (_ name: String, Section) -> Void) {
         for entry in unread where !reader.isFull {
             let path = path(to: QuotedValue.ofKey(entry.key))

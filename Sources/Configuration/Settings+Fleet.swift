@@ -19,7 +19,7 @@ extension Settings {
         /// A plain channel name (without `private-` and the like), or the beginning of one followed by `*`.
         package var pattern: String
         package var access: ChannelPolicy.Access
-        /// Has no effect yet: replay for absent subscribers comes with confirmation.
+        /// Has no effect yet. Meant for the replay of missed events, which is not built.
         package var durable: Bool
 
         package init(pattern: String, access: ChannelPolicy.Access, durable: Bool = false) {

@@ -115,7 +115,7 @@ extension Settings.JWT {
         jwt.choice("algorithm", into: &algorithm)
         let locations = (
             secret: jwt.secret("secret", into: &secret, .any),
-            // As a secret, because it may be one under the wrong key.
+            // Read as a secret: an operator may have written one under this key by mistake.
             publicKey: jwt.secret("public_key", into: &publicKey, .publicKey),
             jwksURL: jwt.text("jwks_url", into: &jwksURL, .keysURLOrNone)
         )
@@ -130,8 +130,8 @@ extension Settings.JWT {
         jwt.reader.report(problem.text, at: location ?? jwt.reader.location(jwt.path, jwt.line))
     }
 
-    /// The problem with the issuer's keys, and the key at which to report it; nil if there is none. Each algorithm has its
-    /// own keys.
+    /// The problem with the keys that verify the issuer's tokens, and the configuration key to report it at; nil if there
+    /// is none. HS256 needs `secret`; RS256 and ES256 need `public_key` or `jwks_url`.
     private func keyError(isOnly: Bool) -> (key: String?, text: String)? {
         let keys = [("secret", secret), ("public_key", publicKey), ("jwks_url", jwksURL)]
             .filter { !$0.1.isEmpty }.map(\.0)

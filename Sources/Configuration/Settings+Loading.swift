@@ -19,7 +19,7 @@ extension Settings {
         }
     }
 
-    /// The settings of a configuration text. Reads neither files nor the environment by itself.
+    /// The settings of a configuration's text. Reads no file except through `readFile`, and not the environment.
     ///
     /// - Parameters:
     ///   - yaml: The configuration's text; an empty text gives the defaults.

@@ -22,7 +22,7 @@ package struct Settings: Equatable, Sendable {
 
     package init() {}
 
-    /// The listener, the event loops, timeouts and TLS.
+    /// The listener, the event loops, time limits and TLS.
     package struct Server: Equatable, Sendable {
         /// The address to listen on: an IP address or a host name.
         package var host = "127.0.0.1"
@@ -60,7 +60,7 @@ package struct Settings: Equatable, Sendable {
         package var id: String
         /// The app's name in WebSocket paths; public. 1–64 letters, digits, `_` or `-`.
         package var key: String
-        /// Sign REST requests and channel subscriptions: 1–10 non-empty texts. The first signs and all verify, so a secret
+        /// Sign REST requests and channel subscriptions: 1–10 non-empty strings. The first signs and all verify, so a secret
         /// can be replaced without downtime.
         package var secrets: [String]
         /// False: all connections and requests for the app are rejected.

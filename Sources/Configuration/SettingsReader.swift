@@ -8,20 +8,20 @@ struct SourceLocation {
     var key = ""
 }
 
-/// Reads one file: the configuration, or a file that it includes. Shared by the file's sections, which report problems
-/// here.
+/// Reads one file: the configuration, or a file that it includes. The file's sections share the reader and report
+/// problems to it.
 final class SettingsReader {
     /// Reading stops at this many problems; more would hide the first.
     static let problemsMax = 100
     static let variablePrefix = "FLEETWIRE_"
-    /// Variables with our prefix that are not keys: the command line reads the file's path from `FLEETWIRE_CONFIG`.
+    /// Variables with this prefix that set no key: the command line reads the file's path from `FLEETWIRE_CONFIG`.
     static let otherVariables = ["FLEETWIRE_CONFIG"]
 
     let file: String
     let expansion: VariableExpansion
     /// True: a file that the configuration names. Environment variables do not override its values.
     let isIncluded: Bool
-    /// In the order of the file, then those of the environment, then those of included files.
+    /// Those of the file in its order, then those of the environment, then those of included files.
     private(set) var problems: [ConfigurationError] = []
     /// All keys that sections have read: the known ones.
     var keys = SpellingSuggestions()
@@ -90,8 +90,9 @@ final class SettingsReader {
         return expansion.environment[name].map { ($0, SourceLocation(file: name)) }
     }
 
-    /// Records a value that must be unique among those with the same purpose.
-    /// - Returns: the key that had the value before; nil if the value is new.
+    /// Records a value that must be unique.
+    /// - Parameter purpose: values with different purposes may be equal.
+    /// - Returns: the path of the key that has the value already; nil if the value is new.
     func claim(_ value: String, as purpose: String, at location: SourceLocation) -> String? {
         let claim = "\(purpose) \(value)"
         if let other = claims[claim] { return other }

@@ -1,7 +1,7 @@
 // Rules for apps, channels, the catalogue and token issuers.
 
 extension StringRule {
-    /// The error names at most ten of the ids.
+    /// The id of one of the apps, or empty. The error lists at most ten of the ids.
     static func app(among ids: [String]) -> StringRule {
         let shown = ids.prefix(10)
         let rest = ids.count > shown.count ? " or \(ids.count - shown.count) more" : ""
@@ -21,7 +21,8 @@ extension StringRule {
 
     static let catalogueName = StringRule("an event or a type: 1 to 64 letters, digits, _ or -", accepts: identifier.accepts)
 
-    static let issuer = StringRule("an issuer, which tells it from the others", accepts: nonEmpty.accepts)
+    /// For the `issuer` of a list of several: tokens are assigned to issuers by it.
+    static let issuer = StringRule("an issuer, required if there are several", accepts: nonEmpty.accepts)
 
     static let projectID = StringRule("up to 64 lower-case letters, digits or -") {
         $0.utf8.count <= 64 && $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
@@ -32,12 +33,13 @@ extension StringRule {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }
 
-    /// Rejects texts that cannot be a public key. OpenSSL checks the key itself (`Settings.keyError`).
+    /// Checks only that there is a PEM block which is not a private key. OpenSSL checks the key itself
+    /// (`Settings.keyError` in Gateway).
     static let publicKey = StringRule("a public key in PEM, usually as file:PATH, or \"\"") {
         $0.isEmpty || hasPublicPEMBlock($0)
     }
 
-    /// TLS or loopback only: an attacker who replaces keys in transit can forge any identity.
+    /// TLS or loopback only: an attacker who replaces the keys in transit could sign tokens for any identity.
     static let keysURL = StringRule("an https URL, or an http one on loopback", accepts: isKeysURL)
 
     static let keysURLOrNone = StringRule("an https URL, or an http one on loopback, or \"\"") { $0.isEmpty || isKeysURL($0) }

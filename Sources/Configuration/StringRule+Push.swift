@@ -12,7 +12,7 @@ extension StringRule {
     static let appleIdentifierOrNone = appleIdentifier.orNone
 
     /// At most 64 bytes: it is part of every push, whose payload is limited to 4,096 bytes.
-    static let label = StringRule("a text of at most 64 bytes") { $0.utf8.count <= 64 }
+    static let label = StringRule("a string of at most 64 bytes") { $0.utf8.count <= 64 }
 
     static let bundleID = StringRule("an app's bundle id: 1 to 255 letters, digits, . - or _") {
         (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isNameByte || $0 == UInt8(ascii: ".") }
@@ -20,13 +20,13 @@ extension StringRule {
 
     static let bundleIDOrNone = bundleID.orNone
 
-    /// Without path and trailing slash: requests append their own path.
-    static let baseURL = StringRule("an https URL of nothing but a host and perhaps a port") { text in
+    /// Rejects a path or a trailing slash: each request appends its own path.
+    static let baseURL = StringRule("an https URL with only a host and an optional port") { text in
         guard let url = URLParts(text) else { return false }
         return url.scheme == "https" && url.isBare
     }
 
-    /// User info would be logged, and a fragment is never sent.
+    /// Rejects user info, which would be logged, and a fragment, which HTTP does not send.
     static let webhookURL = StringRule("an http or https URL without user info and fragment") { URLParts($0) != nil }
 
     static let webhookEvent: StringRule = {
@@ -36,13 +36,15 @@ extension StringRule {
 
     static let storeKey = StringRule(masterKey.expected) { !$0.isEmpty && masterKey.accepts($0) }
 
-    /// Rejects texts that cannot be a private key. OpenSSL checks the key itself (`Settings.keyError`).
+    /// Checks only that there is a PEM block of a private key. OpenSSL checks the key itself (`Settings.keyError` in
+    /// Gateway).
     static let privateKey = StringRule("a private key in PEM") {
         let block = /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----\s[A-Za-z0-9+\/=\s]+-----END ([A-Z0-9 ]*PRIVATE KEY)-----/
         return $0.firstMatch(of: block).map { $0.1 == $0.2 } ?? false
     }
 
-    /// Any JSON object. `ServiceAccount` checks its members; this rejects other files, such as the app's XML configuration.
+    /// Checks only that the file is a JSON object, to reject other files such as the app's XML configuration.
+    /// `ServiceAccount` in Push checks the members.
     static let serviceAccount = StringRule("a service account's JSON") { text in
         Array(text.utf8).withUnsafeBytes { bytes in
             (try? JSONReader.value(bytes))?.kind == .object

@@ -1,7 +1,8 @@
-/// A rule for a text: its description for errors, and the test.
+/// Decides which strings a configuration key accepts, and describes them for errors.
 struct StringRule: Sendable {
-    /// Completes "expected …".
+    /// The accepted strings, worded to follow "expected".
     let expected: String
+    /// Whether a string is accepted.
     let accepts: @Sendable (String) -> Bool
 
     init(_ expected: String, accepts: @escaping @Sendable (String) -> Bool) {
@@ -9,16 +10,17 @@ struct StringRule: Sendable {
         self.accepts = accepts
     }
 
-    /// The text; nil if the rule rejects it.
+    /// `text` itself; nil if the rule rejects it.
     func accepted(_ text: String) -> String? {
         accepts(text) ? text : nil
     }
 }
 
 extension StringRule {
-    static let any = StringRule("a text") { _ in true }
+    static let any = StringRule("a string") { _ in true }
 
-    /// 32 bytes are 43 characters, of which the last has two unused bits, and one of padding.
+    /// Empty, or 32 bytes in base64: 43 characters and one of padding. The last two bits of the 43rd character are unused
+    /// and must be 0, which leaves 16 possible characters.
     static let masterKey = StringRule("32 bytes in base64") {
         $0.isEmpty
             || $0.utf8.count == 44 && $0.utf8.last == UInt8(ascii: "=")
@@ -26,19 +28,19 @@ extension StringRule {
                 && "AEIMQUYcgkosw048".utf8.contains($0.utf8.dropLast().last ?? 0)
     }
 
-    static let nonEmpty = StringRule("a text that is not empty") { !$0.isEmpty }
+    static let nonEmpty = StringRule("a non-empty string") { !$0.isEmpty }
 
-    /// Rejects texts that cannot be a host. Whether it resolves turns out when the gateway binds.
+    /// Checks only characters and length. The name is resolved when the gateway binds its port.
     static let host = StringRule("an IP address or a host name") {
         (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
     }
 
-    /// Ids and keys occur in URL paths; these characters need no escaping.
+    /// Ids and keys occur in URL paths. These characters need no escaping there.
     static let identifier = StringRule("1 to 64 letters, digits, _ or -") {
         (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isNameByte)
     }
 
-    /// Without path and trailing slash: browsers send neither, so such an origin would never match.
+    /// Rejects a path or a trailing slash: browsers send neither in `Origin`, so such an origin would never match.
     static let origin = StringRule("\"*\" or an origin such as https://example.com:8443 or https://*.example.com") {
         $0 == "*" || isOrigin($0)
     }
@@ -48,7 +50,7 @@ extension StringRule {
         return $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "_") }
     }
 
-    /// A token with other characters cannot be sent in a header, so every request would be rejected.
+    /// Other characters cannot be sent in a header, so every request would be rejected.
     static let token = StringRule("printable ASCII without spaces, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

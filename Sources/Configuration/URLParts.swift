@@ -19,7 +19,7 @@ struct URLParts {
         (scheme, host, isBare) = (match.1, match.2, match.4 == nil)
     }
 
-    /// True only for literal loopback addresses and `localhost`: 127.0.0.1.example.com may be anyone's host.
+    /// True only for literal loopback addresses and `localhost`. 127.0.0.1.example.com is a host name like any other.
     var isLoopback: Bool {
         if host == "[::1]" || host.lowercased() == "localhost" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,7 +1,7 @@
-/// Expands references to the environment and to files, so that secrets need not be written into the configuration.
+/// Replaces references in values by environment variables and files, so that secrets need not be in the configuration.
 ///
-/// `${NAME}` anywhere in a value is replaced by the environment variable; `$${` is a literal `${`. A whole value
-/// `file:PATH` is replaced by that file's content. Expanded text is not expanded again: a secret may contain anything.
+/// `${NAME}` anywhere in a value is replaced by the environment variable NAME; `$${` is a literal `${`. A whole value
+/// `file:PATH` is replaced by that file's content. The result is not expanded again, so a secret may contain `${`.
 struct VariableExpansion {
     /// All environment variables.
     let environment: [String: String]
@@ -9,11 +9,13 @@ struct VariableExpansion {
     let directory: String
     let readFile: (_ path: String) throws(UnreadableFile) -> String
 
-    /// Why a value could not be expanded. `reason` is worded as `ConfigurationError.problem`.
+    /// Why a value could not be expanded.
     struct Failure: Error, Equatable {
+        /// Becomes ``ConfigurationError/problem``.
         let reason: String
     }
 
+    /// Expands a value as written in the configuration.
     func resolve(_ written: String) throws(Failure) -> String {
         guard written.hasPrefix("file:") else { return try expand(written) }
         let name = try expand(String(written.dropFirst("file:".count)))
@@ -26,12 +28,13 @@ struct VariableExpansion {
         }
     }
 
-    /// A path of the configuration, relative to the directory of its file.
+    /// Makes a relative path of the configuration start from ``directory``.
     func resolvePath(_ path: String) -> String {
         path.hasPrefix("/") ? path : directory + path
     }
 
-    /// Replaces each `${NAME}`. Works on bytes: as a character, a brace and a following combining accent would be one.
+    /// Replaces each `${NAME}`. Works on UTF-8 bytes: as Swift characters, a brace and a combining accent after it are
+    /// one character, which is not equal to the brace.
     private func expand(_ written: String) throws(Failure) -> String {
         var rest = written.utf8[...]
         var text: [UInt8] = []
@@ -54,16 +57,16 @@ struct VariableExpansion {
         return String(decoding: text + rest, as: UTF8.self)
     }
 
-    /// The name before the closing brace. The error quotes nothing: the text may be part of a secret.
+    /// The name between `${`, which precedes `rest`, and `}`. The error does not quote it: it may be part of a secret.
     private func variableName(in rest: Substring.UTF8View) throws(Failure) -> String {
         let name = rest.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
         guard let first = name.first, !first.isDigit, rest[name.endIndex...].first == UInt8(ascii: "}") else {
-            throw Failure(reason: "expected a variable's name and } after ${; write $${ for a plain ${")
+            throw Failure(reason: "expected a variable's name and } after ${; write $${ for a literal ${")
         }
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Editors end files with a newline, which is not part of a secret.
+    /// Removes one newline from the end: editors add it, and it is not part of a secret.
     private func withoutFinalNewline(_ text: String) -> String {
         text.hasSuffix("\n") || text.hasSuffix("\r\n") ? String(text.dropLast()) : text  // Both are one Character.
     }

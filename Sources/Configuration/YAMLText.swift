@@ -1,9 +1,10 @@
 import Yams
 
-/// Parses YAML text that may be hostile.
+/// Parses YAML. Hostile input ends in an error, not in a crash or an endless loop.
 struct YAMLText {
-    /// Aliases of aliases expand a short text to a tree of any size: comparing such a key takes exponential time, and
-    /// freeing a deep tree overflows the stack. 20 aliases can do neither; the parser bounds plain nesting.
+    /// The most aliases (`*name`) in a file. Nested aliases expand a few lines to a tree of exponential size: comparing
+    /// it as a map's key takes exponential time, and freeing a deep one overflows the stack. 20 aliases can do neither.
+    /// The parser itself limits nesting without aliases.
     static let aliasesMax = 20
 
     private let text: String
@@ -12,13 +13,15 @@ struct YAMLText {
         self.text = text
     }
 
-    /// Why a text is not valid YAML. Quotes no line of it: the line may hold a secret.
+    /// Why the text is not valid YAML. Quotes no line of it, because the line may contain a secret.
     struct Failure: Error {
+        /// From 1; nil if unknown.
         let line: Int?
         let problem: String
     }
 
-    /// The root node; nil if there is nothing but comments.
+    /// Parses the text.
+    /// - Returns: the root node; nil if the text has only comments or is empty.
     func root() throws(Failure) -> Node? {
         let aliases = countAliases()
         guard aliases <= Self.aliasesMax else {
@@ -34,7 +37,8 @@ struct YAMLText {
         }
     }
 
-    /// Counts everything that looks like an alias, in quotes and comments too: the count may be too high, never too low.
+    /// Counts everything that looks like an alias, also in strings and comments. The count may be too high, never too
+    /// low.
     private func countAliases() -> Int {
         var count = 0
         var (previous, last): (UInt8, UInt8) = (0, 0)
@@ -55,7 +59,7 @@ struct YAMLText {
             return Failure(line: offset.map(line(at:)), problem: "not valid YAML: \(problem)")
         case .duplicatedKeysInMapping(let keys, let context):
             let names = keys.map(QuotedValue.of).joined(separator: ", ")
-            return Failure(line: context.mark.line, problem: "expected each key of a map once, found more of \(names)")
+            return Failure(line: context.mark.line, problem: "expected each key of a map once, found \(names) more than once")
         default:
             return Failure(line: nil, problem: "not valid YAML")
         }
@@ -67,30 +71,32 @@ struct YAMLText {
 }
 
 extension Node {
-    /// A scalar's text as written: `1001`, `007` and `yes` are texts, too. Nil for other nodes, null and tagged values.
+    /// The scalar as written, without YAML's types: `1001`, `007` and `yes` are strings. Nil for maps, lists, null and
+    /// values with a tag.
     var text: String? {
         guard case .scalar(let scalar) = self, !isNothing, localTag == nil else { return nil }
         return scalar.string
     }
 
-    /// A key without a value, or YAML's null.
+    /// Whether the node is YAML's null, written or implied by a key without a value.
     var isNothing: Bool {
         guard case .scalar(let scalar) = self, scalar.style == .plain else { return false }
         return ["", "~", "null", "Null", "NULL"].contains(scalar.string) && localTag == nil
     }
 
-    /// The kind of node, for errors, without its content.
+    /// The kind of node, for errors. Does not show the content, which may be a secret.
     var kind: String {
         if let localTag { return "a value tagged \(localTag)" }
         switch self {
-        case .scalar: return isNothing ? "nothing" : "a text"
+        case .scalar: return isNothing ? "nothing" : "a string"
         case .mapping: return "a map"
         case .sequence(let nodes): return nodes.isEmpty ? "an empty list" : "a list"
         case .alias: return "an alias"
         }
     }
 
-    /// A tag such as `!vault` requests processing that we do not support, so its text is not the value.
+    /// An application's tag such as `!vault`, quoted. It requests processing that Fleetwire does not support, so the
+    /// scalar as written is not the value.
     private var localTag: String? {
         guard case .scalar(let scalar) = self else { return nil }
         let tag = scalar.tag.description

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// Authenticated encryption with one secret: AES-256 in Galois/LoopCounter Mode (NIST SP 800-38D).
+/// Authenticated encryption with one secret: AES-256 in Galois/Counter Mode (NIST SP 800-38D).
 ///
 /// The output is the nonce (12 bytes), the ciphertext (as long as the plaintext), and the tag (16 bytes). Nonces are random,
-/// so one key must not encrypt more than 2³² texts (section 8.3).
+/// so one key must not encrypt more than 2³² plaintexts (section 8.3).
 package final class AESGCMKey: @unchecked Sendable {  // immutable; each call creates its own context
     private let cipher: OpaquePointer
     private let secret: [UInt8]

@@ -2,6 +2,7 @@ import COpenSSL
 
 /// Base64 with padding (RFC 4648 section 4).
 package enum Base64 {
+    /// Encodes `bytes`.
     package static func text(_ bytes: [UInt8]) -> String {
         var encoded = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)  // plus OpenSSL's terminating zero
         let count = EVP_EncodeBlock(&encoded, bytes, Int32(bytes.count))
@@ -23,9 +24,10 @@ package enum Base64 {
 
 /// Base64url without padding, as JOSE uses it (RFC 7515 section 2, RFC 4648 section 5).
 ///
-/// Decoding is strict, so that bytes have exactly one encoding. Otherwise a token could be re-encoded into a different text
-/// with the same meaning, and a comparison of texts would miss it.
+/// Decoding is strict, so that bytes have exactly one encoding. Otherwise the same token could be written in several ways,
+/// and comparing tokens as strings would miss that.
 package enum Base64URL {
+    /// Encodes `bytes`.
     package static func text(_ bytes: [UInt8]) -> String {
         let text = [UInt8](unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { buffer, count in
             var (bits, bitCount): (UInt32, UInt32) = (0, 0)
@@ -65,6 +67,7 @@ package enum Base64URL {
         return bits == 0 ? bytes : nil
     }
 
+    /// Decodes `text`, as strictly.
     package static func bytes(_ text: String) -> [UInt8]? { bytes(Array(text.utf8)[...]) }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

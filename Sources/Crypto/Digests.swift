@@ -46,9 +46,9 @@ package final class MD5 {
     }
 }
 
-/// Ids derived from texts: the same text gives the same id, also after a restart.
+/// Ids derived from strings: the same string gives the same id, also after a restart.
 package enum StableID {
-    /// The first half of the text's SHA-256: 32 lower-case hexadecimal digits.
+    /// The first half of the string's SHA-256: 32 lower-case hexadecimal digits.
     package static func digits(of text: String) -> String {
         Hexadecimal.text(Array(SHA256.digest(of: Array(text.utf8)).prefix(16)))
     }

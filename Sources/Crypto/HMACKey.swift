@@ -62,7 +62,7 @@ package final class HMACKey {
 
 /// Comparisons whose duration does not depend on the position of the first difference.
 package enum ConstantTime {
-    /// Whether two texts have the same bytes. Timing reveals at most whether their lengths differ.
+    /// Whether two strings have the same UTF-8 bytes. Timing reveals at most whether their lengths differ.
     package static func equal(_ one: String, _ other: String) -> Bool {
         equal(Array(one.utf8), Array(other.utf8))
     }

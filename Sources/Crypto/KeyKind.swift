@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// Why a key cannot be used, readable after "the key: ". Contains nothing of the key.
+/// Why a key cannot be used, worded to follow "the key: ". Contains no part of the key.
 package struct KeyError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
 
-/// The kinds of keys, each with one signature algorithm, so that a token cannot choose another: RS256 (RSASSA-PKCS1-v1_5 with
-/// SHA-256) for RSA, ES256 (ECDSA with SHA-256) for P-256.
+/// The kinds of keys. Each kind has one signature algorithm, so a token cannot choose another: RS256 (RSASSA-PKCS1-v1_5
+/// with SHA-256) for RSA, ES256 (ECDSA with SHA-256) for P-256.
 package enum KeyKind: Equatable, Sendable {
     case rsa, p256
 

@@ -1,12 +1,15 @@
 import COpenSSL
 
-/// The first block of a PEM text (RFC 7468): the label of its BEGIN line and its bytes.
+/// The first block of a PEM file (RFC 7468): the label of its BEGIN line and its bytes.
 ///
 /// Never decrypts: OpenSSL's functions that read keys would ask the terminal for a passphrase.
 struct PEMBlock {
+    /// For example `PUBLIC KEY`.
     let label: String
+    /// The decoded content, usually DER.
     let bytes: [UInt8]
 
+    /// - Throws: ``KeyError`` if `text` contains no PEM block.
     init(_ text: String) throws(KeyError) {
         var (name, header): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
         var data: UnsafeMutablePointer<UInt8>?

@@ -2,18 +2,23 @@ import COpenSSL
 
 /// A private key that signs our requests: RSA (Google's service accounts) or P-256 (Apple's .p8 files). ``kind`` determines
 /// the signature algorithm.
-package final class PrivateKey: @unchecked Sendable {  // an EVP_PKEY that does not change may be shared (openssl-threads(7))
+///
+/// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each signature
+/// uses its own context.
+package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not change; each signature has its own context
+    /// The kind of the key.
     package let kind: KeyKind
     private let handle: OpaquePointer
 
-    /// Reads the first block of a PEM text: `PRIVATE KEY` (PKCS #8), `EC PRIVATE KEY` (SEC 1) or `RSA PRIVATE KEY`
+    /// Reads the first block of a PEM file: `PRIVATE KEY` (PKCS #8), `EC PRIVATE KEY` (SEC 1) or `RSA PRIVATE KEY`
     /// (PKCS #1), without a passphrase.
+    /// - Throws: ``KeyError`` for anything else, and for keys that ``KeyKind`` rejects.
     package init(pem: String) throws(KeyError) {
         let block = try PEMBlock(pem)
         let read = try Self.handle(label: block.label, der: block.bytes)
         ERR_clear_error()  // nil reports the failure; the thread's error queue is not used
         guard let read else {
-            // Blocks encrypted the old way have the label of an unencrypted one and a header (RFC 1421).
+            // PEM's own encryption (RFC 1421) keeps the label and adds a header.
             throw KeyError(
                 description: pem.contains("Proc-Type: 4,ENCRYPTED") ? Self.encrypted : "not a key that OpenSSL can read")
         }
@@ -68,15 +73,15 @@ package final class PrivateKey: @unchecked Sendable {  // an EVP_PKEY that does 
         }
     }
 
-    /// Whether the public half verifies the private half's signatures. Detects a damaged file when it is read, so that later
-    /// signatures cannot fail.
+    /// Whether the public part verifies signatures of the private part. Detects a damaged file when it is read, so that
+    /// later signatures cannot fail.
     private func isConsistent() -> Bool {
-        let text: [UInt8] = [1]
+        let message: [UInt8] = [1]
         defer { ERR_clear_error() }
-        guard let signature = digestSign(text), sign(text) != nil, let context = EVP_MD_CTX_new() else { return false }
+        guard let signature = digestSign(message), sign(message) != nil, let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
         return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, handle) == 1
-            && EVP_DigestVerify(context, signature, signature.count, text, text.count) == 1
+            && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
     private func sign(_ message: [UInt8]) -> [UInt8]? {

@@ -3,14 +3,16 @@ import COpenSSL
 /// A public key that verifies signatures: RSA or P-256. ``kind`` determines the signature algorithm; a token cannot change it.
 ///
 /// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each verification
-/// creates its own context.
-package final class PublicKey: @unchecked Sendable {  // see above
+/// uses its own context.
+package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not change; each verification has its own context
+    /// The kind of the key.
     package let kind: KeyKind
     private let handle: OpaquePointer
 
-    /// Reads the first block of a PEM text: `PUBLIC KEY`, `RSA PUBLIC KEY` or `CERTIFICATE`.
+    /// Reads the first block of a PEM file: `PUBLIC KEY`, `RSA PUBLIC KEY` or `CERTIFICATE`.
     ///
     /// Only the key of a certificate is used. Its signature and dates are not checked: the caller trusts its source.
+    /// - Throws: ``KeyError`` for anything else, and for keys that ``KeyKind`` rejects.
     package convenience init(pem: String) throws(KeyError) {
         let block = try PEMBlock(pem)
         switch block.label {
@@ -88,7 +90,7 @@ package final class PublicKey: @unchecked Sendable {  // see above
             && EVP_DigestVerify(context, signature, signature.count, bytes, bytes.count) == 1
     }
 
-    /// With an exponent of 1, each text would be its own signature.
+    /// With an exponent of 1, each padded digest would be its own signature.
     private static func hasUsableExponent(_ handle: OpaquePointer) -> Bool {
         var exponent: OpaquePointer?
         defer { BN_free(exponent) }

@@ -67,7 +67,7 @@ struct Claims {
             switch members[.aud] {
             case nil: []
             case .text(let text): [text]
-            case .texts(let texts): texts
+            case .texts(let list): list
             default: throw TokenError("The token: expected aud to be a string or an array of strings")
             }
         guard audience.isEmpty || audiences.contains(where: { $0.utf8.elementsEqual(audience.utf8) }) else {

@@ -89,17 +89,17 @@ import Testing
             "c.yaml:3: auth.jwt[1].issuer: expected a unique issuer, found \"i\", which auth.jwt[0].issuer has"),
         Case(
             "[\n{secret: a, issuer: i},\n{secret: b},\n{secret: c, issuer: ''}]",
-            "c.yaml:3: auth.jwt[1].issuer: expected an issuer, which tells it from the others, found nothing",
-            "c.yaml:4: auth.jwt[2].issuer: expected an issuer, which tells it from the others, found \"\""),
+            "c.yaml:3: auth.jwt[1].issuer: expected an issuer, required if there are several, found nothing",
+            "c.yaml:4: auth.jwt[2].issuer: expected an issuer, required if there are several, found \"\""),
         Case("[]", "c.yaml:1: auth.jwt: expected a list of at least one map, found an empty list"),
-        Case("[hunter2]", "c.yaml:1: auth.jwt[0]: expected a map, found a text"),
-        Case("hunter2", "c.yaml:1: auth.jwt: expected a map, found a text"),
+        Case("[hunter2]", "c.yaml:1: auth.jwt[0]: expected a map, found a string"),
+        Case("hunter2", "c.yaml:1: auth.jwt: expected a map, found a string"),
     ]
 
     static let wrongValues = [
         Case("{algorithm: none}", "c.yaml:1: auth.jwt.algorithm: expected HS256, RS256 or ES256, found \"none\""),
         Case("{algorithm: hs256}", "c.yaml:1: auth.jwt.algorithm: expected HS256, RS256 or ES256, found \"hs256\""),
-        Case("{secret: [hunter2]}", "c.yaml:1: auth.jwt.secret: expected a text, found a list"),
+        Case("{secret: [hunter2]}", "c.yaml:1: auth.jwt.secret: expected a string, found a list"),
         Case(
             "{algorithm: RS256, public_key: hunter2}",
             "c.yaml:1: auth.jwt.public_key: expected a public key in PEM, usually as file:PATH, or \"\", "

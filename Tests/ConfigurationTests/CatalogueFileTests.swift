@@ -102,7 +102,7 @@ import Testing
         Case(
             "a: {body: \"{1}\"}",
             "n.yaml:1: a.body: expected a field's name after the { at character 1: a letter, then letters, digits or _"),
-        Case("a: {body: [b]}", "n.yaml:1: a.body: expected a text, found a list"),
+        Case("a: {body: [b]}", "n.yaml:1: a.body: expected a string, found a list"),
         Case("a: {title: \"${UNSET}\"}", "n.yaml:1: a.title: ${UNSET} is not set"),
         Case("a: {push: always}", "n.yaml:1: a.push: expected mirror, fallback or off, found \"always\""),
         Case("a: {push: ~}", "n.yaml:1: a.push: expected mirror, fallback or off, found nothing"),
@@ -111,10 +111,10 @@ import Testing
         Case("a: {urgent: yes}", "n.yaml:1: a.urgent: expected true or false, found \"yes\""),
         Case("a: {data_type: ''}", "n.yaml:1: a.data_type: expected 1 to 64 letters, digits, _ or -, found \"\""),
         Case("a: {titel: b}", "n.yaml:1: a.titel: unknown key; did you mean a.title?"),
-        Case("a: b", "n.yaml:1: a: expected a map, found a text"),
+        Case("a: b", "n.yaml:1: a: expected a map, found a string"),
         Case("- a", "n.yaml:1: expected a map, found a list"),
         Case("\"a b\": {}", "n.yaml:1: \"a b\": expected an event or a type: 1 to 64 letters, digits, _ or -"),
-        Case("a: {}\na: {}", "n.yaml:1: expected each key of a map once, found more of \"a\""),
+        Case("a: {}\na: {}", "n.yaml:1: expected each key of a map once, found \"a\" more than once"),
         Case("a: {", "n.yaml:2: not valid YAML: while parsing a flow node (line 2), did not find expected node content"),
     ]
 

@@ -41,14 +41,14 @@ import Testing
 
     static let wrongShapes = [
         Case("- a", "c.yaml:1: expected a map, found a list"),
-        Case("hunter2", "c.yaml:1: expected a map, found a text"),
-        Case("\nserver: hunter2", "c.yaml:2: server: expected a map, found a text"),
+        Case("hunter2", "c.yaml:1: expected a map, found a string"),
+        Case("\nserver: hunter2", "c.yaml:2: server: expected a map, found a string"),
         Case("log: []", "c.yaml:1: log: expected a map, found an empty list"),
         Case("apps: {}", "c.yaml:1: apps: expected a list of at least one map, found a map"),
         Case("apps: []", "c.yaml:1: apps: expected a list of at least one map, found an empty list"),
         Case("apps:", "c.yaml:1: apps: expected a list of at least one map, found nothing"),
         Case(
-            "apps:\n- a\n-", "c.yaml:2: apps[0]: expected a map, found a text",
+            "apps:\n- a\n-", "c.yaml:2: apps[0]: expected a map, found a string",
             "c.yaml:3: apps[1]: expected a map, found nothing"),
         Case("server: {[port]: 1}", "c.yaml:1: server: expected a key, found a list"),
     ]
@@ -77,7 +77,7 @@ import Testing
             "apps: [{id: a b, key: \"\", secret: \"\"}]",
             "c.yaml:1: apps[0].id: expected 1 to 64 letters, digits, _ or -, found \"a b\"",
             "c.yaml:1: apps[0].key: expected 1 to 64 letters, digits, _ or -, found \"\"",
-            "c.yaml:1: apps[0].secret: expected a text that is not empty, found \"\""),
+            "c.yaml:1: apps[0].secret: expected a non-empty string, found \"\""),
         Case(
             "apps:\n- {id: 1, key: a, secret: x}\n- {id: b, key: a, secret: x}\n- {id: \"1\", key: 1, secret: x}",
             "c.yaml:3: apps[1].key: expected a unique key, found \"a\", which apps[0].key has",
@@ -87,27 +87,27 @@ import Testing
     static let eitherSecret = [
         Case(app("secret: x, secrets: [y]"), "c.yaml:1: apps[0]: expected either secret or secrets, found both"),
         Case(app("enabled: true"), "c.yaml:1: apps[0]: expected either secret or secrets, found neither"),
-        Case(app("secret: ~"), "c.yaml:1: apps[0].secret: expected a text that is not empty, found nothing"),
-        Case(app("secret: [x]"), "c.yaml:1: apps[0].secret: expected a text that is not empty, found a list"),
-        Case(app("secrets: x"), "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 texts, found a text"),
-        Case(app("secrets: []"), "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 texts, found an empty list"),
+        Case(app("secret: ~"), "c.yaml:1: apps[0].secret: expected a non-empty string, found nothing"),
+        Case(app("secret: [x]"), "c.yaml:1: apps[0].secret: expected a non-empty string, found a list"),
+        Case(app("secrets: x"), "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 strings, found a string"),
+        Case(app("secrets: []"), "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 strings, found an empty list"),
         Case(
             app("secrets: [\(Array(repeating: "x", count: 11).joined(separator: ", "))]"),
-            "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 texts, found one of 11"),
+            "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 strings, found one of 11"),
         Case(
             "apps:\n- id: a\n  key: b\n  secrets:\n  - x\n  - \"\"\n  - {y: z}",
-            "c.yaml:6: apps[0].secrets[1]: expected a text that is not empty, found \"\"",
-            "c.yaml:7: apps[0].secrets[2]: expected a text that is not empty, found a map"),
+            "c.yaml:6: apps[0].secrets[1]: expected a non-empty string, found \"\"",
+            "c.yaml:7: apps[0].secrets[2]: expected a non-empty string, found a map"),
     ]
 
     static let origin = "expected \"*\" or an origin such as https://example.com:8443 or https://*.example.com"
     static let origins = [
         Case(
             app("secret: x, allowed_origins: []"),
-            "c.yaml:1: apps[0].allowed_origins: expected a list of at least one text, found an empty list"),
+            "c.yaml:1: apps[0].allowed_origins: expected a list of at least one string, found an empty list"),
         Case(
             app("secret: x, allowed_origins: '*'"),
-            "c.yaml:1: apps[0].allowed_origins: expected a list of at least one text, found a text"),
+            "c.yaml:1: apps[0].allowed_origins: expected a list of at least one string, found a string"),
         Case(
             app("secret: x, allowed_origins: ['*', example.com, https://a/, ~]"),
             "c.yaml:1: apps[0].allowed_origins[1]: \(origin), found \"example.com\"",
@@ -118,10 +118,10 @@ import Testing
     static let tlsFiles = [
         Case(
             "server:\n  tls:\n    certificate: c.pem",
-            "c.yaml:2: server.tls.key: expected a file to go with server.tls.certificate, found nothing"),
+            "c.yaml:2: server.tls.key: expected a file's path, required with server.tls.certificate, found nothing"),
         Case(
             "server:\n  tls:\n    certificate: ''\n    key: c.pem",
-            "c.yaml:3: server.tls.certificate: expected a file to go with server.tls.key, found nothing"),
+            "c.yaml:3: server.tls.certificate: expected a file's path, required with server.tls.key, found nothing"),
         Case(
             "server: {tls: {certificate: c.pem, key: tls/k.pem}}",
             "c.yaml:1: server.tls.key: cannot read \"tls/k.pem\": No such file or directory"),
@@ -151,7 +151,7 @@ import Testing
             "log: {}\n---\nlog: {}",
             "c.yaml:2: not valid YAML: expected a single document in the stream (line 1), but found another document"),
         Case("log: *missing", "c.yaml:1: not valid YAML: found undefined alias"),
-        Case("log: {}\nserver:\n  port: 1\n  port: 2", "c.yaml:3: expected each key of a map once, found more of \"port\""),
+        Case("log: {}\nserver:\n  port: 1\n  port: 2", "c.yaml:3: expected each key of a map once, found \"port\" more than once"),
     ]
 
     @Test(
@@ -189,7 +189,7 @@ import Testing
                 == ["FLEETWIRE_SERVER_TLS_KEY: cannot read \"none\": No such file or directory"])
         #expect(
             problems("log: {}", ["FLEETWIRE_SERVER_TLS_KEY": "k.pem"], files: ["k.pem": ""])
-                == ["c.yaml:1: server.tls.certificate: expected a file to go with server.tls.key, found nothing"])
+                == ["c.yaml:1: server.tls.certificate: expected a file's path, required with server.tls.key, found nothing"])
     }
 
     @Test("The environment is checked even if the file is not YAML")
@@ -211,12 +211,12 @@ import Testing
             Case("metrics: {token: é}", "found a value of 1 character"),
             Case("metrics: {token: \"file:key\"}", "found a value of 7 characters"),
             Case("metrics: {token: \"hunter2${\"}", "expected a variable's name and } after ${"),
-            Case("metrics: {token: \"${hunter2 }\"}", "write $${ for a plain ${"),
+            Case("metrics: {token: \"${hunter2 }\"}", "write $${ for a literal ${"),
             Case("server: {port: \"${PASSWORD}\"}", "found \"${PASSWORD}\", a value of 7 characters"),
             Case("log: {level: \"file:password\"}", "found \"file:password\", a value of 7 characters"),
             Case("apps: [{id: a, key: a, secret: {hunter2: 1}}]", "found a map"),
             Case("apps: [{id: a, key: a, secrets: [{hunter2: 1}]}]", "found a map"),
-            Case("apps: [{id: a, key: a, secrets: hunter2}]", "found a text"),
+            Case("apps: [{id: a, key: a, secrets: hunter2}]", "found a string"),
             Case("apps: [{id: a, key: a, secret: hunter2, secrets: [hunter2]}]", "found both"),
             Case("apps: [{id: a, key: a, secret: a, allowed_origins: [\"${PASSWORD}\"]}]", "a value of 7 characters"),
             Case("server: {tls: {key: \"file:password\"}}", "cannot read \"file:password\", a value of 7 characters"),

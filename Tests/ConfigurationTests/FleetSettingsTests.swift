@@ -89,7 +89,7 @@ import Testing
     static let errors = [
         ConfigurationErrorTests.Case("channels:", "c.yaml:1: channels: expected a list of maps, found nothing"),
         ConfigurationErrorTests.Case("channels: {}", "c.yaml:1: channels: expected a list of maps, found a map"),
-        ConfigurationErrorTests.Case("channels: [a]", "c.yaml:1: channels[0]: expected a map, found a text"),
+        ConfigurationErrorTests.Case("channels: [a]", "c.yaml:1: channels[0]: expected a map, found a string"),
         ConfigurationErrorTests.Case(
             "channels:\n- {durable: yes}", "c.yaml:2: channels[0].pattern: \(patterns), found nothing",
             "c.yaml:2: channels[0].access: \(accesses), found nothing",
@@ -107,7 +107,7 @@ import Testing
         ConfigurationErrorTests.Case("fleet: {ap: a}", "c.yaml:1: fleet.ap: unknown key; did you mean fleet.app?"),
         ConfigurationErrorTests.Case(
             "fleet: {app: [a]}", "c.yaml:1: fleet.app: expected a configured app's id (1001), found a list"),
-        ConfigurationErrorTests.Case("fleet: a", "c.yaml:1: fleet: expected a map, found a text"),
+        ConfigurationErrorTests.Case("fleet: a", "c.yaml:1: fleet: expected a map, found a string"),
     ]
 
     @Test("An error names its location", arguments: errors)

@@ -4,7 +4,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct HostileTextTests {
-    /// Reads a text; it may be valid or not, but each line of an error must name a location.
+    /// Reads YAML that may be valid or not. Each line of an error must name a location.
     private func check(_ yaml: String, _ seed: UInt64) {
         for line in problems(yaml, ["A": "${A}"], files: ["a": "b", "notifications.yaml": ""]) {
             #expect(line.hasPrefix("c.yaml"), "seed \(seed): \(line)")
@@ -90,7 +90,7 @@ import Testing
         #expect(problems("- &a0 x\n" + tall) == ["c.yaml:1: expected a map, found a list"])
     }
 
-    @Test("Reads a thousand apps quickly")
+    @Test("Reads a thousand apps")
     func many() throws {
         let apps = (0..<1_000).map { "- {id: \($0), key: k\($0), secret: s, limits: {event_bytes: 7}}\n" }
         #expect(try read("apps:\n" + apps.joined()).get().apps.count == 1_000)

@@ -157,7 +157,7 @@ import Testing
         Case("{apns: {enabled: yes}}", "c.yaml:1: push.apns.enabled: expected true or false, found \"yes\""),
         Case(
             "{fcm: {base_url: 'http://localhost'}}",
-            "c.yaml:1: push.fcm.base_url: expected an https URL of nothing but a host and perhaps a port, "
+            "c.yaml:1: push.fcm.base_url: expected an https URL with only a host and an optional port, "
                 + "found \"http://localhost\""),
         Case("{apns: {sandbox: a}}", "c.yaml:1: push.apns.sandbox: unknown key; did you mean push.apns.sandbox_host?"),
         Case("{stale_day: 1}", "c.yaml:1: push.stale_day: unknown key; did you mean push.stale_days?"),

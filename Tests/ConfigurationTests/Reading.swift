@@ -2,7 +2,7 @@ import Testing
 
 @testable import Configuration
 
-/// Reads a text as `c.yaml`: the settings, or the lines of the error.
+/// Reads YAML as the file `c.yaml`. Returns the settings, or the lines of the error.
 func read(
     _ yaml: String, _ environment: [String: String] = [:], files: [String: String] = [:]
 ) -> Result<Settings, ConfigurationErrors> {
@@ -14,7 +14,7 @@ func read(
     }
 }
 
-/// The lines of the error that a text causes; empty if it is valid.
+/// The lines of the error that the YAML causes; empty if it is valid.
 func problems(
     _ yaml: String, _ environment: [String: String] = [:], files: [String: String] = [:]
 ) -> [String] {

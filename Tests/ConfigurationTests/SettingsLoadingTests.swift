@@ -100,7 +100,7 @@ import Testing
         #expect(problem("\(path)/fifo") == "\(path)/fifo: cannot be read: \(words)")
         #expect(problem("\(path)/c.yaml") == "\(path)/c.yaml:1: notifications.file: cannot read \"fifo\": \(words)")
         #expect(problem("\(path)/d.yaml") == "\(path)/d.yaml:1: metrics.token: cannot read \"\(path)/fifo\": \(words)")
-        // A writer may come: it is refused all the same.
+        // The FIFO is rejected even if a writer has it open.
         let writer = open("\(path)/fifo", O_RDWR | O_CLOEXEC)
         #expect(problem("\(path)/fifo") == "\(path)/fifo: cannot be read: \(words)")
         close(writer)

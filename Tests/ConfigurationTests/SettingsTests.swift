@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("Rejects numbers outside the range and other texts", arguments: IntegerKey.outsideLists + IntegerKey.limits)
+    @Test("Rejects numbers outside the range, and other values", arguments: IntegerKey.outsideLists + IntegerKey.limits)
     func beyondEdges(key: IntegerKey) {
         let (low, high) = (key.range.lowerBound, key.range.upperBound)
         let numbers = ["\(low - 1)", "\(high + 1)", "99999999999999999999", "1e3", "0x10", "010", "+2000", "abc", "2.5"]

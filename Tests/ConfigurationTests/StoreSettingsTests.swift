@@ -3,7 +3,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct StoreSettingsTests {
-    /// Reads a text as `/etc/fleet/c.yaml`.
+    /// Reads YAML as the file `/etc/fleet/c.yaml`.
     private func elsewhere(_ yaml: String, _ environment: [String: String] = [:]) throws -> Settings {
         try Settings.parse(yaml, file: "/etc/fleet/c.yaml", environment: environment)
     }

@@ -44,7 +44,7 @@ import Testing
         "${ without a variable's name must be escaped",
         arguments: ["${", "${}", "a${b", "${1}", "${a b}", "${a-b}", "${é}", "${\u{301}}"])
     func malformed(written: String) {
-        let reason = "expected a variable's name and } after ${; write $${ for a plain ${"
+        let reason = "expected a variable's name and } after ${; write $${ for a literal ${"
         #expect(throws: VariableExpansion.Failure(reason: reason)) { try resolve(written) }
     }
 

@@ -59,13 +59,13 @@ import Testing
         "An error names its location and does not show the URL",
         arguments: [
             Case("~", "webhooks: expected a list of maps, found nothing"),
-            Case("https://a", "webhooks: expected a list of maps, found a text"),
-            Case("[https://a]", "webhooks[0]: expected a map, found a text"),
+            Case("https://a", "webhooks: expected a list of maps, found a string"),
+            Case("[https://a]", "webhooks[0]: expected a map, found a string"),
             Case("[{batch: true}]", "webhooks[0].url: \(url), found nothing"),
             Case("[{url: ''}]", "webhooks[0].url: \(url), found \"\""),
             Case("[{url: 'https://u:hunter2@a'}]", "webhooks[0].url: \(url), found a value of 19 characters"),
-            Case("[{url: https://a, events: ~}]", "webhooks[0].events: expected a list of texts, found nothing"),
-            Case("[{url: https://a, events: client_event}]", "webhooks[0].events: expected a list of texts, found a text"),
+            Case("[{url: https://a, events: ~}]", "webhooks[0].events: expected a list of strings, found nothing"),
+            Case("[{url: https://a, events: client_event}]", "webhooks[0].events: expected a list of strings, found a string"),
             Case(
                 "[{url: https://a, events: [client_event, clientEvent]}]",
                 "webhooks[0].events[1]: \(events), found \"clientEvent\""),
