@@ -1,6 +1,6 @@
 import FleetRules
 
-/// A catalogue entry rendered with sample data. `check-config` prints it, so that an operator sees what devices will show.
+/// A catalogue entry rendered with sample data. `check-config` prints it, so that an operator sees what devices show.
 package struct CatalogueSample: Equatable, Sendable {
     /// The entry's name.
     package let name: String
@@ -57,7 +57,7 @@ extension CatalogueSample {
         fields.enumerated().filter { !fields[..<$0.offset].contains($0.element) }.map(\.element)
     }
 
-    /// The sample as `check-config` prints it: the entry, the text with all fields, the text without fields, the warnings.
+    /// The sample as `check-config` prints it: the entry, its text with all fields and without any, the warnings.
     package var lines: [String] {
         var lines = ["\(name): \(push.rawValue), \(lifetime)", "  all fields: \(full.line)", "  no fields:  \(bare.line)"]
         lines += warnings.map { "  warning: \($0)" }

@@ -1,7 +1,7 @@
 import FleetRules
 
-// The kinds of values. Each method reads a key, checks its value, and reports an invalid one: what was expected and what
-// was found.
+// The kinds of values. Each method reads a key, checks its value, and reports an invalid one: what was expected and
+// what was found.
 
 extension Section {
     /// A string. The key is required if the rule rejects the default, which `target` holds.
@@ -200,8 +200,8 @@ extension Section {
     }
 
     /// Reads the file that a key names. Reports a file that cannot be read or does not follow `rule`.
-    /// - Returns: the location of the path, and the file's content; nil content for an empty path or after a report. Nil
-    ///   if there is no key or its value was rejected.
+    /// - Returns: the location of the path, and the file's content; nil content for an empty path or after a report.
+    ///   Nil if there is no key or its value was rejected.
     private func file(
         _ key: String, into target: inout String, isRequired: Bool = false, holding rule: StringRule = .any
     ) -> (location: SourceLocation, content: String?)? {

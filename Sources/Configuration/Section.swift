@@ -9,7 +9,7 @@ final class Section {
     /// The map's path, such as `apps[0].limits`; empty for the whole file.
     let path: String
     let line: Int?
-    /// The path of the list that contains this map, if any. Uniqueness applies within it, and variables do not reach it.
+    /// The path of the list that contains this map, if any. Values are unique within it; variables do not reach it.
     let list: String?
     private(set) var unread: [Entry] = []
 
@@ -101,8 +101,7 @@ extension Section {
         list(key, into: &target) { read($0, nodes.count == 1) }
     }
 
-    /// Reads all entries of a map whose keys are chosen by the file, as far as `rule` accepts them. Each value must be a
-    /// map.
+    /// Reads all entries of a map whose keys are chosen by the file, if `rule` accepts them. Each value must be a map.
     func entries(named rule: StringRule, read: (_ name: String, Section) -> Void) {
         for entry in unread where !reader.isFull {
             let path = path(to: QuotedValue.ofKey(entry.key))

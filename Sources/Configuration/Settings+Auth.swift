@@ -11,8 +11,8 @@ extension Settings {
         package init() {}
     }
 
-    /// An issuer of JSON Web Tokens and its key: one of `secret`, `publicKey` and `jwksURL`. Without a key, as by default,
-    /// no token is accepted.
+    /// An issuer of JSON Web Tokens and its key: one of `secret`, `publicKey` and `jwksURL`. Without a key, as by
+    /// default, no token is accepted.
     package struct JWT: Equatable, Sendable {
         /// The only algorithm accepted, whatever a token's header contains.
         package var algorithm = TokenAlgorithm.hs256

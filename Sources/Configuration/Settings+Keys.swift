@@ -130,8 +130,8 @@ extension Settings.JWT {
         jwt.reader.report(problem.text, at: location ?? jwt.reader.location(jwt.path, jwt.line))
     }
 
-    /// The problem with the keys that verify the issuer's tokens, and the configuration key to report it at; nil if there
-    /// is none. HS256 needs `secret`; RS256 and ES256 need `public_key` or `jwks_url`.
+    /// The problem with the keys that verify the issuer's tokens, and the configuration key to report it at; nil if
+    /// there is none. HS256 needs `secret`; RS256 and ES256 need `public_key` or `jwks_url`.
     private func keyError(isOnly: Bool) -> (key: String?, text: String)? {
         let keys = [("secret", secret), ("public_key", publicKey), ("jwks_url", jwksURL)]
             .filter { !$0.1.isEmpty }.map(\.0)

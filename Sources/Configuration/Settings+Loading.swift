@@ -25,7 +25,7 @@ extension Settings {
     ///   - yaml: The configuration's text; an empty text gives the defaults.
     ///   - file: The file's name in errors.
     ///   - environment: All variables. Those that start with `FLEETWIRE_` must be known.
-    ///   - readFile: Reads the files that `file:PATH`, `server.tls`, `push` and `notifications` name; by default none exist.
+    ///   - readFile: Reads the files that the configuration names (`file:PATH`, `server.tls`, …). Default: none exist.
     /// - Throws: All problems, not just the first.
     package static func parse(
         _ yaml: String, file: String = "fleetwire.yaml", environment: [String: String] = [:],

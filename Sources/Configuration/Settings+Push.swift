@@ -7,8 +7,8 @@ extension Settings {
         package var mode = NotificationCatalogue.PushMode.mirror
         package var apns = APNs()
         package var fcm = FCM()
-        /// Days (1–3,650). A device that has not registered for so long gets no more pushes. FCM expires tokens after 270
-        /// days of inactivity (firebase.google.com/docs/cloud-messaging/manage-tokens).
+        /// Days (1–3,650). A device that has not registered for so long gets no more pushes. FCM expires tokens after
+        /// 270 days of inactivity (firebase.google.com/docs/cloud-messaging/manage-tokens).
         package var staleDays = 270
 
         package init() {}
@@ -50,7 +50,8 @@ extension Settings {
         package var enabled = false
         /// The path of the service account's file.
         package var serviceAccountFile = ""
-        /// The content of that file when the configuration was read: a JSON object. It also holds the URL for access tokens.
+        /// The content of that file when the configuration was read: a JSON object. It also holds the URL for access
+        /// tokens.
         package var serviceAccount = ""
         /// Where messages are sent: `https://host[:port]`, without a path.
         package var baseURL = "https://fcm.googleapis.com"

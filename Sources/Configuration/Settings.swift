@@ -10,7 +10,8 @@ package struct Settings: Equatable, Sendable {
     /// At least one app. No two have the same id, no two the same key.
     package var apps = [App(id: "1001", key: "key1", secret: "secret1")]
     package var fleet = Fleet()
-    /// Access to the channels of the fleet's app. The first rule that matches decides; without rules nothing is restricted.
+    /// Access to the channels of the fleet's app. The first rule that matches decides; without rules nothing is
+    /// restricted.
     package var channels = ChannelRule.contract
     package var auth = Auth()
     package var store = Store()
@@ -60,13 +61,13 @@ package struct Settings: Equatable, Sendable {
         package var id: String
         /// The app's name in WebSocket paths; public. 1–64 letters, digits, `_` or `-`.
         package var key: String
-        /// Sign REST requests and channel subscriptions: 1–10 non-empty strings. The first signs and all verify, so a secret
-        /// can be replaced without downtime.
+        /// Sign REST requests and channel subscriptions: 1–10 non-empty strings. The first signs and all verify, so a
+        /// secret can be replaced without downtime.
         package var secrets: [String]
         /// False: all connections and requests for the app are rejected.
         package var enabled = true
-        /// The key from which the keys of `private-encrypted-` channels are derived: 32 bytes in base64. Empty: the gateway
-        /// does not sign subscriptions to these channels; the app's backend does.
+        /// The key from which the keys of `private-encrypted-` channels are derived: 32 bytes in base64. Empty: the
+        /// gateway does not sign subscriptions to these channels; the app's backend does.
         package var encryptionMasterKey = ""
         /// True: clients may send events to each other.
         package var clientEvents = false
@@ -74,8 +75,8 @@ package struct Settings: Equatable, Sendable {
         package var subscriptionCounts = false
         /// True: connections without TLS are rejected.
         package var tlsOnly = false
-        /// Origins of web pages that may connect, at least one: `*` for all, or `scheme://host[:port]`. The host may begin
-        /// with `*.`.
+        /// Origins of web pages that may connect, at least one: `*` for all, or `scheme://host[:port]`. The host may
+        /// begin with `*.`.
         package var allowedOrigins = ["*"]
         package var limits = Limits()
         /// At most ``Webhook/perAppMax``.
@@ -95,8 +96,8 @@ package struct Settings: Equatable, Sendable {
         package var durability = Durability.full
         /// Days after which ended orders and routes, notifications and audit entries are deleted (1–3,650).
         package var retentionDays = 30
-        /// Encrypt device tokens. The first key encrypts and all decrypt, so a key can be replaced without losing tokens.
-        /// No two have the same id.
+        /// Encrypt device tokens. The first key encrypts and all decrypt, so a key can be replaced without losing
+        /// tokens. No two have the same id.
         package var encryptionKeys: [EncryptionKey] = []
 
         package init() {}
@@ -127,7 +128,8 @@ package struct Settings: Equatable, Sendable {
     package struct Metrics: Equatable, Sendable {
         /// The prefix of all metric names: `[a-z_][a-z0-9_]*`.
         package var prefix = "fleetwire"
-        /// The bearer token for `/metrics`: printable ASCII without spaces. Empty: no token; only requests from loopback are served.
+        /// The bearer token for `/metrics`: printable ASCII without spaces. Empty: no token; only requests from
+        /// loopback are served.
         package var token = ""
 
         package init() {}

@@ -38,7 +38,7 @@ final class SettingsReader {
         self.isIncluded = isIncluded
     }
 
-    /// Reads the file's keys. Text that is not YAML is reported and counts as empty, so the environment is checked, too.
+    /// Reads the file's keys. Text that is not YAML is reported and counts as empty: the environment is checked, too.
     func read(_ yaml: String, keys: (Section) -> Void) {
         var root: Node?
         do {

@@ -7,8 +7,8 @@ struct SpellingSuggestions {
         names.append(name)
     }
 
-    /// The name with the most similar last part, so that a key in the wrong section is found, too. Of several, the one most
-    /// similar as a whole.
+    /// The name with the most similar last part, so that a key in the wrong section is found, too. Of several, the one
+    /// most similar as a whole.
     func nearest(to name: String) -> String? {
         let wanted = (last: lastPart(of: name), whole: bytes(of: name[...]))
         var nearest: (name: String, last: Int, whole: Int)?

@@ -19,8 +19,8 @@ struct StringRule: Sendable {
 extension StringRule {
     static let any = StringRule("a string") { _ in true }
 
-    /// Empty, or 32 bytes in base64: 43 characters and one of padding. The last two bits of the 43rd character are unused
-    /// and must be 0, which leaves 16 possible characters.
+    /// Empty, or 32 bytes in base64: 43 characters and one of padding. The last two bits of the 43rd character are
+    /// unused and must be 0, which leaves 16 possible characters.
     static let masterKey = StringRule("32 bytes in base64") {
         $0.isEmpty
             || $0.utf8.count == 44 && $0.utf8.last == UInt8(ascii: "=")

@@ -21,7 +21,7 @@ enum TextFile {
     static let bytesMax = 1_048_576
 
     static func content(of path: String) throws(UnreadableFile) -> String {
-        // Non-blocking: opening a FIFO would otherwise wait for a writer. During a reload SIGTERM could not end that wait.
+        // Non-blocking: opening a FIFO would wait for a writer, and during a reload SIGTERM could not end that wait.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw systemFailure() }
         defer { close(descriptor) }

@@ -1,5 +1,5 @@
-/// The parts of an http or https URL that the configuration checks. The scheme is in lower case, there is a host, and there
-/// is neither user info nor a fragment.
+/// The parts of an http or https URL that the configuration checks. The scheme is in lower case, there is a host, and
+/// there is neither user info nor a fragment.
 struct URLParts {
     let scheme: Substring
     private let host: Substring

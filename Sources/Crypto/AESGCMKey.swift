@@ -2,8 +2,8 @@ import COpenSSL
 
 /// Authenticated encryption with one secret: AES-256 in Galois/Counter Mode (NIST SP 800-38D).
 ///
-/// The output is the nonce (12 bytes), the ciphertext (as long as the plaintext), and the tag (16 bytes). Nonces are random,
-/// so one key must not encrypt more than 2³² plaintexts (section 8.3).
+/// The output is the nonce (12 bytes), the ciphertext (as long as the plaintext), and the tag (16 bytes). Nonces are
+/// random, so one key must not encrypt more than 2³² plaintexts (section 8.3).
 package final class AESGCMKey: @unchecked Sendable {  // immutable; each call creates its own context
     private let cipher: OpaquePointer
     private let secret: [UInt8]
@@ -23,8 +23,8 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
     deinit { EVP_CIPHER_free(cipher) }
 
     /// Encrypts `plaintext`. Each call uses a fresh nonce, so equal plaintexts encrypt differently.
-    /// - Parameter authenticating: the context of the plaintext, such as its row's id. It is not part of the output, and
-    ///   ``open(_:authenticating:)`` requires the same value.
+    /// - Parameter authenticating: the context of the plaintext, such as its row's id. It is not part of the output,
+    ///   and ``open(_:authenticating:)`` requires the same value.
     package func seal(_ plaintext: [UInt8], authenticating: [UInt8]) -> [UInt8] {
         let context = newContext()
         defer { EVP_CIPHER_CTX_free(context) }

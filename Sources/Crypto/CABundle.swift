@@ -4,8 +4,8 @@ import COpenSSL
 package enum CABundle {
     /// Whether `pem` contains at least one certificate and nothing unreadable.
     ///
-    /// OpenSSL reads the file with the same function when it opens a connection (X509_load_cert_crl_file(3)); that is too
-    /// late to report an error to the operator.
+    /// OpenSSL reads the file with the same function when it opens a connection (X509_load_cert_crl_file(3)); that is
+    /// too late to report an error to the operator.
     package static func isReadable(_ pem: String) -> Bool {
         let source = Array(pem.utf8)
         let blocks = source.withUnsafeBytes { bytes -> OpaquePointer? in

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret. The context is keyed once; re-initialising it without a key reuses
-/// the state of the padded key, at a fifth of the cost.
+/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret. The context is keyed once; re-initialising it without a key
+/// reuses the state of the padded key, at a fifth of the cost.
 ///
 /// The context changes with each use, so a key belongs to one thread; each loop has its own.
 package final class HMACKey {

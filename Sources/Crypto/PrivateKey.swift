@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// A private key that signs our requests: RSA (Google's service accounts) or P-256 (Apple's .p8 files). ``kind`` determines
-/// the signature algorithm.
+/// A private key that signs our requests: RSA (Google's service accounts) or P-256 (Apple's .p8 files). ``kind``
+/// determines the signature algorithm.
 ///
-/// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each signature
-/// uses its own context.
+/// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each
+/// signature uses its own context.
 package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not change; each signature has its own context
     /// The kind of the key.
     package let kind: KeyKind
@@ -34,8 +34,8 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
 
     deinit { EVP_PKEY_free(handle) }
 
-    /// The signature of `message` in JOSE's form: for RSA, as many bytes as the modulus; for P-256, r and s of 32 bytes each
-    /// (RFC 7518 section 3.4), different in each call.
+    /// The signature of `message` in JOSE's form: for RSA, as many bytes as the modulus; for P-256, r and s of 32 bytes
+    /// each (RFC 7518 section 3.4), different in each call.
     package func signature(of message: [UInt8]) -> [UInt8] {
         guard let signature = sign(message) else { preconditionFailure("EVP_DigestSign: failed with a checked key") }
         return signature

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// A public key that verifies signatures: RSA or P-256. ``kind`` determines the signature algorithm; a token cannot change it.
+/// A public key that verifies signatures: RSA or P-256. ``kind`` determines the signature algorithm, not the token.
 ///
-/// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each verification
-/// uses its own context.
+/// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each
+/// verification uses its own context.
 package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not change; each verification has its own context
     /// The kind of the key.
     package let kind: KeyKind

@@ -30,7 +30,7 @@ struct Claims {
 
     /// Maps the claims to an identity.
     /// - Parameter now: seconds since 1970.
-    /// - Throws: ``TokenError`` if the token is not valid now, is for another audience, or lacks a valid subject or role.
+    /// - Throws: ``TokenError`` if the token is not valid now, for another audience, or lacks a valid subject or role.
     func identity(for issuer: TokenIssuer, now: Int64) throws(TokenError) -> Identity {
         try checkTimes(now: Double(now), profile: issuer.profile)
         try checkAudience(issuer.audience)
@@ -75,8 +75,8 @@ struct Claims {
         }
     }
 
-    /// A NumericDate: seconds since 1970, possibly with a fraction. Values outside our calendar are rejected, so that later
-    /// arithmetic cannot overflow.
+    /// A NumericDate: seconds since 1970, possibly with a fraction. Values outside our calendar are rejected, so that
+    /// later arithmetic cannot overflow.
     private func date(_ name: Name) throws(TokenError) -> Double? {
         guard let value = members[name] else { return nil }
         guard case .number(let digits) = value, let seconds = Double(digits), (0...Self.dateMax).contains(seconds) else {

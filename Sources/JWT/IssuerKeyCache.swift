@@ -3,8 +3,8 @@ import Threads
 
 /// The keys fetched from issuers, and the time of each issuer's last fetch. All threads share it.
 ///
-/// A key belongs to its issuer: the same `kid` of another issuer is another key. Keys stay until a valid document replaces
-/// them, so they survive an outage of the issuer's server.
+/// A key belongs to its issuer: the same `kid` of another issuer is another key. Keys stay until a valid document
+/// replaces them, so they survive an outage of the issuer's server.
 package final class IssuerKeyCache: Sendable {
     /// The result of ``key(issuer:keyID:)``.
     package enum Lookup: Sendable {
@@ -63,13 +63,13 @@ package final class IssuerKeyCache: Sendable {
         }
     }
 
-    /// Whether the caller should fetch the issuer's keys now: the first time at once, then once a minute, so that invented
-    /// key ids cannot cause more fetches. True counts as a fetch, whether it succeeds or not.
+    /// Whether the caller should fetch the issuer's keys now: the first time at once, then once a minute, so that
+    /// invented key ids cannot cause more fetches. True counts as a fetch, whether it succeeds or not.
     /// - Parameter now: seconds since 1970.
     package func mayFetch(issuer: Int, now: Int64) -> Bool {
         keysByIssuer.withLock { all in
             if let last = all[issuer].lastFetch, now >= last {
-                // Not reached if the clock was set back: that must not delay the next fetch until the clock has caught up.
+                // Not reached if the clock was set back: that must not delay the next fetch.
                 let elapsed = UInt64(bitPattern: now &- last)  // cannot overflow, because now >= last
                 guard elapsed >= Self.secondsBetweenFetches else { return false }
             }

@@ -4,10 +4,10 @@ import JSON
 
 /// The keys of an issuer, parsed from a fetched document.
 ///
-/// An unusable key is skipped, because issuers publish keys of many kinds. A document without any usable key is rejected, so
-/// that an error page of a proxy does not empty the cache.
+/// An unusable key is skipped, because issuers publish keys of many kinds. A document without any usable key is
+/// rejected, so that an error page of a proxy does not empty the cache.
 struct JWKSDocument {
-    /// The number of keys accepted in a document, usable or not. Parsing a key is expensive; real issuers have far fewer.
+    /// The most keys in a document, usable or not. Parsing a key is expensive; real issuers have far fewer.
     static let keysMax = 100
 
     /// By the bytes of `kid`, because == on strings compares canonical equivalence.
@@ -80,7 +80,7 @@ struct JWKSDocument {
         }
     }
 
-    /// Keeps the first key of a `kid`. Two usable keys with the same `kid` are the issuer's error (RFC 7517 section 4.5).
+    /// Keeps the first key of a `kid`. Two usable keys with the same `kid` are an error of the issuer (RFC 7517, 4.5).
     private mutating func add(_ key: PublicKey, _ keyID: String) {
         let keyID = Array(keyID.utf8)
         if keyID.count <= JWT.keyIDBytesMax, named[keyID] == nil { named[keyID] = key }

@@ -5,7 +5,8 @@ import JSON
 package enum JWTKey: Sendable {
     /// HS256, for development tokens.
     case secret(String)
-    /// ES256 for a P-256 key, RS256 for an RSA key. `id` is the header's `kid`, by which the verifier selects the public key.
+    /// ES256 for a P-256 key, RS256 for an RSA key. `id` is the header's `kid`, by which the verifier selects the
+    /// public key.
     case privateKey(PrivateKey, id: String)
 }
 

@@ -24,7 +24,8 @@ package struct TokenIssuer: Equatable, Sendable {
     package enum Profile: Equatable, Sendable {
         /// `sub` and `role`.
         case standard
-        /// Firebase ID tokens. `role` is used for tokens without that claim; a driver's id is `driver_id`, or else `sub`.
+        /// Firebase ID tokens. `role` is used for tokens without that claim; a driver's id is `driver_id`, or else
+        /// `sub`.
         case firebase(role: Role)
     }
 

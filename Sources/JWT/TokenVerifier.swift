@@ -6,16 +6,16 @@ package enum VerificationResult: Equatable, Sendable {
     case identity(Identity)
     /// Invalid; the text explains why, for developers.
     case refused(String)
-    /// The key is not in the cache. Fetch the issuer's keys if ``IssuerKeyCache/mayFetch(issuer:now:)`` permits, then verify
-    /// again.
+    /// The key is not in the cache. Fetch the issuer's keys if ``IssuerKeyCache/mayFetch(issuer:now:)`` permits, then
+    /// verify again.
     case needsKeys(issuer: Int)
 }
 
 /// Verifies tokens (RFC 7519).
 ///
-/// A token's `iss` selects one of the configured issuers, which alone determines algorithm and keys: a token cannot bring a
-/// key, name a URL, change the algorithm or use another issuer's key. All other claims are read only after the signature
-/// has been verified.
+/// A token's `iss` selects one of the configured issuers, which alone determines algorithm and keys: a token cannot
+/// bring a key, name a URL, change the algorithm or use another issuer's key. All other claims are read only after the
+/// signature has been verified.
 ///
 /// HMAC keys are not thread-safe, so a verifier belongs to one thread.
 package final class TokenVerifier {
@@ -30,7 +30,8 @@ package final class TokenVerifier {
     private let keyCache: IssuerKeyCache
 
     /// - Parameter keyCache: created with the same issuers.
-    /// - Throws: ``TokenIssuerError`` if an issuer's key is invalid or does not fit its algorithm, or two issuers are equal.
+    /// - Throws: ``TokenIssuerError`` if an issuer's key is invalid or does not fit its algorithm, or an issuer is
+    ///   configured twice.
     package init(issuers: [TokenIssuer], keyCache: IssuerKeyCache) throws(TokenIssuerError) {
         for (index, issuer) in issuers.enumerated()
         where issuers[..<index].contains(where: { Self.isSame($0.issuer, issuer.issuer) }) {

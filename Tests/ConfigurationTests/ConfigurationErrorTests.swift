@@ -151,7 +151,9 @@ import Testing
             "log: {}\n---\nlog: {}",
             "c.yaml:2: not valid YAML: expected a single document in the stream (line 1), but found another document"),
         Case("log: *missing", "c.yaml:1: not valid YAML: found undefined alias"),
-        Case("log: {}\nserver:\n  port: 1\n  port: 2", "c.yaml:3: expected each key of a map once, found \"port\" more than once"),
+        Case(
+            "log: {}\nserver:\n  port: 1\n  port: 2",
+            "c.yaml:3: expected each key of a map once, found \"port\" more than once"),
     ]
 
     @Test(
