@@ -2,8 +2,8 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// Any bytes as a client's message: an answer is one small JSON object, an input is about the sender alone, and nothing
-/// that needs a signature happens without one.
+/// Any bytes as a client's message. A reply is one small JSON object, an input concerns only the sender, and what
+/// requires a signature happens only with one.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzClientMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = UnsafeRawBufferPointer(start: start, count: count)
@@ -21,35 +21,35 @@ private let anna = try? SigninRequest(auth: "key1:ok", userData: #"{"id":"anna",
 
 private struct Message {
     let text: UnsafeRawBufferPointer
-    /// Whom the connection is signed in as.
+    /// The connection's user; nil if it is not signed in.
     let user: SignedInUser?
 
     func check() {
         var verified: String?
         var rules = AppRules()
         rules.clientEvents = true
-        let reaction = MessageAction(to: text, from: socket, key: "key1", rules: rules, user: user) { text, signature in
+        let action = MessageAction(to: text, from: socket, key: "key1", rules: rules, user: user) { text, signature in
             guard signature == "ok" else { return false }
             verified = text
             return true
         }
-        switch reaction {
+        switch action {
         case .ignore: break
-        case .reply(let frame): checkAnswer(frame)
+        case .reply(let frame): checkReply(frame)
         case .apply(.subscribe(let sender, let grant)):
-            promise(sender == socket, "one subscribes oneself")
+            invariant(sender == socket, "the subscriber is the sender")
             checkGrant(grant, verified)
         case .apply(.unsubscribe(let sender, let channel)):
-            promise(sender == socket, "one unsubscribes oneself")
+            invariant(sender == socket, "the unsubscriber is the sender")
             checkName(channel)
         case .applyRateLimited(.clientEvent(let sender, let event, let channel)):
-            promise(sender == socket, "one speaks for oneself")
+            invariant(sender == socket, "a client event comes from the sender")
             checkEvent(event, on: channel)
         case .signIn(let newUser):
-            promise(user == nil, "one signs in once")
-            promise(verified?.hasPrefix("7.1::user::") == true, "signing in needs its own signature")
+            invariant(user == nil, "a connection signs in once")
+            invariant(verified?.hasPrefix("7.1::user::") == true, "sign-in requires a signature for this connection")
             checkUser(newUser)
-        case .apply, .applyRateLimited: fatalError("clients do nothing else")
+        case .apply, .applyRateLimited: fatalError("a message causes no other input")
         }
     }
 
@@ -57,29 +57,31 @@ private struct Message {
 
     private func checkGrant(_ grant: SubscriptionGrant, _ verified: String?) {
         checkName(grant.channel)
-        promise((grant.member != nil) == grant.channel.isPresence, "on presence channels one is somebody")
+        invariant((grant.member != nil) == grant.channel.isPresence, "a grant has a member only on presence channels")
         if let member = grant.member { checkMember(member) }
         let signed = "7.1:\(grant.channel.text)"
         switch grant.channel.access {
         case .open: break
-        case .signed, .encrypted: promise(verified == signed, "a private channel needs its own signature")
+        case .signed, .encrypted: invariant(verified == signed, "a private channel requires a signature for it")
         case .presence:
             let isByUser = verified == signed && user != nil && grant.member == user?.member
-            promise(isByUser || verified?.hasPrefix(signed + ":") == true, "a presence channel needs its own signature")
-        case .user(let id): promise(user.map { Array($0.id.utf8) == Array(id.utf8) } == true, "a user's channel is his")
+            invariant(isByUser || verified?.hasPrefix(signed + ":") == true, "a presence channel requires a signature for it")
+        case .user(let id):
+            invariant(user.map { Array($0.id.utf8) == Array(id.utf8) } == true, "a user's channel is granted to this user only")
         }
     }
 
     private func checkName(_ name: ChannelName) {
-        promise((1...Limits().nameLength).contains(name.text.utf8.count), "a channel's name is within its limit")
-        promise(name.text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") }, "a name needs no escaping")
+        invariant((1...Limits().nameLength).contains(name.text.utf8.count), "a channel's name is within its limit")
+        invariant(
+            name.text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") }, "a channel's name needs no escaping in JSON")
         if case .user = name.access { return }
-        promise(name.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a name is plain")
+        invariant(name.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a channel's name is printable ASCII")
     }
 
     private func checkMember(_ member: PresenceMember) {
-        promise((1...Limits.userIDLength).contains(member.id.unicodeScalars.count), "a user's id is within its limit")
-        promise(member.info?.count ?? 0 <= Limits().presenceInfoBytes, "what is said of a user is within its limit")
+        invariant((1...Limits.userIDLength).contains(member.id.unicodeScalars.count), "a user's id is within its limit")
+        invariant(member.info?.count ?? 0 <= Limits().presenceInfoBytes, "user_info is within its limit")
         guard let channel = ChannelName("presence-a", lengthMax: 200) else { fatalError("a channel's name") }
         checkData(ServerMessage.subscriptionSucceeded(channel, members: [member]), ["event", "channel", "data"])
         checkData(ServerMessage.memberAdded(channel, member), ["event", "channel", "data"])
@@ -88,9 +90,9 @@ private struct Message {
 
     private func checkUser(_ user: SignedInUser) {
         checkMember(user.member)
-        promise(user.member.id == user.id, "a user is one member")
-        promise(user.watchlist.count <= Limits.watchlistLength, "a watchlist is within its limit")
-        promise(Set(user.watchlist).count == user.watchlist.count, "everybody is watched once")
+        invariant(user.member.id == user.id, "the member has the user's id")
+        invariant(user.watchlist.count <= Limits.watchlistLength, "a watchlist is within its limit")
+        invariant(Set(user.watchlist).count == user.watchlist.count, "a watchlist has no duplicates")
         checkData(ServerMessage.signinSuccess(user), ["event", "data"])
         if !user.watchlist.isEmpty {
             checkData(ServerMessage.watchlistEvents(online: user.watchlist, offline: [user.id]), ["event", "data"])
@@ -101,38 +103,38 @@ private struct Message {
 
     private func checkEvent(_ event: ClientEvent, on channel: ChannelName) {
         checkName(channel)
-        promise(channel.text == event.channel, "an event goes where it was sent")
-        promise(channel.access == .signed || channel.access == .presence, "public channels are not for clients to speak on")
-        promise(event.name.utf8.starts(with: "client-".utf8), "clients send client events")
-        promise(event.name.unicodeScalars.count <= Limits().nameLength, "an event's name is within its limit")
+        invariant(channel.text == event.channel, "an event keeps its channel")
+        invariant(channel.access == .signed || channel.access == .presence, "client events are for private and presence channels")
+        invariant(event.name.utf8.starts(with: "client-".utf8), "a client event's name starts with client-")
+        invariant(event.name.unicodeScalars.count <= Limits().nameLength, "an event's name is within its limit")
         let frame = ServerMessage.clientEvent(event, channel: channel, userID: "1")
         let members = frame.members
-        promise(members.map(\.name) == ["event", "channel", "data", "user_id"], "nothing else is passed on")
-        promise(members.dropLast(2).allSatisfy { $0.kind == .string }, "an event and a channel have names")
-        promise(members[2].kind == .string || members[2].kind == .null, "data is a text")
-        promise(members[2].text?.utf8.count ?? 0 <= Limits().eventBytes, "data is within its limit")
+        invariant(members.map(\.name) == ["event", "channel", "data", "user_id"], "a client event has these members only")
+        invariant(members.dropLast(2).allSatisfy { $0.kind == .string }, "event and channel are strings")
+        invariant(members[2].kind == .string || members[2].kind == .null, "data is a string or null")
+        invariant(members[2].text?.utf8.count ?? 0 <= Limits().eventBytes, "data is within its limit")
     }
 
     // MARK: Messages
 
-    /// What is quoted back is cut, so an answer is bounded however long the message was.
-    private func checkAnswer(_ frame: Frame) {
-        promise(frame.messageCount == 1 && frame.bytes.count < 2_048, "an answer is one small message")
-        promise(frame.members.map(\.name) == ["event", "data"], "an answer is an event with data")
+    /// A reply quotes at most the beginning of the message, so its length is bounded.
+    private func checkReply(_ frame: Frame) {
+        invariant(frame.messageCount == 1 && frame.bytes.count < 2_048, "a reply is one small message")
+        invariant(frame.members.map(\.name) == ["event", "data"], "a reply has an event and data")
     }
 
-    /// Whatever is said of whomever, the message is JSON, and its data is a text of JSON.
+    /// The message is JSON with these members, and its data is a string that contains a JSON object.
     private func checkData(_ frame: Frame, _ names: [String]) {
         let members = frame.members
-        promise(members.map(\.name) == names, "a message is an event with data")
+        invariant(members.map(\.name) == names, "a message has the expected members")
         var data = members.last?.text ?? ""
         let isObject: Void? = data.withUTF8 { try? JSONReader.object(UnsafeRawBufferPointer($0)) { _, _ in } }
-        promise(isObject != nil, "data is a text of JSON")
+        invariant(isObject != nil, "data is a string that contains a JSON object")
     }
 }
 
 extension Frame {
-    /// What its message holds, in order; nothing when it is no JSON object.
+    /// The members of its message, in order; empty if the message is not a JSON object.
     fileprivate var members: [(name: String, kind: JSONSlice.Kind, text: String?)] {
         let headerLength = bytes[1] < 126 ? 2 : bytes[1] == 126 ? 4 : 10
         var members: [(name: String, kind: JSONSlice.Kind, text: String?)] = []

@@ -7,8 +7,8 @@ import Primitives
 
 @testable import HTTPAPI
 
-/// Any bytes as bodies of the fleet's API, as forms, and as JSON to be summed up: nothing crashes, what is taken keeps the
-/// rules, and what is canonical stays as it is.
+/// Any bytes as requests to the fleet's API, as forms, and as JSON to canonicalize. Nothing crashes, accepted values
+/// follow the rules, and canonical JSON is a fixed point.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
@@ -25,7 +25,7 @@ private func canonical(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     do {
         return try CanonicalJSON.bytes(of: bytes)
     } catch let error as JSONError {
-        promise((0...bytes.count).contains(error.offset), "an error is at a place in the text")
+        invariant((0...bytes.count).contains(error.offset), "an error's offset is within the input")
         return nil
     } catch {
         fatalError("\(error)")
@@ -35,21 +35,21 @@ private func canonical(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
 private func checkCanonical(_ bytes: UnsafeRawBufferPointer) {
     guard let once = canonical(bytes) else { return }
     once.withUnsafeBytes { once in
-        promise(String(validating: once, as: UTF8.self) != nil, "what is canonical is UTF-8")
-        promise(canonical(once).map { $0.elementsEqual(once) } ?? false, "what is canonical stays as it is")
+        invariant(String(validating: once, as: UTF8.self) != nil, "canonical JSON is UTF-8")
+        invariant(canonical(once).map { $0.elementsEqual(once) } ?? false, "canonical JSON is a fixed point")
     }
-    // However it is spaced, it is the same value.
+    // White space around a value does not change its canonical form.
     let spaced = [0x20, 0x0A] + Array(bytes) + [0x09, 0x0D]
-    promise(spaced.withUnsafeBytes(canonical) == once, "space does not matter")
+    invariant(spaced.withUnsafeBytes(canonical) == once, "white space does not matter")
 }
 
 private func checkForm(_ bytes: UnsafeRawBufferPointer) {
     do throws(APIError) {
         let fields = try FormFields(bytes)
-        promise((fields["socket_id"]?.utf8.count ?? 0) <= 3 * bytes.count, "a field is a part of its form")
+        invariant((fields["socket_id"]?.utf8.count ?? 0) <= 3 * bytes.count, "a field is not longer than its form")
     } catch {
-        promise(error.status == 400, "a bad form is a bad request")
-        checkWords(error)
+        invariant(error.status == 400, "an invalid form gets 400")
+        checkText(error)
     }
 }
 
@@ -65,8 +65,8 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
     checkRouteAction(read { () throws(APIError) in try body.routeAssignment("R1") })
     for kind in routeActions { checkRouteAction(read { () throws(APIError) in try body.routeAction("R1", kind) }) }
     if let report = read({ () throws(APIError) in try body.progressReport() }) {
-        promise(report.latitude.flatMap { Double($0.text) }.map { abs($0) <= 90 } ?? true, "a latitude is on the earth")
-        promise(report.longitude.flatMap { Double($0.text) }.map { abs($0) <= 180 } ?? true, "a longitude is on the earth")
+        invariant(report.latitude.flatMap { Double($0.text) }.map { abs($0) <= 90 } ?? true, "a latitude is from -90 to 90")
+        invariant(report.longitude.flatMap { Double($0.text) }.map { abs($0) <= 180 } ?? true, "a longitude is from -180 to 180")
     }
     if let announcement = read({ () throws(APIError) in try body.announcement { $0 == "T" } }) { check(announcement) }
     if let events = read({ () throws(APIError) in try body.telemetry { $0 == "T" } }) { check(events) }
@@ -88,7 +88,7 @@ private func checkOrderAction(_ action: OrderAction?) {
     for name in [changes.bookingID.value, changes.bookingReference.value, changes.customerID.value] { checkName(name) }
     checkName(action.fallbackDriver?.text)
     if case .assign(let driver) = action.kind { checkName(driver.id.text) }
-    promise(changes.scheduledAt.value.map(Timestamp.isISO8601) ?? true, "a time is one")
+    invariant(changes.scheduledAt.value.map(Timestamp.isISO8601) ?? true, "scheduledAt is an ISO 8601 time")
     checkNumber(changes.totalGBP)
 }
 
@@ -101,39 +101,47 @@ private func checkRouteAction(_ action: RouteAction?) {
     }
 }
 
-/// Every second one is a time zone.
+/// Stands for the time zone database: accepts names of even length.
 private func checkZone(_ name: String) -> Bool {
-    promise((1...64).contains(name.utf8.count), "whoever looks a time zone up gets a short name")
-    promise(name.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 > 0x20 && $0 < 0x7F }, "and one that leads out of no folder")
+    invariant((1...64).contains(name.utf8.count), "a time zone is looked up by 1 to 64 bytes")
+    invariant(
+        name.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 > 0x20 && $0 < 0x7F },
+        "a time zone's name cannot be a path out of the database")
     return name.utf8.count.isMultiple(of: 2)
 }
 
 private func check(_ changes: PreferenceChanges) {
-    promise(changes.types.count <= PreferenceChanges.typesMax, "types are few")
-    promise(changes.types.keys.allSatisfy { (1...64).contains($0.utf8.count) && Identity.isReference($0) }, "types have names")
-    for minutes in [changes.from, changes.to] { promise(minutes.map((0..<1_440).contains) ?? true, "a time is of the day") }
+    invariant(changes.types.count <= PreferenceChanges.typesMax, "the number of types is limited")
+    invariant(
+        changes.types.keys.allSatisfy { (1...64).contains($0.utf8.count) && Identity.isReference($0) }, "types have valid names")
+    for minutes in [changes.from, changes.to] {
+        invariant(minutes.map((0..<1_440).contains) ?? true, "a time of day is below 24:00")
+    }
     var preferences = Preferences()
-    do throws(RuleError) { try changes.apply(to: &preferences) } catch { fatalError("what was read can be applied: \(error)") }
+    do throws(RuleError) { try changes.apply(to: &preferences) } catch {
+        fatalError("changes that were read cannot be applied: \(error)")
+    }
     var json = JSONWriter()
     preferences.write(to: &json)
-    promise(isJSON(json.bytes), "preferences can be shown")
+    invariant(isJSON(json.bytes), "preferences are written as JSON")
 }
 
 private func check(_ device: DeviceRegistration, _ method: HTTPRequest.Method) {
-    promise((device.kind == .register) == (method == .post), "a phone comes by POST and goes by DELETE")
+    invariant((device.kind == .register) == (method == .post), "POST registers a device, DELETE removes it")
     let token = device.token
-    promise(
-        (1...4_096).contains(token.text.utf8.count) && token.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a token is one")
-    promise((token.environment != nil) == (token.provider == .apns), "APNs alone has environments")
-    promise(device.deviceID.map { (1...150).contains($0.unicodeScalars.count) } ?? true, "what a phone is called is short")
+    invariant(
+        (1...4_096).contains(token.text.utf8.count) && token.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F },
+        "a device token is printable ASCII of 1 to 4,096 bytes")
+    invariant((token.environment != nil) == (token.provider == .apns), "only APNs tokens have an environment")
+    invariant(device.deviceID.map { (1...150).contains($0.unicodeScalars.count) } ?? true, "a device id has 1 to 150 characters")
 }
 
 private func check(_ announcement: Announcement) {
-    promise(announcement.type == "T", "what is announced is in the catalogue")
-    promise(announcement.data.first == UInt8(ascii: "{") && isJSON(announcement.data), "data is an object")
+    invariant(announcement.type == "T", "an announcement's type is in the catalogue")
+    invariant(announcement.data.first == UInt8(ascii: "{") && isJSON(announcement.data), "data is an object")
     switch announcement.audience {
     case .drivers(let ids):
-        promise((1...1_000).contains(ids.count), "somebody hears of it")
+        invariant((1...1_000).contains(ids.count), "an announcement has 1 to 1,000 drivers")
         for id in ids { checkName(id) }
     case .customer(let id): checkName(id)
     case .everyDriver: break
@@ -141,12 +149,12 @@ private func check(_ announcement: Announcement) {
 }
 
 private func check(_ events: [TelemetryEvent]) {
-    promise((1...100).contains(events.count), "a report has 1 to 100 events")
+    invariant((1...100).contains(events.count), "a report has 1 to 100 events")
     for event in events {
         checkName(event.notificationID)
         checkName(event.entityID)
-        promise(Timestamp.isISO8601(event.timestamp), "an event has a time")
-        promise(event.metadata.map(isJSON) ?? true, "metadata is JSON")
+        invariant(Timestamp.isISO8601(event.timestamp), "an event has a time")
+        invariant(event.metadata.map(isJSON) ?? true, "metadata is JSON")
     }
 }
 
@@ -154,29 +162,29 @@ private func read<Value>(_ reading: () throws(APIError) -> Value) -> Value? {
     do throws(APIError) {
         return try reading()
     } catch {
-        promise(error.status == 400, "a bad body is a bad request")
-        checkWords(error)
+        invariant(error.status == 400, "an invalid body gets 400")
+        checkText(error)
         return nil
     }
 }
 
-private func checkWords(_ error: APIError) {
-    promise(!error.text.isEmpty && error.text.utf8.count < 1_000, "a refusal is a few words")
+private func checkText(_ error: APIError) {
+    invariant(!error.text.isEmpty && error.text.utf8.count < 1_000, "an error has a short text")
 }
 
 private func checkName(_ name: String?) {
-    promise(name.map(Identity.isReference) ?? true, "a name can stand in a channel's")
+    invariant(name.map(Identity.isReference) ?? true, "an id may occur in a channel's name")
 }
 
 private func checkNumber(_ number: Change<JSONNumber>) {
-    promise(number.value.map { isJSON(Array($0.text.utf8)) } ?? true, "a number goes out as JSON")
+    invariant(number.value.map { isJSON(Array($0.text.utf8)) } ?? true, "a number is written as JSON")
 }
 
 private func isJSON(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { (try? JSONReader.value($0)) != nil } }
 
 // MARK: Whole requests
 
-private let secret = "known to nobody but this fuzzer !"
+private let secret = "a-secret-for-fuzzers-of-32-bytes"
 private let now: Int64 = 1_800_000_000
 private let roles: [Role] = [.admin, .driver, .customer, .ops]
 
@@ -201,7 +209,8 @@ nonisolated(unsafe) private let router: Router = {
 
 private let methods: [HTTPRequest.Method] = [.post, .put, .get, .head, .patch, .delete, .options]
 
-/// The first byte picks who asks how, the first line is the path, the second a header field, and the rest the body.
+/// The first byte selects the role and the method. Then come the path (a line), a value for header fields and query
+/// parameters (a line), and the body.
 private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
     guard let choice = bytes.first else { return }
     let lines = bytes.dropFirst().split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
@@ -214,16 +223,18 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
         field: { $0 == .authorization ? authorization : value }, correlationID: "c1", isLoopback: true,
         body: UnsafeRawBufferPointer(rebasing: lines[2]))
     guard case .command(let command) = router.action(of: request, now: now) else { return }
-    promise(authorization != nil, "nobody does anything unless he says who he is")
-    promise(mayDo(command), "everybody does what is his to do")
+    invariant(authorization != nil, "a command requires an authorization")
+    invariant(isPermitted(command), "a command is permitted for the role")
     if case .device(let device) = command.action, device.kind == .unregister {
-        promise(command.idempotencyKey == nil, "what has gone cannot go twice")
+        invariant(command.idempotencyKey == nil, "removing a device takes no idempotency key")
     } else {
-        promise(command.idempotencyKey.map { $0.digest.count == 32 && $0.text == value } ?? false, "a repeated request is known")
+        invariant(
+            command.idempotencyKey.map { $0.digest.count == 32 && $0.text == value } ?? false,
+            "a command has the idempotency key and a digest")
     }
 }
 
-private func mayDo(_ command: Command) -> Bool {
+private func isPermitted(_ command: Command) -> Bool {
     switch (command.action, command.actor.role) {
     case (.device, .driver), (.device, .customer), (.updatePreferences, .driver), (.updatePreferences, .customer): true
     case (.order, .admin), (.route, .admin), (.announce, .admin), (.erase(.driver, _), .admin), (.erase(.customer, _), .admin):

@@ -1,7 +1,8 @@
 import FanOut
 import PusherProtocol
 
-/// Who is connected and what each of them must be sent: lists, looked through from end to end.
+/// The naive model of the hub: lists of connections and channels, searched linearly. Computes the bytes that each
+/// connection must receive.
 struct Model {
     struct Connection {
         let socket: SocketID
@@ -11,8 +12,8 @@ struct Model {
         var sent: [UInt8] = []
     }
 
-    /// Who is on a presence channel, and what a cache channel keeps.
-    private struct Room {
+    /// The members of a presence channel, and the cached event of a cache channel.
+    private struct ChannelState {
         var members: [PresenceMember] = []
         var event: (frame: Frame, expiry: Int64, age: Int)?
     }
@@ -21,27 +22,27 @@ struct Model {
     var connections: [Connection] = []
     private(set) var terminated: Set<SocketID> = []
     private(set) var evictions = 0
-    private var rooms: [[ChannelName: Room]]
+    private var channels: [[ChannelName: ChannelState]]
     private var now: Int64 = 0
-    private var kept = 0
+    private var cachedCount = 0
 
     init(_ apps: [AppRules]) {
         self.apps = apps
-        rooms = apps.map { _ in [:] }
+        channels = apps.map { _ in [:] }
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
-    /// Indices of connections.
+    /// The indices of a channel's subscribers in ``connections``.
     func subscribers(of name: ChannelName, _ app: Int) -> [Int] {
         connections.indices.filter { index in
             connections[index].app == app && connections[index].subscriptions.contains { $0.channel == name }
         }
     }
 
-    func users(on name: ChannelName, _ app: Int) -> [String] { rooms[app][name]?.members.map(\.id) ?? [] }
+    func users(on name: ChannelName, _ app: Int) -> [String] { channels[app][name]?.members.map(\.id) ?? [] }
 
-    func event(on name: ChannelName, _ app: Int) -> Frame? { rooms[app][name]?.event?.frame }
+    func event(on name: ChannelName, _ app: Int) -> Frame? { channels[app][name]?.event?.frame }
 
     private func signedIn(_ id: String, _ app: Int) -> [Int] {
         connections.indices.filter { connections[$0].app == app && connections[$0].user?.id == id }
@@ -55,23 +56,23 @@ struct Model {
 
     mutating func subscribe(_ index: Int, _ name: ChannelName, as member: PresenceMember?) {
         let app = connections[index].app
-        let members = rooms[app][name, default: Room()].members
+        let members = channels[app][name, default: ChannelState()].members
         let isNew = member.map { member in !members.contains { $0.id == member.id } } ?? false
         let limit = apps[app].limits.presenceMembers
         if connections[index].subscriptions.contains(where: { $0.channel == name }) {
-            return refuse(index, "Existing subscription to channel \(name.text)")
+            return reject(index, "Existing subscription to channel \(name.text)")
         }
         if isNew, members.count >= limit {
-            return refuse(index, "Channel \(name.text) is full: it has \(limit) members", code: 4009)
+            return reject(index, "Channel \(name.text) is full: it has \(limit) members", code: 4009)
         }
-        let most = apps[app].limits.subscriptions
-        if connections[index].subscriptions.count >= most {
-            return refuse(index, "A connection may subscribe to \(most) channels")
+        let subscriptionsMax = apps[app].limits.subscriptions
+        if connections[index].subscriptions.count >= subscriptionsMax {
+            return reject(index, "A connection may subscribe to \(subscriptionsMax) channels")
         }
         connections[index].subscriptions.append((name, member))
         if let member {
-            if isNew { rooms[app][name, default: Room()].members.append(member) }
-            send(index, ServerMessage.subscriptionSucceeded(name, members: rooms[app][name, default: Room()].members))
+            if isNew { channels[app][name, default: ChannelState()].members.append(member) }
+            send(index, ServerMessage.subscriptionSucceeded(name, members: channels[app][name, default: ChannelState()].members))
         } else {
             send(index, ServerMessage.subscriptionSucceeded(name))
         }
@@ -81,14 +82,14 @@ struct Model {
     }
 
     mutating func unsubscribe(_ index: Int, _ name: ChannelName) {
-        guard let place = connections[index].subscriptions.firstIndex(where: { $0.channel == name }) else {
-            return refuse(index, "No current subscription to channel \(name.text), or subscription in progress")
+        guard let position = connections[index].subscriptions.firstIndex(where: { $0.channel == name }) else {
+            return reject(index, "No current subscription to channel \(name.text), or subscription in progress")
         }
         let app = connections[index].app
-        let left = connections[index].subscriptions.remove(at: place)
+        let left = connections[index].subscriptions.remove(at: position)
         let others = subscribers(of: name, app).flatMap { connections[$0].subscriptions }.filter { $0.channel == name }
         if let id = left.member?.id, !others.contains(where: { $0.member?.id == id }) {
-            rooms[app][name]?.members.removeAll { $0.id == id }
+            channels[app][name]?.members.removeAll { $0.id == id }
             sendAll(name, app, ServerMessage.memberRemoved(name, userID: id))
         }
         count(name, app)
@@ -96,11 +97,13 @@ struct Model {
 
     mutating func close(_ index: Int) -> Connection {
         while let subscription = connections[index].subscriptions.first { unsubscribe(index, subscription.channel) }
-        let gone = connections.remove(at: index)
-        if let id = gone.user?.id, signedIn(id, gone.app).isEmpty {
-            for watcher in watchers(of: id, gone.app) { send(watcher, ServerMessage.watchlistEvents(online: [], offline: [id])) }
+        let closed = connections.remove(at: index)
+        if let id = closed.user?.id, signedIn(id, closed.app).isEmpty {
+            for watcher in watchers(of: id, closed.app) {
+                send(watcher, ServerMessage.watchlistEvents(online: [], offline: [id]))
+            }
         }
-        return gone
+        return closed
     }
 
     private mutating func count(_ name: ChannelName, _ app: Int) {
@@ -112,39 +115,42 @@ struct Model {
 
     mutating func publish(_ frame: Frame, on name: ChannelName, _ app: Int, except sender: SocketID?) {
         if name.isCache {
-            kept += 1
-            rooms[app][name, default: Room()].event = (frame, now + 1_800_000, kept)
-            while keptBytes(app) > apps[app].limits.cacheBytes {
-                let oldest = rooms[app].filter { $0.value.event != nil }.min {
+            cachedCount += 1
+            channels[app][name, default: ChannelState()].event = (frame, now + 1_800_000, cachedCount)
+            while cachedBytes(app) > apps[app].limits.cacheBytes {
+                let oldest = channels[app].filter { $0.value.event != nil }.min {
                     $0.value.event?.age ?? 0 < $1.value.event?.age ?? 0
                 }
                 guard let oldest else { break }
-                rooms[app][oldest.key]?.event = nil
+                channels[app][oldest.key]?.event = nil
                 evictions += 1
             }
         }
         sendAll(name, app, except: sender, frame)
     }
 
-    private func keptBytes(_ app: Int) -> Int {
-        rooms[app].reduce(0) { bytes, room in
-            bytes + (room.value.event.map { $0.frame.bytes.count + room.key.text.utf8.count + 128 } ?? 0)
+    private func cachedBytes(_ app: Int) -> Int {
+        channels[app].reduce(0) { bytes, channel in
+            bytes + (channel.value.event.map { $0.frame.bytes.count + channel.key.text.utf8.count + 128 } ?? 0)
         }
     }
 
-    mutating func speak(_ index: Int, _ event: ClientEvent, on name: ChannelName) {
+    mutating func sendClientEvent(_ index: Int, _ event: ClientEvent, on name: ChannelName) {
         guard let own = connections[index].subscriptions.first(where: { $0.channel == name }) else {
-            return refuse(index, "Cannot broadcast client event (connection not subscribed to channel \(name.text))")
+            return reject(index, "Cannot broadcast client event (connection not subscribed to channel \(name.text))")
         }
         let frame = ServerMessage.clientEvent(event, channel: name, userID: own.member?.id)
         sendAll(name, connections[index].app, except: connections[index].socket, frame)
     }
 
-    /// Returns the time it is then.
+    /// Advances the time and removes expired events.
+    /// - Returns: the new time in milliseconds.
     mutating func tick(_ milliseconds: Int64) -> Int64 {
         now += milliseconds
-        for app in rooms.indices {
-            for (name, room) in rooms[app] where room.event.map({ $0.expiry <= now }) == true { rooms[app][name]?.event = nil }
+        for app in channels.indices {
+            for (name, channel) in channels[app] where channel.event.map({ $0.expiry <= now }) == true {
+                channels[app][name]?.event = nil
+            }
         }
         return now
     }
@@ -154,7 +160,7 @@ struct Model {
     mutating func signin(_ index: Int, _ user: SignedInUser) {
         let (socket, app) = (connections[index].socket, connections[index].app)
         guard connections[index].user == nil else {
-            return refuse(index, "Already signed in: a connection cannot change its user", code: 4009)
+            return reject(index, "Already signed in: a connection cannot change its user", code: 4009)
         }
         connections[index].user = user
         send(index, ServerMessage.signinSuccess(user))
@@ -179,7 +185,7 @@ struct Model {
         for index in subscribers(of: name, app) where connections[index].socket != sender { send(index, frame) }
     }
 
-    private mutating func refuse(_ index: Int, _ text: String, code: Int? = nil) {
+    private mutating func reject(_ index: Int, _ text: String, code: Int? = nil) {
         send(index, ServerMessage.error(ProtocolError(text, code: code)))
     }
 }

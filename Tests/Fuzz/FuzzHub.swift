@@ -1,15 +1,15 @@
 import FanOut
 import PusherProtocol
 
-/// Bytes as op-codes: connections open, subscribe, sign in, speak and close, backends publish and terminate, time passes,
-/// loops fall behind and catch up. What each connection is sent must be, byte for byte, what a naive model says it must
-/// be sent.
+/// Bytes as operations: connections open, subscribe, sign in, send client events and close, backends publish and
+/// terminate users, time advances, loops fall behind and catch up. Each connection must receive exactly the bytes that
+/// a naive model computes.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHub(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var operands = Operands(rest: UnsafeRawBufferPointer(start: start, count: count)[...])
     var world = World(loopCount: 1 + operands.next(below: 3))
     while !operands.isEmpty { world.step(&operands) }
-    world.settle()
+    world.finish()
     return 0
 }
 
@@ -37,13 +37,14 @@ private struct World {
 
     private var model: Model
     private var closed: [SocketID] = []
-    private var told: Set<SocketID> = []
+    private var closeInstructed: Set<SocketID> = []
     private var received: [SocketID: [UInt8]] = [:]
     private var published = 0
-    private var random = LoopCounter()
+    private var random = WeylSequence()
 
     init(loopCount: Int) {
-        // The first application has its fill of two members, five channels and three events, the second counts subscribers.
+        // Low limits for the first application: two presence members, five subscriptions, about three cached events.
+        // The second sends subscription counts.
         var apps = [AppRules(), AppRules()]
         apps[0].limits.presenceMembers = 2
         apps[0].limits.subscriptions = 5
@@ -65,39 +66,45 @@ private struct World {
         case 7: close(&operands)
         case 8: drain(operands.next(below: loops.count), atMost: 1 + operands.next(below: 4))
         case 9: flush(operands.next(below: loops.count))
-        case 10: speak(&operands)
+        case 10: sendClientEvent(&operands)
         case 11, 12: signin(&operands)
         case 13: terminate(&operands)
         case 14: apply(.tick(model.tick(1 + Int64(operands.next(below: 256)) * 60_000)))
-        default: haunt(&operands)
+        default: sendStaleInputs(&operands)
         }
     }
 
-    /// Everything under way arrives, and then both sides agree.
-    mutating func settle() {
+    /// Delivers everything that is queued, then compares the hub with the model.
+    mutating func finish() {
         for loop in loops.indices {
             drain(loop, atMost: .max)
             flush(loop)
         }
         for connection in model.connections {
-            promise(received[connection.socket] == connection.sent, "\(connection.socket) got what it must")
+            invariant(received[connection.socket] == connection.sent, "\(connection.socket) received what the model sent")
         }
-        promise(hub.subscriptionCount == model.connections.reduce(0) { $0 + $1.subscriptions.count }, "subscriptions are counted")
-        promise(model.terminated.isSubset(of: told.union(closed)), "who is terminated is told to go")
+        invariant(
+            hub.subscriptionCount == model.connections.reduce(0) { $0 + $1.subscriptions.count },
+            "the number of subscriptions is correct")
+        invariant(model.terminated.isSubset(of: closeInstructed.union(closed)), "terminated connections are closed")
         var channelCount = 0
         for app in model.apps.indices {
-            promise(hub.connectionCount(app: app) == model.connections.filter { $0.app == app }.count, "connections are counted")
+            invariant(
+                hub.connectionCount(app: app) == model.connections.filter { $0.app == app }.count,
+                "the number of connections is correct")
             for name in Self.names {
                 let sockets = model.subscribers(of: name, app).map { model.connections[$0].socket }
-                promise(Array(hub.loops(of: name, app: app)) == Set(sockets.map(\.loop)).sorted(), "a publish knows its loops")
-                promise(hub.occupancy(of: name, app: app)?.subscriptions ?? 0 == sockets.count, "occupancy is known")
-                promise(hub.userIDs(on: name, app: app) == model.users(on: name, app), "users are known")
-                promise(hub.cachedEvent(on: name, app: app)?.frame == model.event(on: name, app), "the last event is kept")
+                invariant(
+                    Array(hub.loops(of: name, app: app)) == Set(sockets.map(\.loop)).sorted(),
+                    "the hub knows the loops of a channel")
+                invariant(hub.occupancy(of: name, app: app)?.subscriptions ?? 0 == sockets.count, "occupancy is correct")
+                invariant(hub.userIDs(on: name, app: app) == model.users(on: name, app), "presence users are correct")
+                invariant(hub.cachedEvent(on: name, app: app)?.frame == model.event(on: name, app), "the last event is cached")
                 if !sockets.isEmpty { channelCount += 1 }
             }
         }
-        promise(hub.channelCount == channelCount, "channels are counted")
-        promise(hub.cacheEvictions == model.evictions, "evictions are counted")
+        invariant(hub.channelCount == channelCount, "the number of channels is correct")
+        invariant(hub.cacheEvictions == model.evictions, "the number of evictions is correct")
     }
 
     // MARK: Operations
@@ -136,7 +143,7 @@ private struct World {
         apply(.unsubscribe(socket, name))
     }
 
-    /// One to three events at once, perhaps except to one connection, which may be a closed one.
+    /// Publishes one to three events at once, in some cases excluding one connection, which may be closed already.
     private mutating func publish(_ operands: inout Operands) {
         let app = operands.next(below: model.apps.count)
         let sockets = model.connections.map(\.socket) + closed.suffix(2)
@@ -153,11 +160,11 @@ private struct World {
         apply(.publish(publications, app: app, except: sender))
     }
 
-    private mutating func speak(_ operands: inout Operands) {
+    private mutating func sendClientEvent(_ operands: inout Operands) {
         guard let (index, name) = chosen(&operands), name.access == .signed || name.access == .presence else { return }
         published += 1
         let event = ClientEvent(name: "client-e", channel: name.text, data: Array("\"\(published)\"".utf8))
-        model.speak(index, event, on: name)
+        model.sendClientEvent(index, event, on: name)
         apply(.clientEvent(model.connections[index].socket, event, on: name))
     }
 
@@ -178,29 +185,31 @@ private struct World {
         apply(.terminate(userID: id, app: app))
     }
 
-    /// As a loop closes a connection: what is under way for it is carried out first. What still waits to be sent may be
-    /// lost, but is never another's.
+    /// Closes a connection as a loop does: its mailbox is drained first. Bytes not yet flushed may be lost, but never
+    /// reach another connection.
     private mutating func close(_ operands: inout Operands) {
         let isFlushed = operands.next(below: 2) == 1
         guard let (index, _) = chosen(&operands) else { return }
-        let gone = model.close(index)
-        let loop = gone.socket.loop
-        apply(.closed(gone.socket))
+        let connection = model.close(index)
+        let (socket, loop) = (connection.socket, connection.socket.loop)
+        apply(.closed(socket))
         drain(loop, atMost: .max)
         if isFlushed { flush(loop) }
-        loops[loop].close(gone.socket)
-        let got = received.removeValue(forKey: gone.socket) ?? []
-        promise(isFlushed ? got == gone.sent : gone.sent.starts(with: got), "\(gone.socket) got what it must until it closed")
-        closed.append(gone.socket)
-        vacant[loop].append(gone.socket.slot)
+        loops[loop].close(socket)
+        let bytes = received.removeValue(forKey: socket) ?? []
+        invariant(
+            isFlushed ? bytes == connection.sent : connection.sent.starts(with: bytes),
+            "\(socket) received what the model sent before it closed")
+        closed.append(socket)
+        vacant[loop].append(socket.slot)
     }
 
-    /// A message about a connection that has gone, its place perhaps another's, changes nothing.
-    private mutating func haunt(_ operands: inout Operands) {
-        let ghost = operands.next(below: closed.count)
+    /// Applies inputs of a closed connection, whose slot may be reused. They must change nothing.
+    private mutating func sendStaleInputs(_ operands: inout Operands) {
+        let index = operands.next(below: closed.count)
         let name = Self.names[operands.next(below: Self.names.count)]
-        guard closed.indices.contains(ghost) else { return }
-        let socket = closed[ghost]
+        guard closed.indices.contains(index) else { return }
+        let socket = closed[index]
         var effects: [Hub.Effect] = []
         let event = ClientEvent(name: "client-e", channel: name.text, data: [])
         var inputs: [Hub.Input] = [
@@ -209,7 +218,7 @@ private struct World {
         ]
         if let grant = grant(name, to: socket, as: "1", nil) { inputs.append(.subscribe(socket, grant)) }
         for input in inputs { hub.apply(input, &effects) }
-        promise(effects.isEmpty, "a ghost moves nothing")
+        invariant(effects.isEmpty, "inputs of a closed connection have no effect")
     }
 
     // MARK: Loops
@@ -220,14 +229,16 @@ private struct World {
         for effect in effects { mailboxes[effect.loop].append(effect.instruction) }
     }
 
-    /// Carries out the first instructions of a loop's mailbox.
+    /// Performs the first instructions of a loop's mailbox, at most `limit`.
     private mutating func drain(_ loop: Int, atMost limit: Int) {
         let instructions = mailboxes[loop].prefix(limit)
         mailboxes[loop].removeFirst(instructions.count)
         for instruction in instructions {
             if case .close(let socket, let code) = instruction {
-                promise(model.terminated.contains(socket) && code == .notAuthorized, "nobody is told to go for no reason")
-                told.insert(socket)
+                invariant(
+                    model.terminated.contains(socket) && code == .notAuthorized,
+                    "only terminated connections are closed by the hub")
+                closeInstructed.insert(socket)
             }
             var written = Written()
             loops[loop].apply(instruction) { written.add($0, $1) }
@@ -238,20 +249,20 @@ private struct World {
     private mutating func flush(_ loop: Int) {
         var written = Written()
         loops[loop].flush { written.add($0, $1) }
-        promise(!loops[loop].isPending, "a flush leaves nothing")
+        invariant(!loops[loop].isPending, "a flush leaves nothing pending")
         receive(written)
     }
 
     private mutating func receive(_ written: Written) {
         for (socket, bytes) in written.writes {
-            promise(received[socket] != nil, "no frame after the close of \(socket)")
+            invariant(received[socket] != nil, "no frame after the close of \(socket)")
             received[socket]?.append(contentsOf: bytes)
         }
     }
 
-    // MARK: Rights
+    // MARK: Grants and users
 
-    /// Nil when the channel is another user's.
+    /// Nil if the channel belongs to another user.
     private func grant(
         _ name: ChannelName, to socket: SocketID, as id: String, _ user: SignedInUser?
     ) -> SubscriptionGrant? {
@@ -262,12 +273,12 @@ private struct World {
 
     private func user(_ id: String, watching watchlist: [String]) -> SignedInUser {
         let ids = watchlist.map { "\"\($0)\"" }.joined(separator: ",")
-        guard let anybody = SocketID("1.0") else { fatalError("a socket id") }
+        guard let socket = SocketID("1.0") else { fatalError("a socket id") }
         do {
             return try SigninRequest(auth: "key:", userData: #"{"id":"\#(id)","watchlist":[\#(ids)]}"#)
-                .user(on: anybody, key: "key", limits: Limits()) { _, _ in true }
+                .user(on: socket, key: "key", limits: Limits()) { _, _ in true }
         } catch {
-            fatalError("\(id) is a user: \(error.message)")
+            fatalError("cannot sign in \(id): \(error.message)")
         }
     }
 }
@@ -277,14 +288,14 @@ private struct Written {
     private(set) var writes: [(SocketID, [UInt8])] = []
 
     mutating func add(_ socket: SocketID, _ frame: Frame) {
-        promise(!writes.contains { $0.0 == socket }, "one write per connection and flush")
-        promise(!frame.bytes.isEmpty, "no empty write")
+        invariant(!writes.contains { $0.0 == socket }, "one write per connection and flush")
+        invariant(!frame.bytes.isEmpty, "no empty write")
         writes.append((socket, frame.bytes))
     }
 }
 
-/// Makes an input's run the same each time.
-private struct LoopCounter: RandomNumberGenerator {
+/// Multiples of an odd constant modulo 2⁶⁴: deterministic, so that a fuzzer's input always causes the same run.
+private struct WeylSequence: RandomNumberGenerator {
     private var last: UInt64 = 0
 
     mutating func next() -> UInt64 {

@@ -1,12 +1,12 @@
 import JSON
 
-/// Any bytes as JSON: nothing crashes, what is accepted is UTF-8 and lies in the text, and each part of it is accepted
-/// on its own and written back as it was read.
+/// Any bytes as JSON. Nothing crashes. Accepted input is UTF-8, its slices lie within it, each part is accepted by
+/// itself, and strings survive writing and reading.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = UnsafeRawBufferPointer(start: start, count: count)
     let isAccepted = Text(text).isObject() || Text(text).isArray()
-    if isAccepted { promise(String(validating: text, as: UTF8.self) != nil, "what is accepted is UTF-8") }
+    if isAccepted { invariant(String(validating: text, as: UTF8.self) != nil, "accepted input is UTF-8") }
     return 0
 }
 
@@ -18,7 +18,7 @@ private struct Text {
     func isObject() -> Bool {
         isAccepted {
             try JSONReader.object(bytes) { name, value in
-                promise(name.kind == .string, "a name is a string")
+                invariant(name.kind == .string, "a name is a string")
                 check(name)
                 check(value)
             }
@@ -34,7 +34,7 @@ private struct Text {
             try read()
             return true
         } catch let error as JSONError {
-            promise((0...bytes.count).contains(error.offset), "an error is at a place in the text")
+            invariant((0...bytes.count).contains(error.offset), "an error's offset is within the input")
             return false
         } catch {
             fatalError("\(error)")
@@ -42,23 +42,24 @@ private struct Text {
     }
 
     private func check(_ slice: JSONSlice) {
-        promise(isInside(slice.raw), "a slice lies in its text")
-        promise(!slice.raw.isEmpty, "a value has bytes")
+        invariant(isInside(slice.raw), "a slice lies within the input")
+        invariant(!slice.raw.isEmpty, "a value has bytes")
         switch slice.kind {
-        case .object: promise(Text(slice.raw).isObject(), "an object is accepted on its own")
-        case .array: promise(Text(slice.raw).isArray(), "an array is accepted on its own")
+        case .object: invariant(Text(slice.raw).isObject(), "an object is accepted by itself")
+        case .array: invariant(Text(slice.raw).isArray(), "an array is accepted by itself")
         case .string: checkString(slice)
-        case .number: promise(slice.integer == nil || slice.string == nil, "a number is no string")
-        case .boolean, .null: promise(slice.string == nil && slice.integer == nil, "a literal is neither text nor number")
+        case .number: invariant(slice.integer == nil || slice.string == nil, "a number is not a string")
+        case .boolean, .null: invariant(slice.string == nil && slice.integer == nil, "a literal is neither a string nor a number")
         }
     }
 
     private func checkString(_ slice: JSONSlice) {
-        guard let content = slice.stringContent, let string = slice.string else { fatalError("a string has a text") }
-        promise(isInside(content) && content.count == slice.raw.count - 2, "a string's content lies between its quotes")
-        promise(slice.stringByteCount == string.utf8.count, "a text is as long as it says")
-        if slice.equals("event") { promise(Array(string.utf8) == Array("event".utf8), "equal means equal bytes") }
-        promise(Self.writtenAndRead(string).map { Array($0.utf8) } == Array(string.utf8), "a text survives writing")
+        guard let content = slice.stringContent, let string = slice.string else { fatalError("a string has content") }
+        invariant(isInside(content) && content.count == slice.raw.count - 2, "a string's content lies between its quotes")
+        invariant(slice.stringByteCount == string.utf8.count, "stringByteCount is the length in UTF-8")
+        if slice.equals("event") { invariant(Array(string.utf8) == Array("event".utf8), "equal means equal bytes") }
+        invariant(
+            Self.writtenAndRead(string).map { Array($0.utf8) } == Array(string.utf8), "a string survives writing and reading")
     }
 
     private static func writtenAndRead(_ string: String) -> String? {

@@ -2,8 +2,8 @@ import Access
 import Crypto
 import JWT
 
-/// Any bytes as a token, as what an issuer has genuinely signed, and as the keys it publishes: nothing crashes, nobody is
-/// believed without a signature, and whoever is believed has an id and bookings that keep the rules.
+/// Any bytes as a token, as header and payload with a valid signature, and as an issuer's key document. Nothing
+/// crashes, no token is accepted without a signature, and an accepted identity has a valid id and valid bookings.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTokens(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
@@ -13,7 +13,7 @@ public func fuzzTokens(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-private let secret = "known to nobody but this fuzzer !"
+private let secret = "a-secret-for-fuzzers-of-32-bytes"
 private let now: Int64 = 1_800_000_000
 
 private let issuers = [
@@ -30,49 +30,53 @@ nonisolated(unsafe) private let verifier: TokenVerifier = {
 
 nonisolated(unsafe) private let key = HMACKey(secret: secret)
 
-/// Bytes as they are: a guess, and no guess is believed.
+/// The bytes as a token. The fuzzer cannot guess a signature, so no token is accepted.
 private func checkToken(_ bytes: [UInt8]) {
-    let verdict = verifier.verify(on: String(decoding: bytes, as: UTF8.self), now: now)
-    if case .identity = verdict { fatalError("broken promise: nobody is believed without a signature") }
-    checkWords(verdict)
+    let result = verifier.verify(on: String(decoding: bytes, as: UTF8.self), now: now)
+    if case .identity = result { fatalError("invariant violated: no token is accepted without a signature") }
+    checkText(result)
 }
 
-/// Header and payload, a line each, with the signature that makes them genuine.
+/// The bytes as header (first line) and payload, with a valid signature.
 private func checkSigned(_ bytes: [UInt8]) {
     let parts = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { return }
     let texts = parts.map { Base64URL.text(Array($0)) }
-    for (text, part) in zip(texts, parts) { promise(Base64URL.bytes(text) == Array(part), "bytes survive being written") }
+    for (text, part) in zip(texts, parts) {
+        invariant(Base64URL.bytes(text) == Array(part), "bytes survive encoding and decoding")
+    }
     let signed = texts.joined(separator: ".")
     let digest = key.digest(of: Array(signed.utf8))
-    let verdict = verifier.verify(on: signed + "." + Base64URL.text(digest), now: now)
-    checkWords(verdict)
-    guard case .identity(let identity) = verdict else { return }
-    promise(identity.role.accepts(id: identity.id), "an id keeps its role's rule")
-    promise(identity.bookings.allSatisfy(Identity.isReference), "bookings are references")
-    promise(identity.role == .customer || identity.bookings.isEmpty, "only customers have bookings")
+    let result = verifier.verify(on: signed + "." + Base64URL.text(digest), now: now)
+    checkText(result)
+    guard case .identity(let identity) = result else { return }
+    invariant(identity.role.accepts(id: identity.id), "an id is valid for its role")
+    invariant(identity.bookings.allSatisfy(Identity.isReference), "bookings are references")
+    invariant(identity.role == .customer || identity.bookings.isEmpty, "only customers have bookings")
     var wrong = digest
     wrong[Int(digest[0] & 31)] ^= 1
     let refused = verifier.verify(on: signed + "." + Base64URL.text(wrong), now: now)
-    promise(refused == .refused("The token's signature is wrong"), "a bit of the signature decides")
+    invariant(refused == .refused("The token's signature is wrong"), "one wrong bit in the signature is detected")
 }
 
-/// What an issuer publishes: taken whole, with at least one key, or refused whole.
+/// The bytes as an issuer's key document: rejected, or accepted with at least one key.
 private func checkKeys(_ bytes: [UInt8]) {
-    let ring = IssuerKeyCache(issuers: issuers)
+    let cache = IssuerKeyCache(issuers: issuers)
     for issuer in 2..<issuers.count {
         do throws(TokenIssuerError) {
-            try ring.store(bytes, for: issuer)
+            try cache.store(bytes, for: issuer)
         } catch {
-            promise(!error.description.isEmpty, "a refusal has words")
+            invariant(!error.description.isEmpty, "an error has a text")
             continue
         }
-        if case .unknown = ring.key(issuer: issuer, keyID: nil) { fatalError("broken promise: what is taken has a key") }
+        if case .unknown = cache.key(issuer: issuer, keyID: nil) {
+            fatalError("invariant violated: an accepted document has a key")
+        }
     }
 }
 
-private func checkWords(_ verdict: VerificationResult) {
-    guard case .refused(let words) = verdict else { return }
-    promise(!words.isEmpty && words.utf8.count < 600, "a refusal is a few words")
-    promise(!words.contains(secret), "a refusal keeps the secret")
+private func checkText(_ result: VerificationResult) {
+    guard case .refused(let text) = result else { return }
+    invariant(!text.isEmpty && text.utf8.count < 600, "an error has a short text")
+    invariant(!text.contains(secret), "an error does not show the secret")
 }

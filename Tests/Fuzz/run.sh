@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes what reads hostile bytes: Tests/Fuzz/run.sh [seconds per target, default 10].
+# Fuzzes the code that reads untrusted bytes: Tests/Fuzz/run.sh [seconds per target, default 10].
 #
-# Each target starts from its committed corpus and from what earlier runs found (.build-fuzz/units). An input that
-# crashes is copied into the corpus, where it stays as a test after the mend.
+# Each target starts from its committed corpus and the inputs that earlier runs found (.build-fuzz/units). An input that
+# crashes is copied into the corpus, where it stays as a regression test.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -24,12 +24,12 @@ for module in "${modules[@]}"; do
     objects+=("$build/$module.o")
 done
 for target in "${targets[@]}"; do
-    # From within the build folder: what comes unasked of several files is left where the compiler runs.
+    # In the build folder: given several files, the compiler leaves intermediate files in its working directory.
     (cd "$build" && swiftc "${flags[@]}" -I . -module-name "$target" -o "$target" \
-        "../Tests/Fuzz/$target"*.swift ../Tests/Fuzz/Promise.swift "${objects[@]#$build/}")
+        "../Tests/Fuzz/$target"*.swift ../Tests/Fuzz/Invariant.swift "${objects[@]#$build/}")
 done
 
-# Swift's own account of a crash reads the stack behind AddressSanitizer's back and is taken for another crash.
+# Swift's own backtrace reads memory that AddressSanitizer guards, which would be reported instead of the crash.
 export SWIFT_BACKTRACE=enable=no
 
 summary=()
@@ -40,7 +40,7 @@ for target in "${targets[@]}"; do
     crashes=$build/crashes/$target
     rm -rf "$crashes"
     mkdir -p "$crashes" "$build/units/$target"
-    # The fuzzer's own limits: one input 5 seconds and 1 GiB. Its input is not ours to read.
+    # Limits per input: 5 seconds and 1 GiB.
     if timeout -k 5 $((seconds + 60)) "$build/$target" -max_total_time="$seconds" -max_len=4096 -timeout=5 \
         -rss_limit_mb=1024 -artifact_prefix="$crashes/" "$build/units/$target" "$corpus" </dev/null >"$log" 2>&1; then
         runs=$(sed -nE 's/^Done ([0-9]+) runs in ([0-9]+) second.*/\1 runs in \2 seconds/p' "$log")
@@ -51,7 +51,7 @@ for target in "${targets[@]}"; do
         for crash in "$crashes"/*; do
             [ -e "$crash" ] || continue
             cp "$crash" "$corpus/"
-            echo "$target fails on $corpus/$(basename "$crash"): mend it, and commit both" >&2
+            echo "$target fails on $corpus/$(basename "$crash"): fix it, and commit the fix with this input" >&2
         done
         summary+=("$target: FAILED, see $log")
     fi
