@@ -34,7 +34,7 @@ unit: packages ## Run the Swift tests.
 e2e: build $(PYTHON_READY) ## Run the end-to-end tests.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile
 
-check: lint build test ## Run all that CI runs.
+check: lint build test ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 
 lint: ## Check the formatting.
 	swift format lint --strict --recursive Sources Tests Package.swift
@@ -42,20 +42,20 @@ lint: ## Check the formatting.
 format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift
 
-bench: build ## Run the benchmarks.
+bench: build ## Run the benchmarks and print their tables.
 	Benchmarks/run $(BINARY) $(BENCH_TOOLS)
 	python3 Benchmarks/push.py $(BINARY)
 
 sim: build ## Run the simulation with SEEDS seeds.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
 
-crash: build $(PYTHON_READY) ## Kill the gateway under load, ROUNDS times; check that no acknowledged action is lost.
+crash: build $(PYTHON_READY) ## Kill the gateway under load, ROUNDS times; check that no action answered 200 is lost.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS)
 
-conformance: ## List protocol points without a test.
+conformance: ## List the points of the protocol checklist without a test.
 	@dev/conformance
 
-fuzz: packages ## Run each fuzzer for SECONDS_PER_FUZZER.
+fuzz: packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
 	Tests/Fuzz/run.sh $(SECONDS_PER_FUZZER)
 
 tsan: packages $(PYTHON_READY) ## Run unit and end-to-end tests under ThreadSanitizer.

@@ -3,7 +3,7 @@
 Usage: actions.py PORT PID TOKEN. Prints one JSON object:
 - `per_second`: actions per second of 64 admins with one request in flight each, over four seconds;
   `cpu_us`: the gateway's CPU time per action;
-- `p50_ms`, `p99_ms`: latency from sending a request to receiving its event on a dashboard, at 500
+- `p50_ms`, `p99_ms`: latency from the time a request is due to its event on a dashboard, at 500
   actions per second.
 """
 
@@ -135,14 +135,14 @@ def latency(first):
     selector.register(dashboard.socket, selectors.EVENT_READ, dashboard)
     for admin in idle:
         selector.register(admin.socket, selectors.EVENT_READ, admin)
-    count, sent, start = int(RATE * RATE_SECONDS), {}, time.perf_counter()
+    count, due_at, start = int(RATE * RATE_SECONDS), {}, time.perf_counter()
     while len(dashboard.arrivals) < count:
         # Open loop: send by the clock, not when responses arrive. The wait for an idle connection
         # counts as latency.
         due = min(count, int((time.perf_counter() - start) * RATE))
-        while len(sent) < due and idle:
-            number = first + len(sent)
-            sent[number] = start + len(sent) / RATE
+        while len(due_at) < due and idle:
+            number = first + len(due_at)
+            due_at[number] = start + len(due_at) / RATE
             idle.pop().send(number)
         for key, _ in selector.select(0.0005):
             if key.data is dashboard:
@@ -150,7 +150,7 @@ def latency(first):
             elif key.data.receive_response():
                 idle.append(key.data)
         assert time.perf_counter() - start < RATE_SECONDS + 30, "not all events arrived"
-    times = sorted((dashboard.arrivals[number] - due_at) * 1000 for number, due_at in sent.items())
+    times = sorted((dashboard.arrivals[number] - due) * 1000 for number, due in due_at.items())
     return {"p50_ms": statistics.median(times), "p99_ms": times[int(len(times) * 0.99)]}
 
 

@@ -1,8 +1,8 @@
 """Measures pushes through a gateway to a substitute of APNs: throughput, CPU time, memory.
 
-Usage: push.py BINARY [QUEUED]. Needs openssl, and nghttpd (Debian's nghttp2-server). nghttpd answers
-a POST to an existing file with 200 like APNs, over TLS and HTTP/2 with 1,000 streams, and uses less
-CPU time than the gateway.
+Usage: push.py BINARY [QUEUED]. Needs openssl, gcc, and nghttpd (Debian's nghttp2-server). nghttpd
+responds to a POST to an existing file with 200 like APNs, over TLS and HTTP/2 with 1,000 streams,
+and uses less CPU time than the gateway.
 
 - *mirror*: announcements to 1,000 drivers with one device each, one after the other as they are
   pushed. The CPU time per push is the gateway's, minus that of the same announcements to drivers

@@ -1,8 +1,8 @@
 /* Sends the same pushes with libcurl alone: the lower bound of CPU time for any sender that uses libcurl.
  *
  * Usage: pushfloor PORT CA_FILE TOKENS_FILE COUNT <PAYLOAD. Prints the CPU microseconds per push.
- * Uses one connection to localhost with up to WINDOW requests in flight; until then each response admits two more. Reuses
- * every handle, and checks only the status of a response. */
+ * Uses one connection to localhost with at most WINDOW requests in flight. Starts with one request; each response
+ * admits two more until the window is full. Reuses every handle, and checks only the status of a response. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>

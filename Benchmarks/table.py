@@ -20,7 +20,8 @@ def per_cpu_second(report):
 
 
 def ratio(load):
-    """Fleetwire relative to the reference, median of the runs: both in a run share its noise."""
+    """Fleetwire relative to the reference, median of the runs. Compares within a run: noise that both
+    share cancels out."""
     pairs = zip(reports(load), reports(load, "reference"))
     return statistics.median(per_cpu_second(fleetwire) / per_cpu_second(reference)
                              for fleetwire, reference in pairs)
@@ -54,7 +55,7 @@ row("direct: signed publishes per CPU second", f"{direct:,.0f} (p99 {p99('direct
 idle = median("idle", lambda report: report["server"]["rss_per_conn"])
 row("idle: resident bytes per subscribed connection, 10,000 connections", f"{idle:,.0f}", "≤ 3,000",
     idle <= 3_000)
-# Gateways without actions are compared by the other loads.
+# An older gateway without fleet actions is compared by the other loads only.
 if (folder / "actions.fleetwire.1.json").exists():
     speed, p99_ms = (median("actions", lambda report: report[key])
                      for key in ("per_second", "p99_ms"))
