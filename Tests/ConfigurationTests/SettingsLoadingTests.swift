@@ -96,13 +96,13 @@ import Testing
         ])
         let path = directory.path
         #expect(mkfifo("\(path)/fifo", 0o600) == 0)
-        let words = "expected a regular file, found a FIFO"
-        #expect(problem("\(path)/fifo") == "\(path)/fifo: cannot be read: \(words)")
-        #expect(problem("\(path)/c.yaml") == "\(path)/c.yaml:1: notifications.file: cannot read \"fifo\": \(words)")
-        #expect(problem("\(path)/d.yaml") == "\(path)/d.yaml:1: metrics.token: cannot read \"\(path)/fifo\": \(words)")
+        let reason = "expected a regular file, found a FIFO"
+        #expect(problem("\(path)/fifo") == "\(path)/fifo: cannot be read: \(reason)")
+        #expect(problem("\(path)/c.yaml") == "\(path)/c.yaml:1: notifications.file: cannot read \"fifo\": \(reason)")
+        #expect(problem("\(path)/d.yaml") == "\(path)/d.yaml:1: metrics.token: cannot read \"\(path)/fifo\": \(reason)")
         // The FIFO is rejected even if a writer has it open.
         let writer = open("\(path)/fifo", O_RDWR | O_CLOEXEC)
-        #expect(problem("\(path)/fifo") == "\(path)/fifo: cannot be read: \(words)")
+        #expect(problem("\(path)/fifo") == "\(path)/fifo: cannot be read: \(reason)")
         close(writer)
         #expect(problem("/dev/zero") == "/dev/zero: cannot be read: expected a regular file, found a device")
     }
