@@ -50,6 +50,7 @@ package struct Settings: Equatable, Sendable {
         /// The path of a PEM file with the certificate's private key, or empty.
         package var key = ""
 
+        /// Whether the listener uses TLS.
         package var isEnabled: Bool { !certificate.isEmpty }
 
         package init() {}
@@ -78,6 +79,7 @@ package struct Settings: Equatable, Sendable {
         /// Origins of web pages that may connect, at least one: `*` for all, or `scheme://host[:port]`. The host may
         /// begin with `*.`.
         package var allowedOrigins = ["*"]
+        /// Limits of connections, channels and events, each with its unit and range.
         package var limits = Limits()
         /// At most ``Webhook/perAppMax``.
         package var webhooks: [Webhook] = []

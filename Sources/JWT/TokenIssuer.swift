@@ -20,7 +20,7 @@ package struct TokenIssuer: Equatable, Sendable {
         case certificates
     }
 
-    /// Maps claims to an identity.
+    /// Which claims make up an identity.
     package enum Profile: Equatable, Sendable {
         /// `sub` and `role`.
         case standard
@@ -31,11 +31,13 @@ package struct TokenIssuer: Equatable, Sendable {
 
     /// The only algorithm that this issuer's tokens may use, whatever the token's header says.
     package var algorithm: TokenAlgorithm
+    /// The keys that verify signatures.
     package var keys: Keys
     /// The required `iss`, compared as bytes. "" accepts tokens without `iss`, or with one that no other issuer has.
     package var issuer: String
     /// The value that `aud` must be or contain. "" accepts any.
     package var audience: String
+    /// How claims become an identity.
     package var profile: Profile
 
     package init(
