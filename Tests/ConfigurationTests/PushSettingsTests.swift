@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("Every key sets its field, and the content of files theirs")
+    @Test("Every key sets its field; file keys also set the file's content")
     func everyKey() throws {
         let map = """
             {mode: fallback, stale_days: 30,
