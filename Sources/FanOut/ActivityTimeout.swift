@@ -6,14 +6,18 @@ package struct ActivityTimeout: Equatable, Sendable {
 
     package init(activitySeconds: Int) { self.activitySeconds = activitySeconds }
 
+    /// What the loop does with a connection.
     package enum Action: Equatable, Sendable {
         case idle
+        /// Sends `pusher:ping`.
         case ping
+        /// Closes the connection: the client did not respond to the ping.
         case close
     }
 
+    /// The action that is due.
     /// - Parameters:
-    ///   - silence: seconds since the last frame of the client.
+    ///   - silence: seconds since the client's last frame.
     ///   - hasPinged: whether the server has pinged since that frame.
     package func action(silence: Int, hasPinged: Bool) -> Action {
         if hasPinged { return silence * 2 >= activitySeconds * 3 ? .close : .idle }

@@ -3,15 +3,17 @@ import PusherProtocol
 
 /// An application's settings that the hub needs.
 package struct AppRules: Equatable, Sendable {
+    /// Limits of connections, channels and messages.
     package var limits = Limits()
     /// Whether client events are enabled (E1).
     package var clientEvents = false
     /// Whether subscribers get `subscription_count` events (N1).
     package var subscriptionCounts = false
-    /// The kinds of webhook events to record; empty without webhooks, which then cost nothing.
+    /// The kinds of webhook events that the hub records; empty if the application has no webhooks.
     package var webhooks: WebhookKinds = []
-    /// Who may subscribe to the fleet channels; nil for applications without them.
+    /// The permissions on the fleet channels; nil if the application has no fleet channels.
     package var policy: ChannelPolicy?
 
+    /// The default limits, with all optional features off.
     package init() {}
 }

@@ -6,9 +6,9 @@ struct Channel {
     let app: AppIndex
     /// Loops with at least one subscriber.
     private(set) var loops = LoopSet()
-    /// Subscribers on all loops.
+    /// The number of subscribers on all loops.
     private(set) var subscriberCount = 0
-    /// Subscribers whose connection is anonymous.
+    /// The number of subscribers whose connection is anonymous (``Connection/isAnonymous``).
     var anonymousCount = 0
     /// The members; nil unless this is a presence channel.
     var presence: Presence?

@@ -13,7 +13,7 @@ package struct EventCache {
     private var oldest = 0
     private var nextSerial: UInt64 = 0
     private var bytes = 0
-    /// Events evicted before they expired, because the cache was full.
+    /// The number of events evicted before they expired, because the cache was full.
     package private(set) var evictions = 0
 
     private struct Entry {
@@ -22,15 +22,18 @@ package struct EventCache {
         let serial: UInt64
     }
 
+    /// - Parameter bytesMax: the size limit in bytes. An event counts with its frame, its channel's name and 128 bytes of
+    ///   overhead.
     package init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// The channel's last event and its expiry in milliseconds; nil if there is none or it has expired.
+    /// The channel's last event and its expiry in monotonic milliseconds; nil if there is none or it has expired.
     package func event(on channel: ChannelName, at now: Int64) -> (frame: Frame, expiry: Int64)? {
         guard let entry = entries[channel], entry.expiry > now else { return nil }
         return (entry.frame, entry.expiry)
     }
 
     /// Stores `frame` as the channel's last event.
+    /// - Parameter now: monotonic milliseconds.
     package mutating func store(_ frame: Frame, on channel: ChannelName, at now: Int64) {
         remove(channel)
         entries[channel] = Entry(frame: frame, expiry: now + Self.lifetime, serial: nextSerial)

@@ -1,18 +1,19 @@
 import Access
 import PusherProtocol
 
-/// Permissions on the fleet channels (`channels:` in the configuration), and their revocation when a job changes.
+/// Permissions on the fleet channels (`channels:` in the configuration).
 extension Hub {
-    /// The driver assigned to a job, and the reference in the names of the job's channels.
+    /// The driver of a job (an order, as drivers call it), and the reference in the names of the job's channels.
     package struct JobAssignment: Equatable, Sendable {
-        package let code: String
-        /// The reference in the names of the order's channels (`tracking-…`, `booking-…`).
+        /// The order's code, which identifies the job.
+        package let orderCode: String
+        /// The booking reference in the names of the job's channels (`tracking-…`, `booking-…`).
         package let reference: String
         /// Nil if no driver is assigned or the job has ended. Ending revokes access: the reference may be reused.
         package let driverID: String?
 
-        package init(code: String, reference: String, driverID: String?) {
-            self.code = code
+        package init(orderCode: String, reference: String, driverID: String?) {
+            self.orderCode = orderCode
             self.reference = reference
             self.driverID = driverID
         }
@@ -40,24 +41,25 @@ extension Hub {
         apps[self[socket].app].socketsByIdentity[identity.key, default: []].append(socket)
         guard self[socket].identities.count > Self.identitiesMax else { return }
         let oldest = self[socket].identities.removeFirst()
-        forgetIdentity(oldest, socket)
-        // After this identity is removed, a later loss of its job cannot end its subscriptions. They end now.
+        removeFromIndex(oldest, socket)
+        // Once this identity is removed, a later loss of its job cannot end its subscriptions. So they end now.
         guard oldest.role == .driver else { return }
         let jobs = apps[self[socket].app].jobs
-        let reason = "too many other users were authorized on this connection since"
+        let reason = "more than \(Self.identitiesMax) identities were authorized on this connection"
         endSubscriptions(of: socket, because: reason, &effects) { jobs.isAssigned(oldest.id, reference: $0) }
     }
 
-    /// Removes the connection once from the index. It may occur there several times: identities with the same role and id can
-    /// differ in name or bookings.
-    mutating func forgetIdentity(_ identity: Identity, _ socket: SocketID) {
+    /// Removes one entry of the connection from the index by identity. There may be several: identities with the same role
+    /// and id can differ in name or bookings.
+    mutating func removeFromIndex(_ identity: Identity, _ socket: SocketID) {
         let app = self[socket].app
         guard let index = apps[app].socketsByIdentity[identity.key]?.firstIndex(of: socket) else { return }
         apps[app].socketsByIdentity[identity.key]?.remove(at: index)
         if apps[app].socketsByIdentity[identity.key]?.isEmpty == true { apps[app].socketsByIdentity[identity.key] = nil }
     }
 
-    /// The reason to deny a subscription; nil if it is permitted. The caller has verified the signature, if one is needed.
+    /// The reason to deny a subscription; nil if it is permitted. The caller has verified the signature if the channel
+    /// requires one.
     func denialReason(for socket: SocketID, joining channel: ChannelName) -> String? {
         let app = self[socket].app
         guard let policy = apps[app].rules.policy else { return nil }
@@ -78,6 +80,7 @@ extension Hub {
         }
     }
 
+    /// Whether one of the connection's identities, or its signed-in user, may subscribe to the channel now.
     func isPermitted(_ socket: SocketID, on channel: ChannelName) -> Bool {
         let app = self[socket].app
         let user = self[socket].user.flatMap(Identity.init)

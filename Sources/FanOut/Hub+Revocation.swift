@@ -4,14 +4,14 @@ import PusherProtocol
 /// Ending subscriptions when a driver loses a job.
 extension Hub {
     /// The reason given when a driver's job was reassigned or unassigned, changed its reference, or ended.
-    static let jobLost = "the job is no longer yours"
+    static let jobLost = "the job is no longer assigned to you"
 
     /// Records a job's driver. If a driver lost the job, ends their subscriptions to its channels, unless another identity
     /// of the connection permits them.
     mutating func record(_ assignment: JobAssignment, _ app: AppIndex, _ effects: inout [Effect]) {
         guard
             let lost = apps[app].jobs.set(
-                assignment.code, reference: assignment.reference, driverID: assignment.driverID)
+                assignment.orderCode, reference: assignment.reference, driverID: assignment.driverID)
         else { return }
         let key = Identity(role: .driver, id: lost.driverID).key
         for socket in apps[app].users.connections(of: key) + (apps[app].socketsByIdentity[key] ?? []) {

@@ -13,12 +13,13 @@ extension Hub {
                 return sendError(socket, "Existing subscription to channel \(name.text)", &effects)
             }
             guard hasRoom(for: grant.member, in: channels[slot]) else {
-                let text = "Channel \(name.text) is full: it has \(limits.presenceMembers) members"
+                let text = "Channel \(name.text) is full: the limit is \(limits.presenceMembers) members"
                 return sendError(socket, text, code: 4009, &effects)
             }
         }
         guard self[socket].subscriptions.count < limits.subscriptions else {
-            return sendError(socket, "A connection may subscribe to \(limits.subscriptions) channels", &effects)
+            let text = "Cannot subscribe to channel \(name.text): the limit is \(limits.subscriptions) channels per connection"
+            return sendError(socket, text, &effects)
         }
         let slot = apps[app].slots[name] ?? occupy(name, app)
         self[socket].subscriptions.append(Subscription(slot: slot, userID: grant.member?.id))
@@ -105,12 +106,14 @@ extension Hub {
         }
     }
 
+    /// Advances the clock: cached events expire, and large channels get their `subscription_count`.
+    /// - Parameter now: monotonic milliseconds.
     mutating func tick(_ now: Int64, _ effects: inout [Effect]) {
         self.now = max(self.now, now)
         for app in apps.indices { apps[app].cache.expire(at: now) }
-        guard countThrottle.isTime(now) else { return }
-        // The slot may have been vacated or reused since. A vacated slot has no count to send; a reused slot has one only if
-        // the new channel's count is due.
+        guard countThrottle.startInterval(at: now) else { return }
+        // The channel may have been vacated since, and its slot reused. A vacated channel has no count to send; the slot's
+        // new channel has one only if its own count is due.
         for slot in countThrottle.takeDue() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
             sendCount(slot, &effects)
         }

@@ -2,13 +2,14 @@ import Access
 import PusherProtocol
 
 /// The fan-out core of a node: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an input and
-/// returns effects.
+/// appends its effects.
 ///
 /// Deterministic: it uses no sockets, clock or random numbers, so the same inputs produce the same effects. One lock
 /// guards the hub, so each call does little work: for each channel the hub stores *which loops* have subscribers, not
 /// which sockets. Effects refer to slots and loops, so nothing is copied per subscriber. Webhook events are not effects,
 /// because no loop performs them.
 package struct Hub {
+    /// A change of connections, users, jobs or time, or an event to publish.
     package enum Input: Sendable {
         case opened(SocketID, app: AppIndex)
         case subscribe(SocketID, SubscriptionGrant)
@@ -102,7 +103,7 @@ package struct Hub {
         let connection = self[socket]
         for subscription in connection.subscriptions { leave(subscription, socket, &effects) }
         if let user = connection.user { signOut(user, socket, connection.app, &effects) }
-        for identity in connection.identities { forgetIdentity(identity, socket) }
+        for identity in connection.identities { removeFromIndex(identity, socket) }
         apps[connection.app].connectionCount -= 1
         self[socket] = Connection()
     }

@@ -7,18 +7,19 @@ struct JobAssignments {
 
     /// By order code.
     private var jobs: [String: Entry] = [:]
-    /// By reference. Several orders may belong to one booking, so a driver may occur more than once.
+    /// By reference. Several jobs may belong to one booking, so a driver may occur more than once.
     private var drivers: [String: [String]] = [:]
 
+    /// Whether a driver has a job with this reference.
     func isAssigned(_ driverID: String, reference: String) -> Bool { drivers[reference]?.contains(driverID) ?? false }
 
-    /// Sets or clears an order's driver.
-    /// - Returns: the driver who lost access to a reference, and the reference; nil if no one did.
-    mutating func set(_ code: String, reference: String, driverID: String?) -> (driverID: String, reference: String)? {
-        let before = jobs.removeValue(forKey: code)
+    /// Sets or clears a job's driver.
+    /// - Returns: the driver who lost access to a reference, and the reference; nil if no driver lost access.
+    mutating func set(_ orderCode: String, reference: String, driverID: String?) -> (driverID: String, reference: String)? {
+        let before = jobs.removeValue(forKey: orderCode)
         if let before { remove(before) }
         if let driverID {
-            jobs[code] = Entry(reference: reference, driverID: driverID)
+            jobs[orderCode] = Entry(reference: reference, driverID: driverID)
             drivers[reference, default: []].append(driverID)
         }
         guard let before, !isAssigned(before.driverID, reference: before.reference) else { return nil }

@@ -18,9 +18,9 @@ package struct LoopFanOut {
 
     /// This turn's frames, in the order of the hub.
     private var turn: [Entry] = []
-    /// Channels with frames in `turn`, by first frame.
+    /// Channels with frames in `turn`, in the order of their first frame.
     private var pendingChannels: [ChannelSlot] = []
-    /// Connections with gathered frames, by first frame.
+    /// Slots of connections with gathered frames, in the order of their first frame.
     private var gathering: [Int] = []
     /// Gathered frames of all connections: linked lists in one array.
     private var gathered: [Gathered] = []
@@ -89,7 +89,7 @@ package struct LoopFanOut {
         }
         channels[channel].sockets.swapAt(index, channels[channel].sockets.count - 1)
         channels[channel].sockets.removeLast()
-        // Frees an empty list's memory: most channels have one subscriber, once.
+        // Frees an empty list's memory: most channels never have a second subscriber.
         if channels[channel].sockets.isEmpty { channels[channel].sockets = [] }
         recipients[socket.slot].subscriptions -= 1
     }
@@ -97,7 +97,8 @@ package struct LoopFanOut {
     // MARK: Queueing
 
     private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
-        // Always true: the hub names only loops with subscribers. A crash would be worse than a wasted look.
+        // The hub sends an event only to loops with subscribers, so this never returns early. It is no precondition, because
+        // dropping an event is better than a crash.
         guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
         let index = Int32(turn.count)
         turn.append(Entry(frame: frame, except: sender))

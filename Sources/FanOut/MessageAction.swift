@@ -4,18 +4,21 @@ import PusherProtocol
 package enum MessageAction: Sendable {
     /// Send the frame to the client. The hub is not involved.
     case reply(Frame)
+    /// Apply the input to the hub.
     case apply(Hub.Input)
-    /// Apply if the connection's ``EventRateLimit`` permits (E9).
+    /// Apply the input if the connection's ``EventRateLimit`` permits (E9).
     case applyRateLimited(Hub.Input)
     /// Record the connection's user, then apply `.signin`.
     case signIn(SignedInUser)
+    /// Do nothing: the message is a pong.
     case ignore
 
+    /// Decodes a message.
     /// - Parameters:
     ///   - text: one text message, as received.
     ///   - key: the key of the connection's application.
     ///   - user: the connection's signed-in user, if any.
-    ///   - verify: whether a hexadecimal HMAC of a text was made with the application's secret.
+    ///   - verify: returns whether `signature` is the hexadecimal HMAC of `text` with one of the application's secrets.
     package init(
         to text: UnsafeRawBufferPointer, from socket: SocketID, key: String, rules: AppRules, user: SignedInUser?,
         verify: (_ text: String, _ signature: Substring) -> Bool

@@ -44,7 +44,7 @@ final class Assembly: Sendable {
         }
     }
 
-    /// Makes readiness fail, and starts to drain push lanes and loops.
+    /// Makes `/readyz` fail, and starts to drain the push lanes and the loops.
     func beginDrain(seconds: Int) {
         readiness.setReady(false)
         fleet.pushService.finish(withinSeconds: seconds)
@@ -58,7 +58,7 @@ final class Assembly: Sendable {
         webhooks.stop(withinSeconds: seconds)
     }
 
-    /// Stops loops, push lanes and webhooks at once.
+    /// Stops the loops, the push lanes and the webhooks at once, without draining them.
     func abortDrain() {
         for loop in wakeups.indices { hub.post(.stop, to: loop) }
         fleet.pushService.finish(withinSeconds: 0)
@@ -82,7 +82,7 @@ final class Assembly: Sendable {
         let app = apps[fleet.app]
         let fleet = fleet
         do throws(TokenIssuerError) {
-            let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.ring)
+            let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.keyCache)
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
             return FleetRouter(
                 app: app, authenticator: Authenticator(verifier: verifier, cookies: cookies, origins: app.origins),
@@ -100,8 +100,8 @@ final class Assembly: Sendable {
             isBehindProxy: settings.server.behindProxy)
     }
 
-    /// The largest body in bytes that could be a valid request, at most 16 MiB: a batch of events with every byte of their
-    /// data escaped (`\u0000`), with all channels at full length, and room for the remaining members.
+    /// The size in bytes of the largest body that could be a valid request, at most 16 MiB: a batch of events with every byte
+    /// of their data escaped (`\u0000`), with all channels at full length, and room for the remaining members.
     private var requestBodyBytesMax: Int {
         min(
             16_777_216,

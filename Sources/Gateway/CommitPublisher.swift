@@ -28,7 +28,7 @@ final class CommitPublisher: Sendable {
         self.log = log
     }
 
-    /// Publishes a commit. The order matters.
+    /// Publishes a commit. The comments below give the reasons for the order.
     func publish(_ commit: Commit) {
         // Leases before replies. A reply may say that a device has a new owner; the lane then drops the old owner's jobs for
         // it, and must already have all jobs of the same commit, or it would receive one after dropping.
@@ -50,7 +50,7 @@ final class CommitPublisher: Sendable {
         for device in commit.removed { pushService.record(removed: device) }
     }
 
-    /// Sends the replies to some queries.
+    /// Sends the replies to queries to the loops that wait for them.
     func publish(_ replies: [(request: QueryRequest, reply: QueryReply)]) {
         for (request, reply) in replies {
             hub.post(.queryReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
@@ -58,17 +58,17 @@ final class CommitPublisher: Sendable {
     }
 
     /// Restores the assignment of an order that is open when the gateway starts.
-    func restore(_ order: Order) { hub.publish([], holding: Hub.JobAssignment(order), app: app) }
+    func restore(_ order: Order) { hub.publish([], assignment: Hub.JobAssignment(order), app: app) }
 
     private func publish(_ result: CommandResult) {
         hub.publish(
-            result.notifications.flatMap(publications), holding: result.order.map(Hub.JobAssignment.init), app: app)
+            result.notifications.flatMap(publications), assignment: result.order.map(Hub.JobAssignment.init), app: app)
         for device in result.removed { pushService.record(removed: device) }
     }
 
     /// The event on its channel, and on the channel's mirror.
     private func publications(_ notification: Notification) -> [Hub.Publication] {
-        // The name was checked when it was stored. The limit may have been lowered since; publish all the same.
+        // 256 instead of `limits.name_length`, which may have been lowered since the name was checked and stored.
         guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return [] }
         var name = JSONWriter()
         name.string(notification.event)
@@ -107,7 +107,7 @@ final class CommitPublisher: Sendable {
 }
 
 extension CommandReply {
-    /// In metrics and in the log.
+    /// The outcome's name in metrics and in the log.
     fileprivate var outcome: String {
         switch self {
         case .committed: "done"
@@ -123,7 +123,7 @@ extension Hub.JobAssignment {
     init(_ order: Order) {
         let assignment = order.assignment
         self.init(
-            code: order.code, reference: order.reference,
+            orderCode: order.code, reference: order.reference,
             driverID: assignment.status.isFinal ? nil : assignment.driver?.id.text)
     }
 }

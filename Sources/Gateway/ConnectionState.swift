@@ -25,8 +25,9 @@ struct ConnectionState {
         hasBeenPinged = false
     }
 
-    /// Whether the rate limit permits one more client event. If so, it is counted.
-    mutating func mayPublish(nowMilliseconds: Int64) -> Bool {
+    /// Counts one client event against the rate limit.
+    /// - Returns: false if the event is over the limit.
+    mutating func consumeClientEvent(nowMilliseconds: Int64) -> Bool {
         let perSecond = app.limits.clientEventsPerSecond
         var limit = eventRateLimit ?? EventRateLimit(perSecond: perSecond, now: nowMilliseconds)
         defer { eventRateLimit = limit }

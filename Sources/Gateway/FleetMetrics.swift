@@ -49,7 +49,7 @@ final class FleetCounters: Sendable {
                 samples: counts.notifications.sorted { $0.key < $1.key }
                     .map { ([("event", $0.key), ("state", "created")], String($0.value)) }),
             MetricFamily(
-                "\(prefix)_telemetry_total", .counter, help: "Steps of notifications that devices reported.",
+                "\(prefix)_telemetry_total", .counter, help: "Telemetry events that devices reported, by event.",
                 samples: counts.telemetry.sorted { $0.key < $1.key }.map { ([("event", $0.key)], String($0.value)) }),
             MetricFamily(
                 "\(prefix)_failed_transitions_total", .counter, help: "Progress reports rejected because of the job's status.",

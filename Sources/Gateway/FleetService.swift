@@ -11,15 +11,14 @@ import Store
 import Threads
 import Webhooks
 
-/// What all loops share of the fleet: the store's two threads, the lanes of pushes, the keys of token issuers, and what is
-/// counted.
+/// The parts of the fleet API that all loops share: the store's writer and reader threads, the push lanes, the cache of
+/// token issuers' keys, and the counters.
 final class FleetService: Sendable {
     let counters = FleetCounters()
     /// The application that carries the fleet's channels.
     let app: AppIndex
     let issuers: [TokenIssuer]
-    let ring: IssuerKeyCache
-
+    let keyCache: IssuerKeyCache
     let pushService: PushService
 
     private let settings: Settings
@@ -27,10 +26,10 @@ final class FleetService: Sendable {
     private let writer: StoreWriter
     private let reader: StoreReader
     private let fetcher: JWKSFetcher
-    private let fetching: Thread
+    private let fetcherThread: Thread
 
-    /// Opens the store, has the hub learn of all open orders, and begins to push.
-    /// - Throws: ``StartError`` saying what is wrong with the store or a key, and what to do.
+    /// Opens the store, restores the job assignments of open orders in the hub, and starts the push lanes.
+    /// - Throws: ``StartError`` if the store or a key cannot be used.
     init(
         settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, log: Log
     ) throws(StartError) {
@@ -38,7 +37,7 @@ final class FleetService: Sendable {
         catalogue = Lock(settings.notifications)
         app = settings.fleetAppIndex
         issuers = settings.auth.issuers
-        ring = IssuerKeyCache(issuers: issuers)
+        keyCache = IssuerKeyCache(issuers: issuers)
         let app = app
         let pushService = try PushService(
             settings.push,
@@ -65,43 +64,48 @@ final class FleetService: Sendable {
             writer.stop()
             throw StartError("\(error)")
         }
-        let fetcher = JWKSFetcher(issuers: issuers, keyCache: ring, log: log)
+        let fetcher = JWKSFetcher(issuers: issuers, keyCache: keyCache, log: log)
         self.fetcher = fetcher
-        fetching = Thread(name: "token-keys") { fetcher.run(notifying: hub) }
+        fetcherThread = Thread(name: "token-keys") { fetcher.run(notifying: hub) }
         let writer = writer
         pushService.start(
             settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
     }
 
-    func post(_ errand: CommandRequest) -> Bool { writer.post(errand) }
+    /// Queues a command for the store's writer. Returns false if the queue is full.
+    func post(_ command: CommandRequest) -> Bool { writer.post(command) }
 
+    /// Queues a query for the store's reader. Returns false if the queue is full.
     func post(_ query: QueryRequest) -> Bool { reader.post(query) }
 
-    func fetchKeys(of issuer: Int, for exchange: RequestID, on loop: Int) -> Bool {
-        fetcher.fetch(issuer: issuer, for: exchange, on: loop)
+    /// Queues a fetch of an issuer's keys; see ``JWKSFetcher/fetch(issuer:for:on:)``. Returns false if the queue is full.
+    func fetchKeys(of issuer: Int, for request: RequestID, on loop: Int) -> Bool {
+        fetcher.fetch(issuer: issuer, for: request, on: loop)
     }
 
     /// Whether admins may send notifications of this type.
     func isCatalogued(_ type: String) -> Bool { catalogue.withLock { $0.entry(for: type) } != nil }
 
-    /// Other texts and rules from now on.
+    /// Replaces the notification catalogue. Events and pushes use its rules and texts from now on.
     func use(_ catalogue: NotificationCatalogue) {
         self.catalogue.withLock { $0 = catalogue }
         writer.use(NotificationRules(settings, catalogue))
         pushService.use(catalogue)
     }
 
-    /// Pushes nothing more, and closes the store when what was taken is finished; after the last loop has stopped.
+    /// Stops the push lanes and the key fetcher, then closes the store once all queued requests are done. Call it after the
+    /// last loop has stopped.
     func stop() {
-        pushService.finish(withinSeconds: settings.server.drainSeconds)  // long ago, unless the start has failed
+        // A drain has done this already; if the gateway could not start, there was no drain.
+        pushService.finish(withinSeconds: settings.server.drainSeconds)
         pushService.wait()
         fetcher.stop()
-        fetching.join()
+        fetcherThread.join()
         reader.stop()
         writer.stop()
     }
 
-    // MARK: What it shows of itself
+    // MARK: Metrics
 
     var statistics: StoreStatistics { writer.statistics }
     var readerDepth: Int { reader.queueDepth }

@@ -8,7 +8,7 @@ import Threads
 
 /// HTTP requests: responds at once, or passes the request to the thread that can respond.
 extension Node {
-    /// What the response to a waiting request needs.
+    /// A request that another thread will reply to: what its response needs.
     struct PendingRequest {
         /// Nil outside the fleet's API.
         let envelope: Envelope?
@@ -46,24 +46,24 @@ extension Node {
         switch action {
         case .respond(let response): return response
         case .publish(let publish, let app):
-            guard case .published(let occupancies) = shared.publish(publish, app: app, from: index) else {
+            guard case .published(let occupancies) = hub.publish(publish, app: app, from: index) else {
                 return rejectForFullQueue()
             }
             drainMailbox()
             return publish.response(occupancies: occupancies)
-        case .query(let query, let app): return shared.read { query.lookUp(in: $0, app: app) }.response
+        case .query(let query, let app): return hub.read { query.lookUp(in: $0, app: app) }.response
         case .terminate(let userID, let app):
             apply(.terminate(userID: userID, app: app))
             return .emptyObject
         case .command, .fleetQuery, .needsKeys: return forward(action, request, id)
         case .authorize(let authorization): return authorize(authorization)
-        case .stats: return .json(200, StatsResponse(board: metrics, hub: shared, fleet: fleet, apps: appIDs).json)
+        case .stats: return .json(200, StatsResponse(board: metrics, hub: hub, fleet: fleet, apps: appIDs).json)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .readiness:
             return readiness.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
         case .metrics:
             let text = MetricFamily.text(
-                metrics.families(hub: shared) + fleet.families(prefix: metrics.prefix) + webhooks.families(prefix: metrics.prefix)
+                metrics.families(hub: hub) + fleet.families(prefix: metrics.prefix) + webhooks.families(prefix: metrics.prefix)
             )
             return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
         }
@@ -74,19 +74,21 @@ extension Node {
         let envelope = router.envelope(of: request)
         let address = ReplyAddress(loop: index, request: id.rawValue)
         var deferred: DeferredRequest?
-        let full: FullQueue?
+        let fullQueue: FullQueue?
         switch action {
-        // Committed events are published even to full mailboxes, so check for room before accepting the command.
-        case .command where !shared.hasRoom: full = .mailbox
-        case .command(let command): full = fleet.post(CommandRequest(command, replyTo: address)) ? nil : .storeWriter
-        case .fleetQuery(let query): full = fleet.post(QueryRequest(query, replyTo: address)) ? nil : .storeReader
+        // The command's events will be published even to full mailboxes, so check for room before the store gets it.
+        case .command where !hub.hasRoom: fullQueue = .mailbox
+        case .command(let command):
+            fullQueue = fleet.post(CommandRequest(command, replyTo: address)) ? nil : .storeWriter
+        case .fleetQuery(let query):
+            fullQueue = fleet.post(QueryRequest(query, replyTo: address)) ? nil : .storeReader
         case .needsKeys(let issuer):
             deferred = DeferredRequest(request)
-            full = fleet.fetchKeys(of: issuer, for: id, on: index) ? nil : .tokenKeys
-        default: preconditionFailure("only actions of other threads are deferred")
+            fullQueue = fleet.fetchKeys(of: issuer, for: id, on: index) ? nil : .tokenKeys
+        default: preconditionFailure("the action does not need another thread")
         }
-        if let full {
-            countRejection(full)
+        if let fullQueue {
+            countRejection(fullQueue)
             return unavailable(envelope, "Overloaded: nothing was done, try again", retryAfterSeconds: 1)
         }
         waiting[id] = PendingRequest(
@@ -94,7 +96,8 @@ extension Node {
         return nil
     }
 
-    /// Responds to a deferred request. If its sender has gone, what was committed stays committed.
+    /// Responds to a forwarded request. If its connection has closed, the response is dropped; a committed command stays
+    /// committed.
     func respond(to id: RequestID, with makeResponse: (Envelope) -> HTTPResponse) {
         guard let request = waiting.removeValue(forKey: id) else { return }
         respond(makeResponse(request.envelope ?? .error), to: id, request)
@@ -106,14 +109,14 @@ extension Node {
     }
 
     /// Retries a request after its issuer's keys have been fetched. If the key is still unknown, responds with 401. If no key
-    /// was ever fetched, the issuer is unreachable: responds with 503, because apps take a 401 for a logout.
+    /// was ever fetched, the issuer is unreachable: responds with 503, because apps treat a 401 as a logout.
     func retry(_ id: RequestID) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
         let response = deferred.withRequest { request -> HTTPResponse? in
             let action = action(of: request)
             guard case .needsKeys(let issuer) = action else { return perform(action, request, id) }
             let envelope = router.envelope(of: request)
-            guard !fleet.ring.isEmpty(issuer: issuer) else {
+            guard !fleet.keyCache.isEmpty(issuer: issuer) else {
                 return unavailable(envelope, "The keys of the token's issuer cannot be fetched: try again", retryAfterSeconds: 30)
             }
             return (envelope ?? .error).error(
@@ -126,10 +129,10 @@ extension Node {
         (envelope ?? .error).error(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
     }
 
-    /// Signs a subscription if the hub permits it. The hub stores the identity of the connection, so that a job change can end
+    /// Signs a subscription if the hub permits it. The hub adds the identity to the connection, so that a job change can end
     /// the subscription later.
     private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
-        let mayJoin = shared.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
+        let mayJoin = hub.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
         guard mayJoin else { return authorization.refused }
         if let socket = authorization.socket { apply(.identify(socket, authorization.identity)) }
         return authorization.granted
@@ -150,10 +153,10 @@ extension Node {
     }
 }
 
-/// A full queue, because of which a request or client event was rejected; the name in the log.
+/// A queue that was full when a request or client event needed it. Raw values appear in the log.
 enum FullQueue: String {
-    case mailbox = "a loop's mailbox"
-    case storeWriter = "the store's queue of commands"
-    case storeReader = "the store's queue of questions"
-    case tokenKeys = "the queue for token keys"
+    case mailbox = "loop mailbox"
+    case storeWriter = "store writer"
+    case storeReader = "store reader"
+    case tokenKeys = "token key fetcher"
 }

@@ -12,7 +12,7 @@ import Webhooks
 /// Created on that thread and not Sendable: other threads reach it through its mailbox.
 final class Node: EventLoopDelegate {
     let index: Int
-    let shared: SharedHub
+    let hub: SharedHub
     let metrics: NodeMetrics
     let readiness: Readiness
     let counters: LoopCounters
@@ -37,7 +37,7 @@ final class Node: EventLoopDelegate {
     private var retried: [RequestID] = []
     /// Rejections since the last tick, by the queue that was full.
     private var rejections: [FullQueue: Int] = [:]
-    /// Slow consumers and accept pauses logged so far.
+    /// The values of `.slowConsumers` and `.acceptPauses` that the log already contains.
     private var logged = (drops: 0, pauses: 0)
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
@@ -45,7 +45,7 @@ final class Node: EventLoopDelegate {
     /// - Throws: ``StartError`` if a key or the certificate is unusable.
     init(index: Int, assembly: Assembly) throws(StartError) {
         self.index = index
-        shared = assembly.hub
+        hub = assembly.hub
         metrics = assembly.metrics
         readiness = assembly.readiness
         counters = assembly.metrics.counters[index]
@@ -86,7 +86,7 @@ final class Node: EventLoopDelegate {
                 return rejection(.tlsOnly, "Application only accepts TLS connections: use wss://", version)
             }
             guard app.origins.allow(request.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
-            guard shared.open(socket, app: app.index) else {
+            guard hub.open(socket, app: app.index) else {
                 let isFinal = app.limits.overQuotaClose == .overQuota
                 return rejection(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)
             }
@@ -145,14 +145,14 @@ final class Node: EventLoopDelegate {
 
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
         let milliseconds = Clock.monotonicMilliseconds()
-        guard connections[socket.slot]?.mayPublish(nowMilliseconds: milliseconds) == true else {
+        guard connections[socket.slot]?.consumeClientEvent(nowMilliseconds: milliseconds) == true else {
             counters.add(to: .limitedClientEvents)
             let text = "Client event rejected: more than the allowed number per second"
             return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
         }
-        guard shared.hasRoom else {
+        guard hub.hasRoom else {
             countRejection(.mailbox)
-            let text = "Overloaded: the client event was not passed on, try again"
+            let text = "Overloaded: the client event was not published, try again"
             return perform(.send(ServerMessage.error(ProtocolError(text)), to: socket))
         }
         apply(input)
@@ -162,11 +162,11 @@ final class Node: EventLoopDelegate {
 
     func accepted(_ connection: Listener.AcceptedSocket) {
         let target = nextLoop
-        nextLoop = (nextLoop + 1) % shared.mailboxes.count
+        nextLoop = (nextLoop + 1) % hub.mailboxes.count
         if target == index {
             loop?.adopt(connection)
         } else {
-            shared.post(.adopt(connection), to: target)
+            hub.post(.adopt(connection), to: target)
         }
     }
 
@@ -175,8 +175,8 @@ final class Node: EventLoopDelegate {
     /// Stops all loops once all have drained. Until then each serves HTTP requests, because backends may be connected to any
     /// loop.
     func drained() {
-        guard readiness.recordDrained() == shared.mailboxes.count else { return }
-        for loop in shared.mailboxes.indices { shared.post(.stop, to: loop) }
+        guard readiness.recordDrained() == hub.mailboxes.count else { return }
+        for loop in hub.mailboxes.indices { hub.post(.stop, to: loop) }
     }
 
     func ticked() {
@@ -196,7 +196,7 @@ final class Node: EventLoopDelegate {
         logOverload()
     }
 
-    /// Pings idle connections and closes those that do not answer (P4).
+    /// Pings an idle connection, or closes it if the client did not respond to the ping (P4).
     private func checkActivity(_ slot: Int) {
         guard let connection = connections[slot], let socket = fanOut.socket(at: slot) else { return }
         switch activityTimeout.action(silence: now - connection.lastSeenAt, hasPinged: connection.hasBeenPinged) {
@@ -210,28 +210,29 @@ final class Node: EventLoopDelegate {
 
     // MARK: Inputs and instructions
 
-    /// Applies an input, then drains the own mailbox (the order rule of ``SharedHub``).
+    /// Applies an input, then drains this loop's mailbox (the order rule of ``SharedHub``).
     func apply(_ input: Hub.Input) {
-        shared.apply(input, from: index)
+        hub.apply(input, from: index)
         drainMailbox()
     }
 
+    /// Performs all messages in this loop's mailbox.
     func drainMailbox() {
-        shared.mailboxes[index].drain(into: &messages)
+        hub.mailboxes[index].drain(into: &messages)
         for message in messages {
             switch message {
             case .instruction(let instruction): perform(instruction)
             case .adopt(let connection): loop?.adopt(connection)
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
-            case .keysFetched(let exchange): retried.append(exchange)
+            case .keysFetched(let request): retried.append(request)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
             }
         }
         messages.removeAll(keepingCapacity: true)
         // After the messages: a retry may drain the mailbox again, and would overtake the rest of this batch.
-        while let exchange = retried.popLast() { retry(exchange) }
+        while let request = retried.popLast() { retry(request) }
     }
 
     private func perform(_ instruction: Instruction) {

@@ -3,7 +3,7 @@ import Observability
 import PusherProtocol
 import Threads
 
-/// The node's own metrics: the counters of every loop, closes by code, and gauges of the hub. Any thread reads them.
+/// The node's own metrics: the counters of every loop, closes by code, and gauges of the hub. Any thread may read them.
 final class NodeMetrics: Sendable {
     /// By loop.
     let counters: [LoopCounters]
@@ -16,6 +16,7 @@ final class NodeMetrics: Sendable {
         self.prefix = prefix
     }
 
+    /// Counts a connection that the server closes.
     func countClose(_ code: CloseCode) { closes.withLock { $0[code, default: 0] += 1 } }
 
     func families(hub: SharedHub) -> [MetricFamily] {

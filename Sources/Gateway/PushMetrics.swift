@@ -14,11 +14,12 @@ final class PushCounters: Sendable {
         var renewals: [String: Int] = [:]
     }
 
-    /// Seconds.
+    /// Bucket bounds in seconds.
     private static let bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private let counts = Lock(Counts())
 
+    /// Counts pushes with an outcome.
     func count(_ outcome: Outcome, _ provider: PushProvider, _ amount: Int = 1) {
         counts.withLock { $0.outcomes[provider, default: [:]][outcome, default: 0] += amount }
     }
@@ -32,7 +33,7 @@ final class PushCounters: Sendable {
     /// - Parameter reason: the provider's reason code, or ours.
     func countRemoval(_ reason: String) { counts.withLock { $0.removals[reason, default: 0] += 1 } }
 
-    /// Counts a new credential.
+    /// Counts a renewed credential.
     /// - Parameter kind: `apns_jwt` or `fcm_oauth`.
     func countRenewal(_ kind: String) { counts.withLock { $0.renewals[kind, default: 0] += 1 } }
 

@@ -5,14 +5,14 @@ import Push
 import Server
 import Threads
 
-/// The lanes beside the store: a worker's thread for each that is enabled. What the store has for a lane goes to its worker,
-/// and what became of it goes back; on the way it is counted, logged, and told to backends.
+/// The push lanes: a worker thread per enabled lane. The store leases jobs to the workers, and the workers report results to
+/// the store. This service counts and logs the results, and passes failed pushes and removed devices to the observers.
 final class PushService: Sendable {
-    /// Who is told what backends want to know.
+    /// Callbacks for the backends' webhooks. Any thread may call them.
     struct Observers: Sendable {
-        /// A push has failed for good.
+        /// A push has failed and will not be retried.
         var failed: @Sendable (FailedPush, PushLane) -> Void
-        /// A device is gone.
+        /// A device was removed.
         var removed: @Sendable (RemovedDevice) -> Void
     }
 
@@ -23,30 +23,33 @@ final class PushService: Sendable {
     private let observers: Observers
     private let workers = Lock<[PushWorker]>([])
 
-    /// - Throws: ``StartError`` when a key cannot be used.
-    init(_ settings: Settings.Push, _ listeners: Observers, log: Log) throws(StartError) {
+    /// - Throws: ``StartError`` if a credential or CA file cannot be used.
+    init(_ settings: Settings.Push, _ observers: Observers, log: Log) throws(StartError) {
         do throws(CredentialError) {
             providers = try settings.providers()
         } catch {
             throw StartError("use \(error.key): \(error.problem)", isConfiguration: true)
         }
         mode = settings.mode
-        self.observers = listeners
+        self.observers = observers
         self.log = log
     }
 
+    /// The enabled lanes.
     var lanes: Set<PushLane> { Set(providers.map(\.lane)) }
 
-    /// Begins to carry: the store is open.
-    /// - Parameter report: takes a report to the store; false when it has no room.
+    /// Starts the workers. Call it once the store is open.
+    /// - Parameters:
+    ///   - report: posts a worker's report to the store; returns false if the store's queue is full.
+    ///   - isConnected: returns whether a recipient (``Identity/key``) is subscribed to their own channel.
     func start(
         _ catalogue: NotificationCatalogue, report: @escaping @Sendable (PushReport) -> Bool,
         isConnected: @escaping @Sendable (_ recipient: String) -> Bool
     ) {
-        let texts = PushCatalogue(catalogue, mode: mode)
+        let templates = PushCatalogue(catalogue, mode: mode)
         let workers = providers.map { provider in
             PushWorker(
-                provider, templates: texts,
+                provider, templates: templates,
                 environment: PushWorker.Environment(
                     now: Clock.unixMilliseconds, report: report, isConnected: isConnected,
                     event: { self.record($0, provider.lane) }))
@@ -55,19 +58,20 @@ final class PushService: Sendable {
         for worker in workers { worker.start() }
     }
 
-    // MARK: What the store says
+    // MARK: From the store
 
-    /// These lanes have something to carry.
+    /// Wakes the workers of lanes that have new jobs in the store.
     func wake(_ lanes: Set<PushLane>) {
         for lane in lanes { worker(lane)?.wake() }
     }
 
-    func supply(_ supply: PushLease) {
-        for device in supply.removed { record(removed: device) }
-        worker(supply.lane)?.supply(supply)
+    /// Passes leased jobs to their lane's worker.
+    func supply(_ lease: PushLease) {
+        for device in lease.removed { record(removed: device) }
+        worker(lease.lane)?.supply(lease)
     }
 
-    /// Pushes have failed, or have come to an end before they were sent.
+    /// Counts and logs pushes that failed or that ended without being sent, by lane.
     func record(_ finished: [PushLane: FinishedPushes]) {
         for (lane, ended) in finished.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             counters.count(.expired, lane.provider, ended.expired)
@@ -88,10 +92,10 @@ final class PushService: Sendable {
         }
     }
 
-    /// The store could not take the report.
+    /// Notifies a worker that the store did not write its report. The worker sends it again later.
     func reject(_ report: PushReport) { worker(report.lane)?.refused() }
 
-    /// Counts and logs a removed device, for any reason.
+    /// Counts and logs a removed device, whatever the reason, and withdraws its jobs from the workers.
     func record(removed device: RemovedDevice) {
         counters.countRemoval(Self.removalReasons.contains(device.reason) ? device.reason : "other")
         log.info(
@@ -104,31 +108,32 @@ final class PushService: Sendable {
         for worker in workers.withLock({ $0 }) { worker.withdraw(device.id) }
     }
 
-    /// A metric's labels must not be whatever a provider says.
+    /// The values of the label `reason`; others count as `other`, so that a provider cannot create metric series.
     private static let removalReasons: Set = [
         "Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic", "UNREGISTERED", "SENDER_ID_MISMATCH",
         "INVALID_ARGUMENT", "unregistered", "replaced", "new_owner", "too_many_devices", "erased", "stale",
     ]
 
-    // MARK: What operators do
+    // MARK: From operators
 
-    /// Other texts from now on.
+    /// Replaces the notification catalogue. Pushes use its texts from now on.
     func use(_ catalogue: NotificationCatalogue) {
-        let texts = PushCatalogue(catalogue, mode: mode)
-        for worker in workers.withLock({ $0 }) { worker.use(texts) }
+        let templates = PushCatalogue(catalogue, mode: mode)
+        for worker in workers.withLock({ $0 }) { worker.use(templates) }
     }
 
-    /// Starts nothing new, and has the workers wait for answers, but no longer than that. The store has to go on meanwhile.
+    /// Makes the workers start no new requests and wait for the responses to open ones, at most for this time. The store must
+    /// run meanwhile, because the workers report the results to it.
     func finish(withinSeconds seconds: Int) {
         for worker in workers.withLock({ $0 }) { worker.stop(withinSeconds: seconds) }
     }
 
-    /// Waits until that is done.
+    /// Blocks until all workers have stopped. Call ``finish(withinSeconds:)`` first.
     func wait() {
         for worker in workers.withLock({ $0 }) { worker.wait() }
     }
 
-    /// How each lane is doing; nil of those that are not enabled.
+    /// The status of every lane; nil if the lane is not enabled.
     var statuses: [(lane: PushLane, status: LaneStatus?)] {
         PushLane.allCases.map { ($0, worker($0)?.status) }
     }
@@ -145,10 +150,10 @@ final class PushService: Sendable {
         }
         return counters.families(prefix: prefix) + [
             MetricFamily(
-                "\(prefix)_push_queue_depth", .gauge, help: "Pushes that wait in the store.",
+                "\(prefix)_push_queue_depth", .gauge, help: "Pushes queued in the store.",
                 samples: queues.map { ($0.labels, String($0.depth)) }),
             MetricFamily(
-                "\(prefix)_push_queue_oldest_seconds", .gauge, help: "For how long the oldest of them has waited.",
+                "\(prefix)_push_queue_oldest_seconds", .gauge, help: "Age of the oldest queued push in seconds.",
                 samples: queues.map { ($0.labels, String($0.seconds)) }),
         ]
     }
@@ -157,7 +162,7 @@ final class PushService: Sendable {
         workers.withLock { $0.first { $0.lane == lane } }
     }
 
-    // MARK: What workers say
+    // MARK: From the workers
 
     private func record(_ event: LaneEvent, _ lane: PushLane) {
         let name = Log.Value.text(lane.rawValue)
@@ -167,7 +172,7 @@ final class PushService: Sendable {
             counters.observe(seconds: seconds, lane.provider)
             if log.writes(.debug) { log.debug("push_accepted", job.fields(lane)) }
         case .rejected(let job, let reason, let seconds):
-            // Whether that is its end, the store will say: there may be a new token by now.
+            // Not counted yet: the store decides whether the push has failed, because the device may have a new token by now.
             counters.observe(seconds: seconds, lane.provider)
             if log.writes(.debug) { log.debug("push_refused", job.fields(lane, reason)) }
         case .retried(let job, let reason, let seconds):

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether the gateway accepts clients (`GET /ready`), and how many loops have drained. All threads share it.
+/// Whether the gateway accepts clients (`GET /readyz`), and how many loops have drained. All threads share it.
 final class Readiness: Sendable {
     private let ready = Atomic<Bool>(false)
     private let drainedLoops = Atomic<Int>(0)

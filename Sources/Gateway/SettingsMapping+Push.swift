@@ -38,10 +38,11 @@ extension Settings.Push {
         return providers
     }
 
-    /// Checked at start: libcurl reads the file only when it connects, so an error would show up late.
+    /// Checks a CA file at start. libcurl reads it only when it connects, so an error would show up late.
     private static func checkCertificates(_ authorities: String, of file: String, key: String) throws(CredentialError) {
         guard file.isEmpty || CABundle.isReadable(authorities) else {
-            throw CredentialError(key: key, problem: "expected PEM with at least one certificate, and nothing unreadable")
+            throw CredentialError(
+                key: key, problem: "expected PEM with at least one certificate and no broken or encrypted blocks")
         }
     }
 }

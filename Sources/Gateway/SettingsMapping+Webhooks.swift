@@ -56,7 +56,7 @@ extension Log {
         case .hasRoom(let endpoint, let refused):
             info("webhook_queue_has_room", ["endpoint": .text(endpoint), "refused": .number(refused)])
         case .overrun(let refused):
-            warning("webhook_notices_refused", ["refused": .number(refused), "reason": "the worker is too slow"])
+            warning("webhook_notices_refused", ["refused": .number(refused), "reason": "the webhook worker is too slow"])
         }
     }
 }

@@ -36,7 +36,8 @@ extension ChannelPolicy {
 }
 
 extension Settings {
-    /// The first key whose value cannot be used although its form is valid: a broken PEM, a wrong curve. Nil if there is none.
+    /// The first configuration key whose value has the right form but cannot be used, such as a broken PEM or a key of the
+    /// wrong curve. Nil if there is none.
     package var keyError: (key: String, problem: String)? {
         do throws(TokenIssuerError) {
             _ = try TokenVerifier(issuers: auth.issuers, keyCache: IssuerKeyCache(issuers: auth.issuers))
@@ -63,7 +64,8 @@ extension Settings {
         }
         for issuer in auth.jwt where issuer.isEnabled && !issuer.secret.isEmpty && issuer.secret.utf8.count < 32 {
             log.warning(
-                "short_token_secret", ["issuer": .text(issuer.issuer), "hint": "a secret below 32 bytes can be guessed"])
+                "short_token_secret",
+                ["issuer": .text(issuer.issuer), "hint": "use at least 32 bytes; a shorter secret can be guessed"])
         }
     }
 }

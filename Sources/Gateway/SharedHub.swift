@@ -58,12 +58,12 @@ final class SharedHub: Sendable {
 
     /// Publishes committed events, then records the job's assignment. Any thread may call it. It ignores ``hasRoom``, which
     /// was checked before the command was accepted: committed events must be published.
-    func publish(_ publications: [Hub.Publication], holding: Hub.JobAssignment?, app: AppIndex) {
-        guard !publications.isEmpty || holding != nil else { return }
+    func publish(_ publications: [Hub.Publication], assignment: Hub.JobAssignment?, app: AppIndex) {
+        guard !publications.isEmpty || assignment != nil else { return }
         var woken = ThreadsToWake()
         state.withLock { state in
             if !publications.isEmpty { woken.formUnion(distribute(.publish(publications, app: app, except: nil), &state)) }
-            if let holding { woken.formUnion(distribute(.assignment(holding, app: app), &state)) }
+            if let assignment { woken.formUnion(distribute(.assignment(assignment, app: app), &state)) }
         }
         wake(woken, except: nil)
     }
@@ -90,7 +90,7 @@ final class SharedHub: Sendable {
         case rejected
     }
 
-    /// Whether all mailboxes have room. Client events and commands require it, because their effects may go to any loop.
+    /// Whether all mailboxes have room. Client events and commands require it, because their effects can go to any loop.
     var hasRoom: Bool { mailboxes.allSatisfy(\.hasRoom) }
 
     /// Reads from the hub, which is locked meanwhile: `body` must be quick.

@@ -4,6 +4,7 @@ package struct Histogram: Equatable, Sendable {
     private let bounds: [Double]
     /// Observations per bucket, not cumulative. The last bucket is for values above all bounds.
     private var counts: [Int]
+    /// The sum of all observed values.
     package private(set) var sum = 0.0
 
     /// - Parameter bounds: inclusive upper bounds, ascending; without +Inf.
@@ -12,8 +13,10 @@ package struct Histogram: Equatable, Sendable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
+    /// The number of observations.
     package var count: Int { counts.reduce(0, +) }
 
+    /// Adds an observation.
     package mutating func observe(_ value: Double) {
         counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
         sum += value

@@ -6,6 +6,7 @@ import Threads
 ///
 /// A record has an event name (`snake_case`) and fields instead of a sentence, so that tools can find and count events.
 package struct Log: Sendable {
+    /// The severity of a record, ascending.
     package enum Level: Int, Sendable, CaseIterable {
         case debug
         case info
@@ -13,6 +14,7 @@ package struct Log: Sendable {
         case error
     }
 
+    /// The form of a line: a JSON object, or `time level event name=value …`.
     package enum Format: Sendable {
         case json
         case text
@@ -43,9 +45,13 @@ package struct Log: Sendable {
     /// Whether records of this level are written. Check it before building expensive fields.
     package func writes(_ level: Level) -> Bool { level.rawValue >= self.level.rawValue }
 
+    /// Writes a record of the level `debug`.
     package func debug(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.debug, event, fields) }
+    /// Writes a record of the level `info`.
     package func info(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.info, event, fields) }
+    /// Writes a record of the level `warning`.
     package func warning(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.warning, event, fields) }
+    /// Writes a record of the level `error`.
     package func error(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.error, event, fields) }
 
     private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, Value>) {

@@ -46,6 +46,7 @@ package enum LoopCounter: Int, CaseIterable, Sendable {
 package final class LoopCounters: @unchecked Sendable {  // the values are atomic, the pointer never changes
     private let values: UnsafeMutablePointer<Atomic<Int>>
 
+    /// All counters start at 0.
     package init() {
         values = .allocate(capacity: LoopCounter.allCases.count)
         for counter in LoopCounter.allCases { (values + counter.rawValue).initialize(to: Atomic(0)) }
@@ -56,6 +57,7 @@ package final class LoopCounters: @unchecked Sendable {  // the values are atomi
         values.deallocate()
     }
 
+    /// The counter's current value.
     package subscript(counter: LoopCounter) -> Int { values[counter.rawValue].load(ordering: .relaxed) }
 
     /// Adds to a counter, on the loop's thread.

@@ -1,5 +1,6 @@
 /// A metric family: the samples of one name, for the Prometheus text exposition format (version 0.0.4).
 package struct MetricFamily: Sendable {
+    /// The family's type in the exposition.
     package enum Kind: String, Sendable {
         case counter
         case gauge
@@ -18,6 +19,7 @@ package struct MetricFamily: Sendable {
     private let kind: Kind
     private let samples: [Sample]
 
+    /// A family of counters or gauges.
     /// - Parameters:
     ///   - name: with its prefix: `fleetwire_connected`.
     ///   - help: one line of text.

@@ -1,6 +1,6 @@
 /// ISO 8601 timestamps in UTC.
 ///
-/// Computed from integers, without Foundation: `Date` is a `Double`, in which many milliseconds come out one too small, and
+/// Computed from integers, without Foundation: `Date` is a `Double`, which makes many times a millisecond too early, and
 /// `ISO8601FormatStyle` accepts days that do not exist (30 February) and rejects a time without seconds.
 package enum Timestamp {
     /// `2026-11-21T09:30:00.123Z` for milliseconds since 1970.
@@ -79,7 +79,7 @@ extension Timestamp {
 }
 
 extension Substring.UTF8View {
-    /// Skips a character; false if the next one is another.
+    /// Skips `character`. Returns false if the next character is another one.
     fileprivate mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard first == UInt8(ascii: character) else { return false }
         removeFirst()

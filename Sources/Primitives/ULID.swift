@@ -26,7 +26,7 @@ package struct ULIDSource: Sendable {
     /// The next id, for a time in milliseconds since 1970.
     package mutating func next(at milliseconds: Int64) -> String {
         let time = UInt128(clamping: min(milliseconds, 0xFFFF_FFFF_FFFF))
-        // The increment may carry into the time; such an id is a millisecond early, but still in order.
+        // The increment may carry into the time: the id's time is then a millisecond ahead, but the order is kept.
         let id = if let last, time <= last >> 80 { last + 1 } else { time << 80 | randomBits() }
         last = id
         return text(id)

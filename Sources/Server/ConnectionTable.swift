@@ -24,6 +24,7 @@ struct ConnectionTable {
         var isAdmitted = false
         /// Whether the socket's buffer is full; new frames then go to the outbox.
         var isBackedUp = false
+        /// Limits in bytes, from the delegate's ``Admission``.
         var messageBytesMax: Int32 = 0
         var outboxBytesMax: Int32 = 0
     }

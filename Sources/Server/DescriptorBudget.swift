@@ -27,9 +27,12 @@ package final class DescriptorBudget: Sendable {
         limit = max(1, Int(clamping: limits.rlim_cur) - Self.reserve - Self.reservePerLoop * loopCount)
     }
 
+    /// Whether no further connection may be accepted.
     var isExhausted: Bool { open.load(ordering: .relaxed) >= limit }
 
+    /// Counts an accepted connection.
     func reserve() { open.wrappingAdd(1, ordering: .relaxed) }
 
+    /// Uncounts a closed connection.
     func release() { open.wrappingSubtract(1, ordering: .relaxed) }
 }

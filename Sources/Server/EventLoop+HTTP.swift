@@ -29,10 +29,10 @@ extension EventLoop {
 
     func requestBodyReceived(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         guard case .request(let index) = SocketTag(of: wsi).state else { return -1 }
-        // A libwebsockets bug: of pipelined requests it passes the second request's head as its body, endlessly, because its
-        // buffer still begins with the bytes it has parsed. It passes at most as many bytes as the body has: for a body of
-        // one byte, comparing a single letter must suffice. No valid body begins like a method. Closing without a response makes the
-        // client repeat the requests that got none (RFC 9112 section 9.3.2).
+        // Works around a libwebsockets bug: for the second of two pipelined requests it passes that request's head as the
+        // body, again and again, because its buffer still begins with the bytes that it has parsed. It passes at most
+        // Content-Length bytes, so only the common length is compared, down to one letter. No valid body begins like a
+        // method. Closing without a response makes the client repeat the requests that got none (RFC 9112 section 9.3.2).
         if !bytes.isEmpty, let head = incomingRequests.headBeforeBody(index),
             Self.begins(bytes, with: head.method.rawValue + " ")
         {
@@ -61,7 +61,7 @@ extension EventLoop {
     private func respond(to head: RequestHead, _ body: [UInt8], _ wsi: OpaquePointer) -> Int32 {
         let query = HeaderTable.query(wsi)
         let correlationID = correlationIDs.id(of: wsi)
-        // Then the connection must close: libwebsockets would wait for the unread body for ever.
+        // If so, the connection must close: libwebsockets would wait for the unread body forever.
         let isBodyUnread = head.bodyBytesMax != nil || head.isLengthMissing
         let pending = PendingResponses.PendingResponse(
             wsi: wsi, withoutBody: head.method == .head,

@@ -43,7 +43,8 @@ extension EventLoop {
         let isGet = HeaderTable.length(WSI_TOKEN_GET_URI, wsi) > 0
         if isWebSocket, isGet, HeaderTable.text(WSI_TOKEN_VERSION, wsi) == "13" { return 0 }
         let response = HTTPResponse.text(
-            426, "Upgrade to websocket, version 13, by GET, or to nothing", headers: ["Sec-WebSocket-Version": "13"])
+            426, "Upgrade required: send GET with Upgrade: websocket and Sec-WebSocket-Version: 13",
+            headers: ["Sec-WebSocket-Version": "13"])
         write(response, to: wsi, correlationID: correlationIDs.id(of: wsi), withoutBody: false, closing: true)
         return -1
     }
@@ -70,7 +71,7 @@ extension EventLoop {
         return 0
     }
 
-    /// True for our own TLS listener; behind a proxy, as `X-Forwarded-Proto` says.
+    /// Whether the client uses TLS: with this server, or according to `X-Forwarded-Proto` with the proxy in front of it.
     private func isSecure(_ wsi: OpaquePointer) -> Bool {
         if options.tls != nil { return true }
         return options.isBehindProxy && HeaderTable.custom("x-forwarded-proto:", wsi)?.lowercased() == "https"
@@ -94,7 +95,8 @@ extension EventLoop {
         let received = partialMessages[slot]?.count ?? 0
         guard received + bytes.count <= connection.messageBytesMax else {
             partialMessages[slot] = nil
-            close(connection.socket, .messageTooLong, reason: "A message may have \(connection.messageBytesMax) bytes")
+            let reason = "Message too long: the limit is \(connection.messageBytesMax) bytes"
+            close(connection.socket, .messageTooLong, reason: reason)
             return 0
         }
         if lws_is_final_fragment(wsi) == 0 {

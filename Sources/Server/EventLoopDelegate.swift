@@ -9,7 +9,7 @@ package struct UpgradeRequest {
     package let query: [(name: String, value: String)]
     /// The `Origin` header, which browsers set to the origin of the page.
     package let origin: String?
-    /// Whether the client uses TLS, to us or to the proxy in front.
+    /// Whether the client uses TLS, with this server or with the proxy in front of it.
     package let isSecure: Bool
 }
 

@@ -47,7 +47,7 @@ struct Outbox {
         return chunk
     }
 
-    /// Puts the unsent rest of the last chunk back to the front.
+    /// Puts the unsent rest of the chunk that ``next()`` returned back to the front.
     mutating func putBack(_ chunk: Chunk) {
         bytes += chunk.count
         chunks.insert(chunk, at: head)

@@ -4,7 +4,7 @@ import HTTP
 /// A request's head, read from libwebsockets' header table and checked.
 ///
 /// libwebsockets decodes the path and splits the query, but accepts ambiguous framing, which allows request smuggling
-/// (RFC 9112 section 6.3) or makes it wait for ever. So the framing is checked here, before any body is read.
+/// (RFC 9112 section 6.3) or makes it wait forever. So the framing is checked here, before any body is read.
 struct RequestHead {
     /// Bytes of request line and known headers beyond which the response is 431.
     static let bytesMax = 8_192

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A named operating-system thread. State created inside `body` belongs to it: values that are not Sendable cannot leave.
+/// A named operating-system thread. It owns the state that `body` creates: values that are not Sendable cannot leave it.
 package struct Thread: Sendable {
     private let handle: pthread_t
 

@@ -9,6 +9,7 @@ struct ConfigurationOption: ParsableArguments {
         name: .customLong("config"), help: "The configuration file (default: $FLEETWIRE_CONFIG, else config/fleetwire.yaml).")
     private var given: String?
 
+    /// The path of the configuration file.
     var file: String { given ?? Environment.all["FLEETWIRE_CONFIG"] ?? "config/fleetwire.yaml" }
 
     /// The settings of the file and the environment. If they are invalid, prints a line per problem and exits with status 78
@@ -29,6 +30,7 @@ struct ConfigurationOption: ParsableArguments {
 
 /// The process's environment variables.
 enum Environment {
+    /// By name.
     static var all: [String: String] {
         var variables: [String: String] = [:]
         var entry = environ
@@ -41,7 +43,7 @@ enum Environment {
     }
 }
 
-/// Writes messages of commands to standard error.
+/// Standard error, for the messages of commands.
 enum StandardError {
     static func print(_ line: String) {
         let bytes = Array((line + "\n").utf8)

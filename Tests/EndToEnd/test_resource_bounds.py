@@ -30,7 +30,8 @@ def test_subscriptions_per_connection_are_limited(start_gateway, closing):
     for number in range(3):
         client.subscribe(f"channel-{number}")
     client.send_subscribe("channel-3")
-    client.expect_error("A connection may subscribe to 3 channels")
+    client.expect_error(
+        "Cannot subscribe to channel channel-3: the limit is 3 channels per connection")
     client.unsubscribe("channel-0")
     client.subscribe("channel-3")
 

@@ -39,11 +39,13 @@ func user(_ id: String, bookings: [String]) -> SignedInUser {
 }
 
 /// The error that a driver gets who lost a job.
-func ended(_ channel: String) -> Frame { error("Your subscription to \(channel) has ended: the job is no longer yours") }
+func ended(_ channel: String) -> Frame {
+    error("Your subscription to \(channel) has ended: the job is no longer assigned to you")
+}
 
 extension Hub.Input {
     static func assigned(_ code: String, _ reference: String, _ driverID: String?, app: AppIndex = 0) -> Hub.Input {
-        .assignment(Hub.JobAssignment(code: code, reference: reference, driverID: driverID), app: app)
+        .assignment(Hub.JobAssignment(orderCode: code, reference: reference, driverID: driverID), app: app)
     }
 
     /// The order has ended.

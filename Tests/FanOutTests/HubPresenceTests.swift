@@ -68,7 +68,7 @@ import Testing
     @Test mutating func r9FullChannelRejectsOnlyNewMembers() {
         _ = join(x, as: "anna")
         _ = join(y, as: "bert")
-        let full = error("Channel presence-room is full: it has 2 members", code: 4009)
+        let full = error("Channel presence-room is full: the limit is 2 members", code: 4009)
         #expect(join(z, as: "carl") == [.send(full, to: z)])
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
         #expect(hub.mail(.subscribe(z, grant("presence-room", as: "bert"))).first == Delivery(2, .join(0, z)))

@@ -227,7 +227,7 @@ import Testing
         let channels = ["private-tracking-R1", "private-tracking-R2", "private-driver-42", "private-booking-R1"]
         identified(x, driver("42"), driver("1"), driver("2"), driver("3"), on: channels)
         let forgotten = { (channel: String) in
-            error("Your subscription to \(channel) has ended: too many other users were authorized on this connection since")
+            error("Your subscription to \(channel) has ended: more than 4 identities were authorized on this connection")
         }
         #expect(
             hub.mail(.identify(x, driver("4"))) == [

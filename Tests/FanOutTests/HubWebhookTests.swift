@@ -120,6 +120,6 @@ import Testing
     private func count(_ count: Int) -> WebhookEvent { .subscriptionCount(name("lobby-1"), count) }
 
     private func assignment(_ driverID: String) -> Hub.JobAssignment {
-        Hub.JobAssignment(code: "A", reference: "R1", driverID: driverID)
+        Hub.JobAssignment(orderCode: "A", reference: "R1", driverID: driverID)
     }
 }

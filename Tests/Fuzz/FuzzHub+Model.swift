@@ -63,11 +63,12 @@ struct Model {
             return reject(index, "Existing subscription to channel \(name.text)")
         }
         if isNew, members.count >= limit {
-            return reject(index, "Channel \(name.text) is full: it has \(limit) members", code: 4009)
+            return reject(index, "Channel \(name.text) is full: the limit is \(limit) members", code: 4009)
         }
         let subscriptionsMax = apps[app].limits.subscriptions
         if connections[index].subscriptions.count >= subscriptionsMax {
-            return reject(index, "A connection may subscribe to \(subscriptionsMax) channels")
+            return reject(
+                index, "Cannot subscribe to channel \(name.text): the limit is \(subscriptionsMax) channels per connection")
         }
         connections[index].subscriptions.append((name, member))
         if let member {

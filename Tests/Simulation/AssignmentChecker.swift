@@ -43,10 +43,10 @@ struct AssignmentChecker {
 
     /// Returns the driver and reference lost through it, if any.
     private mutating func note(_ assignment: Hub.JobAssignment, _ app: AppIndex) -> Loss? {
-        let before = holders.removeValue(forKey: Order(app: app, code: assignment.code))
+        let before = holders.removeValue(forKey: Order(app: app, code: assignment.orderCode))
         if let id = assignment.driverID {
             let held = Loss(app: app, driverID: id, reference: assignment.reference)
-            holders[Order(app: app, code: assignment.code)] = held
+            holders[Order(app: app, code: assignment.orderCode)] = held
             losses.remove(held)
         }
         guard let before, !holders.values.contains(before) else { return nil }

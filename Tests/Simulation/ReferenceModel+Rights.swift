@@ -92,7 +92,7 @@ extension ReferenceModel {
             guard isJobs(place), identified.contains(where: { $0.socket == socket }), !isPermitted(socket, place) else {
                 return nil
             }
-            return "Access to \(text) has ended: the job is no longer yours"
+            return "Access to \(text) has ended: the job is no longer assigned to you"
         }
         guard let (rule, _) = rule(for: place), rule.access != .open else { return nil }
         guard let user = user(of: socket) else {
@@ -117,15 +117,15 @@ extension ReferenceModel {
         for subscription in connection.subscriptions {
             let place = ChannelKey(app: connection.app, channel: subscription.channel)
             guard references.contains(where: { isJobs(place, reference: $0) }), !isPermitted(socket, place) else { continue }
-            end(socket, subscription.channel, "too many other users were authorized on this connection since")
+            end(socket, subscription.channel, "more than 4 identities were authorized on this connection")
         }
     }
 
     mutating func hold(_ assignment: Hub.JobAssignment, _ app: AppIndex) {
-        let before = jobs.first { $0.app == app && $0.code == assignment.code }
+        let before = jobs.first { $0.app == app && $0.code == assignment.orderCode }
         jobs.removeAll { $0 == before }
         if let id = assignment.driverID {
-            jobs.append(Job(app: app, code: assignment.code, reference: assignment.reference, driverID: id))
+            jobs.append(Job(app: app, code: assignment.orderCode, reference: assignment.reference, driverID: id))
         }
         guard let before, !references(of: before.driverID, app).contains(before.reference) else {
             return
@@ -136,7 +136,7 @@ extension ReferenceModel {
             for channel in channels(of: socket) {
                 let place = ChannelKey(app: app, channel: channel)
                 guard isJobs(place, reference: before.reference), !isPermitted(socket, place) else { continue }
-                end(socket, channel, "the job is no longer yours")
+                end(socket, channel, "the job is no longer assigned to you")
             }
         }
     }

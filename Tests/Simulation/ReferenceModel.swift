@@ -94,11 +94,12 @@ struct ReferenceModel {
             return sendError(socket, "Existing subscription to channel \(grant.channel.text)")
         }
         if grant.member != nil, !isKnown, members[place, default: []].count >= limits.presenceMembers {
-            let text = "Channel \(grant.channel.text) is full: it has \(limits.presenceMembers) members"
+            let text = "Channel \(grant.channel.text) is full: the limit is \(limits.presenceMembers) members"
             return sendError(socket, text, code: 4009)
         }
         if connection.subscriptions.count >= limits.subscriptions {
-            return sendError(socket, "A connection may subscribe to \(limits.subscriptions) channels")
+            let limit = "the limit is \(limits.subscriptions) channels per connection"
+            return sendError(socket, "Cannot subscribe to channel \(grant.channel.text): \(limit)")
         }
         if subscribers(of: place).isEmpty { recordWebhookEvent(place, .channelOccupied(grant.channel)) }
         connections[socket]?.subscriptions.append(Subscription(channel: grant.channel, member: grant.member))

@@ -82,6 +82,6 @@ struct SimulatedFleet {
         let known = jobs.first { $0.code == code }?.reference
         let reference = known.flatMap { dice.chance(percent: 80) ? $0 : nil } ?? dice.pick(references) ?? ""
         let driverID = dice.chance(percent: 80) ? dice.pick(driverIDs) : nil
-        return Hub.JobAssignment(code: code, reference: reference, driverID: driverID)
+        return Hub.JobAssignment(orderCode: code, reference: reference, driverID: driverID)
     }
 }

@@ -55,7 +55,8 @@ extension Step: CustomStringConvertible {
         case .closed(let socket): return "closed(\(socket))"
         case .identify(let socket, let identity): return "identify(\(socket), \(identity.key))"
         case .assignment(let assignment, let app):
-            return "assignment(\(assignment.code), \(assignment.reference), \(assignment.driverID ?? "no driver")) in app \(app)"
+            let driver = assignment.driverID ?? "no driver"
+            return "assignment(\(assignment.orderCode), \(assignment.reference), \(driver)) in app \(app)"
         case .tick(let now): return "tick(\(now))"
         }
     }

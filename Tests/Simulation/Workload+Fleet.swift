@@ -21,7 +21,7 @@ extension Workload {
         case .end:
             return dice.pick(SimulatedFleet.codes).map { code in
                 let assignment = Hub.JobAssignment(
-                    code: code, reference: dice.pick(SimulatedFleet.references) ?? "", driverID: nil)
+                    orderCode: code, reference: dice.pick(SimulatedFleet.references) ?? "", driverID: nil)
                 return .input(.assignment(assignment, app: app(using: &dice)), on: loop(using: &dice))
             }
         case .publishToMirrors: return publishToMirrors(in: world, using: &dice)

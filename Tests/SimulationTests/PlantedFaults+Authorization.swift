@@ -25,7 +25,9 @@ extension PlantedFault {
             var fault = Fault()
             fault.input = { input in
                 guard case .assignment(let assignment, let app) = input, assignment.driverID == nil else { return input }
-                return .assignment(.init(code: assignment.code + "-", reference: assignment.reference, driverID: nil), app: app)
+                let other = Hub.JobAssignment(
+                    orderCode: assignment.orderCode + "-", reference: assignment.reference, driverID: nil)
+                return .assignment(other, app: app)
             }
             return fault
         },
