@@ -15,43 +15,43 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 5, 7, 30, 120, 3_600])
     func p4PingsOnlyAfterTheClientsOwnTimeout(seconds: Int) {
-        let patience = ActivityTimeout(activitySeconds: seconds)
-        #expect(patience.activitySeconds == seconds)
-        #expect(patience.action(silence: seconds, hasPinged: false) == .idle)
-        let asked = (0...).first { patience.action(silence: $0, hasPinged: false) == .ping } ?? 0
-        let given = (0...).first { patience.action(silence: $0, hasPinged: true) == .close } ?? 0
-        #expect(asked > seconds && given >= asked && given <= 2 * seconds)
+        let timeout = ActivityTimeout(activitySeconds: seconds)
+        #expect(timeout.activitySeconds == seconds)
+        #expect(timeout.action(silence: seconds, hasPinged: false) == .idle)
+        let pingedAt = (0...).first { timeout.action(silence: $0, hasPinged: false) == .ping } ?? 0
+        let closedAt = (0...).first { timeout.action(silence: $0, hasPinged: true) == .close } ?? 0
+        #expect(pingedAt > seconds && closedAt >= pingedAt && closedAt <= 2 * seconds)
     }
 
-    // MARK: Events
+    // MARK: Rate limit
 
-    /// The number of events, out of `count`, that the limit permits at a moment.
-    private func taken(_ count: Int, of allowance: inout EventRateLimit, perSecond: Int, now: Int64) -> Int {
-        (0..<count).reduce(0) { sent, _ in sent + (allowance.consume(perSecond: perSecond, now: now) ? 1 : 0) }
+    /// The number of events, out of `count`, that the limit permits at `now`.
+    private func permitted(_ count: Int, of limit: inout EventRateLimit, perSecond: Int, now: Int64) -> Int {
+        (0..<count).reduce(0) { permitted, _ in permitted + (limit.consume(perSecond: perSecond, now: now) ? 1 : 0) }
     }
 
     @Test func e9BurstIsOneSecondsWorth() {
-        var allowance = EventRateLimit(perSecond: 10, now: 5_000)
-        #expect(taken(20, of: &allowance, perSecond: 10, now: 5_000) == 10)
-        #expect(taken(1, of: &allowance, perSecond: 10, now: 5_050) == 0, "half an event")
-        #expect(taken(2, of: &allowance, perSecond: 10, now: 5_125) == 1)
+        var limit = EventRateLimit(perSecond: 10, now: 5_000)
+        #expect(permitted(20, of: &limit, perSecond: 10, now: 5_000) == 10)
+        #expect(permitted(1, of: &limit, perSecond: 10, now: 5_050) == 0, "half an event")
+        #expect(permitted(2, of: &limit, perSecond: 10, now: 5_125) == 1)
     }
 
     @Test func e9RefillStopsAtOneSecondsWorth() {
-        var allowance = EventRateLimit(perSecond: 3, now: 0)
-        #expect(taken(5, of: &allowance, perSecond: 3, now: 0) == 3)
-        #expect(taken(5, of: &allowance, perSecond: 3, now: 60_000) == 3)
+        var limit = EventRateLimit(perSecond: 3, now: 0)
+        #expect(permitted(5, of: &limit, perSecond: 3, now: 0) == 3)
+        #expect(permitted(5, of: &limit, perSecond: 3, now: 60_000) == 3)
     }
 
     @Test func e9LongRunStaysAtTheRate() {
-        var allowance = EventRateLimit(perSecond: 10, now: 0)
-        let sent = (Int64(0)..<10_000).reduce(0) { $0 + taken(1, of: &allowance, perSecond: 10, now: $1) }
+        var limit = EventRateLimit(perSecond: 10, now: 0)
+        let sent = (Int64(0)..<10_000).reduce(0) { $0 + permitted(1, of: &limit, perSecond: 10, now: $1) }
         #expect((108...110).contains(sent))
     }
 
     @Test func e9ClockSteppingBackRefillsNothing() {
-        var allowance = EventRateLimit(perSecond: 1, now: 1_000)
-        #expect(taken(1, of: &allowance, perSecond: 1, now: 1_000) == 1)
-        #expect(taken(2, of: &allowance, perSecond: 1, now: 500) == 0)
+        var limit = EventRateLimit(perSecond: 1, now: 1_000)
+        #expect(permitted(1, of: &limit, perSecond: 1, now: 1_000) == 1)
+        #expect(permitted(2, of: &limit, perSecond: 1, now: 500) == 0)
     }
 }

@@ -65,16 +65,16 @@ import Testing
     // MARK: Counts
 
     @Test func n1CountsAreFiveSecondsApart() {
-        var counting = SubscriptionCountThrottle()
-        let times: [(now: Int64, isDue: Bool, isTime: Bool)] = [
+        var throttle = SubscriptionCountThrottle()
+        let times: [(now: Int64, isDue: Bool, starts: Bool)] = [
             (0, false, false), (4_999, true, false), (5_000, true, true), (9_999, true, false), (17_000, true, true),
             (21_999, true, false), (22_000, true, true), (22_001, true, false), (30_000, false, false), (34_999, true, false),
         ]
-        for (now, isDue, isTime) in times {
-            counting.due = isDue ? [4, 2] : []
-            #expect(counting.isTime(now) == isTime, "\(now)")
+        for (now, isDue, starts) in times {
+            throttle.due = isDue ? [4, 2] : []
+            #expect(throttle.startInterval(at: now) == starts, "\(now)")
         }
-        #expect(counting.takeDue() == [4, 2])
-        #expect(counting.takeDue() == [])
+        #expect(throttle.takeDue() == [4, 2])
+        #expect(throttle.takeDue() == [])
     }
 }

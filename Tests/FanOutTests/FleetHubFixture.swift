@@ -6,7 +6,7 @@ import PusherProtocol
 // Fixtures for tests of the fleet channels.
 
 extension AppRules {
-    /// An application with the contract's fleet channels, and some open ones.
+    /// An application with all kinds of fleet channels, and open ones (`lobby-*`).
     static var fleet: AppRules {
         var rules = AppRules()
         rules.policy = ChannelPolicy([
@@ -20,7 +20,7 @@ extension AppRules {
 
 func driver(_ id: String, name: String? = nil) -> Identity { Identity(role: .driver, id: id, name: name) }
 
-/// A user as signed in by our own endpoint.
+/// A user as the sign-in endpoint signs it.
 func user(_ id: String, bookings: [String]) -> SignedInUser {
     var json = JSONWriter()
     json.raw(#"{"id":"#)
@@ -33,12 +33,12 @@ func user(_ id: String, bookings: [String]) -> SignedInUser {
     json.raw("]}")
     let request = SigninRequest(auth: "key:", userData: String(decoding: json.bytes, as: UTF8.self))
     guard let user = try? request.user(on: socket("1.0"), key: "key", limits: Limits(), verify: { _, _ in true }) else {
-        preconditionFailure("not a user")
+        preconditionFailure("invalid user data")
     }
     return user
 }
 
-/// The error that a driver gets who lost a job.
+/// The error that a driver gets whose job was reassigned or has ended.
 func ended(_ channel: String) -> Frame {
     error("Your subscription to \(channel) has ended: the job is no longer assigned to you")
 }
@@ -48,7 +48,7 @@ extension Hub.Input {
         .assignment(Hub.JobAssignment(orderCode: code, reference: reference, driverID: driverID), app: app)
     }
 
-    /// The order has ended.
+    /// Ends an order.
     static func end(_ code: String, _ reference: String) -> Hub.Input { .assigned(code, reference, nil) }
 }
 
@@ -56,17 +56,17 @@ extension Hub {
     /// Assigns or unassigns an order.
     @discardableResult
     mutating func assign(_ code: String, _ reference: String, to driverID: String?, app: AppIndex = 0) -> [Delivery] {
-        mail(.assigned(code, reference, driverID, app: app))
+        apply(.assigned(code, reference, driverID, app: app))
     }
 
-    enum Outcome { case joined, refused }
+    enum Outcome { case joined, rejected }
 
     /// Subscribes; opens the connection if necessary.
     mutating func join(_ socket: SocketID, _ channel: String, app: AppIndex = 0) -> Outcome {
-        if !isOpen(socket) { _ = mail(.opened(socket, app: app)) }
-        return mail(.subscribe(socket, grant(channel))).contains(.send(succeeded(channel), to: socket)) ? .joined : .refused
+        if !isOpen(socket) { _ = apply(.opened(socket, app: app)) }
+        return apply(.subscribe(socket, grant(channel))).contains(.send(succeeded(channel), to: socket)) ? .joined : .rejected
     }
 
-    /// An open connection gets an error for an unknown unsubscription; a closed one gets nothing.
-    private mutating func isOpen(_ socket: SocketID) -> Bool { !mail(.unsubscribe(socket, name("no-such-channel"))).isEmpty }
+    /// An open connection gets an error if it unsubscribes from an unknown channel; a closed one gets nothing.
+    private mutating func isOpen(_ socket: SocketID) -> Bool { !apply(.unsubscribe(socket, name("no-such-channel"))).isEmpty }
 }

@@ -24,97 +24,98 @@ import Testing
     // MARK: Cache channels
 
     @Test(arguments: ["cache-a", "private-cache-a", "private-encrypted-cache-a", "presence-cache-a"])
-    mutating func k1AnEmptyOneIsMissed(channel: String) {
-        let mail = hub.mail(.opened(y, app: 1), .subscribe(y, grant(channel, as: "anna")))
-        let welcome: Instruction =
+    mutating func k1EmptyCacheChannelSendsCacheMiss(channel: String) {
+        let deliveries = hub.apply(.opened(y, app: 1), .subscribe(y, grant(channel, as: "anna")))
+        let confirmation: Instruction =
             name(channel).isPresence ? .sendPresence(name(channel), [member("anna")], to: y) : .send(succeeded(channel), to: y)
         #expect(
-            mail.prefix(3) == [
-                Delivery(1, .join(0, y)), Delivery(1, welcome), .send(ServerMessage.cacheMiss(name(channel)), to: y),
+            deliveries.prefix(3) == [
+                Delivery(1, .join(0, y)), Delivery(1, confirmation), .send(ServerMessage.cacheMiss(name(channel)), to: y),
             ])
     }
 
     @Test mutating func k2CachedEventFollowsSubscriptionSucceeded() {
-        _ = hub.mail(publish("1", on: "presence-cache-a"), publish("2", on: "presence-cache-a"))
-        let mail = hub.mail(.opened(x, app: 0), .subscribe(x, grant("presence-cache-a", as: "anna")))
+        _ = hub.apply(publish("1", on: "presence-cache-a"), publish("2", on: "presence-cache-a"))
+        let deliveries = hub.apply(.opened(x, app: 0), .subscribe(x, grant("presence-cache-a", as: "anna")))
         let channel = name("presence-cache-a")
         #expect(
-            mail == [
+            deliveries == [
                 Delivery(0, .join(0, x)), Delivery(0, .sendPresence(channel, [member("anna")], to: x)), .send(frame("2"), to: x),
                 Delivery(0, .fanOut(ServerMessage.memberAdded(channel, member("anna")), 0, except: x)),
             ])
         #expect(
-            hub.mail(publish("2", on: "cache-b"), .subscribe(x, grant("cache-b"))).suffix(3) == [
+            hub.apply(publish("2", on: "cache-b"), .subscribe(x, grant("cache-b"))).suffix(3) == [
                 .send(succeeded("cache-b"), to: x), .send(frame("2"), to: x),
                 Delivery(0, .fanOut(count(1, "cache-b"), 1, except: nil)),
             ])
     }
 
     @Test mutating func k3CachedEventOutlivesSubscribersForThirtyMinutes() throws {
-        _ = hub.mail(.tick(1_000), publish("1", on: "cache-a"), .tick(1_800_999))
+        _ = hub.apply(.tick(1_000), publish("1", on: "cache-a"), .tick(1_800_999))
         #expect(try #require(hub.cachedEvent(on: name("cache-a"), app: 0)) == (frame("1"), 1))
         #expect(hub.cachedEvent(on: name("cache-a"), app: 1) == nil)
-        _ = hub.mail(.tick(1_801_000))
+        _ = hub.apply(.tick(1_801_000))
         #expect(hub.cachedEvent(on: name("cache-a"), app: 0) == nil)
     }
 
     @Test mutating func k4ClientAndMemberEventsAreNotCached() {
         let event = ClientEvent(name: "client-e", channel: "presence-cache-a", data: Array("null".utf8))
-        _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("presence-cache-a", as: "anna")))
-        _ = hub.mail(.clientEvent(x, event, on: name("presence-cache-a")))
+        _ = hub.apply(.opened(x, app: 0), .subscribe(x, grant("presence-cache-a", as: "anna")))
+        _ = hub.apply(.clientEvent(x, event, on: name("presence-cache-a")))
         #expect(hub.cachedEvent(on: name("presence-cache-a"), app: 0) == nil)
     }
 
     @Test mutating func k5EventWithExclusionIsCached() {
-        _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("cache-a")), publish("1", on: "cache-a", except: x))
-        #expect(hub.mail(.unsubscribe(x, name("cache-a")), .subscribe(x, grant("cache-a"))).contains(.send(frame("1"), to: x)))
+        _ = hub.apply(.opened(x, app: 0), .subscribe(x, grant("cache-a")), publish("1", on: "cache-a", except: x))
+        #expect(hub.apply(.unsubscribe(x, name("cache-a")), .subscribe(x, grant("cache-a"))).contains(.send(frame("1"), to: x)))
     }
 
     @Test mutating func otherChannelsAreNotCached() {
-        _ = hub.mail(publish("1", on: "news"), publish("1", on: "cachefoo"), publish("1", on: "my-cache-a"))
+        _ = hub.apply(publish("1", on: "news"), publish("1", on: "cachefoo"), publish("1", on: "my-cache-a"))
         for channel in ["news", "cachefoo", "my-cache-a"] { #expect(hub.cachedEvent(on: name(channel), app: 0) == nil) }
     }
 
     // MARK: Counts
 
     @Test mutating func n1EveryChangeIsSentToAllSubscribers() {
-        _ = hub.mail(.opened(x, app: 0), .opened(y, app: 0))
-        #expect(hub.mail(.subscribe(x, grant("news"))).last == Delivery(0, .fanOut(count(1, "news"), 0, except: nil)))
+        _ = hub.apply(.opened(x, app: 0), .opened(y, app: 0))
+        #expect(hub.apply(.subscribe(x, grant("news"))).last == Delivery(0, .fanOut(count(1, "news"), 0, except: nil)))
         #expect(
-            hub.mail(.subscribe(y, grant("news"))).suffix(2)
+            hub.apply(.subscribe(y, grant("news"))).suffix(2)
                 == [0, 1].map { Delivery($0, .fanOut(count(2, "news"), 0, except: nil)) })
         #expect(
-            hub.mail(.unsubscribe(x, name("news"))) == [
+            hub.apply(.unsubscribe(x, name("news"))) == [
                 Delivery(0, .leave(0, x)), Delivery(1, .fanOut(count(1, "news"), 0, except: nil)),
             ])
-        #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y))], "a vacant channel has no subscribers")
+        #expect(hub.apply(.closed(y)) == [Delivery(1, .leave(0, y))], "no subscriber is left")
     }
 
     @Test mutating func n1CountsRequireTheAppSetting() {
-        _ = hub.mail(.opened(x, app: 1))
-        #expect(hub.mail(.subscribe(x, grant("news"))) == [Delivery(0, .join(0, x)), .send(succeeded("news"), to: x)])
+        _ = hub.apply(.opened(x, app: 1))
+        #expect(hub.apply(.subscribe(x, grant("news"))) == [Delivery(0, .join(0, x)), .send(succeeded("news"), to: x)])
     }
 
     @Test mutating func n1LargeChannelsGetCountsEveryFiveSeconds() {
         let sockets = crowd(100)
-        _ = hub.mail(.tick(1_000))
+        _ = hub.apply(.tick(1_000))
         let late = [socket("9.200"), socket("9.201")]
         for socket in late {
-            #expect(hub.mail(.opened(socket, app: 0), .subscribe(socket, grant("news"))).count == 2, "no count")
+            #expect(hub.apply(.opened(socket, app: 0), .subscribe(socket, grant("news"))).count == 2, "not sent at once")
         }
-        #expect(hub.mail(.tick(4_999)) == [])
-        #expect(hub.mail(.tick(6_000)) == [Delivery(0, .fanOut(count(102, "news"), 0, except: nil))])
-        #expect(hub.mail(.tick(20_000)) == [], "sent once")
-        _ = hub.mail(.unsubscribe(sockets[0], name("news")))
-        #expect(hub.mail(.unsubscribe(sockets[1], name("news"))).last == Delivery(0, .fanOut(count(100, "news"), 0, except: nil)))
-        #expect(hub.mail(.tick(30_000)) == [], "immediate counts are not repeated")
+        #expect(hub.apply(.tick(4_999)) == [])
+        #expect(hub.apply(.tick(6_000)) == [Delivery(0, .fanOut(count(102, "news"), 0, except: nil))])
+        #expect(hub.apply(.tick(20_000)) == [], "sent once")
+        _ = hub.apply(.unsubscribe(sockets[0], name("news")))
+        #expect(
+            hub.apply(.unsubscribe(sockets[1], name("news"))).last == Delivery(0, .fanOut(count(100, "news"), 0, except: nil)))
+        #expect(hub.apply(.tick(30_000)) == [], "immediate counts are not repeated")
     }
 
     @Test mutating func n1VacatedChannelGetsNoCount() {
         let sockets = crowd(101)
-        for socket in sockets { _ = hub.mail(.closed(socket)) }
-        _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("sport")))
-        #expect(hub.mail(.tick(60_000)) == [], "its slot is another's by now")
+        for socket in sockets { _ = hub.apply(.closed(socket)) }
+        _ = hub.apply(.opened(x, app: 0), .subscribe(x, grant("sport")))
+        #expect(hub.apply(.tick(60_000)) == [], "its slot has another channel")
     }
 
     // MARK: Quotas
@@ -123,27 +124,27 @@ import Testing
         let sockets = crowd(150)
         #expect(!hub.hasRoomForConnection(app: 0) && hub.connectionCount(app: 0) == 150)
         #expect(hub.hasRoomForConnection(app: 1) && hub.connectionCount(app: 1) == 0)
-        _ = hub.mail(.closed(sockets[0]), .closed(sockets[0]))
+        _ = hub.apply(.closed(sockets[0]), .closed(sockets[0]))
         #expect(hub.hasRoomForConnection(app: 0) && hub.connectionCount(app: 0) == 149)
     }
 
     // MARK: Queries
 
     @Test mutating func g1OccupiedChannelsAreSortedByName() {
-        _ = hub.mail(.opened(x, app: 1))
-        for channel in ["b", "presence-a", "a"] { _ = hub.mail(.subscribe(x, grant(channel, as: "anna"))) }
+        _ = hub.apply(.opened(x, app: 1))
+        for channel in ["b", "presence-a", "a"] { _ = hub.apply(.subscribe(x, grant(channel, as: "anna"))) }
         #expect(hub.occupiedChannels(app: 1, prefix: "").map(\.name) == ["a", "b", "presence-a"])
         #expect(hub.occupiedChannels(app: 1, prefix: "presence-").map(\.occupancy.users) == [1])
         #expect(hub.occupiedChannels(app: 1, prefix: "b").map(\.occupancy.users) == [nil])
         #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty)
-        _ = hub.mail(.unsubscribe(x, name("a")))
+        _ = hub.apply(.unsubscribe(x, name("a")))
         #expect(hub.occupiedChannels(app: 1, prefix: "").map(\.name) == ["b", "presence-a"])
     }
 
     private mutating func crowd(_ count: Int) -> [SocketID] {
         (0..<count).map { index in
             let socket = socket("1.\(index)")
-            _ = hub.mail(.opened(socket, app: 0), .subscribe(socket, grant("news")))
+            _ = hub.apply(.opened(socket, app: 0), .subscribe(socket, grant("news")))
             return socket
         }
     }

@@ -2,14 +2,15 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// Fixtures for the hub's tests.
+// Fixtures for the hub's tests.
+
 func socket(_ text: String) -> SocketID {
-    guard let socket = SocketID(text) else { preconditionFailure("not a socket_id") }
+    guard let socket = SocketID(text) else { preconditionFailure("invalid socket_id") }
     return socket
 }
 
 func name(_ text: String) -> ChannelName {
-    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("not a channel's name") }
+    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("invalid channel name") }
     return name
 }
 
@@ -28,12 +29,12 @@ func user(_ id: String, watching watchlist: [String] = []) -> SignedInUser {
     json.raw("]}")
     let request = SigninRequest(auth: "key:", userData: String(decoding: json.bytes, as: UTF8.self))
     guard let user = try? request.user(on: socket("1.0"), key: "key", limits: Limits(), verify: { _, _ in true }) else {
-        preconditionFailure("not a user")
+        preconditionFailure("invalid user data")
     }
     return user
 }
 
-/// A grant: on a presence channel as that member, on a server-to-user channel as that user.
+/// A grant for a subscription. `id` is the member on a presence channel, and the user on a server-to-user channel.
 func grant(_ channel: String, as id: String? = nil, info: String? = nil) -> SubscriptionGrant {
     var channelData: String?
     if let id, name(channel).isPresence {
@@ -52,7 +53,7 @@ func grant(_ channel: String, as id: String? = nil, info: String? = nil) -> Subs
     guard
         let grant = try? request.grant(
             to: socket("1.0"), key: "key", limits: Limits(), user: user, verify: { _, _ in true })
-    else { preconditionFailure("not granted") }
+    else { preconditionFailure("the subscription is rejected") }
     return grant
 }
 
@@ -76,7 +77,7 @@ struct Delivery: Equatable {
 
 extension Hub {
     /// The effects of `inputs`, one after the other.
-    mutating func mail(_ inputs: Input...) -> [Delivery] {
+    mutating func apply(_ inputs: Input...) -> [Delivery] {
         var effects: [Effect] = []
         for input in inputs { apply(input, &effects) }
         return effects.map { Delivery($0.loop, $0.instruction) }

@@ -8,17 +8,17 @@ import Testing
 
     /// All connections are signed in as an admin.
     private mutating func join(_ socket: SocketID, _ channels: String..., app: AppIndex = 0) {
-        _ = hub.mail(.opened(socket, app: app), .signin(socket, user("admin:1")))
+        _ = hub.apply(.opened(socket, app: app), .signin(socket, user("admin:1")))
         for channel in channels {
-            #expect(hub.mail(.subscribe(socket, grant(channel, as: "admin:1"))).first?.instruction.isJoin == true)
+            #expect(hub.apply(.subscribe(socket, grant(channel, as: "admin:1"))).first?.instruction.isJoin == true)
         }
     }
 
-    private func speaking(_ socket: SocketID, _ channel: String) -> Hub.Input {
+    private func clientEvent(_ socket: SocketID, _ channel: String) -> Hub.Input {
         .clientEvent(socket, ClientEvent(name: "client-e", channel: channel, data: [0x31]), on: name(channel))
     }
 
-    private func heard(_ channel: String, from userID: String? = nil) -> Frame {
+    private func frame(_ channel: String, from userID: String? = nil) -> Frame {
         ServerMessage.clientEvent(
             ClientEvent(name: "client-e", channel: channel, data: [0x31]), channel: name(channel), userID: userID)
     }
@@ -28,24 +28,25 @@ import Testing
         join(y, "driver-42")
         join(z, "private-driver-42")
         #expect(
-            hub.mail(speaking(x, "private-driver-42")) == [
-                Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x)),
-                Delivery(2, .fanOut(heard("private-driver-42"), 0, except: x)),
-                Delivery(0, .fanOut(heard("driver-42"), 1, except: x)), Delivery(1, .fanOut(heard("driver-42"), 1, except: x)),
+            hub.apply(clientEvent(x, "private-driver-42")) == [
+                Delivery(0, .fanOut(frame("private-driver-42"), 0, except: x)),
+                Delivery(2, .fanOut(frame("private-driver-42"), 0, except: x)),
+                Delivery(0, .fanOut(frame("driver-42"), 1, except: x)), Delivery(1, .fanOut(frame("driver-42"), 1, except: x)),
             ])
     }
 
     @Test mutating func mirrorWithoutSubscribersGetsNothing() {
         join(x, "private-driver-42")
         join(y, "driver-7")
-        #expect(hub.mail(speaking(x, "private-driver-42")) == [Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x))])
+        #expect(
+            hub.apply(clientEvent(x, "private-driver-42")) == [Delivery(0, .fanOut(frame("private-driver-42"), 0, except: x))])
     }
 
     @Test mutating func mirrorSubscriptionDoesNotPermitClientEvents() {
         join(x, "driver-42")
         join(y, "private-driver-42")
         let text = "Cannot broadcast client event (connection not subscribed to channel private-driver-42)"
-        #expect(hub.mail(speaking(x, "private-driver-42")) == [.send(error(text), to: x)])
+        #expect(hub.apply(clientEvent(x, "private-driver-42")) == [.send(error(text), to: x)])
     }
 
     @Test(arguments: ["presence-driver-42", "private-cache-driver-42", "private-private-driver-42", "private-news"])
@@ -53,27 +54,28 @@ import Testing
         join(x, channel)
         join(y, "driver-42", "cache-driver-42", "private-driver-42", "news", "presence-cache-driver-42")
         let userID = channel.hasPrefix("presence-") ? "admin:1" : nil
-        #expect(hub.mail(speaking(x, channel)) == [Delivery(0, .fanOut(heard(channel, from: userID), 0, except: x))])
+        #expect(hub.apply(clientEvent(x, channel)) == [Delivery(0, .fanOut(frame(channel, from: userID), 0, except: x))])
     }
 
     @Test mutating func encryptedChannelsAreNotMirrored() {
         join(x, "private-driver-42")
         join(y, "private-encrypted-driver-42", "presence-driver-42", "cache-driver-42")
-        #expect(hub.mail(speaking(x, "private-driver-42")).count == 1)
+        #expect(hub.apply(clientEvent(x, "private-driver-42")).count == 1)
     }
 
     @Test mutating func otherAppsHaveNoMirrors() {
         join(x, "private-driver-42", app: 1)
         join(y, "driver-42", app: 1)
         join(z, "driver-42")
-        #expect(hub.mail(speaking(x, "private-driver-42")) == [Delivery(0, .fanOut(heard("private-driver-42"), 0, except: x))])
+        #expect(
+            hub.apply(clientEvent(x, "private-driver-42")) == [Delivery(0, .fanOut(frame("private-driver-42"), 0, except: x))])
     }
 
     /// The API mirrors backends' events, because it must check for room on both channels.
     @Test mutating func publishIsNotMirroredByTheHub() {
         join(x, "private-driver-42", "driver-42")
-        let publication = Hub.Publication(channel: name("driver-42"), frame: heard("driver-42"))
-        #expect(hub.mail(.publish([publication], app: 0, except: nil)).count == 1)
+        let publication = Hub.Publication(channel: name("driver-42"), frame: frame("driver-42"))
+        #expect(hub.apply(.publish([publication], app: 0, except: nil)).count == 1)
     }
 }
 

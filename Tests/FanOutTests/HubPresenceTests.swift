@@ -15,7 +15,7 @@ import Testing
     }
 
     private mutating func join(_ socket: SocketID, as id: String, info: String? = nil) -> [Delivery] {
-        hub.mail(.opened(socket, app: 0), .subscribe(socket, grant("presence-room", as: id, info: info)))
+        hub.apply(.opened(socket, app: 0), .subscribe(socket, grant("presence-room", as: id, info: info)))
     }
 
     private func added(_ id: String, info: String? = nil) -> Frame { ServerMessage.memberAdded(room, member(id, info: info)) }
@@ -43,10 +43,12 @@ import Testing
         _ = join(x, as: "anna")
         _ = join(y, as: "bert")
         #expect(
-            hub.mail(.unsubscribe(y, room)) == [Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
-        _ = hub.mail(.subscribe(y, grant("presence-room", as: "bert")))
-        #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
-        #expect(hub.mail(.closed(x)) == [Delivery(0, .leave(0, x))], "no subscriber is left for member_removed")
+            hub.apply(.unsubscribe(y, room)) == [
+                Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil)),
+            ])
+        _ = hub.apply(.subscribe(y, grant("presence-room", as: "bert")))
+        #expect(hub.apply(.closed(y)) == [Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
+        #expect(hub.apply(.closed(x)) == [Delivery(0, .leave(0, x))], "no subscriber is left for member_removed")
     }
 
     @Test mutating func r4UserWithSeveralConnectionsIsOneMember() {
@@ -59,9 +61,9 @@ import Testing
         #expect(hub.occupancy(of: room, app: 0)?.users == 2)
         #expect(hub.occupancy(of: room, app: 0)?.subscriptions == 3)
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.mail(.closed(y)) == [Delivery(1, .leave(0, y))])
+        #expect(hub.apply(.closed(y)) == [Delivery(1, .leave(0, y))])
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.mail(.closed(z)) == [Delivery(2, .leave(0, z)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
+        #expect(hub.apply(.closed(z)) == [Delivery(2, .leave(0, z)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
         #expect(hub.userIDs(on: room, app: 0) == ["anna"])
     }
 
@@ -71,20 +73,22 @@ import Testing
         let full = error("Channel presence-room is full: the limit is 2 members", code: 4009)
         #expect(join(z, as: "carl") == [.send(full, to: z)])
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.mail(.subscribe(z, grant("presence-room", as: "bert"))).first == Delivery(2, .join(0, z)))
-        _ = hub.mail(.closed(x))
+        #expect(hub.apply(.subscribe(z, grant("presence-room", as: "bert"))).first == Delivery(2, .join(0, z)))
+        _ = hub.apply(.closed(x))
         let late = socket("9.0")
-        #expect(join(late, as: "carl").first == Delivery(0, .join(0, late)), "a place is free again at once")
-        _ = hub.mail(.opened(w, app: 1))
-        #expect(hub.mail(.subscribe(w, grant("presence-room", as: "dora"))).first == Delivery(0, .join(1, w)), "another's room")
+        #expect(join(late, as: "carl").first == Delivery(0, .join(0, late)), "the channel has room again")
+        _ = hub.apply(.opened(w, app: 1))
+        #expect(
+            hub.apply(.subscribe(w, grant("presence-room", as: "dora"))).first == Delivery(0, .join(1, w)),
+            "the other app has its own channel")
     }
 
     @Test mutating func r10RepeatedSubscriptionAddsNoMember() {
         _ = join(x, as: "anna")
         let again = error("Existing subscription to channel presence-room")
-        #expect(hub.mail(.subscribe(x, grant("presence-room", as: "bert"))) == [.send(again, to: x)])
+        #expect(hub.apply(.subscribe(x, grant("presence-room", as: "bert"))) == [.send(again, to: x)])
         #expect(hub.userIDs(on: room, app: 0) == ["anna"])
-        _ = hub.mail(.closed(x))
+        _ = hub.apply(.closed(x))
         #expect(hub.userIDs(on: room, app: 0) == [])
         #expect(hub.occupancy(of: room, app: 0) == nil)
     }
@@ -98,27 +102,27 @@ import Testing
         _ = join(y, as: "bert")
         let frame = ServerMessage.clientEvent(wave, channel: room, userID: "10")
         #expect(
-            hub.mail(.clientEvent(x, wave, on: room)) == [
+            hub.apply(.clientEvent(x, wave, on: room)) == [
                 Delivery(0, .fanOut(frame, 0, except: x)), Delivery(1, .fanOut(frame, 0, except: x)),
             ])
     }
 
     @Test mutating func e2PrivateClientEventOmitsItsSender() {
         let event = ClientEvent(name: "client-wave", channel: "private-a", data: Array("null".utf8))
-        _ = hub.mail(.opened(x, app: 0), .signin(x, user("anna")), .subscribe(x, grant("private-a")))
+        _ = hub.apply(.opened(x, app: 0), .signin(x, user("anna")), .subscribe(x, grant("private-a")))
         let frame = ServerMessage.clientEvent(event, channel: name("private-a"), userID: nil)
-        #expect(hub.mail(.clientEvent(x, event, on: name("private-a"))) == [Delivery(0, .fanOut(frame, 0, except: x))])
+        #expect(hub.apply(.clientEvent(x, event, on: name("private-a"))) == [Delivery(0, .fanOut(frame, 0, except: x))])
     }
 
     @Test mutating func e6ClientEventRequiresSubscription() {
-        let refused = error("Cannot broadcast client event (connection not subscribed to channel presence-room)")
-        _ = hub.mail(.opened(y, app: 0))
-        #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "the channel is vacant")
+        let rejected = error("Cannot broadcast client event (connection not subscribed to channel presence-room)")
+        _ = hub.apply(.opened(y, app: 0))
+        #expect(hub.apply(.clientEvent(y, wave, on: room)) == [.send(rejected, to: y)], "the channel is vacant")
         _ = join(x, as: "anna")
-        #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "others are")
-        _ = hub.mail(.opened(w, app: 1), .subscribe(w, grant("presence-room", as: "bert")))
-        _ = hub.mail(.closed(x))
-        #expect(hub.mail(.clientEvent(y, wave, on: room)) == [.send(refused, to: y)], "another application's are")
+        #expect(hub.apply(.clientEvent(y, wave, on: room)) == [.send(rejected, to: y)], "only others are subscribed")
+        _ = hub.apply(.opened(w, app: 1), .subscribe(w, grant("presence-room", as: "bert")))
+        _ = hub.apply(.closed(x))
+        #expect(hub.apply(.clientEvent(y, wave, on: room)) == [.send(rejected, to: y)], "only the other app's are subscribed")
     }
 }
 

@@ -11,10 +11,10 @@ import Testing
 
     private var isListening: Bool { hub.isListening(driver("1"), on: Self.own, app: 0) }
 
-    /// A connection with one subscription; `proving` is applied after it.
-    private mutating func subscribe(_ text: String, _ channel: String, proving proofs: (SocketID) -> Hub.Input...) {
-        _ = hub.mail(.opened(socket(text), app: 0), .subscribe(socket(text), grant(channel)))
-        for proof in proofs { _ = hub.mail(proof(socket(text))) }
+    /// Opens a connection with one subscription, then applies `inputs` to it.
+    private mutating func subscribe(_ text: String, _ channel: String, then inputs: (SocketID) -> Hub.Input...) {
+        _ = hub.apply(.opened(socket(text), app: 0), .subscribe(socket(text), grant(channel)))
+        for input in inputs { _ = hub.apply(input(socket(text))) }
     }
 
     @Test mutating func channelWithoutSubscribersIsNotListening() {
@@ -26,25 +26,25 @@ import Testing
     @Test mutating func anonymousPrivateSubscriberCountsAsListening() {
         subscribe("1.1", "private-driver-1")
         #expect(isListening)
-        _ = hub.mail(.unsubscribe(socket("1.1"), name("private-driver-1")))
+        _ = hub.apply(.unsubscribe(socket("1.1"), name("private-driver-1")))
         #expect(!isListening)
     }
 
     @Test mutating func otherIdentifiedUserDoesNotCount() {
-        subscribe("1.1", "private-driver-1", proving: { .signin($0, user("admin:anna")) })
-        subscribe("1.2", "private-driver-1", proving: { .identify($0, driver("2")) }, { .signin($0, user("driver:2")) })
+        subscribe("1.1", "private-driver-1", then: { .signin($0, user("admin:anna")) })
+        subscribe("1.2", "private-driver-1", then: { .identify($0, driver("2")) }, { .signin($0, user("driver:2")) })
         #expect(!isListening)
-        subscribe("1.3", "private-driver-1", proving: { .identify($0, driver("1")) })
+        subscribe("1.3", "private-driver-1", then: { .identify($0, driver("1")) })
         #expect(isListening)
-        _ = hub.mail(.closed(socket("1.3")))
+        _ = hub.apply(.closed(socket("1.3")))
         #expect(!isListening)
     }
 
     @Test mutating func signedInOrIdentifiedRecipientCounts() {
-        subscribe("1.1", "private-driver-1", proving: { .signin($0, user("driver:1")) })
+        subscribe("1.1", "private-driver-1", then: { .signin($0, user("driver:1")) })
         #expect(isListening)
-        _ = hub.mail(.closed(socket("1.1")))
-        subscribe("1.2", "private-driver-1", proving: { .identify($0, driver("2")) }, { .identify($0, driver("1")) })
+        _ = hub.apply(.closed(socket("1.1")))
+        subscribe("1.2", "private-driver-1", then: { .identify($0, driver("2")) }, { .identify($0, driver("1")) })
         #expect(isListening)
     }
 
@@ -53,16 +53,16 @@ import Testing
     @Test(arguments: UInt64(1)...40)
     func matchesASearchOfAllConnections(_ seed: UInt64) throws {
         var history = History(seed: seed)
-        var found = Set<Bool>()
+        var results = Set<Bool>()
         for step in 0..<600 {
-            history.goOn()
+            history.step()
             for id in History.ids {
-                let isFound = history.isFound(id)
-                found.insert(isFound)
-                #expect(history.isListening(id) == isFound, "seed \(seed), step \(step), driver \(id)")
+                let isExpected = history.isExpected(id)
+                results.insert(isExpected)
+                #expect(history.isListening(id) == isExpected, "seed \(seed), step \(step), driver \(id)")
             }
         }
-        try #require(found.count == 2)
+        try #require(results.count == 2)
     }
 }
 
@@ -73,9 +73,9 @@ private struct History {
     private static let sockets = [0, 1, 2, 16_777_216, 16_777_217, 16_777_218].map { socket("1.\($0)") }
     private static let channels =
         ["driver-1", "private-driver-1", "driver-2", "private-driver-2", "private-tracking-R", "lobby-1"]
-    private static let users = ["driver:1", "driver:2", "admin:anna", "somebody"]
+    private static let users = ["driver:1", "driver:2", "admin:anna", "anna"]
 
-    private struct Known {
+    private struct Record {
         var channels: [Int: String] = [:]
         var user: String?
         /// The last four identities.
@@ -84,27 +84,27 @@ private struct History {
 
     private var dice: SplitMix
     private var hub = Hub(loopCount: 2, apps: [.fleet])
-    private var connections: [SocketID: Known] = [:]
+    private var connections: [SocketID: Record] = [:]
 
     init(seed: UInt64) { dice = SplitMix(seed: seed) }
 
     func isListening(_ id: String) -> Bool { hub.isListening(driver(id), on: name("driver-\(id)"), app: 0) }
 
-    func isFound(_ id: String) -> Bool {
-        connections.values.contains { known in
-            guard known.channels.values.contains(where: { $0 == "driver-\(id)" || $0 == "private-driver-\(id)" }) else {
+    func isExpected(_ id: String) -> Bool {
+        connections.values.contains { record in
+            guard record.channels.values.contains(where: { $0 == "driver-\(id)" || $0 == "private-driver-\(id)" }) else {
                 return false
             }
-            let isAnonymous = known.user == nil && known.identities.isEmpty
-            return isAnonymous || known.user == "driver:\(id)" || known.identities.contains { $0.key == "driver:\(id)" }
+            let isAnonymous = record.user == nil && record.identities.isEmpty
+            return isAnonymous || record.user == "driver:\(id)" || record.identities.contains { $0.key == "driver:\(id)" }
         }
     }
 
-    mutating func goOn() {
+    mutating func step() {
         guard let socket = Self.sockets.randomElement(using: &dice) else { return }
         guard connections[socket] != nil else {
-            connections[socket] = Known()
-            _ = hub.mail(.opened(socket, app: 0))
+            connections[socket] = Record()
+            _ = hub.apply(.opened(socket, app: 0))
             return
         }
         let channel = Self.channels.randomElement(using: &dice) ?? ""
@@ -115,7 +115,7 @@ private struct History {
             let id = Self.users.randomElement(using: &dice) ?? ""
             if connections[socket]?.user == nil { connections[socket]?.user = id }
             apply(.signin(socket, user(id)))
-        case 8: recognise(driver("\(Int.random(in: 1...7, using: &dice))"), at: socket)
+        case 8: identify(driver("\(Int.random(in: 1...7, using: &dice))"), at: socket)
         case 9, 10: apply(.assigned("ORD-1", "R", Self.ids.randomElement(using: &dice)))
         default:
             apply(.closed(socket))
@@ -123,7 +123,7 @@ private struct History {
         }
     }
 
-    private mutating func recognise(_ identity: Identity, at socket: SocketID) {
+    private mutating func identify(_ identity: Identity, at socket: SocketID) {
         if connections[socket]?.identities.contains(identity) == false {
             connections[socket]?.identities.append(identity)
             if connections[socket]?.identities.count == 5 { connections[socket]?.identities.removeFirst() }
@@ -131,10 +131,10 @@ private struct History {
         apply(.identify(socket, identity))
     }
 
-    /// Joins and leaves, as the loops receive them.
+    /// Applies an input, and records joins and leaves as the loops receive them.
     private mutating func apply(_ input: Hub.Input, on channel: String = "") {
-        for mail in hub.mail(input) {
-            switch mail.instruction {
+        for delivery in hub.apply(input) {
+            switch delivery.instruction {
             case .join(let slot, let socket): connections[socket]?.channels[slot] = channel
             case .leave(let slot, let socket): connections[socket]?.channels[slot] = nil
             default: break

@@ -13,7 +13,7 @@ import Testing
     private func offline(_ ids: String...) -> Frame { ServerMessage.watchlistEvents(online: [], offline: ids) }
 
     private mutating func signIn(_ socket: SocketID, _ user: SignedInUser, app: AppIndex = 0) -> [Delivery] {
-        hub.mail(.opened(socket, app: app), .signin(socket, user))
+        hub.apply(.opened(socket, app: app), .signin(socket, user))
     }
 
     @Test mutating func u1SigninIsConfirmed() {
@@ -23,10 +23,10 @@ import Testing
 
     @Test mutating func u3SecondSigninIsRejected() {
         _ = signIn(x, user("anna"))
-        let refused = error("Already signed in: a connection cannot change its user", code: 4009)
-        #expect(hub.mail(.signin(x, user("bert"))) == [.send(refused, to: x)])
-        #expect(hub.mail(.signin(x, user("anna"))) == [.send(refused, to: x)])
-        #expect(hub.mail(.terminate(userID: "bert", app: 0)) == [])
+        let rejected = error("Already signed in: a connection cannot change its user", code: 4009)
+        #expect(hub.apply(.signin(x, user("bert"))) == [.send(rejected, to: x)])
+        #expect(hub.apply(.signin(x, user("anna"))) == [.send(rejected, to: x)])
+        #expect(hub.apply(.terminate(userID: "bert", app: 0)) == [])
     }
 
     // MARK: Watchlists
@@ -44,32 +44,32 @@ import Testing
         _ = signIn(x, anna)
         #expect(signIn(y, bert) == [.send(success(bert), to: y), .send(online("bert"), to: x)])
         #expect(signIn(z, bert) == [.send(success(bert), to: z)])
-        #expect(hub.mail(.closed(y)) == [])
-        #expect(hub.mail(.closed(z)) == [.send(offline("bert"), to: x)])
-        _ = hub.mail(.closed(x))
-        #expect(signIn(y, bert) == [.send(success(bert), to: y)], "a closed connection watches no user")
+        #expect(hub.apply(.closed(y)) == [])
+        #expect(hub.apply(.closed(z)) == [.send(offline("bert"), to: x)])
+        _ = hub.apply(.closed(x))
+        #expect(signIn(y, bert) == [.send(success(bert), to: y)], "a closed connection has no watchlist")
     }
 
     @Test mutating func w2EveryConnectionOfAWatcherGetsEvents() {
         _ = signIn(x, user("anna", watching: ["bert"]))
         _ = signIn(y, user("anna", watching: ["bert"]))
         #expect(signIn(z, user("bert")).dropFirst() == [.send(online("bert"), to: x), .send(online("bert"), to: y)])
-        #expect(hub.mail(.closed(z)) == [.send(offline("bert"), to: x), .send(offline("bert"), to: y)])
+        #expect(hub.apply(.closed(z)) == [.send(offline("bert"), to: x), .send(offline("bert"), to: y)])
     }
 
     @Test mutating func w2OwnSigninIsNotSentTwice() {
         let anna = user("anna", watching: ["anna"])
-        #expect(signIn(x, anna) == [.send(success(anna), to: x), .send(online("anna"), to: x)], "the present state")
+        #expect(signIn(x, anna) == [.send(success(anna), to: x), .send(online("anna"), to: x)], "only the initial state")
         #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(online("anna"), to: y)])
-        #expect(hub.mail(.closed(y)) == [])
-        #expect(hub.mail(.closed(x)) == [])
+        #expect(hub.apply(.closed(y)) == [])
+        #expect(hub.apply(.closed(x)) == [])
     }
 
     @Test mutating func w2WatchlistsAreScopedToOneApp() {
         _ = signIn(x, user("anna", watching: ["bert"]))
         #expect(signIn(y, user("bert"), app: 1).count == 1)
-        #expect(hub.mail(.terminate(userID: "bert", app: 0)) == [])
-        #expect(hub.mail(.closed(y)) == [])
+        #expect(hub.apply(.terminate(userID: "bert", app: 0)) == [])
+        #expect(hub.apply(.closed(y)) == [])
     }
 
     @Test mutating func w3LongWatchlistIsTruncatedWithAnError() {
@@ -90,12 +90,12 @@ import Testing
     @Test mutating func u4UserEventsReachAllConnections() {
         for socket in [x, y] {
             _ = signIn(socket, user("anna"))
-            _ = hub.mail(.subscribe(socket, grant("#server-to-user-anna", as: "anna")))
+            _ = hub.apply(.subscribe(socket, grant("#server-to-user-anna", as: "anna")))
         }
         let frame = Frame(text: Array("event".utf8))
         let publication = Hub.Publication(channel: name("#server-to-user-anna"), frame: frame)
         #expect(
-            hub.mail(.publish([publication], app: 0, except: nil)) == [
+            hub.apply(.publish([publication], app: 0, except: nil)) == [
                 Delivery(0, .fanOut(frame, 0, except: nil)), Delivery(1, .fanOut(frame, 0, except: nil)),
             ])
         #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty, "server-to-user channels are not listed")
@@ -103,8 +103,8 @@ import Testing
 
     /// Swift's `==` treats the Kelvin sign as K. User ids are compared as bytes.
     @Test mutating func u5CanonicallyEquivalentUserIdsHaveSeparateChannels() {
-        _ = hub.mail(.opened(x, app: 0), .subscribe(x, grant("#server-to-user-K", as: "K")))
-        _ = hub.mail(.opened(y, app: 0), .subscribe(y, grant("#server-to-user-\u{212A}", as: "\u{212A}")))
+        _ = hub.apply(.opened(x, app: 0), .subscribe(x, grant("#server-to-user-K", as: "K")))
+        _ = hub.apply(.opened(y, app: 0), .subscribe(y, grant("#server-to-user-\u{212A}", as: "\u{212A}")))
         #expect(hub.channelCount == 2)
     }
 
@@ -114,22 +114,22 @@ import Testing
         _ = signIn(x, user("anna"))
         _ = signIn(y, user("anna"))
         _ = signIn(z, user("bert"))
-        let onlyPresent = socket("7.1")
-        _ = hub.mail(.opened(onlyPresent, app: 0), .subscribe(onlyPresent, grant("presence-a", as: "anna")))
+        let memberOnly = socket("7.1")
+        _ = hub.apply(.opened(memberOnly, app: 0), .subscribe(memberOnly, grant("presence-a", as: "anna")))
         #expect(
-            hub.mail(.terminate(userID: "anna", app: 0))
+            hub.apply(.terminate(userID: "anna", app: 0))
                 == [Delivery(0, .close(x, .notAuthorized)), Delivery(1, .close(y, .notAuthorized))])
-        #expect(hub.mail(.terminate(userID: "nobody", app: 0)) == [])
-        _ = hub.mail(.closed(x), .closed(y))
-        #expect(hub.mail(.terminate(userID: "anna", app: 0)) == [])
+        #expect(hub.apply(.terminate(userID: "carl", app: 0)) == [])
+        _ = hub.apply(.closed(x), .closed(y))
+        #expect(hub.apply(.terminate(userID: "anna", app: 0)) == [])
     }
 
     @Test mutating func u6WatchersAreNotifiedOnce() {
         _ = signIn(x, user("anna"))
         _ = signIn(y, user("anna"))
         _ = signIn(z, user("bert", watching: ["anna"]))
-        _ = hub.mail(.terminate(userID: "anna", app: 0))
-        #expect(hub.mail(.closed(x), .closed(y)) == [.send(offline("anna"), to: z)])
+        _ = hub.apply(.terminate(userID: "anna", app: 0))
+        #expect(hub.apply(.closed(x), .closed(y)) == [.send(offline("anna"), to: z)])
     }
 }
 
