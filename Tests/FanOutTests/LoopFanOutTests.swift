@@ -4,18 +4,18 @@ import Testing
 
 /// One loop's turn as a table: instructions in, writes out.
 @Suite struct LoopFanOutTests {
-    /// A turn and its writes: those forced by a change of a channel's subscribers, and those at its end.
+    /// A turn and its writes: those forced by a change of a channel's subscribers, and those of the flush at its end.
     struct Turn: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let instructions: [Instruction]
         let forced: [Write]
-        let atItsEnd: [Write]
+        let flushed: [Write]
 
-        init(_ name: String, _ instructions: [Instruction], forced: [Write] = [], atItsEnd: [Write]) {
+        init(_ name: String, _ instructions: [Instruction], forced: [Write] = [], flushed: [Write]) {
             testDescription = name
             self.instructions = instructions
             self.forced = forced
-            self.atItsEnd = atItsEnd
+            self.flushed = flushed
         }
     }
 
@@ -23,7 +23,7 @@ import Testing
     func turn(_ turn: Turn) {
         var loop = LoopFanOut(x, y, z)
         #expect(loop.apply(turn.instructions) == turn.forced)
-        #expect(loop.flush() == turn.atItsEnd)
+        #expect(loop.flush() == turn.flushed)
         #expect(!loop.isPending)
         #expect(loop.flush() == [])
     }
@@ -32,102 +32,102 @@ import Testing
         Turn(
             "a channel's events reach its subscribers and no others",
             [.join(a, x), .join(a, y), .join(b, z), .fanOut(a1, a, except: nil)],
-            atItsEnd: [Write(x, a1), Write(y, a1)]),
+            flushed: [Write(x, a1), Write(y, a1)]),
         Turn(
-            "a turn's events leave in one write",
+            "events of one turn share a write",
             [.join(a, x), .fanOut(a1, a, except: nil), .fanOut(a2, a, except: nil)],
-            atItsEnd: [Write(x, a1, a2)]),
-        Turn("a message for one reaches that one", [.send(s1, to: y)], atItsEnd: [Write(y, s1)]),
+            flushed: [Write(x, a1, a2)]),
+        Turn("a direct message reaches only its connection", [.send(s1, to: y)], flushed: [Write(y, s1)]),
         Turn(
-            "messages for one and events share a write",
+            "direct messages and events share a write, in order",
             [.join(a, x), .fanOut(a1, a, except: nil), .send(s1, to: x), .fanOut(a2, a, except: nil)],
-            atItsEnd: [Write(x, a1, s1, a2)]),
+            flushed: [Write(x, a1, s1, a2)]),
         Turn(
-            "events without a subscriber cause nothing",
+            "events without subscribers cause no writes",
             [.fanOut(a1, a, except: nil), .join(b, x), .leave(b, x), .fanOut(b1, b, except: nil)],
-            atItsEnd: []),
+            flushed: []),
     ]
 
     static let subscribers = [
         Turn(
-            "a new subscriber gets no older event",
+            "a new subscriber gets no earlier event",
             [.join(a, x), .fanOut(a1, a, except: nil), .join(a, y), .fanOut(a2, a, except: nil)],
-            forced: [Write(x, a1)], atItsEnd: [Write(x, a2), Write(y, a2)]),
+            forced: [Write(x, a1)], flushed: [Write(x, a2), Write(y, a2)]),
         Turn(
-            "one who leaves gets what came before",
+            "a leaving subscriber gets the events before its leave",
             [.join(a, x), .join(a, y), .fanOut(a1, a, except: nil), .leave(a, x), .fanOut(a2, a, except: nil)],
-            forced: [Write(x, a1), Write(y, a1)], atItsEnd: [Write(y, a2)]),
+            forced: [Write(x, a1), Write(y, a1)], flushed: [Write(y, a2)]),
         Turn(
-            "coming and going elsewhere forces nothing",
+            "joins and leaves of other channels force no flush",
             [.join(a, x), .fanOut(a1, a, except: nil), .join(b, y), .leave(b, y)],
-            atItsEnd: [Write(x, a1)]),
+            flushed: [Write(x, a1)]),
         Turn(
-            "what is forced out is all of the turn: another channel's event may be older",
+            "a forced flush writes the whole turn: another channel's event may be older",
             [.join(a, x), .join(b, x), .fanOut(b1, b, except: nil), .fanOut(a1, a, except: nil), .join(a, y)],
-            forced: [Write(x, b1, a1)], atItsEnd: []),
+            forced: [Write(x, b1, a1)], flushed: []),
         Turn(
-            "a returning subscriber is a new one",
+            "a leave and a join end one subscription and start another",
             [.join(a, x), .fanOut(a1, a, except: nil), .leave(a, x), .join(a, x), .fanOut(a2, a, except: nil)],
-            forced: [Write(x, a1)], atItsEnd: [Write(x, a2)]),
+            forced: [Write(x, a1)], flushed: [Write(x, a2)]),
         Turn(
-            "the next channel in a slot gets nothing of the last",
+            "a slot's next channel gets no events of the previous one",
             [.join(a, x), .fanOut(a1, a, except: nil), .leave(a, x), .join(a, y), .fanOut(b1, a, except: nil)],
-            forced: [Write(x, a1)], atItsEnd: [Write(y, b1)]),
+            forced: [Write(x, a1)], flushed: [Write(y, b1)]),
     ]
 
     static let order = [
         Turn(
-            "A1 B1 A2: who subscribes to both gets them so, the others share",
+            "A1 B1 A2: a subscriber of both gets this order, the others share frames",
             [
                 .join(a, x), .join(b, x), .join(a, y), .join(b, z),
                 .fanOut(a1, a, except: nil), .fanOut(b1, b, except: nil), .fanOut(a2, a, except: nil),
             ],
-            atItsEnd: [Write(y, a1, a2), Write(z, b1), Write(x, a1, b1, a2)]),
+            flushed: [Write(y, a1, a2), Write(z, b1), Write(x, a1, b1, a2)]),
         Turn(
-            "a second subscription in the middle of a turn keeps the order",
+            "joining a second channel within a turn keeps the order",
             [
                 .join(a, x), .fanOut(a1, a, except: nil), .join(b, x), .send(s1, to: x), .fanOut(b1, b, except: nil),
                 .fanOut(a2, a, except: nil),
             ],
-            atItsEnd: [Write(x, a1, s1, b1, a2)]),
+            flushed: [Write(x, a1, s1, b1, a2)]),
         Turn(
-            "leaving the second in the middle of a turn keeps the order",
+            "leaving a second channel within a turn keeps the order",
             [
                 .join(a, x), .join(b, x), .send(s1, to: x), .fanOut(a1, a, except: nil), .leave(b, x),
                 .fanOut(a2, a, except: nil),
             ],
-            atItsEnd: [Write(x, s1, a1, a2)]),
+            flushed: [Write(x, s1, a1, a2)]),
         Turn(
-            "with a single channel in a turn all share, however many subscriptions they have",
+            "a turn with a single channel is shared by all its subscribers, whatever else they subscribe to",
             [.join(a, x), .join(b, x), .join(a, y), .fanOut(a1, a, except: nil), .fanOut(a2, a, except: nil)],
-            atItsEnd: [Write(x, a1, a2), Write(y, a1, a2)]),
+            flushed: [Write(x, a1, a2), Write(y, a1, a2)]),
     ]
 
     static let exclusion = [
         Turn(
-            "the excluded gets everything else, those who share get all",
+            "an excluded connection gets all other events, the others get all",
             [.join(a, x), .join(a, y), .fanOut(a1, a, except: x), .fanOut(a2, a, except: nil)],
-            atItsEnd: [Write(y, a1, a2), Write(x, a2)]),
+            flushed: [Write(y, a1, a2), Write(x, a2)]),
         Turn(
-            "the excluded gets everything else, in order across channels",
+            "an excluded connection gets all other events in order across channels",
             [
                 .join(a, x), .join(b, x), .fanOut(a1, a, except: x), .fanOut(b1, b, except: nil),
                 .fanOut(a2, a, except: y),
             ],
-            atItsEnd: [Write(x, b1, a2)]),
+            flushed: [Write(x, b1, a2)]),
         Turn(
-            "two excluded from one event each",
+            "two connections are excluded from one event each",
             [.join(a, x), .join(a, y), .join(a, z), .fanOut(a1, a, except: x), .fanOut(a2, a, except: y)],
-            atItsEnd: [Write(z, a1, a2), Write(x, a2), Write(y, a1)]),
+            flushed: [Write(z, a1, a2), Write(x, a2), Write(y, a1)]),
         Turn(
-            "the only subscriber, excluded, is not written to",
-            [.join(a, x), .fanOut(a1, a, except: x)], atItsEnd: []),
+            "an excluded only subscriber causes no write",
+            [.join(a, x), .fanOut(a1, a, except: x)], flushed: []),
         Turn(
-            "a stranger's exclusion changes nothing",
-            [.join(a, x), .join(a, y), .fanOut(a1, a, except: z)], atItsEnd: [Write(x, a1), Write(y, a1)]),
+            "excluding a connection without a subscription has no effect",
+            [.join(a, x), .join(a, y), .fanOut(a1, a, except: z)], flushed: [Write(x, a1), Write(y, a1)]),
         Turn(
-            "excluding a slot's former connection does not exclude the next",
-            [.join(a, x), .fanOut(a1, a, except: SocketID("999.0"))], atItsEnd: [Write(x, a1)]),
+            "excluding a slot's former connection does not exclude its current one",
+            [.join(a, x), .fanOut(a1, a, except: SocketID("999.0"))], flushed: [Write(x, a1)]),
     ]
 
     // MARK: Sharing
@@ -215,7 +215,7 @@ private let b1 = Frame(text: Array("B1".utf8))
 private let s1 = Frame(text: Array("S1".utf8))
 
 private func socket(salt: Int, slot: Int) -> SocketID {
-    guard let socket = SocketID("\(salt).\(slot)") else { preconditionFailure("not a socket_id") }
+    guard let socket = SocketID("\(salt).\(slot)") else { preconditionFailure("invalid socket_id") }
     return socket
 }
 

@@ -1,7 +1,7 @@
 import FanOut
 import Foundation
 
-/// Clients' messages and the frames they get, as text that is reviewed like code: the files of `Tests/Transcripts`.
+/// Clients' messages and the frames that they get, as a text file that is reviewed like code (`Tests/Transcripts`).
 ///
 /// | Line | Meaning |
 /// |---|---|
@@ -20,7 +20,7 @@ import Foundation
 /// | `% subscription counts` | … send subscription counts |
 /// | `% presence members 2` | … permit two members per presence channel |
 /// | `% cache bytes 300` | … cache at most 300 bytes of events |
-/// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: her connection closes |
+/// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: the connection closes |
 ///
 /// An unlisted frame is a failure, and so is a listed one that does not arrive; each client's order counts. `$anna` in a
 /// text is anna's socket id. Names are lower-case letters and can be reused after a close. The first message of a

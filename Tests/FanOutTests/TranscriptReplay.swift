@@ -1,9 +1,9 @@
 import FanOut
 import PusherProtocol
 
-/// Replays a transcript on the hub and its loops as a gateway does, without sockets and threads.
+/// Replays a transcript on a hub and loops, as a gateway does, but without sockets and threads.
 struct TranscriptReplay {
-    /// How much happens before the loops flush. Clients must not notice a difference.
+    /// When the loops flush. Clients must not notice a difference.
     enum Turn: CaseIterable, Sendable {
         case everyAction, everyStep
     }
@@ -24,8 +24,8 @@ struct TranscriptReplay {
     private var mailboxes: [[Instruction]]
     /// Connections to close at the end of the turn.
     private var closing: [(socket: SocketID, code: CloseCode)] = []
-    private var places: [Places]
-    private var random = LoopCounter()
+    private var slots: [Slots]
+    private var random = WeylSequence()
 
     private var clients: [String: Client] = [:]
     /// Open connections, by the client's name.
@@ -40,7 +40,7 @@ struct TranscriptReplay {
         hub = Hub(loopCount: loopCount, apps: Self.keys.map { _ in rules })
         loops = Array(repeating: LoopFanOut(), count: loopCount)
         mailboxes = Array(repeating: [], count: loopCount)
-        places = Array(repeating: Places(), count: loopCount)
+        slots = Array(repeating: Slots(), count: loopCount)
     }
 
     /// The deviations from the transcript, step by step; empty if there are none.
@@ -58,7 +58,7 @@ struct TranscriptReplay {
             for name in Set(received.keys).union(step.expected.keys).sorted() {
                 let expected = (step.expected[name] ?? []).map(substituted)
                 let got = received[name] ?? []
-                if got != expected { differences.append("line \(step.line): \(name) got \(got) and not \(expected)") }
+                if got != expected { differences.append("line \(step.line): \(name) got \(got), expected \(expected)") }
             }
         }
         return differences
@@ -97,7 +97,7 @@ struct TranscriptReplay {
     private mutating func open(_ app: AppIndex) -> SocketID {
         // Loops in turn, as the listener assigns connections.
         let loop = open.count % loops.count
-        let socket = SocketID(loop: loop, slot: places[loop].take(), using: &random)
+        let socket = SocketID(loop: loop, slot: slots[loop].allocate(), using: &random)
         loops[loop].open(socket)
         apply(.opened(socket, app: app), on: loop)
         return socket
@@ -117,10 +117,10 @@ struct TranscriptReplay {
             mistakes.append("\(name) is not connected")
             return
         }
-        let reaction = Array(text.utf8).withUnsafeBytes {
-            MessageAction(to: $0, from: client.socket, key: client.key, rules: rules, user: client.user, verify: Self.isRight)
+        let action = Array(text.utf8).withUnsafeBytes {
+            MessageAction(to: $0, from: client.socket, key: client.key, rules: rules, user: client.user, verify: Self.isValid)
         }
-        switch reaction {
+        switch action {
         case .reply(let frame): deliver(frame, to: client.socket)
         case .apply(let input), .applyRateLimited(let input): apply(input, on: client.socket.loop)
         case .signIn(let user):
@@ -134,7 +134,7 @@ struct TranscriptReplay {
         guard let name = ChannelName(channel, lengthMax: Limits().nameLength), let app = Self.keys.firstIndex(of: key),
             sender == nil || clients[sender ?? ""] != nil
         else {
-            mistakes.append("\(channel), \(key) or \(sender ?? "nobody") does not exist")
+            mistakes.append("\(channel), \(key) or \(sender ?? "no sender") does not exist")
             return
         }
         let frame = Array(event.utf8).withUnsafeBytes { event in
@@ -156,10 +156,10 @@ struct TranscriptReplay {
         apply(.closed(socket), on: socket.loop)
         loops[socket.loop].close(socket)
         open[socket] = nil
-        places[socket.loop].give(back: socket.slot)
+        slots[socket.loop].release(socket.slot)
     }
 
-    private static func isRight(text: String, signature: Substring) -> Bool {
+    private static func isValid(text: String, signature: Substring) -> Bool {
         signature == "right" || signature == "sig(\(text.replacing(":", with: "/")))"
     }
 
@@ -192,9 +192,9 @@ struct TranscriptReplay {
                 loops[loop].flush { written.append(($0, $1)) }
                 for (socket, frame) in written { deliver(frame, to: socket) }
             }
-            let ending = closing
+            let closed = closing
             closing = []
-            for (socket, code) in ending {
+            for (socket, code) in closed {
                 guard let name = open[socket] else { continue }
                 received[name, default: []].append("closed \(code.rawValue)")
                 close(socket)
@@ -239,21 +239,21 @@ struct TranscriptReplay {
 }
 
 /// A loop's slots. A vacated slot is the next one used, so that slots are reused as often as possible.
-private struct Places {
+private struct Slots {
     private var count = 0
     private var vacant: [Int] = []
 
-    mutating func take() -> Int {
+    mutating func allocate() -> Int {
         if let slot = vacant.popLast() { return slot }
         count += 1
         return count - 1
     }
 
-    mutating func give(back slot: Int) { vacant.append(slot) }
+    mutating func release(_ slot: Int) { vacant.append(slot) }
 }
 
-/// Makes every run deterministic.
-private struct LoopCounter: RandomNumberGenerator {
+/// A deterministic generator: a Weyl sequence, whose values do not repeat for 2^64 calls.
+private struct WeylSequence: RandomNumberGenerator {
     private var last: UInt64 = 0
 
     mutating func next() -> UInt64 {

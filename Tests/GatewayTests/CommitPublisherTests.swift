@@ -41,93 +41,93 @@ import Threads
 
     // MARK: Events
 
-    @Test func tellsAnEventUnderBothNamesOfItsChannel() throws {
+    @Test func publishesAnEventOnTheChannelAndItsMirror() throws {
         let plain = try subscriber(of: "driver-42", loop: 0)
         let signed = try subscriber(of: "private-driver-42", loop: 1)
-        publish([settled(notifications: [notification("driver-42", "job-assigned", #"{"a":"é\"","n":1.50}"#)])])
+        publish([makeReply(notifications: [notification("driver-42", "job-assigned", #"{"a":"é\"","n":1.50}"#)])])
         let data = #""data":"{\"a\":\"é\\\"\",\"n\":1.50}""#
-        #expect(told(to: 0) == [#"{"event":"job-assigned","channel":"driver-42",\#(data)}"#, "answer 7 200"])
-        #expect(told(to: 1) == [#"{"event":"job-assigned","channel":"private-driver-42",\#(data)}"#])
+        #expect(messages(to: 0) == [#"{"event":"job-assigned","channel":"driver-42",\#(data)}"#, "reply 7 200"])
+        #expect(messages(to: 1) == [#"{"event":"job-assigned","channel":"private-driver-42",\#(data)}"#])
         #expect(plain != signed)
     }
 
-    @Test func tellsOtherChannelsUnderTheirOneName() throws {
+    @Test func otherChannelsHaveNoMirror() throws {
         _ = try subscriber(of: "elsewhere", loop: 0)
         _ = try subscriber(of: "private-elsewhere", loop: 1)
-        publish([settled(notifications: [notification("elsewhere", "e")])])
-        #expect(told(to: 0).count == 2 && told(to: 1).isEmpty)
+        publish([makeReply(notifications: [notification("elsewhere", "e")])])
+        #expect(messages(to: 0).count == 2 && messages(to: 1).isEmpty)
     }
 
-    @Test func tellsOnlyItsOwnApplication() throws {
+    @Test func publishesOnlyInTheFleetsApplication() throws {
         _ = try subscriber(of: "driver-42", loop: 0, app: 0)
-        publish([settled(notifications: [notification("driver-42", "e")])])
-        #expect(told(to: 0) == ["answer 7 200"])
+        publish([makeReply(notifications: [notification("driver-42", "e")])])
+        #expect(messages(to: 0) == ["reply 7 200"])
     }
 
-    /// The table's order, over all channels and commands, and each answer behind what it is about.
-    @Test func tellsInTheOrderOfTheStore() throws {
+    /// The store's order across all channels and commands. Each reply follows the events of its command.
+    @Test func publishesInTheStoresOrder() throws {
         for channel in ["driver-1", "driver-2", "admin-channel"] { _ = try subscriber(of: channel, loop: 0) }
         publish([
-            settled(
+            makeReply(
                 notifications: [
                     notification("driver-1", "a"), notification("driver-2", "b"), notification("admin-channel", "c"),
                 ],
                 request: 1),
-            settled(notifications: [notification("driver-1", "d")], request: 2), settled(request: 3),
+            makeReply(notifications: [notification("driver-1", "d")], request: 2), makeReply(request: 3),
         ])
-        let events = told(to: 0).map { $0.hasPrefix("answer") ? $0 : String($0.dropFirst(10).prefix(1)) }
-        #expect(events == ["a", "b", "c", "answer 1 200", "d", "answer 2 200", "answer 3 200"])
+        let events = messages(to: 0).map { $0.hasPrefix("reply") ? $0 : String($0.dropFirst(10).prefix(1)) }
+        #expect(events == ["a", "b", "c", "reply 1 200", "d", "reply 2 200", "reply 3 200"])
     }
 
-    @Test func tellsWhatIsCommittedHoweverFullTheMailboxes() throws {
+    @Test func publishesToFullMailboxes() throws {
         _ = try subscriber(of: "driver-42", loop: 0)
         while hub.mailboxes[0].hasRoom { hub.post(.drain(seconds: 0), to: 0) }
-        publish([settled(notifications: [notification("driver-42", "e")])])
-        #expect(told(to: 0).count == 2)
+        publish([makeReply(notifications: [notification("driver-42", "e")])])
+        #expect(messages(to: 0).count == 2)
     }
 
-    @Test func isSilentOnWhatIsNoChannel() {
-        publish([settled(notifications: [notification("a b", "e"), notification("", "e")])])
-        #expect(told(to: 0) == ["answer 7 200"])
+    @Test func ignoresInvalidChannelNames() {
+        publish([makeReply(notifications: [notification("a b", "e"), notification("", "e")])])
+        #expect(messages(to: 0) == ["reply 7 200"])
     }
 
     // MARK: Jobs
 
-    @Test func tellsTheHubWhoHasAJob() throws {
-        publish([settled(order: order(.assigned, driver: "42"))])
+    @Test func recordsTheJobsDriverInTheHub() throws {
+        publish([makeReply(order: order(.assigned, driver: "42"))])
         #expect(try mayTrack("42") && !mayTrack("43"))
-        publish([settled(order: order(.assigned, driver: "43"))])
+        publish([makeReply(order: order(.assigned, driver: "43"))])
         #expect(try !mayTrack("42") && mayTrack("43"))
-        publish([settled(order: order(.available, driver: nil))])
+        publish([makeReply(order: order(.available, driver: nil))])
         #expect(try !mayTrack("43"))
     }
 
-    @Test func forgetsAJobThatHasEnded() throws {
+    @Test func endedJobHasNoDriver() throws {
         for status in [JobStatus.completed, .cancelled] {
-            publish([settled(order: order(.assigned, driver: "42"))])
-            publish([settled(order: order(status, driver: "42"))])
+            publish([makeReply(order: order(.assigned, driver: "42"))])
+            publish([makeReply(order: order(status, driver: "42"))])
             #expect(try !mayTrack("42"))
         }
     }
 
-    @Test func learnsOfOpenJobsAsTheNodeStarts() throws {
+    @Test func restoresOpenJobsWithoutMessages() throws {
         publisher.restore(order(.inTransit, driver: "42"))
         #expect(try mayTrack("42"))
-        #expect(told(to: 0).isEmpty && told(to: 1).isEmpty)
+        #expect(messages(to: 0).isEmpty && messages(to: 1).isEmpty)
     }
 
-    /// Whoever loses the job hears its last event before his subscription ends.
-    @Test func takesTheRightAwayBehindTheEvents() throws {
+    /// The driver who loses the job gets its last event before the subscription ends.
+    @Test func revokesAfterTheEvents() throws {
         publisher.restore(order(.assigned, driver: "42"))
         let socket = try subscriber(of: "private-tracking-B1", loop: 0)
         hub.apply(.identify(socket, Identity(role: .driver, id: "42")), from: 0)
         publish([
-            settled(notifications: [notification("tracking-B1", "tracking-stopped")], order: order(.assigned, driver: "43"))
+            makeReply(notifications: [notification("tracking-B1", "tracking-stopped")], order: order(.assigned, driver: "43"))
         ])
-        let told = told(to: 0)
-        try #require(told.count == 4, "\(told)")
-        #expect(told[0].contains("tracking-stopped") && told[1] == "leave")
-        #expect(told[2].contains("Your subscription to private-tracking-B1 has ended") && told[3] == "answer 7 200")
+        let messages = messages(to: 0)
+        try #require(messages.count == 4, "\(messages)")
+        #expect(messages[0].contains("tracking-stopped") && messages[1] == "leave")
+        #expect(messages[2].contains("Your subscription to private-tracking-B1 has ended") && messages[3] == "reply 7 200")
     }
 
     // MARK: Pushes
@@ -141,20 +141,20 @@ import Threads
         lease.removed = [device("leased")]
         var result = CommandResult(body: [])
         result.removed = [device("replied")]
-        publisher.publish(Commit(leases: [lease], replies: [settled(.committed(result))], removed: [device("expired")]))
+        publisher.publish(Commit(leases: [lease], replies: [makeReply(.committed(result))], removed: [device("expired")]))
         #expect(removed.withLock { $0 } == ["leased", "replied", "expired"])
     }
 
-    // MARK: Answers, counters, the log
+    // MARK: Replies, counters, the log
 
-    @Test func answersWhoeverAskedWhereHeAsked() {
+    @Test func repliesToTheRequestingLoop() {
         let replies: [(CommandReply, String)] = [
-            (.rejected(RuleError(.conflict, "no")), "answer 7 409"), (.unavailable("full"), "answer 7 503"),
-            (.failed("broken"), "answer 7 500"), (.replayed(status: 200, body: []), "answer 7 200 replayed"),
+            (.rejected(RuleError(.conflict, "no")), "reply 7 409"), (.unavailable("full"), "reply 7 503"),
+            (.failed("broken"), "reply 7 500"), (.replayed(status: 200, body: []), "reply 7 200 replayed"),
         ]
         for (reply, response) in replies {
-            publish([settled(reply, loop: 1)])
-            #expect(told(to: 1) == [response] && told(to: 0).isEmpty)
+            publish([makeReply(reply, loop: 1)])
+            #expect(messages(to: 1) == [response] && messages(to: 0).isEmpty)
         }
         #expect(
             counters.report()[0].counts.map(\.name) == [
@@ -162,22 +162,22 @@ import Threads
             ])
     }
 
-    @Test func answersEnquiries() {
+    @Test func repliesToQueries() {
         let query = QueryRequest(.order("A1"), replyTo: ReplyAddress(loop: 1, request: 9))
         publisher.publish([
             (query, .found([])), (query, .unavailable("busy")), (query, .rejected(RuleError(.unknown, "Order A1 not found"))),
         ])
-        #expect(told(to: 1) == ["answer 9 200", "answer 9 503", "answer 9 404"] && told(to: 0).isEmpty)
+        #expect(messages(to: 1) == ["reply 9 200", "reply 9 503", "reply 9 404"] && messages(to: 0).isEmpty)
     }
 
-    @Test func countsWhatCameOfIt() {
+    @Test func countsOutcomes() {
         let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
         publish([
-            settled(notifications: [notification("x", "job-assigned"), notification("y", "job-assigned")]),
-            settled(.rejected(RuleError(.invalid, "no")), action: report),
-            settled(.rejected(RuleError(.forbidden, "no")), action: report),
-            settled(action: telemetry),
-            settled(.replayed(status: 200, body: []), action: telemetry),
+            makeReply(notifications: [notification("x", "job-assigned"), notification("y", "job-assigned")]),
+            makeReply(.rejected(RuleError(.invalid, "no")), action: report),
+            makeReply(.rejected(RuleError(.forbidden, "no")), action: report),
+            makeReply(action: telemetry),
+            makeReply(.replayed(status: 200, body: []), action: telemetry),
         ])
         let counts = counters.report().map { group in group.counts.map { "\($0.name) \($0.count)" } }
         #expect(
@@ -190,7 +190,7 @@ import Threads
 
     @Test func logsEachActionInALine() {
         publish([
-            settled(notifications: [notification("x", "e")]), settled(action: telemetry), settled(.unavailable("full")),
+            makeReply(notifications: [notification("x", "e")]), makeReply(action: telemetry), makeReply(.unavailable("full")),
         ])
         let lines = lines.withLock { $0 }
         #expect(lines.count == 3)
@@ -203,7 +203,7 @@ import Threads
         #expect(lines[2].contains(#""outcome":"unavailable""#) && lines[2].contains(#""notifications":0"#))
     }
 
-    // MARK: The scene
+    // MARK: Fixtures
 
     private let cancel = Command.Action.order(OrderAction(code: "A1", .cancel))
     private let telemetry = Command.Action.telemetry(
@@ -215,7 +215,7 @@ import Threads
         publisher.publish(Commit(replies: replies))
     }
 
-    private func settled(
+    private func makeReply(
         _ reply: CommandReply? = nil, notifications: [Notification] = [], order: Order? = nil,
         action: Command.Action? = nil, loop: Int = 0, request: Int = 7
     ) -> (request: CommandRequest, reply: CommandReply) {
@@ -243,7 +243,7 @@ import Threads
         return hub.read { $0.mayJoin(Identity(role: .driver, id: driver), channel, app: 1) }
     }
 
-    /// Subscribed as the hub takes it, a plain name by a signed-in user; what that causes has been read.
+    /// Opens a connection and subscribes it; a plain channel requires a signed-in user. Drains the messages that this causes.
     private func subscriber(of channel: String, loop: Int, app: AppIndex = 1) throws -> SocketID {
         var random = SystemRandomNumberGenerator()
         let slot = hub.read { $0.statistics(app: 0).connections + $0.statistics(app: 1).connections }
@@ -256,33 +256,33 @@ import Threads
         let request = SubscriptionRequest(channel: channel, auth: "k:s")
         hub.apply(.subscribe(socket, try request.grant(to: socket, key: "k", limits: Limits()) { _, _ in true }), from: loop)
         #expect(hub.read { $0.statistics(app: app).subscriptions } > 0)
-        for loop in 0...1 { _ = told(to: loop) }
+        for loop in 0...1 { _ = messages(to: loop) }
         return socket
     }
 
-    /// What lies in a loop's mailbox, in words.
-    private func told(to loop: Int) -> [String] {
-        var mail: [LoopMessage] = []
-        hub.mailboxes[loop].drain(into: &mail)
-        return mail.compactMap { message in
+    /// Drains a loop's mailbox and describes its messages.
+    private func messages(to loop: Int) -> [String] {
+        var messages: [LoopMessage] = []
+        hub.mailboxes[loop].drain(into: &messages)
+        return messages.compactMap { message in
             switch message {
             case .instruction(.fanOut(let frame, _, except: nil)), .instruction(.send(let frame, to: _)):
                 text(of: frame)
             case .instruction(.leave): "leave"
-            case .commandReply(let reply, let request): words(reply.response(in: .success), request)
-            case .queryReply(let reply, let request): words(reply.response(in: .success), request)
+            case .commandReply(let reply, let request): description(reply.response(in: .success), request)
+            case .queryReply(let reply, let request): description(reply.response(in: .success), request)
             default: nil
             }
         }
     }
 
-    /// A frame's header takes two bytes, or four when the text has more than 125.
+    /// A frame's header has two bytes, or four if the payload has more than 125 bytes.
     private func text(of frame: Frame) -> String {
         String(decoding: frame.bytes.dropFirst(frame.bytes[1] < 126 ? 2 : 4), as: UTF8.self)
     }
 
-    private func words(_ response: HTTPResponse, _ request: RequestID) -> String {
+    private func description(_ response: HTTPResponse, _ request: RequestID) -> String {
         let replay = response.headers["Idempotency-Replayed"] == nil ? "" : " replayed"
-        return "answer \(request.rawValue) \(response.status)\(replay)"
+        return "reply \(request.rawValue) \(response.status)\(replay)"
     }
 }

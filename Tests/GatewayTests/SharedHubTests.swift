@@ -53,7 +53,7 @@ import Webhooks
         let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
         let grants = try sockets.map { try grant("news", to: $0) }
         for socket in sockets { #expect(hub.open(socket, app: 0)) }
-        // Both join and leave in a loop. Events appended after unlocking would overtake each other.
+        // Both connections join and leave repeatedly. Events appended after unlocking would overtake each other.
         let threads = zip(sockets, grants).map { socket, grant in
             Thread(name: "loop-\(socket.loop)") {
                 for _ in 0..<1_000 {
