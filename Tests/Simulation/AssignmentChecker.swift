@@ -5,8 +5,8 @@ import PusherProtocol
 /// Which driver lost which job, derived from the inputs alone. It checks two promises: no driver is subscribed to a
 /// channel of a job that they have just lost, and no driver known to have lost a job can subscribe to its channels.
 struct AssignmentChecker {
-    /// A driver and a reference that the driver lost.
-    private struct Loss: Hashable {
+    /// A driver and the reference of the driver's job.
+    private struct Assignment: Hashable {
         let app: AppIndex
         let driverID: String
         let reference: String
@@ -17,14 +17,14 @@ struct AssignmentChecker {
         let code: String
     }
 
-    private var holders: [Order: Loss] = [:]
-    private var losses: Set<Loss> = []
+    private var assignments: [Order: Assignment] = [:]
+    private var losses: Set<Assignment> = []
 
     /// Records an input whose `effects` the model has applied, and checks the promises.
     mutating func check(after input: Hub.Input, _ effects: [Hub.Effect], _ model: ReferenceModel) throws(Discrepancy) {
         switch input {
         case .assignment(let assignment, let app):
-            guard let loss = note(assignment, app) else { return }
+            guard let loss = record(assignment, app) else { return }
             for (socket, connection) in model.connections where connection.app == app {
                 for channel in model.channels(of: socket) where channel.text.hasSuffix("-" + loss.reference) {
                     try check(socket, channel, loss, model)
@@ -41,29 +41,31 @@ struct AssignmentChecker {
         }
     }
 
-    /// Returns the driver and reference lost through it, if any.
-    private mutating func note(_ assignment: Hub.JobAssignment, _ app: AppIndex) -> Loss? {
-        let before = holders.removeValue(forKey: Order(app: app, code: assignment.orderCode))
+    /// Records an assignment. Returns the one that it ended, unless the driver has another job with the same reference.
+    private mutating func record(_ assignment: Hub.JobAssignment, _ app: AppIndex) -> Assignment? {
+        let before = assignments.removeValue(forKey: Order(app: app, code: assignment.orderCode))
         if let id = assignment.driverID {
-            let held = Loss(app: app, driverID: id, reference: assignment.reference)
-            holders[Order(app: app, code: assignment.orderCode)] = held
-            losses.remove(held)
+            let new = Assignment(app: app, driverID: id, reference: assignment.reference)
+            assignments[Order(app: app, code: assignment.orderCode)] = new
+            losses.remove(new)
         }
-        guard let before, !holders.values.contains(before) else { return nil }
+        guard let before, !assignments.values.contains(before) else { return nil }
         losses.insert(before)
         return before
     }
 
     /// Checked only for connections whose sole identity is that driver.
     private func check(
-        _ socket: SocketID, _ channel: ChannelName, _ loss: Loss, _ model: ReferenceModel
+        _ socket: SocketID, _ channel: ChannelName, _ loss: Assignment, _ model: ReferenceModel
     ) throws(Discrepancy) {
         let keys = Set(model.identities(of: socket).map(\.key))
-        let isJobs = channel.text.contains("tracking-") || channel.text.contains("booking-")
-        let place = ReferenceModel.ChannelKey(app: loss.app, channel: channel)
-        guard isJobs, model.isJobs(place), model.connections[socket]?.app == loss.app, keys == ["driver:\(loss.driverID)"] else {
+        let isJobChannel = channel.text.contains("tracking-") || channel.text.contains("booking-")
+        let key = ReferenceModel.ChannelKey(app: loss.app, channel: channel)
+        guard isJobChannel, model.isJobChannel(key), model.connections[socket]?.app == loss.app,
+            keys == ["driver:\(loss.driverID)"]
+        else {
             return
         }
-        throw Discrepancy("driver \(loss.driverID) is on \(channel.text) over \(socket), and has lost the job")
+        throw Discrepancy("driver \(loss.driverID) is subscribed to \(channel.text) on \(socket), but has lost the job")
     }
 }

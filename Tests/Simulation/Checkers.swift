@@ -114,7 +114,7 @@ struct Checkers {
         switch effect.instruction {
         case .send(_, let socket), .sendPresence(_, _, let socket):
             guard effect.loop == socket.loop, model.connections[socket] != nil else {
-                throw Discrepancy("loop \(effect.loop) has mail for \(socket), which is not open there")
+                throw Discrepancy("loop \(effect.loop) has a message for \(socket), which is not open there")
             }
         case .join, .leave, .fanOut, .close: break
         }

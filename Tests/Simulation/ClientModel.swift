@@ -17,11 +17,13 @@ struct ClientModel {
     mutating func read(_ write: Frame) throws(Discrepancy) {
         var offset = 0
         while offset < write.bytes.count {
-            let text = WireMessage(write, at: offset)
-            offset = text.end
-            try revocations.read(text)
-            guard text.concernsOthers else { continue }
-            guard let message = Message(text.bytes) else { throw Discrepancy("received what it cannot read: \(text)") }
+            let wireMessage = WireMessage(write, at: offset)
+            offset = wireMessage.end
+            try revocations.read(wireMessage)
+            guard wireMessage.concernsOthers else { continue }
+            guard let message = Message(wireMessage.bytes) else {
+                throw Discrepancy("received invalid JSON: \(wireMessage)")
+            }
             try read(message)
         }
     }
@@ -45,7 +47,7 @@ struct ClientModel {
         case "pusher_internal:watchlist_events":
             for (name, ids) in message.watchlist {
                 for id in ids where watched.updateValue(name == "online", forKey: id) == (name == "online") {
-                    throw Discrepancy("got that \(id) is \(name), which it knew")
+                    throw Discrepancy("got a watchlist event that \(id) is \(name), which was known")
                 }
             }
         default: break

@@ -36,15 +36,15 @@ struct ReferenceModel {
     private(set) var expected: [SocketID: [Frame]] = [:]
     /// Presence members in the order of joining, each with the info of the user's first connection.
     private(set) var members: [ChannelKey: [PresenceMember]] = [:]
-    /// By application.
-    private(set) var kept: [KeptEvents]
+    /// The event caches, by application.
+    private(set) var caches: [CachedEvents]
     /// Connections of terminated users, open or closed.
     private(set) var terminated: Set<SocketID> = []
     /// Milliseconds, as of the last tick.
     private(set) var now: Int64 = 0
-    /// Large channels with a `subscription_count` due.
-    private var uncounted: [ChannelKey] = []
-    private var nextCounting: Int64 = 0
+    /// Large channels whose `subscription_count` is due.
+    private var dueCounts: [ChannelKey] = []
+    private var nextCountsAt: Int64 = 0
     /// Assigned open orders.
     var jobs: [Job] = []
     /// Identified open connections, oldest first, at most four identities per connection.
@@ -59,7 +59,7 @@ struct ReferenceModel {
     init(_ rules: [AppRules], fleetRules: [[ChannelPolicy.Rule]?]) {
         self.rules = rules
         self.fleetRules = fleetRules
-        kept = rules.map { KeptEvents(bytesMax: $0.limits.cacheBytes) }
+        caches = rules.map { CachedEvents(bytesMax: $0.limits.cacheBytes) }
     }
 
     mutating func apply(_ input: Hub.Input) {
@@ -71,14 +71,14 @@ struct ReferenceModel {
         case .subscribe(let socket, let grant): subscribe(socket, grant)
         case .unsubscribe(let socket, let channel): unsubscribe(socket, from: channel)
         case .signin(let socket, let user): signin(socket, user)
-        case .clientEvent(let socket, let event, let channel): speak(socket, event, on: channel)
+        case .clientEvent(let socket, let event, let channel): relay(event, from: socket, on: channel)
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender) }
         case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
         case .closed(let socket): close(socket)
         case .tick(let time): tick(time)
         case .identify(let socket, let identity): identify(socket, identity)
-        case .assignment(let assignment, let app): hold(assignment, app)
+        case .assignment(let assignment, let app): record(assignment, app)
         }
     }
 
@@ -86,14 +86,14 @@ struct ReferenceModel {
 
     private mutating func subscribe(_ socket: SocketID, _ grant: SubscriptionGrant) {
         guard let connection = connections[socket] else { return }
-        let place = ChannelKey(app: connection.app, channel: grant.channel)
-        let isKnown = members[place, default: []].contains { $0.id == grant.member?.id }
-        let limits = rules[place.app].limits
-        if let reason = denialReason(to: socket, place) { return sendError(socket, reason, code: 4009) }
+        let key = ChannelKey(app: connection.app, channel: grant.channel)
+        let isKnown = members[key, default: []].contains { $0.id == grant.member?.id }
+        let limits = rules[key.app].limits
+        if let reason = denialReason(to: socket, key) { return sendError(socket, reason, code: 4009) }
         if connection.subscriptions.contains(where: { $0.channel == grant.channel }) {
             return sendError(socket, "Existing subscription to channel \(grant.channel.text)")
         }
-        if grant.member != nil, !isKnown, members[place, default: []].count >= limits.presenceMembers {
+        if grant.member != nil, !isKnown, members[key, default: []].count >= limits.presenceMembers {
             let text = "Channel \(grant.channel.text) is full: the limit is \(limits.presenceMembers) members"
             return sendError(socket, text, code: 4009)
         }
@@ -101,24 +101,24 @@ struct ReferenceModel {
             let limit = "the limit is \(limits.subscriptions) channels per connection"
             return sendError(socket, "Cannot subscribe to channel \(grant.channel.text): \(limit)")
         }
-        if subscribers(of: place).isEmpty { recordWebhookEvent(place, .channelOccupied(grant.channel)) }
+        if subscribers(of: key).isEmpty { recordWebhookEvent(key, .channelOccupied(grant.channel)) }
         connections[socket]?.subscriptions.append(Subscription(channel: grant.channel, member: grant.member))
         if let member = grant.member {
-            if !isKnown { members[place, default: []].append(member) }
-            send(socket, ServerMessage.subscriptionSucceeded(grant.channel, members: members[place, default: []]))
+            if !isKnown { members[key, default: []].append(member) }
+            send(socket, ServerMessage.subscriptionSucceeded(grant.channel, members: members[key, default: []]))
         } else {
             send(socket, ServerMessage.subscriptionSucceeded(grant.channel))
         }
         if grant.channel.isCache {
-            let last = kept[place.app].event(on: grant.channel)?.frame
+            let last = caches[key.app].event(on: grant.channel)?.frame
             send(socket, last ?? ServerMessage.cacheMiss(grant.channel))
-            if last == nil { recordWebhookEvent(place, .cacheMiss(grant.channel)) }
+            if last == nil { recordWebhookEvent(key, .cacheMiss(grant.channel)) }
         }
         if let member = grant.member, !isKnown {
-            sendAll(place, except: socket, ServerMessage.memberAdded(grant.channel, member))
-            recordWebhookEvent(place, .memberAdded(grant.channel, userID: member.id))
+            sendAll(key, except: socket, ServerMessage.memberAdded(grant.channel, member))
+            recordWebhookEvent(key, .memberAdded(grant.channel, userID: member.id))
         }
-        count(place)
+        count(key)
     }
 
     private mutating func unsubscribe(_ socket: SocketID, from channel: ChannelName) {
@@ -132,16 +132,16 @@ struct ReferenceModel {
 
     mutating func leave(_ socket: SocketID, _ channel: ChannelName) {
         guard let connection = connections[socket] else { return }
-        let place = ChannelKey(app: connection.app, channel: channel)
+        let key = ChannelKey(app: connection.app, channel: channel)
         let left = connection.subscriptions.first { $0.channel == channel }
         connections[socket]?.subscriptions.removeAll { $0.channel == channel }
-        if let userID = left?.member?.id, !distinctUsers(on: place).contains(userID) {
-            members[place]?.removeAll { $0.id == userID }
-            sendAll(place, ServerMessage.memberRemoved(channel, userID: userID))
-            recordWebhookEvent(place, .memberRemoved(channel, userID: userID))
+        if let userID = left?.member?.id, !distinctUsers(on: key).contains(userID) {
+            members[key]?.removeAll { $0.id == userID }
+            sendAll(key, ServerMessage.memberRemoved(channel, userID: userID))
+            recordWebhookEvent(key, .memberRemoved(channel, userID: userID))
         }
-        if subscribers(of: place).isEmpty { recordWebhookEvent(place, .channelVacated(channel)) }
-        count(place)
+        if subscribers(of: key).isEmpty { recordWebhookEvent(key, .channelVacated(channel)) }
+        count(key)
     }
 
     private mutating func close(_ socket: SocketID) {
@@ -160,21 +160,21 @@ struct ReferenceModel {
     // MARK: Events
 
     private mutating func publish(_ publication: Hub.Publication, _ app: AppIndex, except sender: SocketID?) {
-        if publication.channel.isCache { kept[app].keep(publication.frame, on: publication.channel, at: now) }
+        if publication.channel.isCache { caches[app].store(publication.frame, on: publication.channel, at: now) }
         sendAll(ChannelKey(app: app, channel: publication.channel), except: sender, publication.frame)
     }
 
-    private mutating func speak(_ socket: SocketID, _ event: ClientEvent, on channel: ChannelName) {
+    private mutating func relay(_ event: ClientEvent, from socket: SocketID, on channel: ChannelName) {
         guard let connection = connections[socket] else { return }
         guard let own = connection.subscriptions.first(where: { $0.channel == channel }) else {
             let text = "Cannot broadcast client event (connection not subscribed to channel \(channel.text))"
             return sendError(socket, text)
         }
         let frame = ServerMessage.clientEvent(event, channel: channel, userID: own.member?.id)
-        let place = ChannelKey(app: connection.app, channel: channel)
-        sendAll(place, except: socket, frame)
-        recordWebhookEvent(place, .clientEvent(event, on: channel, from: socket, userID: own.member?.id))
-        if let mirrorChannel = mirror(of: place) {
+        let key = ChannelKey(app: connection.app, channel: channel)
+        sendAll(key, except: socket, frame)
+        recordWebhookEvent(key, .clientEvent(event, on: channel, from: socket, userID: own.member?.id))
+        if let mirrorChannel = mirror(of: key) {
             let mirrored = ServerMessage.clientEvent(event, channel: mirrorChannel, userID: nil)
             sendAll(ChannelKey(app: connection.app, channel: mirrorChannel), except: socket, mirrored)
         }
@@ -217,34 +217,34 @@ struct ReferenceModel {
 
     private mutating func tick(_ time: Int64) {
         now = time
-        for app in kept.indices { kept[app].forget(at: now) }
-        guard now >= nextCounting else { return }
-        nextCounting = now + 5_000
-        for place in uncounted { sendCount(place) }
-        uncounted = []
+        for app in caches.indices { caches[app].expire(at: now) }
+        guard now >= nextCountsAt else { return }
+        nextCountsAt = now + 5_000
+        for key in dueCounts { sendCount(key) }
+        dueCounts = []
     }
 
     /// Channels with up to a hundred subscribers get every change, larger ones a count every five seconds.
-    private mutating func count(_ place: ChannelKey) {
-        guard rules[place.app].subscriptionCounts, !place.channel.isPresence else { return }
-        if subscribers(of: place).count <= 100 {
-            uncounted.removeAll { $0 == place }
-            sendCount(place)
-        } else if !uncounted.contains(place) {
-            uncounted.append(place)
+    private mutating func count(_ key: ChannelKey) {
+        guard rules[key.app].subscriptionCounts, !key.channel.isPresence else { return }
+        if subscribers(of: key).count <= 100 {
+            dueCounts.removeAll { $0 == key }
+            sendCount(key)
+        } else if !dueCounts.contains(key) {
+            dueCounts.append(key)
         }
     }
 
-    private mutating func sendCount(_ place: ChannelKey) {
-        let count = subscribers(of: place).count
-        sendAll(place, ServerMessage.subscriptionCount(place.channel, count))
-        if count > 0 { recordWebhookEvent(place, .subscriptionCount(place.channel, count)) }
+    private mutating func sendCount(_ key: ChannelKey) {
+        let count = subscribers(of: key).count
+        sendAll(key, ServerMessage.subscriptionCount(key.channel, count))
+        if count > 0 { recordWebhookEvent(key, .subscriptionCount(key.channel, count)) }
     }
 
     // MARK: Sending
 
-    private mutating func sendAll(_ place: ChannelKey, except sender: SocketID? = nil, _ frame: Frame) {
-        for socket in subscribers(of: place) where socket != sender { send(socket, frame) }
+    private mutating func sendAll(_ key: ChannelKey, except sender: SocketID? = nil, _ frame: Frame) {
+        for socket in subscribers(of: key) where socket != sender { send(socket, frame) }
     }
 
     mutating func sendError(_ socket: SocketID, _ text: String, code: Int? = nil) {
@@ -253,8 +253,8 @@ struct ReferenceModel {
 
     private mutating func send(_ socket: SocketID, _ frame: Frame) { expected[socket]?.append(frame) }
 
-    private mutating func recordWebhookEvent(_ place: ChannelKey, _ event: WebhookEvent) {
-        guard rules[place.app].webhooks.contains(event.kind), !place.channel.text.hasPrefix("#") else { return }
-        webhookEvents.append(AppWebhookEvent(app: place.app, event))
+    private mutating func recordWebhookEvent(_ key: ChannelKey, _ event: WebhookEvent) {
+        guard rules[key.app].webhooks.contains(event.kind), !key.channel.text.hasPrefix("#") else { return }
+        webhookEvents.append(AppWebhookEvent(app: key.app, event))
     }
 }

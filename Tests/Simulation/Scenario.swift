@@ -8,13 +8,13 @@ struct Scenario {
     /// The kinds of steps that a seed weighs. A new feature adds its kinds here, misuse included.
     enum Kind: CaseIterable {
         case open, close, replace, arrive
-        case subscribe, subscribeAgain, unsubscribe, unsubscribeFromNothing
+        case subscribe, subscribeAgain, unsubscribe, unsubscribeWithoutSubscription
         case publish, publishToMany, publishExcept
-        case clientEvent, clientEventFromOutside
+        case clientEvent, clientEventWithoutSubscription
         case signin, signinAgain, terminate
         case tick, tickFar
-        case identify, claim, hand, end, publishToMirrors
-        case speakAfterClose
+        case identify, identifyDriver, assign, endJob, publishToMirrors
+        case sendAfterClose
         case drain, drainPartly, flush, settle
     }
 
@@ -69,7 +69,7 @@ extension Scenario.Kind {
     /// Whether the kind needs fleet channels.
     var isOfFleet: Bool {
         switch self {
-        case .identify, .claim, .hand, .end, .publishToMirrors: true
+        case .identify, .identifyDriver, .assign, .endJob, .publishToMirrors: true
         default: false
         }
     }
@@ -113,9 +113,9 @@ extension Scenario {
         case .close, .replace, .drain, .flush, .tick: return drawn / 2
         case .terminate, .tickFar: return drawn / 8
         case .identify: return drawn + 8
-        case .claim: return drawn + 16
-        case .hand: return drawn / 2 + 4
-        case .end: return drawn / 8
+        case .identifyDriver: return drawn + 16
+        case .assign: return drawn / 2 + 4
+        case .endJob: return drawn / 8
         case .settle: return min(drawn, 1)
         default: return drawn
         }

@@ -12,9 +12,9 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     /// Connections opened.
     package internal(set) var connections = 0
     /// Publishes rejected because a mailbox was above its high-water mark.
-    package internal(set) var refusals = 0
+    package internal(set) var rejectedPublishes = 0
     /// Connections rejected because their application was at its limit.
-    package internal(set) var turnedAway = 0
+    package internal(set) var rejectedConnections = 0
     /// Connections closed because their user was terminated.
     package internal(set) var terminated = 0
     /// Subscriptions ended because a job was lost.
@@ -36,8 +36,8 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         let hexadecimal = String(digest, radix: 16)
         return "seed \(seed): \(steps) steps, \(loopCount) loops, \(connections) connections, \(instructions) instructions, "
-            + "\(frames) frames in \(writes) writes, \(refusals) refusals, \(turnedAway) turned away, "
-            + "\(terminated) terminated, \(revocations) endings, digest \(hexadecimal)"
+            + "\(frames) frames in \(writes) writes, \(rejectedPublishes) rejected publishes, "
+            + "\(rejectedConnections) rejected connections, \(terminated) terminated, \(revocations) revocations, digest \(hexadecimal)"
     }
 }
 

@@ -7,41 +7,42 @@ struct WebhookOrderChecker {
     private var occupied: Set<ReferenceModel.ChannelKey> = []
     private var members: [ReferenceModel.ChannelKey: Set<String>] = [:]
 
-    mutating func read(_ notice: AppWebhookEvent) throws(Discrepancy) {
-        switch notice.event {
+    /// Checks one event against those before it.
+    mutating func read(_ event: AppWebhookEvent) throws(Discrepancy) {
+        switch event.event {
         case .channelOccupied(let channel):
-            try expect(occupied.insert(place(notice, channel)).inserted, notice, "it was so")
+            try expect(occupied.insert(key(event, channel)).inserted, event, "it is already occupied")
         case .channelVacated(let channel):
-            let place = place(notice, channel)
-            try expect(occupied.remove(place) != nil, notice, "it was so")
-            try expect(members.removeValue(forKey: place)?.isEmpty ?? true, notice, "it has members")
+            let key = key(event, channel)
+            try expect(occupied.remove(key) != nil, event, "it is already vacant")
+            try expect(members.removeValue(forKey: key)?.isEmpty ?? true, event, "it has members")
         case .memberAdded(let channel, let userID):
-            let place = place(notice, channel)
-            try expect(occupied.contains(place), notice, "it is vacant")
-            try expect(members[place, default: []].insert(userID).inserted, notice, "he was there")
+            let key = key(event, channel)
+            try expect(occupied.contains(key), event, "it is vacant")
+            try expect(members[key, default: []].insert(userID).inserted, event, "the member is present")
         case .memberRemoved(let channel, let userID):
-            try expect(members[place(notice, channel)]?.remove(userID) != nil, notice, "he was not there")
+            try expect(members[key(event, channel)]?.remove(userID) != nil, event, "the member is absent")
         case .clientEvent(_, let channel, _, _), .cacheMiss(let channel), .subscriptionCount(let channel, _):
-            try expect(occupied.contains(place(notice, channel)), notice, "it is vacant")
+            try expect(occupied.contains(key(event, channel)), event, "it is vacant")
         case .notificationFailed, .deviceRemoved:
             throw Discrepancy("the hub recorded an event of push notifications")
         }
     }
 
-    private func place(_ notice: AppWebhookEvent, _ channel: ChannelName) -> ReferenceModel.ChannelKey {
-        ReferenceModel.ChannelKey(app: notice.app, channel: channel)
+    private func key(_ event: AppWebhookEvent, _ channel: ChannelName) -> ReferenceModel.ChannelKey {
+        ReferenceModel.ChannelKey(app: event.app, channel: channel)
     }
 
-    private func expect(_ isRight: Bool, _ notice: AppWebhookEvent, _ text: String) throws(Discrepancy) {
-        guard !isRight else { return }
-        throw Discrepancy("the backend of app \(notice.app) got \(notice.text), but \(text)")
+    private func expect(_ isValid: Bool, _ event: AppWebhookEvent, _ problem: String) throws(Discrepancy) {
+        guard !isValid else { return }
+        throw Discrepancy("the backend of app \(event.app) got \(event.text), but \(problem)")
     }
 }
 
 extension Checkers {
     /// Compares the webhook events of one input with the model's, including order.
     mutating func check(_ events: [AppWebhookEvent], against model: ReferenceModel) throws(Discrepancy) {
-        for notice in events { try webhookOrder.read(notice) }
+        for event in events { try webhookOrder.read(event) }
         guard events != model.webhookEvents else { return }
         throw Discrepancy("backends got \(events.map(\.text)), expected \(model.webhookEvents.map(\.text))")
     }

@@ -3,7 +3,7 @@ import FanOut
 import PusherProtocol
 import TestSupport
 
-/// Steps of a fleet: users are identified, subscribe to their channels, and orders change drivers.
+/// Steps of a fleet: users are identified and subscribe to their channels, and jobs change drivers.
 extension Workload {
     mutating func fleetStep(of kind: Scenario.Kind, in world: World, using dice: inout SplitMix) -> Step? {
         switch kind {
@@ -13,12 +13,12 @@ extension Workload {
             return (known ?? dice.pick(world.open)).map {
                 .input(.identify($0, SimulatedFleet.identity(using: &dice)), on: $0.loop)
             }
-        case .claim: return identify(in: world, using: &dice)
-        case .hand:
+        case .identifyDriver: return identifyDriver(in: world, using: &dice)
+        case .assign:
             let app = app(using: &dice)
             let assignment = SimulatedFleet.assignment(of: world.model.jobs.filter { $0.app == app }, using: &dice)
             return .input(.assignment(assignment, app: app), on: loop(using: &dice))
-        case .end:
+        case .endJob:
             return dice.pick(SimulatedFleet.codes).map { code in
                 let assignment = Hub.JobAssignment(
                     orderCode: code, reference: dice.pick(SimulatedFleet.references) ?? "", driverID: nil)
@@ -30,21 +30,22 @@ extension Workload {
     }
 
     /// Identifies a driver who has a job, or subscribes an identified one to a channel of the job.
-    private func identify(in world: World, using dice: inout SplitMix) -> Step? {
+    private func identifyDriver(in world: World, using dice: inout SplitMix) -> Step? {
         guard let job = dice.pick(world.model.jobs) else { return nil }
         let key = "driver:\(job.driverID)"
         let open = world.open.filter { world.model.connections[$0]?.app == job.app }
         let known = open.filter { world.model.identities(of: $0).contains { $0.key == key } }
         guard dice.chance(percent: 75), let socket = dice.pick(known) else {
-            return dice.pick(open).flatMap { introduce(job.driverID, at: $0, using: &dice) }
+            return dice.pick(open).flatMap { identify(job.driverID, at: $0, using: &dice) }
         }
         let own = scenario.channels.filter {
-            world.model.isJobs(.init(app: job.app, channel: $0), reference: job.reference)
+            world.model.isJobChannel(.init(app: job.app, channel: $0), reference: job.reference)
         }
         return dice.pick(own).flatMap { subscribe(socket, $0, in: world, using: &dice) }
     }
 
-    private func introduce(_ driverID: String, at socket: SocketID, using dice: inout SplitMix) -> Step? {
+    /// Identifies the driver on a connection, or signs the driver in.
+    private func identify(_ driverID: String, at socket: SocketID, using dice: inout SplitMix) -> Step? {
         if dice.chance(percent: 70) {
             return .input(.identify(socket, Identity(role: .driver, id: driverID)), on: socket.loop)
         }

@@ -24,12 +24,14 @@ struct Workload {
         case .subscribeAgain:
             return subscriber(in: world, using: &dice).flatMap { subscribe($0.socket, $0.channel, in: world, using: &dice) }
         case .unsubscribe: return subscriber(in: world, using: &dice).map { unsubscribe($0.socket, from: $0.channel) }
-        case .unsubscribeFromNothing: return stranger(in: world, using: &dice).map { unsubscribe($0.socket, from: $0.channel) }
+        case .unsubscribeWithoutSubscription:
+            return nonSubscriber(in: world, using: &dice).map { unsubscribe($0.socket, from: $0.channel) }
         case .publish: return publish(to: 1, using: &dice)
         case .publishToMany: return publish(to: dice.within(2...4), using: &dice)
         case .publishExcept: return publishExcept(in: world, using: &dice)
-        case .clientEvent: return subscriber(in: world, using: &dice).flatMap { speak($0.socket, on: $0.channel) }
-        case .clientEventFromOutside: return stranger(in: world, using: &dice).flatMap { speak($0.socket, on: $0.channel) }
+        case .clientEvent: return subscriber(in: world, using: &dice).flatMap { sendClientEvent($0.socket, on: $0.channel) }
+        case .clientEventWithoutSubscription:
+            return nonSubscriber(in: world, using: &dice).flatMap { sendClientEvent($0.socket, on: $0.channel) }
         case .signin: return dice.pick(world.open).flatMap { signin($0, using: &dice) }
         case .signinAgain:
             return dice.pick(world.open.filter { world.model.user(of: $0) != nil }).flatMap { signin($0, using: &dice) }
@@ -39,8 +41,8 @@ struct Workload {
             }
         case .tick: return tick(dice.within(1...6_000), in: world)
         case .tickFar: return tick(dice.within(10...31) * 60_000, in: world)
-        case .identify, .claim, .hand, .end, .publishToMirrors: return fleetStep(of: kind, in: world, using: &dice)
-        case .speakAfterClose: return speakAfterClose(in: world, using: &dice)
+        case .identify, .identifyDriver, .assign, .endJob, .publishToMirrors: return fleetStep(of: kind, in: world, using: &dice)
+        case .sendAfterClose: return sendAfterClose(in: world, using: &dice)
         case .drain: return .drain(loop: loop(using: &dice), most: .max)
         case .drainPartly: return .drain(loop: loop(using: &dice), most: dice.within(1...4))
         case .flush: return .flush(loop: loop(using: &dice))
@@ -68,7 +70,7 @@ extension Workload {
     }
 
     /// A connection, and a channel that it is not subscribed to.
-    private func stranger(in world: World, using dice: inout SplitMix) -> (socket: SocketID, channel: ChannelName)? {
+    private func nonSubscriber(in world: World, using dice: inout SplitMix) -> (socket: SocketID, channel: ChannelName)? {
         guard let socket = dice.pick(world.open) else { return nil }
         let others = scenario.channels.filter { !world.model.channels(of: socket).contains($0) }
         return dice.pick(others).map { (socket, $0) }
@@ -132,12 +134,12 @@ extension Workload {
             let app = world.model.connections[sender]?.app ?? 0
             return publish(to: [own, channel(using: &dice)], app: app, except: sender, on: loop(using: &dice))
         }
-        let sender = dice.chance(percent: 50) ? dice.pick(world.open) : dice.pick(world.gone)
+        let sender = dice.chance(percent: 50) ? dice.pick(world.open) : dice.pick(world.recentlyClosed)
         return sender.map { publish(to: dice.within(1...2), except: $0, using: &dice) }
     }
 
     /// Channels of other kinds never reach the hub.
-    private mutating func speak(_ socket: SocketID, on channel: ChannelName) -> Step? {
+    private mutating func sendClientEvent(_ socket: SocketID, on channel: ChannelName) -> Step? {
         guard channel.access == .signed || channel.access == .presence else { return nil }
         published += 1
         let event = ClientEvent(name: "client-e", channel: channel.text, data: Array(#""\#(published)""#.utf8))
@@ -145,13 +147,13 @@ extension Workload {
     }
 
     /// A message may reach the hub after its connection has closed.
-    private mutating func speakAfterClose(in world: World, using dice: inout SplitMix) -> Step? {
-        guard let socket = dice.pick(world.gone) else { return nil }
+    private mutating func sendAfterClose(in world: World, using dice: inout SplitMix) -> Step? {
+        guard let socket = dice.pick(world.recentlyClosed) else { return nil }
         let channel = channel(using: &dice)
         switch dice.below(6) {
         case 0: return subscribe(socket, channel, in: world, using: &dice)
         case 1: return unsubscribe(socket, from: channel)
-        case 2: return speak(socket, on: channel)
+        case 2: return sendClientEvent(socket, on: channel)
         case 3: return signin(socket, using: &dice)
         case 4: return .input(.identify(socket, SimulatedFleet.identity(using: &dice)), on: socket.loop)
         default: return .input(.closed(socket), on: socket.loop)

@@ -24,11 +24,11 @@ struct World {
     private(set) var model: ReferenceModel
     private var checkers = Checkers()
     /// The channel to check next.
-    private var round = 0
+    private var nextChannel = 0
     /// Open connections, in an order that depends on the seed only.
     private(set) var open: [SocketID] = []
     /// Recently closed connections.
-    private(set) var gone: [SocketID] = []
+    private(set) var recentlyClosed: [SocketID] = []
     private(set) var summary: Summary
 
     init(_ scenario: Scenario, seed: UInt64, steps: Int, fault: Fault) {
@@ -41,8 +41,8 @@ struct World {
     }
 
     /// Performs one step and checks its results.
-    mutating func perform(_ action: Step) throws(Discrepancy) {
-        switch action {
+    mutating func perform(_ step: Step) throws(Discrepancy) {
+        switch step {
         case .input(let input, let loop): try apply(input, on: loop)
         case .open(let socket, let app): try open(socket, app)
         case .arrive(let socket, let app, let grant):
@@ -70,7 +70,7 @@ struct World {
     /// Checks the application's limit first, as the loops do.
     private mutating func open(_ socket: SocketID, _ app: AppIndex) throws(Discrepancy) {
         guard hub.hasRoomForConnection(app: app) else {
-            summary.turnedAway += 1
+            summary.rejectedConnections += 1
             return
         }
         loops[socket.loop].fanOut.open(socket)
@@ -85,22 +85,22 @@ struct World {
         loops[socket.loop].fanOut.close(socket)
         checkers.closed(socket)
         open.removeAll { $0 == socket }
-        gone.append(socket)
-        if gone.count > 16 { gone.removeFirst() }
+        recentlyClosed.append(socket)
+        if recentlyClosed.count > 16 { recentlyClosed.removeFirst() }
     }
 
     // MARK: The order rule
 
     private mutating func apply(_ input: Hub.Input, on loop: Int) throws(Discrepancy) {
         guard hasRoom(for: input) else {
-            summary.refusals += 1
+            summary.rejectedPublishes += 1
             return
         }
         var effects: [Hub.Effect] = []
-        var notices: [AppWebhookEvent] = []
+        var webhookEvents: [AppWebhookEvent] = []
         if let input = fault.input(input) { hub.apply(input, &effects) }
-        hub.drainWebhookEvents { notices.append($0) }
-        fault.webhookEvents(&notices)
+        hub.drainWebhookEvents { webhookEvents.append($0) }
+        fault.webhookEvents(&webhookEvents)
         for effect in effects {
             loops[effect.loop].mailbox.append(effect.instruction)
             summary.trace.add(effect.instruction, for: effect.loop)
@@ -109,10 +109,10 @@ struct World {
         model.apply(input)
         summary.revocations = model.revocations
         for effect in effects { try checkers.check(effect, against: model) }
-        try checkers.check(custodyAfter: input, effects, against: model)
+        try checkers.check(assignmentsAfter: input, effects, against: model)
         try check(after: input)
-        try checkers.check(notices, against: model)
-        summary.webhookEvents += notices.count
+        try checkers.check(webhookEvents, against: model)
+        summary.webhookEvents += webhookEvents.count
         try drain(loop, most: .max)
     }
 
@@ -190,8 +190,8 @@ struct World {
         case .closed, .tick, .assignment: try checkEverything()
         }
         // Channels that were not involved must be unchanged: check one of them per step, in turn.
-        round = (round + 1) % scenario.channels.count
-        try check(scenario.channels[round])
+        nextChannel = (nextChannel + 1) % scenario.channels.count
+        try check(scenario.channels[nextChannel])
     }
 
     private func check(_ channel: ChannelName) throws(Discrepancy) {
@@ -204,7 +204,7 @@ struct World {
         for channel in scenario.channels { try check(channel) }
         for app in scenario.apps.indices {
             for prefix in ["", "presence-"] { try checkers.check(hub, channelsOf: app, prefix: prefix, against: model) }
-            try checkers.check(hub, rightsIn: app, to: scenario.channels, against: model)
+            try checkers.check(hub, permissionsIn: app, on: scenario.channels, against: model)
         }
     }
 }

@@ -4,7 +4,7 @@ import Simulation
 
 /// Faults of permissions and mirrors.
 extension PlantedFault {
-    static let ofRights = [
+    static let ofAuthorization = [
         PlantedFault("the hub misses an identity", problem: " expected ") {
             missed { if case .identify = $0 { true } else { false } }
         },
@@ -20,7 +20,7 @@ extension PlantedFault {
             doubled(" has ended: the job")
         },
         PlantedFault("the error of an ended subscription is lost", problem: " expected ") { lost(" has ended: the job") },
-        PlantedFault("an ended subscription still gets events", problem: " after the end of its subscription", heardOn),
+        PlantedFault("an ended subscription still gets events", problem: " after the end of its subscription", sentAfterEnd),
         PlantedFault("an order keeps its former driver", problem: " subscriptions, expected: ") {
             var fault = Fault()
             fault.input = { input in
@@ -35,7 +35,7 @@ extension PlantedFault {
     ]
 
     /// Sends the channel's last event once more to a connection whose subscription was ended.
-    @Sendable private static func heardOn() -> Fault {
+    @Sendable private static func sentAfterEnd() -> Fault {
         var fault = Fault()
         var last: [String: Frame] = [:]
         fault.mailbox = { _, mailbox in
@@ -60,7 +60,7 @@ extension PlantedFault {
         var clientEvents: [SocketID: ChannelSlot] = [:]
         fault.mailbox = { _, mailbox in
             mailbox.removeAll { instruction in
-                guard case .fanOut(let frame, let channel, let sender?) = instruction, frame.says("client-e") else {
+                guard case .fanOut(let frame, let channel, let sender?) = instruction, frame.contains("client-e") else {
                     return false
                 }
                 defer { clientEvents[sender] = channel }

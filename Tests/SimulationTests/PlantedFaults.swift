@@ -9,7 +9,7 @@ extension PlantedFault {
     static let ofMembers = [
         PlantedFault("a new member gets its own member_added", problem: " for a present member") {
             altered { instruction in
-                guard case .fanOut(let frame, let channel, .some) = instruction, frame.says("member_added") else {
+                guard case .fanOut(let frame, let channel, .some) = instruction, frame.contains("member_added") else {
                     return instruction
                 }
                 return .fanOut(frame, channel, except: nil)
@@ -33,7 +33,7 @@ extension PlantedFault {
         },
         PlantedFault("the cached event precedes the confirmation", problem: " as its message ") {
             once { mailbox in
-                let index = mailbox.indices.dropLast().first { mailbox[$0].isWelcome && mailbox[$0 + 1].isSend }
+                let index = mailbox.indices.dropLast().first { mailbox[$0].isSendPresence && mailbox[$0 + 1].isSend }
                 guard let index else { return false }
                 mailbox.swapAt(index, index + 1)
                 return true
@@ -44,7 +44,7 @@ extension PlantedFault {
     // MARK: Users
 
     static let ofUsers = [
-        PlantedFault("watchlist_events is duplicated", problem: ", which it knew") { doubled("watchlist_events") },
+        PlantedFault("watchlist_events is duplicated", problem: ", which was known") { doubled("watchlist_events") },
         PlantedFault("watchlist_events is lost", problem: " as its message ") { lost("watchlist_events") },
         PlantedFault("the hub misses a signin", problem: "signin_success") {
             missed { if case .signin = $0 { true } else { false } }
@@ -83,7 +83,7 @@ extension PlantedFault {
 
     // MARK: Queries
 
-    static let ofAnswers = [
+    static let ofQueries = [
         PlantedFault("the hub subscribes another connection", problem: " has loops ") {
             var fault = Fault()
             var opened: [SocketID: AppIndex] = [:]
@@ -138,32 +138,32 @@ extension PlantedFault {
     /// Duplicates all messages of a kind.
     static func doubled(_ word: String) -> Fault {
         var fault = Fault()
-        fault.mailbox = { _, mailbox in mailbox = mailbox.flatMap { $0.says(word) ? [$0, $0] : [$0] } }
+        fault.mailbox = { _, mailbox in mailbox = mailbox.flatMap { $0.contains(word) ? [$0, $0] : [$0] } }
         return fault
     }
 
     /// Drops all messages of a kind.
     static func lost(_ word: String) -> Fault {
         var fault = Fault()
-        fault.mailbox = { _, mailbox in mailbox.removeAll { $0.says(word) } }
+        fault.mailbox = { _, mailbox in mailbox.removeAll { $0.contains(word) } }
         return fault
     }
 }
 
 extension Instruction {
-    fileprivate var isWelcome: Bool { if case .sendPresence = self { true } else { false } }
+    fileprivate var isSendPresence: Bool { if case .sendPresence = self { true } else { false } }
 
     fileprivate var isSend: Bool { if case .send = self { true } else { false } }
 
     /// Whether it sends a message that contains this word.
-    fileprivate func says(_ word: String) -> Bool {
+    fileprivate func contains(_ word: String) -> Bool {
         switch self {
-        case .fanOut(let frame, _, _), .send(let frame, _): frame.says(word)
+        case .fanOut(let frame, _, _), .send(let frame, _): frame.contains(word)
         default: false
         }
     }
 }
 
 extension Frame {
-    func says(_ word: String) -> Bool { String(decoding: bytes, as: UTF8.self).contains(word) }
+    func contains(_ word: String) -> Bool { String(decoding: bytes, as: UTF8.self).contains(word) }
 }

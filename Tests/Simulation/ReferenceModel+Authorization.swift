@@ -2,7 +2,7 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// The expected permissions on fleet channels, found by comparing whole names.
+/// The expected permissions on fleet channels. The model compares whole channel names instead of parsing them.
 extension ReferenceModel {
     /// An open order's driver.
     struct Job: Equatable {
@@ -14,45 +14,45 @@ extension ReferenceModel {
 
     // MARK: Names
 
-    /// The first rule that matches the channel's name without its access prefix.
-    private func rule(for place: ChannelKey) -> (rule: ChannelPolicy.Rule, name: String)? {
-        var name = place.channel.text
+    /// The first rule that matches the channel's name without its access prefix, and that name.
+    private func rule(for key: ChannelKey) -> (rule: ChannelPolicy.Rule, name: String)? {
+        var name = key.channel.text
         for prefix in ["private-encrypted-", "private-", "presence-"] where name.hasPrefix(prefix) {
             name = String(name.dropFirst(prefix.count))
             break
         }
-        let rule = fleetRules[place.app]?.first { rule in
+        let rule = fleetRules[key.app]?.first { rule in
             rule.pattern.hasSuffix("*")
                 ? name.hasPrefix(rule.pattern.dropLast()) && name.count >= rule.pattern.count : name == rule.pattern
         }
         return rule.map { ($0, name) }
     }
 
-    /// Whether it is a channel of the job with this reference; nil means any job.
-    func isJobs(_ place: ChannelKey, reference: String? = nil) -> Bool {
-        guard let (rule, name) = rule(for: place), rule.access == .booking else { return false }
+    /// Whether it is a channel of the job with this reference; nil means of any job.
+    func isJobChannel(_ key: ChannelKey, reference: String? = nil) -> Bool {
+        guard let (rule, name) = rule(for: key), rule.access == .booking else { return false }
         return reference.map { name == rule.pattern.dropLast() + $0 } ?? true
     }
 
-    /// Adds or removes `private-` on a matched name; the result must be of the other kind.
-    func mirror(of place: ChannelKey) -> ChannelName? {
-        guard rule(for: place) != nil else { return nil }
-        let text = place.channel.text
-        let guarded = ["private-encrypted-", "presence-", "#"]
+    /// The mirror of a fleet channel: its name with `private-` added or removed. Nil if the channel has no mirror.
+    func mirror(of key: ChannelKey) -> ChannelName? {
+        guard rule(for: key) != nil else { return nil }
+        let text = key.channel.text
+        let withoutMirror = ["private-encrypted-", "presence-", "#"]
         let mirror = text.hasPrefix("private-") ? String(text.dropFirst("private-".count)) : "private-" + text
-        let isEither = text.hasPrefix("private-") && mirror.hasPrefix("private-")
-        guard !isEither, !(guarded.contains { text.hasPrefix($0) || mirror.hasPrefix($0) }) else { return nil }
+        let areBothPrivate = text.hasPrefix("private-") && mirror.hasPrefix("private-")
+        guard !areBothPrivate, !(withoutMirror.contains { text.hasPrefix($0) || mirror.hasPrefix($0) }) else { return nil }
         return ChannelName(mirror, lengthMax: 250)
     }
 
     // MARK: Permissions
 
-    func mayJoin(_ identity: Identity, _ place: ChannelKey) -> Bool {
-        guard fleetRules[place.app] != nil, identity.role != .ops else { return false }
+    func mayJoin(_ identity: Identity, _ key: ChannelKey) -> Bool {
+        guard fleetRules[key.app] != nil, identity.role != .ops else { return false }
         guard identity.role != .admin else { return true }
-        let text = place.channel.text
+        let text = key.channel.text
         guard !text.hasPrefix("presence-"), !text.hasPrefix("#") else { return false }
-        guard let (rule, name) = rule(for: place) else { return !text.hasPrefix("private-") }
+        guard let (rule, name) = rule(for: key) else { return !text.hasPrefix("private-") }
         let stem = rule.pattern.dropLast()
         switch rule.access {
         case .open: return true
@@ -61,7 +61,7 @@ extension ReferenceModel {
         case .ownCustomer: return identity.role == .customer && name == stem + identity.id
         case .admin: return false
         case .booking:
-            let references = identity.role == .customer ? identity.bookings : references(of: identity.id, place.app)
+            let references = identity.role == .customer ? identity.bookings : references(of: identity.id, key.app)
             return references.contains { name == stem + $0 }
         }
     }
@@ -82,23 +82,23 @@ extension ReferenceModel {
         return Identity(role: role, id: String(parts[1]), bookings: user.bookings)
     }
 
-    func isPermitted(_ socket: SocketID, _ place: ChannelKey) -> Bool { identities(of: socket).contains { mayJoin($0, place) } }
+    func isPermitted(_ socket: SocketID, _ key: ChannelKey) -> Bool { identities(of: socket).contains { mayJoin($0, key) } }
 
     /// Why the connection may not subscribe; nil if it may.
-    func denialReason(to socket: SocketID, _ place: ChannelKey) -> String? {
-        let text = place.channel.text
-        guard fleetRules[place.app] != nil, !text.hasPrefix("#") else { return nil }
+    func denialReason(to socket: SocketID, _ key: ChannelKey) -> String? {
+        let text = key.channel.text
+        guard fleetRules[key.app] != nil, !text.hasPrefix("#") else { return nil }
         if text.hasPrefix("private-") || text.hasPrefix("presence-") {
-            guard isJobs(place), identified.contains(where: { $0.socket == socket }), !isPermitted(socket, place) else {
+            guard isJobChannel(key), identified.contains(where: { $0.socket == socket }), !isPermitted(socket, key) else {
                 return nil
             }
             return "Access to \(text) has ended: the job is no longer assigned to you"
         }
-        guard let (rule, _) = rule(for: place), rule.access != .open else { return nil }
+        guard let (rule, _) = rule(for: key), rule.access != .open else { return nil }
         guard let user = user(of: socket) else {
             return "Subscribing to \(text) needs a signed-in user: sign in, or subscribe to private-\(text)"
         }
-        let mayJoin = Self.identity(user).map { self.mayJoin($0, place) } ?? false
+        let mayJoin = Self.identity(user).map { self.mayJoin($0, key) } ?? false
         return mayJoin ? nil : "\(user.id) may not subscribe to \(text)"
     }
 
@@ -115,13 +115,13 @@ extension ReferenceModel {
         guard oldest.role == .driver else { return }
         let references = references(of: oldest.id, connection.app)
         for subscription in connection.subscriptions {
-            let place = ChannelKey(app: connection.app, channel: subscription.channel)
-            guard references.contains(where: { isJobs(place, reference: $0) }), !isPermitted(socket, place) else { continue }
+            let key = ChannelKey(app: connection.app, channel: subscription.channel)
+            guard references.contains(where: { isJobChannel(key, reference: $0) }), !isPermitted(socket, key) else { continue }
             end(socket, subscription.channel, "more than 4 identities were authorized on this connection")
         }
     }
 
-    mutating func hold(_ assignment: Hub.JobAssignment, _ app: AppIndex) {
+    mutating func record(_ assignment: Hub.JobAssignment, _ app: AppIndex) {
         let before = jobs.first { $0.app == app && $0.code == assignment.orderCode }
         jobs.removeAll { $0 == before }
         if let id = assignment.driverID {
@@ -130,12 +130,14 @@ extension ReferenceModel {
         guard let before, !references(of: before.driverID, app).contains(before.reference) else {
             return
         }
-        let key = "driver:\(before.driverID)"
-        let known = signins.filter { user(of: $0)?.id == key } + identified.filter { $0.identity.key == key }.map(\.socket)
-        for socket in known where connections[socket]?.app == app {
+        let identityKey = "driver:\(before.driverID)"
+        let sockets =
+            signins.filter { user(of: $0)?.id == identityKey }
+            + identified.filter { $0.identity.key == identityKey }.map(\.socket)
+        for socket in sockets where connections[socket]?.app == app {
             for channel in channels(of: socket) {
-                let place = ChannelKey(app: app, channel: channel)
-                guard isJobs(place, reference: before.reference), !isPermitted(socket, place) else { continue }
+                let key = ChannelKey(app: app, channel: channel)
+                guard isJobChannel(key, reference: before.reference), !isPermitted(socket, key) else { continue }
                 end(socket, channel, "the job is no longer assigned to you")
             }
         }

@@ -2,26 +2,26 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// Compares permissions with the model's.
+/// Compares permissions and statistics with the model's.
 extension Checkers {
     mutating func check(
-        custodyAfter input: Hub.Input, _ effects: [Hub.Effect], against model: ReferenceModel
+        assignmentsAfter input: Hub.Input, _ effects: [Hub.Effect], against model: ReferenceModel
     ) throws(Discrepancy) {
         try assignments.check(after: input, effects, model)
     }
 
-    /// What the authorization endpoint and the fallback of push notifications query.
+    /// Compares an application's statistics, and the permissions that the authorization endpoint queries.
     func check(
-        _ hub: Hub, rightsIn app: AppIndex, to channels: [ChannelName], against model: ReferenceModel
+        _ hub: Hub, permissionsIn app: AppIndex, on channels: [ChannelName], against model: ReferenceModel
     ) throws(Discrepancy) {
-        let census = hub.statistics(app: app)
+        let statistics = hub.statistics(app: app)
         let users = Set(model.signins.filter { model.connections[$0]?.app == app }.compactMap { model.user(of: $0)?.id })
         let expected = [
             model.connectionCount(app: app), model.occupied(app: app).count,
             model.occupied(app: app).reduce(0) { $0 + model.subscribers(of: .init(app: app, channel: $1)).count }, users.count,
         ]
-        guard [census.connections, census.channels, census.subscriptions, census.users] == expected else {
-            throw Discrepancy("the census of app \(app) is \(census), expected: \(expected)")
+        guard [statistics.connections, statistics.channels, statistics.subscriptions, statistics.users] == expected else {
+            throw Discrepancy("the statistics of app \(app) are \(statistics), expected: \(expected)")
         }
         guard model.fleetRules[app] != nil else { return }
         for channel in channels {

@@ -8,7 +8,7 @@ extension Checkers {
         try expect(hub.subscriptionCount, model.subscriptionCount) { "the hub counts \($0) subscriptions" }
         let apps = model.rules.indices
         try expect(hub.channelCount, apps.reduce(0) { $0 + model.occupied(app: $1).count }) { "the hub counts \($0) channels" }
-        try expect(hub.cacheEvictions, apps.reduce(0) { $0 + model.kept[$1].evictions }) { "the hub counts \($0) evictions" }
+        try expect(hub.cacheEvictions, apps.reduce(0) { $0 + model.caches[$1].evictions }) { "the hub counts \($0) evictions" }
         for app in apps {
             try expect(hub.connectionCount(app: app), model.connectionCount(app: app)) { "app \(app) has \($0) connections" }
             try expect(hub.hasRoomForConnection(app: app), model.hasRoomForConnection(app: app)) {
@@ -18,20 +18,22 @@ extension Checkers {
     }
 
     /// Compares all queries about one channel.
-    func check(_ hub: Hub, _ place: ReferenceModel.ChannelKey, against model: ReferenceModel) throws(Discrepancy) {
-        let (app, channel) = (place.app, place.channel)
+    func check(_ hub: Hub, _ key: ReferenceModel.ChannelKey, against model: ReferenceModel) throws(Discrepancy) {
+        let (app, channel) = (key.app, key.channel)
         let name = "channel \(channel.text) of app \(app)"
-        let subscribers = model.subscribers(of: place)
+        let subscribers = model.subscribers(of: key)
         // The hub must name exactly the loops on which a channel has subscribers, in ascending order.
         try expect(Array(hub.loops(of: channel, app: app)), Set(subscribers.map(\.loop)).sorted()) { "\(name) has loops \($0)" }
-        try expect(hub.occupancy(of: channel, app: app).map(Counts.init), Counts(subscribers, place, model)) {
+        try expect(hub.occupancy(of: channel, app: app).map(Counts.init), Counts(subscribers, key, model)) {
             "\(name) is occupied by \($0.map { "\($0)" } ?? "no connection")"
         }
-        let members = model.members[place, default: []].map(\.id)
+        let members = model.members[key, default: []].map(\.id)
         try expect(hub.userIDs(on: channel, app: app), members) { "\(name) has users \($0)" }
-        let (cached, kept) = (hub.cachedEvent(on: channel, app: app), model.kept[app].event(on: channel))
-        try expect(cached?.frame, kept?.frame) { "\(name) caches \($0.map { WireMessage($0, at: 0).description } ?? "nothing")" }
-        let milliseconds = kept.map { Int($0.expiry - model.now) }
+        let (cached, expected) = (hub.cachedEvent(on: channel, app: app), model.caches[app].event(on: channel))
+        try expect(cached?.frame, expected?.frame) {
+            "\(name) caches \($0.map { WireMessage($0, at: 0).description } ?? "nothing")"
+        }
+        let milliseconds = expected.map { Int($0.expiry - model.now) }
         let secondsLeft = milliseconds.map { $0.isMultiple(of: 1_000) ? $0 / 1_000 : $0 / 1_000 + 1 }
         try expect(cached?.secondsLeft, secondsLeft) { "\(name) caches for \($0 ?? 0) seconds" }
     }
@@ -40,22 +42,22 @@ extension Checkers {
     func check(
         _ hub: Hub, channelsOf app: AppIndex, prefix: String, against model: ReferenceModel
     ) throws(Discrepancy) {
-        let named = hub.occupiedChannels(app: app, prefix: prefix)
+        let listed = hub.occupiedChannels(app: app, prefix: prefix)
         let texts = model.occupied(app: app).map(\.text).filter { $0.hasPrefix(prefix) && !$0.hasPrefix("#") }
-        try expect(named.map(\.name), texts.sorted()) { "app \(app) has channels \($0) beginning with '\(prefix)'" }
-        for (name, occupancy) in named {
+        try expect(listed.map(\.name), texts.sorted()) { "app \(app) has channels \($0) beginning with '\(prefix)'" }
+        for (name, occupancy) in listed {
             let channel = ChannelName(name, lengthMax: 200)
-            let place = channel.map { ReferenceModel.ChannelKey(app: app, channel: $0) }
-            let counts = place.flatMap { Counts(model.subscribers(of: $0), $0, model) }
+            let key = channel.map { ReferenceModel.ChannelKey(app: app, channel: $0) }
+            let counts = key.flatMap { Counts(model.subscribers(of: $0), $0, model) }
             try expect(Counts(occupancy), counts) { "channel \(name) of app \(app) is listed with \($0.map { "\($0)" } ?? "")" }
         }
     }
 
-    private func expect<Answer: Equatable>(
-        _ answer: Answer, _ expected: Answer, _ text: (Answer) -> String
+    private func expect<Value: Equatable>(
+        _ value: Value, _ expected: Value, _ describe: (Value) -> String
     ) throws(Discrepancy) {
-        guard answer != expected else { return }
-        throw Discrepancy("\(text(answer)), expected: \(text(expected))")
+        guard value != expected else { return }
+        throw Discrepancy("\(describe(value)), expected: \(describe(expected))")
     }
 }
 
@@ -71,10 +73,10 @@ private struct Counts: Equatable, CustomStringConvertible {
     }
 
     /// Nil without subscribers.
-    init?(_ subscribers: [SocketID], _ place: ReferenceModel.ChannelKey, _ model: ReferenceModel) {
+    init?(_ subscribers: [SocketID], _ key: ReferenceModel.ChannelKey, _ model: ReferenceModel) {
         guard !subscribers.isEmpty else { return nil }
         subscriptions = subscribers.count
-        users = place.channel.isPresence ? model.distinctUsers(on: place).count : nil
+        users = key.channel.isPresence ? model.distinctUsers(on: key).count : nil
     }
 
     var description: String { "\(subscriptions) connections\(users.map { " and \($0) users" } ?? "")" }

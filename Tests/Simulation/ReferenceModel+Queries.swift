@@ -1,7 +1,7 @@
 import FanOut
 import PusherProtocol
 
-/// The expected query results, found by searching all connections.
+/// The expected query results. The model finds them by searching all connections.
 extension ReferenceModel {
     /// The connection's channels, in the order of subscribing.
     func channels(of socket: SocketID) -> [ChannelName] { connections[socket]?.subscriptions.map(\.channel) ?? [] }
@@ -9,18 +9,18 @@ extension ReferenceModel {
     /// The connection's signed-in user.
     func user(of socket: SocketID) -> SignedInUser? { connections[socket]?.user }
 
-    func subscribers(of place: ChannelKey) -> [SocketID] {
+    func subscribers(of key: ChannelKey) -> [SocketID] {
         var sockets: [SocketID] = []
-        for (socket, connection) in connections where connection.app == place.app {
-            for subscription in connection.subscriptions where subscription.channel == place.channel { sockets.append(socket) }
+        for (socket, connection) in connections where connection.app == key.app {
+            for subscription in connection.subscriptions where subscription.channel == key.channel { sockets.append(socket) }
         }
         return sockets
     }
 
-    func distinctUsers(on place: ChannelKey) -> Set<String> {
+    func distinctUsers(on key: ChannelKey) -> Set<String> {
         var users: Set<String> = []
-        for connection in connections.values where connection.app == place.app {
-            for subscription in connection.subscriptions where subscription.channel == place.channel {
+        for connection in connections.values where connection.app == key.app {
+            for subscription in connection.subscriptions where subscription.channel == key.channel {
                 if let member = subscription.member { users.insert(member.id) }
             }
         }
@@ -46,8 +46,8 @@ extension ReferenceModel {
     }
 }
 
-/// The expected content of the event cache: a list, oldest first.
-struct KeptEvents {
+/// The expected content of an application's event cache: a list, oldest event first.
+struct CachedEvents {
     let bytesMax: Int
     private(set) var events: [(channel: ChannelName, frame: Frame, expiry: Int64)] = []
     /// Events evicted because the cache was full.
@@ -59,7 +59,7 @@ struct KeptEvents {
         events.first { $0.channel == channel }.map { ($0.frame, $0.expiry) }
     }
 
-    mutating func keep(_ frame: Frame, on channel: ChannelName, at now: Int64) {
+    mutating func store(_ frame: Frame, on channel: ChannelName, at now: Int64) {
         events.removeAll { $0.channel == channel }
         events.append((channel, frame, now + 30 * 60 * 1000))
         while bytes > bytesMax {
@@ -68,7 +68,7 @@ struct KeptEvents {
         }
     }
 
-    mutating func forget(at now: Int64) { events.removeAll { $0.expiry <= now } }
+    mutating func expire(at now: Int64) { events.removeAll { $0.expiry <= now } }
 
     /// An event costs its frame, its channel's name and 128 bytes of overhead.
     private var bytes: Int { events.reduce(0) { $0 + $1.frame.bytes.count + $1.channel.text.utf8.count + 128 } }
