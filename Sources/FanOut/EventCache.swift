@@ -22,8 +22,8 @@ package struct EventCache {
         let serial: UInt64
     }
 
-    /// - Parameter bytesMax: the size limit in bytes. An event counts with its frame, its channel's name and 128 bytes of
-    ///   overhead.
+    /// - Parameter bytesMax: the size limit in bytes. An event counts with its frame, its channel's name and 128 bytes
+    ///   of overhead.
     package init(bytesMax: Int) { self.bytesMax = bytesMax }
 
     /// The channel's last event and its expiry in monotonic milliseconds; nil if there is none or it has expired.

@@ -32,8 +32,9 @@ extension Hub {
         }
     }
 
-    /// Adds an identity to a connection. The authorization endpoint calls this when it signs a subscription. The hub checks
-    /// the identity's permission at each subscribe and at each job change, so an old signature gives no access by itself.
+    /// Adds an identity to a connection. The authorization endpoint calls this when it signs a subscription. The hub
+    /// checks the identity's permission at each subscribe and at each job change, so an old signature gives no access
+    /// by itself.
     mutating func identify(_ socket: SocketID, as identity: Identity, _ effects: inout [Effect]) {
         guard isOpen(socket), !self[socket].identities.contains(identity) else { return }
         markIdentified(socket)
@@ -49,8 +50,8 @@ extension Hub {
         endSubscriptions(of: socket, because: reason, &effects) { jobs.isAssigned(oldest.id, reference: $0) }
     }
 
-    /// Removes one entry of the connection from the index by identity. There may be several: identities with the same role
-    /// and id can differ in name or bookings.
+    /// Removes one entry of the connection from the index by identity. There may be several: identities with the same
+    /// role and id can differ in name or bookings.
     mutating func removeFromIndex(_ identity: Identity, _ socket: SocketID) {
         let app = self[socket].app
         guard let index = apps[app].socketsByIdentity[identity.key]?.firstIndex(of: socket) else { return }
@@ -73,8 +74,9 @@ extension Hub {
             let mayJoin = Identity(user).map { self.mayJoin($0, channel, app: app) } ?? false
             return mayJoin ? nil : "\(user.id.clipped) may not subscribe to \(channel.text)"
         case .signed, .encrypted, .presence:
-            // If a backend signs with the app secret, the backend authorizes the subscription. Signatures of the gateway's own
-            // endpoint are also checked against the identity's permission; only that endpoint adds identities.
+            // If a backend signs with the app secret, the backend authorizes the subscription. Signatures of the
+            // gateway's own endpoint are also checked against the identity's permission; only that endpoint adds
+            // identities.
             guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
             return isPermitted(socket, on: channel) ? nil : "Access to \(channel.text) has ended: \(Self.jobLost)"
         }

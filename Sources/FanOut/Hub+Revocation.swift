@@ -6,8 +6,8 @@ extension Hub {
     /// The reason given when a driver's job was reassigned or unassigned, changed its reference, or ended.
     static let jobLost = "the job is no longer assigned to you"
 
-    /// Records a job's driver. If a driver lost the job, ends their subscriptions to its channels, unless another identity
-    /// of the connection permits them.
+    /// Records a job's driver. If a driver lost the job, ends their subscriptions to its channels, unless another
+    /// identity of the connection permits them.
     mutating func record(_ assignment: JobAssignment, _ app: AppIndex, _ effects: inout [Effect]) {
         guard
             let lost = apps[app].jobs.set(

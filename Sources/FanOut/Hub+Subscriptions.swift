@@ -65,8 +65,8 @@ extension Hub {
         return slot
     }
 
-    /// Sends the subscriber `subscription_succeeded`, with the member list on a presence channel. On a cache channel it then
-    /// sends the cached event or `cache_miss`. If the member is new, the other subscribers get `member_added`.
+    /// Sends the subscriber `subscription_succeeded`, with the member list on a presence channel. On a cache channel it
+    /// then sends the cached event or `cache_miss`. If the member is new, the other subscribers get `member_added`.
     private mutating func confirmSubscription(
         _ socket: SocketID, to slot: ChannelSlot, as member: PresenceMember?, _ effects: inout [Effect]
     ) {
@@ -112,8 +112,8 @@ extension Hub {
         self.now = max(self.now, now)
         for app in apps.indices { apps[app].cache.expire(at: now) }
         guard countThrottle.startInterval(at: now) else { return }
-        // The channel may have been vacated since, and its slot reused. A vacated channel has no count to send; the slot's
-        // new channel has one only if its own count is due.
+        // The channel may have been vacated since, and its slot reused. A vacated channel has no count to send; the
+        // slot's new channel has one only if its own count is due.
         for slot in countThrottle.takeDue() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
             sendCount(slot, &effects)
         }

@@ -12,8 +12,8 @@ extension Hub {
         webhookEvents.removeAll(keepingCapacity: true)
     }
 
-    /// Records an event of a channel if the application's webhooks want its kind; `event` is called only then. Ignores the
-    /// private server-to-user channels (`#…`), as the list of channels does.
+    /// Records an event of a channel if the application's webhooks want its kind; `event` is called only then. Ignores
+    /// the private server-to-user channels (`#…`), as the list of channels does.
     mutating func recordWebhookEvent(_ kind: WebhookKinds, on slot: ChannelSlot, _ event: (ChannelName) -> WebhookEvent) {
         let app = channels[slot].app
         guard apps[app].rules.webhooks.contains(kind), !channels[slot].name.text.utf8.starts(with: "#".utf8) else { return }

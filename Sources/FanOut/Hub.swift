@@ -1,13 +1,13 @@
 import Access
 import PusherProtocol
 
-/// The fan-out core of a node: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an input and
-/// appends its effects.
+/// The fan-out core of a node: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an input
+/// and appends its effects.
 ///
 /// Deterministic: it uses no sockets, clock or random numbers, so the same inputs produce the same effects. One lock
 /// guards the hub, so each call does little work: for each channel the hub stores *which loops* have subscribers, not
-/// which sockets. Effects refer to slots and loops, so nothing is copied per subscriber. Webhook events are not effects,
-/// because no loop performs them.
+/// which sockets. Effects refer to slots and loops, so nothing is copied per subscriber. Webhook events are not
+/// effects, because no loop performs them.
 package struct Hub {
     /// A change of connections, users, jobs or time, or an event to publish.
     package enum Input: Sendable {
@@ -38,7 +38,8 @@ package struct Hub {
         }
     }
 
-    /// An instruction for one loop. The caller appends it to that loop's mailbox before it unlocks the hub (order rule).
+    /// An instruction for one loop. The caller appends it to that loop's mailbox before it unlocks the hub (order
+    /// rule).
     package struct Effect: Equatable, Sendable {
         package let loop: Int
         package let instruction: Instruction
@@ -135,8 +136,8 @@ package struct Hub {
         return slot
     }
 
-    /// Frees the slot. It can be reused at once: each loop receives the last `.leave` of this channel before the first `.join`
-    /// of the slot's next channel.
+    /// Frees the slot. It can be reused at once: each loop receives the last `.leave` of this channel before the first
+    /// `.join` of the slot's next channel.
     mutating func removeChannel(_ slot: ChannelSlot) {
         apps[channels[slot].app].slots[channels[slot].name] = nil
         freeSlots.append(slot)
@@ -177,7 +178,8 @@ struct Connection {
     /// Identities that the authorization endpoint verified for this connection, oldest first.
     var identities: [Identity] = []
 
-    /// True until the connection signs in or is identified; it never becomes true again. See ``Hub/markIdentified(_:)``.
+    /// True until the connection signs in or is identified; it never becomes true again. See
+    /// ``Hub/markIdentified(_:)``.
     var isAnonymous: Bool { user == nil && identities.isEmpty }
 }
 

@@ -2,8 +2,8 @@ import PusherProtocol
 
 /// One loop's part of the fan-out: the local subscribers of each channel, and the frames of this turn.
 ///
-/// Instructions only queue frames; ``flush(_:)``, once per turn, sends them with **one write per connection**, because a
-/// write costs a hundred times as much as copying a frame. Three rules keep batching invisible to clients:
+/// Instructions only queue frames; ``flush(_:)``, once per turn, sends them with **one write per connection**, because
+/// a write costs a hundred times as much as copying a frame. Three rules keep batching invisible to clients:
 /// - A new subscriber must not get earlier events, and one that leaves must not miss them: a change to a channel's
 ///   subscribers first flushes that channel's pending frames.
 /// - A connection with several subscriptions gets its frames in the hub's order, across channels.
@@ -66,7 +66,8 @@ package struct LoopFanOut {
         recipients[socket.slot] = Recipient(socket: socket)
     }
 
-    /// Removes a closed connection after all instructions that name it, so that its slot's next connection starts empty.
+    /// Removes a closed connection after all instructions that name it, so that its slot's next connection starts
+    /// empty.
     package mutating func close(_ socket: SocketID) {
         precondition(recipients[socket.slot].socket == socket && recipients[socket.slot].subscriptions == 0)
         recipients[socket.slot] = Recipient()
@@ -97,8 +98,8 @@ package struct LoopFanOut {
     // MARK: Queueing
 
     private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
-        // The hub sends an event only to loops with subscribers, so this never returns early. It is no precondition, because
-        // dropping an event is better than a crash.
+        // The hub sends an event only to loops with subscribers, so this never returns early. It is no precondition,
+        // because dropping an event is better than a crash.
         guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
         let index = Int32(turn.count)
         turn.append(Entry(frame: frame, except: sender))

@@ -11,7 +11,8 @@ struct SubscriptionCountThrottle {
     private var next: Int64 = 0
 
     /// Starts the next interval if the current one is over.
-    /// - Returns: whether an interval started and counts are due. If none are due, the next chance is an interval later.
+    /// - Returns: whether an interval started and counts are due. If none are due, the next chance is an interval
+    ///   later.
     mutating func startInterval(at now: Int64) -> Bool {
         guard now >= next else { return false }
         next = now + Self.interval

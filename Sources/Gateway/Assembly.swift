@@ -100,8 +100,9 @@ final class Assembly: Sendable {
             isBehindProxy: settings.server.behindProxy)
     }
 
-    /// The size in bytes of the largest body that could be a valid request, at most 16 MiB: a batch of events with every byte
-    /// of their data escaped (`\u0000`), with all channels at full length, and room for the remaining members.
+    /// The size in bytes of the largest body that could be a valid request, at most 16 MiB: a batch of events with
+    /// every byte of their data escaped (`\u0000`), with all channels at full length, and room for the remaining
+    /// members.
     private var requestBodyBytesMax: Int {
         min(
             16_777_216,
@@ -113,7 +114,8 @@ final class Assembly: Sendable {
 }
 
 extension Settings {
-    /// The hub's rules for each application. One application has the fleet's channels, and with them the channel policy.
+    /// The hub's rules for each application. One application has the fleet's channels, and with them the channel
+    /// policy.
     fileprivate func appRules(_ webhooks: WebhookWorker) -> [AppRules] {
         apps.enumerated().map { index, app in
             var rules = AppRules()

@@ -7,8 +7,8 @@ import PusherProtocol
 import Server
 import Store
 
-/// Publishes what the store has committed: events to channels, job assignments to the hub, replies to the event loops, push
-/// jobs to the lanes. Runs on the store's threads, after the commit and in commit order.
+/// Publishes what the store has committed: events to channels, job assignments to the hub, replies to the event loops,
+/// push jobs to the lanes. Runs on the store's threads, after the commit and in commit order.
 final class CommitPublisher: Sendable {
     private let hub: SharedHub
     private let app: AppIndex
@@ -30,8 +30,8 @@ final class CommitPublisher: Sendable {
 
     /// Publishes a commit. The comments below give the reasons for the order.
     func publish(_ commit: Commit) {
-        // Leases before replies. A reply may say that a device has a new owner; the lane then drops the old owner's jobs for
-        // it, and must already have all jobs of the same commit, or it would receive one after dropping.
+        // Leases before replies. A reply may say that a device has a new owner; the lane then drops the old owner's
+        // jobs for it, and must already have all jobs of the same commit, or it would receive one after dropping.
         for lease in commit.leases { pushService.supply(lease) }
         for report in commit.rejectedReports { pushService.reject(report) }
         var lanes = commit.wake

@@ -1,8 +1,8 @@
 import Observability
 import Threads
 
-/// Counts fleet actions, notifications, telemetry and failed requests. The store's thread and the loops write, any thread
-/// reads.
+/// Counts fleet actions, notifications, telemetry and failed requests. The store's thread and the loops write, any
+/// thread reads.
 final class FleetCounters: Sendable {
     private struct Counts {
         var actions: [Action: Int] = [:]

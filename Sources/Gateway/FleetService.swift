@@ -78,7 +78,8 @@ final class FleetService: Sendable {
     /// Queues a query for the store's reader. Returns false if the queue is full.
     func post(_ query: QueryRequest) -> Bool { reader.post(query) }
 
-    /// Queues a fetch of an issuer's keys; see ``JWKSFetcher/fetch(issuer:for:on:)``. Returns false if the queue is full.
+    /// Queues a fetch of an issuer's keys; see ``JWKSFetcher/fetch(issuer:for:on:)``. Returns false if the queue is
+    /// full.
     func fetchKeys(of issuer: Int, for request: RequestID, on loop: Int) -> Bool {
         fetcher.fetch(issuer: issuer, for: request, on: loop)
     }
@@ -93,8 +94,8 @@ final class FleetService: Sendable {
         pushService.use(catalogue)
     }
 
-    /// Stops the push lanes and the key fetcher, then closes the store once all queued requests are done. Call it after the
-    /// last loop has stopped.
+    /// Stops the push lanes and the key fetcher, then closes the store once all queued requests are done. Call it after
+    /// the last loop has stopped.
     func stop() {
         // A drain has done this already; if the gateway could not start, there was no drain.
         pushService.finish(withinSeconds: settings.server.drainSeconds)

@@ -4,8 +4,8 @@ import Observability
 import Server
 import Threads
 
-/// Fetches token issuers' keys on a separate thread: when a token needs an unknown key, but at most once a minute per issuer
-/// (``IssuerKeyCache``). Only the requests with such tokens wait; the loops serve others meanwhile.
+/// Fetches token issuers' keys on a separate thread: when a token needs an unknown key, but at most once a minute per
+/// issuer (``IssuerKeyCache``). Only the requests with such tokens wait; the loops serve others meanwhile.
 final class JWKSFetcher: Sendable {
     /// The number of requests that may wait; further ones get 503.
     private static let capacity = 1_024

@@ -34,8 +34,8 @@ package struct Lifecycle {
             ["host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count)])
     }
 
-    /// Starts one thread per loop, one after the other, and lets them serve once all have a libwebsockets context: creating
-    /// a context is not safe while another one serves.
+    /// Starts one thread per loop, one after the other, and lets them serve once all have a libwebsockets context:
+    /// creating a context is not safe while another one serves.
     private static func startLoops(_ assembly: Assembly, _ listener: Listener) throws(StartError) -> [Thread] {
         let barrier = StartBarrier(assembly.wakeups.count)
         let failure = Lock<StartError?>(nil)
@@ -65,7 +65,8 @@ package struct Lifecycle {
     /// Serves until SIGTERM or SIGINT, then drains: readiness fails, the listener closes, clients are disconnected over
     /// `server.drain_seconds`, and the process may exit.
     ///
-    /// A second signal aborts the drain, a third one also the wait for the store. SIGHUP reloads the notification catalogue.
+    /// A second signal aborts the drain, a third one also the wait for the store. SIGHUP reloads the notification
+    /// catalogue.
     package func runUntilSignalled() {
         var signal = signals.wait()
         while signal == SIGHUP {
@@ -130,8 +131,8 @@ extension Settings {
     }
 }
 
-/// Receives SIGTERM, SIGINT and SIGHUP synchronously instead of interrupting a thread. Ignores SIGPIPE: writes to a closed
-/// socket report an error.
+/// Receives SIGTERM, SIGINT and SIGHUP synchronously instead of interrupting a thread. Ignores SIGPIPE: writes to a
+/// closed socket report an error.
 private struct SignalWait: Sendable {
     private let set: sigset_t
 

@@ -4,8 +4,8 @@ import Store
 
 /// A message in a loop's mailbox.
 ///
-/// Most are instructions, so replies are indirect: they are larger than an instruction and would enlarge every message. A
-/// reply costs an allocation instead.
+/// Most are instructions, so replies are indirect: they are larger than an instruction and would enlarge every message.
+/// A reply costs an allocation instead.
 enum LoopMessage: Sendable {
     /// Perform an effect of the hub.
     case instruction(Instruction)

@@ -96,8 +96,8 @@ extension Node {
         return nil
     }
 
-    /// Responds to a forwarded request. If its connection has closed, the response is dropped; a committed command stays
-    /// committed.
+    /// Responds to a forwarded request. If its connection has closed, the response is dropped; a committed command
+    /// stays committed.
     func respond(to id: RequestID, with makeResponse: (Envelope) -> HTTPResponse) {
         guard let request = waiting.removeValue(forKey: id) else { return }
         respond(makeResponse(request.envelope ?? .error), to: id, request)
@@ -108,8 +108,8 @@ extension Node {
         loop?.respond(response.adding(request.crossOriginHeaders), to: id)
     }
 
-    /// Retries a request after its issuer's keys have been fetched. If the key is still unknown, responds with 401. If no key
-    /// was ever fetched, the issuer is unreachable: responds with 503, because apps treat a 401 as a logout.
+    /// Retries a request after its issuer's keys have been fetched. If the key is still unknown, responds with 401. If
+    /// no key was ever fetched, the issuer is unreachable: responds with 503, because apps treat a 401 as a logout.
     func retry(_ id: RequestID) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
         let response = deferred.withRequest { request -> HTTPResponse? in
@@ -129,8 +129,8 @@ extension Node {
         (envelope ?? .error).error(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
     }
 
-    /// Signs a subscription if the hub permits it. The hub adds the identity to the connection, so that a job change can end
-    /// the subscription later.
+    /// Signs a subscription if the hub permits it. The hub adds the identity to the connection, so that a job change
+    /// can end the subscription later.
     private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
         let mayJoin = hub.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
         guard mayJoin else { return authorization.refused }

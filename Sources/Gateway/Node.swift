@@ -7,7 +7,8 @@ import Store
 import Threads
 import Webhooks
 
-/// The state of one loop's thread: handles the loop's events, applies inputs to the hub, and performs the hub's instructions.
+/// The state of one loop's thread: handles the loop's events, applies inputs to the hub, and performs the hub's
+/// instructions.
 ///
 /// Created on that thread and not Sendable: other threads reach it through its mailbox.
 final class Node: EventLoopDelegate {
@@ -172,8 +173,8 @@ final class Node: EventLoopDelegate {
 
     func woken() { drainMailbox() }
 
-    /// Stops all loops once all have drained. Until then each serves HTTP requests, because backends may be connected to any
-    /// loop.
+    /// Stops all loops once all have drained. Until then each serves HTTP requests, because backends may be connected
+    /// to any loop.
     func drained() {
         guard readiness.recordDrained() == hub.mailboxes.count else { return }
         for loop in hub.mailboxes.indices { hub.post(.stop, to: loop) }

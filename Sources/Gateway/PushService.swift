@@ -5,8 +5,9 @@ import Push
 import Server
 import Threads
 
-/// The push lanes: a worker thread per enabled lane. The store leases jobs to the workers, and the workers report results to
-/// the store. This service counts and logs the results, and passes failed pushes and removed devices to the observers.
+/// The push lanes: a worker thread per enabled lane. The store leases jobs to the workers, and the workers report
+/// results to the store. This service counts and logs the results, and passes failed pushes and removed devices to the
+/// observers.
 final class PushService: Sendable {
     /// Callbacks for the backends' webhooks. Any thread may call them.
     struct Observers: Sendable {
@@ -122,8 +123,8 @@ final class PushService: Sendable {
         for worker in workers.withLock({ $0 }) { worker.use(templates) }
     }
 
-    /// Makes the workers start no new requests and wait for the responses to open ones, at most for this time. The store must
-    /// run meanwhile, because the workers report the results to it.
+    /// Makes the workers start no new requests and wait for the responses to open ones, at most for this time. The
+    /// store must run meanwhile, because the workers report the results to it.
     func finish(withinSeconds seconds: Int) {
         for worker in workers.withLock({ $0 }) { worker.stop(withinSeconds: seconds) }
     }
@@ -172,7 +173,8 @@ final class PushService: Sendable {
             counters.observe(seconds: seconds, lane.provider)
             if log.writes(.debug) { log.debug("push_accepted", job.fields(lane)) }
         case .rejected(let job, let reason, let seconds):
-            // Not counted yet: the store decides whether the push has failed, because the device may have a new token by now.
+            // Not counted yet: the store decides whether the push has failed, because the device may have a new token
+            // by now.
             counters.observe(seconds: seconds, lane.provider)
             if log.writes(.debug) { log.debug("push_refused", job.fields(lane, reason)) }
         case .retried(let job, let reason, let seconds):

@@ -8,11 +8,12 @@ import Webhooks
 /// The hub behind its lock, and the mailboxes of the loops, through which its effects leave.
 ///
 /// **The order rule**: while the lock is held, each effect is appended to its loop's mailbox, even for the caller's own
-/// loop. After unlocking, the caller drains its own mailbox and wakes the other loops. Performing local effects directly
-/// would let them overtake effects that another loop has put into the caller's mailbox.
+/// loop. After unlocking, the caller drains its own mailbox and wakes the other loops. Performing local effects
+/// directly would let them overtake effects that another loop has put into the caller's mailbox.
 ///
-/// **The room rule**: a publish is rejected before it is applied if a mailbox it needs is above its high-water mark. Joins,
-/// leaves and closes are always applied, with all their effects: losing one would leave clients in a wrong state for good.
+/// **The room rule**: a publish is rejected before it is applied if a mailbox it needs is above its high-water mark.
+/// Joins, leaves and closes are always applied, with all their effects: losing one would leave clients in a wrong state
+/// for good.
 ///
 /// Webhook events are appended to the webhook worker's inbox, also under the lock, in the hub's order.
 final class SharedHub: Sendable {
@@ -56,8 +57,8 @@ final class SharedHub: Sendable {
         }
     }
 
-    /// Publishes committed events, then records the job's assignment. Any thread may call it. It ignores ``hasRoom``, which
-    /// was checked before the command was accepted: committed events must be published.
+    /// Publishes committed events, then records the job's assignment. Any thread may call it. It ignores ``hasRoom``,
+    /// which was checked before the command was accepted: committed events must be published.
     func publish(_ publications: [Hub.Publication], assignment: Hub.JobAssignment?, app: AppIndex) {
         guard !publications.isEmpty || assignment != nil else { return }
         var woken = ThreadsToWake()
@@ -90,7 +91,8 @@ final class SharedHub: Sendable {
         case rejected
     }
 
-    /// Whether all mailboxes have room. Client events and commands require it, because their effects can go to any loop.
+    /// Whether all mailboxes have room. Client events and commands require it, because their effects can go to any
+    /// loop.
     var hasRoom: Bool { mailboxes.allSatisfy(\.hasRoom) }
 
     /// Reads from the hub, which is locked meanwhile: `body` must be quick.

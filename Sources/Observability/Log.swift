@@ -94,7 +94,8 @@ package struct Log: Sendable {
         return quoted + "\""
     }
 
-    /// Writes to standard error, each line with one system call. Errors are ignored: a broken log must not stop the service.
+    /// Writes to standard error, each line with one system call. Errors are ignored: a broken log must not stop the
+    /// service.
     package static let standardError: @Sendable (String) -> Void = { line in
         var line = line
         line.withUTF8 { bytes in

@@ -1,7 +1,7 @@
 /// A string that is compared and hashed as bytes: ids of users, drivers, devices, orders.
 ///
-/// Swift's `==` on strings compares canonical equivalence, so two ids with different bytes can be equal: the Kelvin sign
-/// (U+212A) equals the letter K, but as ids they name two users.
+/// Swift's `==` on strings compares canonical equivalence, so two ids with different bytes can be equal: the Kelvin
+/// sign (U+212A) equals the letter K, but as ids they name two users.
 package struct Identifier: Hashable, Sendable {
     /// The id as received.
     package let text: String

@@ -1,7 +1,7 @@
 /// ISO 8601 timestamps in UTC.
 ///
-/// Computed from integers, without Foundation: `Date` is a `Double`, which makes many times a millisecond too early, and
-/// `ISO8601FormatStyle` accepts days that do not exist (30 February) and rejects a time without seconds.
+/// Computed from integers, without Foundation: `Date` is a `Double`, which makes many times a millisecond too early,
+/// and `ISO8601FormatStyle` accepts days that do not exist (30 February) and rejects a time without seconds.
 package enum Timestamp {
     /// `2026-11-21T09:30:00.123Z` for milliseconds since 1970.
     package static func iso8601(milliseconds: Int64) -> String {
@@ -19,14 +19,14 @@ package enum Timestamp {
             + "T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
     }
 
-    /// The Gregorian date of a day. The algorithm counts years from March, so that the leap day is the last day of a year,
-    /// and in cycles of 400 years, which all have 146,097 days (Hinnant, `civil_from_days`).
+    /// The Gregorian date of a day. The algorithm counts years from March, so that the leap day is the last day of a
+    /// year, and in cycles of 400 years, which all have 146,097 days (Hinnant, `civil_from_days`).
     private static func civilDate(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let days = daysSince1970 + 719_468  // since 0000-03-01
         let cycle = days.flooredQuotient(146_097)
         let dayOfCycle = days.flooredRemainder(146_097)
-        // Without the leap days before it, a day divided by 365 is its year. A leap day comes every 4 years (1,460 days) except
-        // every 100 (36,524), but also every 400 (146,096).
+        // Without the leap days before it, a day divided by 365 is its year. A leap day comes every 4 years (1,460
+        // days) except every 100 (36,524), but also every 400 (146,096).
         let yearOfCycle = (dayOfCycle - dayOfCycle / 1460 + dayOfCycle / 36_524 - dayOfCycle / 146_096) / 365
         let dayOfYear = dayOfCycle - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
         // From March on, each five months have 31, 30, 31, 30, 31 days: 153.
@@ -43,8 +43,8 @@ package enum Timestamp {
 }
 
 extension Timestamp {
-    /// Whether `text` is a date (`2026-11-21`) or a date with a time (`2026-11-21T09:30:00.123Z`) in ISO 8601's extended
-    /// form, and the day exists. Seconds, their fraction, and the offset (`Z` or `±hh:mm`) are optional.
+    /// Whether `text` is a date (`2026-11-21`) or a date with a time (`2026-11-21T09:30:00.123Z`) in ISO 8601's
+    /// extended form, and the day exists. Seconds, their fraction, and the offset (`Z` or `±hh:mm`) are optional.
     package static func isISO8601(_ text: String) -> Bool {
         var rest = text.utf8[...]
         guard let year = rest.number(digits: 4), rest.skip("-"), let month = rest.number(digits: 2), rest.skip("-"),

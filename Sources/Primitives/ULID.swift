@@ -1,6 +1,7 @@
 /// The textual form of ULIDs, the ids of notifications.
 package enum ULID {
-    /// Whether `text` is a ULID as ``ULIDSource`` writes it: 26 of Crockford's digits, upper case only, at most 128 bits.
+    /// Whether `text` is a ULID as ``ULIDSource`` writes it: 26 of Crockford's digits, upper case only, at most 128
+    /// bits.
     package static func isWellFormed(_ text: String) -> Bool {
         let digits = text.utf8
         // 26 digits of five bits are 130 bits, so the first digit has only three.

@@ -6,8 +6,8 @@ struct ConnectionTable {
     enum State {
         /// Messages are delivered in both directions.
         case open
-        /// Ends with a close frame at the end of this turn. Incoming messages are ignored; frames written in this turn are
-        /// still sent.
+        /// Ends with a close frame at the end of this turn. Incoming messages are ignored; frames written in this turn
+        /// are still sent.
         case closePending
         /// Ends without a close frame at the end of this turn. Nothing is sent or received.
         case dropped

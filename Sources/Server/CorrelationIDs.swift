@@ -1,11 +1,12 @@
 import CLibwebsockets
 
-/// The correlation id of each request (`X-Correlation-ID`): the client's, or a generated one. Logs, the audit log and the
-/// response contain it.
+/// The correlation id of each request (`X-Correlation-ID`): the client's, or a generated one. Logs, the audit log and
+/// the response contain it.
 struct CorrelationIDs {
     static let lengthMax = 128
 
-    /// Random, so that generated ids of different loops and processes differ; the count makes them unique within the loop.
+    /// Random, so that generated ids of different loops and processes differ; the count makes them unique within the
+    /// loop.
     private let prefix = String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     private var count: UInt64 = 0
 

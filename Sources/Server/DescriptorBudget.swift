@@ -4,13 +4,14 @@ import Synchronization
 /// The number of connections the process may hold: its descriptor limit minus a reserve for files and outgoing
 /// connections.
 ///
-/// At the limit the listener pauses: an `accept` that fails for lack of descriptors leaves the socket ready, so the loop
-/// would spin. New connections wait in the kernel's queue meanwhile.
+/// At the limit the listener pauses: an `accept` that fails for lack of descriptors leaves the socket ready, so the
+/// loop would spin. New connections wait in the kernel's queue meanwhile.
 package final class DescriptorBudget: Sendable {
     /// Descriptors kept free for everything but client connections: a number per process and one per loop.
     private static let reserve = 48
     private static let reservePerLoop = 4
-    /// Upper bound if the limit is "infinity": libwebsockets allocates tables for the maximum number of descriptors per loop.
+    /// Upper bound if the limit is "infinity": libwebsockets allocates tables for the maximum number of descriptors per
+    /// loop.
     private static let descriptorsMax: rlim_t = 1_048_576
 
     /// The number of connections that may be open at once.

@@ -15,7 +15,8 @@ extension EventLoop {
                 withoutBody: HeaderTable.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
             return -1
         }
-        // Body too large or of unknown length: the delegate responds without it, because 401 and 403 come before 413 and 411.
+        // Body too large or of unknown length: the delegate responds without it, because 401 and 403 come before 413
+        // and 411.
         guard head.bodyBytesMax == nil, !head.isLengthMissing else { return respond(to: head, [], wsi) }
         // For a POST with Content-Length 0, libwebsockets calls the completion callback.
         guard head.contentLength > 0 || head.method == .post else { return respond(to: head, [], wsi) }
@@ -29,10 +30,11 @@ extension EventLoop {
 
     func requestBodyReceived(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         guard case .request(let index) = SocketTag(of: wsi).state else { return -1 }
-        // Works around a libwebsockets bug: for the second of two pipelined requests it passes that request's head as the
-        // body, again and again, because its buffer still begins with the bytes that it has parsed. It passes at most
-        // Content-Length bytes, so only the common length is compared, down to one letter. No valid body begins like a
-        // method. Closing without a response makes the client repeat the requests that got none (RFC 9112 section 9.3.2).
+        // Works around a libwebsockets bug: for the second of two pipelined requests it passes that request's head as
+        // the body, again and again, because its buffer still begins with the bytes that it has parsed. It passes at
+        // most Content-Length bytes, so only the common length is compared, down to one letter. No valid body begins
+        // like a method. Closing without a response makes the client repeat the requests that got none (RFC 9112
+        // section 9.3.2).
         if !bytes.isEmpty, let head = incomingRequests.headBeforeBody(index),
             Self.begins(bytes, with: head.method.rawValue + " ")
         {
@@ -92,8 +94,9 @@ extension EventLoop {
         return write(response, for: pending) ? 0 : -1
     }
 
-    /// Responds to a request for which ``EventLoopDelegate/respond(to:_:)`` returned nil. The response is written at the end
-    /// of the turn, when no callback of libwebsockets is on the stack. Does nothing if the connection has closed.
+    /// Responds to a request for which ``EventLoopDelegate/respond(to:_:)`` returned nil. The response is written at
+    /// the end of the turn, when no callback of libwebsockets is on the stack. Does nothing if the connection has
+    /// closed.
     package func respond(_ response: HTTPResponse, to id: RequestID) { responses.append((id, response)) }
 
     func writeResponses() {

@@ -36,8 +36,8 @@ extension EventLoop {
 
     // MARK: WebSockets
 
-    /// Accepts only GET upgrades to WebSocket version 13 (RFC 6455 section 4.2.1). libwebsockets checks neither and would
-    /// also accept h2c.
+    /// Accepts only GET upgrades to WebSocket version 13 (RFC 6455 section 4.2.1). libwebsockets checks neither and
+    /// would also accept h2c.
     private func confirmUpgrade(_ wsi: OpaquePointer) -> Int32 {
         let isWebSocket = HeaderTable.text(WSI_TOKEN_UPGRADE, wsi)?.lowercased() == "websocket"
         let isGet = HeaderTable.length(WSI_TOKEN_GET_URI, wsi) > 0
@@ -71,7 +71,8 @@ extension EventLoop {
         return 0
     }
 
-    /// Whether the client uses TLS: with this server, or according to `X-Forwarded-Proto` with the proxy in front of it.
+    /// Whether the client uses TLS: with this server, or according to `X-Forwarded-Proto` with the proxy in front of
+    /// it.
     private func isSecure(_ wsi: OpaquePointer) -> Bool {
         if options.tls != nil { return true }
         return options.isBehindProxy && HeaderTable.custom("x-forwarded-proto:", wsi)?.lowercased() == "https"

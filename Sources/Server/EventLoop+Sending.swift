@@ -4,11 +4,13 @@ import PusherProtocol
 
 /// Writing to WebSockets: queues what a full socket does not accept, and drops slow consumers.
 extension EventLoop {
-    /// Bytes per write. libwebsockets buffers what the kernel does not accept, without a limit and without reporting how much.
+    /// Bytes per write. libwebsockets buffers what the kernel does not accept, without a limit and without reporting
+    /// how much.
     private static let sliceBytes = 65_536
 
-    /// Sends `frame`, or queues it in the outbox if the socket's buffer is full. If the outbox would exceed its limit, drops
-    /// the connection without a close frame, which could not be sent either. Does nothing for a closed connection.
+    /// Sends `frame`, or queues it in the outbox if the socket's buffer is full. If the outbox would exceed its limit,
+    /// drops the connection without a close frame, which could not be sent either. Does nothing for a closed
+    /// connection.
     package func write(_ frame: Frame, to socket: SocketID) {
         guard let state = connections.state(of: socket), state == .open || state == .closePending else { return }
         let chunk = Outbox.Chunk(frame: frame, offset: 0)
@@ -80,8 +82,8 @@ extension EventLoop {
         pendingCloses.append((connections[slot].socket, nil))
     }
 
-    /// Makes libwebsockets close a connection: with a close frame, after which it waits for the client's; without one, at
-    /// once.
+    /// Makes libwebsockets close a connection: with a close frame, after which it waits for the client's; without one,
+    /// at once.
     func end(_ slot: Int, _ frame: CloseFrame?) {
         delayedCloses[slot] = nil
         let wsi = connections[slot].wsi
@@ -96,7 +98,8 @@ extension EventLoop {
         clws_kill_now(wsi)
     }
 
-    /// Truncates a reason to whole scalars: a control frame holds 125 bytes, two of them the code (RFC 6455 section 5.5).
+    /// Truncates a reason to whole scalars: a control frame holds 125 bytes, two of them the code (RFC 6455 section
+    /// 5.5).
     private static func truncated(_ reason: String) -> String {
         var scalars = reason.unicodeScalars
         while scalars.reduce(0, { $0 + UTF8.width($1) }) > 123 { scalars.removeLast() }

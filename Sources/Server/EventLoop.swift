@@ -7,8 +7,8 @@ import PusherProtocol
 /// One thread's event loop: a libwebsockets context, its WebSockets and their outboxes.
 ///
 /// In a turn, each ready socket calls the delegate, which collects what to send; before the loop sleeps again, it calls
-/// `turnEnded`, and the delegate writes. Closes are delayed until then as well, because closing frees the connection, and a
-/// callback of libwebsockets may still be using it.
+/// `turnEnded`, and the delegate writes. Closes are delayed until then as well, because closing frees the connection,
+/// and a callback of libwebsockets may still be using it.
 package final class EventLoop {
     let index: Int
     unowned let delegate: any EventLoopDelegate
@@ -110,8 +110,8 @@ package final class EventLoop {
         ticking.deallocate()
     }
 
-    /// Closes the remaining connections and calls ``EventLoopDelegate/closed(_:)`` for each. Call it after ``run()``, on the
-    /// loop's thread.
+    /// Closes the remaining connections and calls ``EventLoopDelegate/closed(_:)`` for each. Call it after ``run()``,
+    /// on the loop's thread.
     package func shutDown() {
         stopListening()
         wakeup.stop()
@@ -242,9 +242,9 @@ package final class EventLoop {
 
     // MARK: Draining
 
-    /// Stops accepting and closes all WebSockets with 4200, spread over `seconds` so that they do not reconnect at once.
-    /// Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until it is stopped, because other loops may
-    /// drain longer.
+    /// Stops accepting and closes all WebSockets with 4200, spread over `seconds` so that they do not reconnect at
+    /// once. Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until it is stopped, because
+    /// other loops may drain longer.
     package func drain(over seconds: Int) {
         stopListening()
         drain = Drain(connections.open.shuffled(), seconds: seconds)

@@ -53,8 +53,8 @@ enum HeaderTable {
         return path
     }
 
-    /// The query's parameters, percent-decoded; a parameter without `=` has an empty value. libwebsockets splits at `;` as
-    /// well as at `&`, so a fragment without `=` that follows a value is appended to that value.
+    /// The query's parameters, percent-decoded; a parameter without `=` has an empty value. libwebsockets splits at `;`
+    /// as well as at `&`, so a fragment without `=` that follows a value is appended to that value.
     static func query(_ wsi: OpaquePointer) -> [(name: String, value: String)] {
         var parameters: [(name: String, value: String)] = []
         guard length(WSI_TOKEN_HTTP_URI_ARGS, wsi) > 0 else { return [] }

@@ -19,8 +19,9 @@ struct LibwebsocketsContext: ~Copyable {
     private let texts: [UnsafeMutablePointer<CChar>]
     private let heartbeat: UnsafeMutablePointer<Heartbeat>
 
-    /// A timer that fires every second. libwebsockets arms its libev timer for the next timeout and does not rearm it for
-    /// an earlier one, so timeouts could fire as late as the latest of them. With this timer they are at most a second late.
+    /// A timer that fires every second. libwebsockets arms its libev timer for the next timeout and does not rearm it
+    /// for an earlier one, so timeouts could fire as late as the latest of them. With this timer they are at most a
+    /// second late.
     private struct Heartbeat {
         static let microseconds: lws_usec_t = 1_000_000
 

@@ -67,7 +67,8 @@ package struct Listener: Sendable {
             return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) ? .exhausted : .wouldBlock
         }
         Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // Bytes; the kernel doubles the value. By default it buffers some megabytes per slow consumer before a write blocks.
+        // Bytes; the kernel doubles the value. By default it buffers some megabytes per slow consumer before a write
+        // blocks.
         Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
         return .accepted(AcceptedSocket(descriptor: descriptor, isLoopback: Self.isLoopback(&address)))
     }

@@ -1,7 +1,7 @@
 import PusherProtocol
 
-/// Frames queued for one connection whose socket buffer is full. Frames are shared references, so many slow consumers of
-/// the same event do not copy it.
+/// Frames queued for one connection whose socket buffer is full. Frames are shared references, so many slow consumers
+/// of the same event do not copy it.
 struct Outbox {
     /// A frame, or the unsent rest of one.
     struct Chunk: Equatable {

@@ -1,7 +1,7 @@
 import CLibwebsockets
 
-/// What a libwebsockets connection is, and the index of its state in the loop's tables. Stored in the pointer-sized opaque
-/// value of the connection.
+/// What a libwebsockets connection is, and the index of its state in the loop's tables. Stored in the pointer-sized
+/// opaque value of the connection.
 ///
 /// Unlike the library's per-session user space, the value survives the end of a request.
 struct SocketTag {

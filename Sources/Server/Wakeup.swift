@@ -4,8 +4,8 @@ import CLibev
 ///
 /// Created before the loop's thread and freed after it, so that a late wake-up is safe.
 package final class Wakeup: Sendable {
-    // Stored as integers, because pointers are not Sendable. libev documents ev_async_send as safe from any thread; only
-    // the loop's thread calls everything else.
+    // Stored as integers, because pointers are not Sendable. libev documents ev_async_send as safe from any thread;
+    // only the loop's thread calls everything else.
     private let loopAddress: UInt
     private let asyncAddress: UInt
 

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The only way into a thread that owns state: a queue of messages with a high-water mark.
 ///
-/// The queue itself is unbounded. Senders of messages that may be rejected (publishes) check ``hasRoom`` first; messages
-/// that must not be lost (joins, leaves, closes) are always appended. Both kinds share one order. The sender wakes the
-/// owner, once per batch.
+/// The queue itself is unbounded. Senders of messages that may be rejected (publishes) check ``hasRoom`` first;
+/// messages that must not be lost (joins, leaves, closes) are always appended. Both kinds share one order. The sender
+/// wakes the owner, once per batch.
 package final class Mailbox<Message: Sendable>: Sendable {
     private let pending = Lock<[Message]>([])
     private let count = Atomic<Int>(0)

@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// A named operating-system thread. It owns the state that `body` creates: values that are not Sendable cannot leave it.
+/// A named operating-system thread. It owns the state that `body` creates: values that are not Sendable cannot leave
+/// it.
 package struct Thread: Sendable {
     private let handle: pthread_t
 
@@ -27,8 +28,8 @@ package struct Thread: Sendable {
             self.body = body
         }
 
-        // A static of a nonisolated type: a closure literal in a main-actor context inherits that isolation, and its runtime
-        // check crashes on any other thread.
+        // A static of a nonisolated type: a closure literal in a main-actor context inherits that isolation, and its
+        // runtime check crashes on any other thread.
         static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
             guard let argument else { return nil }
             let arguments = Unmanaged<StartArguments>.fromOpaque(argument).takeRetainedValue()

@@ -15,7 +15,8 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let filled: UnsafeMutablePointer<pthread_cond_t>
     private var items: [Item] = []
-    /// Index of the first queued item. Removing each batch from `items` at once would move the remaining ones each time.
+    /// Index of the first queued item. Removing each batch from `items` at once would move the remaining ones each
+    /// time.
     private var head = 0
     private var isClosed = false
 

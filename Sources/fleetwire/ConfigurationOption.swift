@@ -12,8 +12,8 @@ struct ConfigurationOption: ParsableArguments {
     /// The path of the configuration file.
     var file: String { given ?? Environment.all["FLEETWIRE_CONFIG"] ?? "config/fleetwire.yaml" }
 
-    /// The settings of the file and the environment. If they are invalid, prints a line per problem and exits with status 78
-    /// (EX_CONFIG).
+    /// The settings of the file and the environment. If they are invalid, prints a line per problem and exits with
+    /// status 78 (EX_CONFIG).
     func load() throws -> Settings {
         do throws(ConfigurationErrors) {
             let settings = try Settings.load(file: file, environment: Environment.all)

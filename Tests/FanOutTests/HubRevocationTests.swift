@@ -133,7 +133,8 @@ import Testing
         #expect(hub.assign("B", "R9", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
-    /// This holds even for a subscription that the policy would deny: a backend signed it, and the driver lost no access.
+    /// This holds even for a subscription that the policy would deny: a backend signed it, and the driver lost no
+    /// access.
     @Test mutating func keepingOneOfTwoOrdersKeepsAccess() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R1", to: "42")

@@ -22,8 +22,8 @@ import Foundation
 /// | `% cache bytes 300` | … cache at most 300 bytes of events |
 /// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: the connection closes |
 ///
-/// An unlisted frame is a failure, and so is a listed one that does not arrive; each client's order counts. `$anna` in a
-/// text is anna's socket id. Names are lower-case letters and can be reused after a close. The first message of a
+/// An unlisted frame is a failure, and so is a listed one that does not arrive; each client's order counts. `$anna` in
+/// a text is anna's socket id. Names are lower-case letters and can be reused after a close. The first message of a
 /// connection (`pusher:connection_established`) comes from the gateway and does not appear.
 ///
 /// The signature of a text is `sig(TEXT)`, with colons written as slashes because a signature contains none:

@@ -132,7 +132,8 @@ import Threads
 
     // MARK: Pushes
 
-    /// A reply may say that a device has a new owner: its lane must have the commit's jobs before it drops the old owner's.
+    /// A reply may say that a device has a new owner: its lane must have the commit's jobs before it drops the old
+    /// owner's.
     @Test func publishesLeasesBeforeReplies() {
         func device(_ id: String) -> RemovedDevice {
             RemovedDevice(id: id, owner: "driver:42", provider: .fcm, maskedToken: "…", reason: "stale")
@@ -243,7 +244,8 @@ import Threads
         return hub.read { $0.mayJoin(Identity(role: .driver, id: driver), channel, app: 1) }
     }
 
-    /// Opens a connection and subscribes it; a plain channel requires a signed-in user. Drains the messages that this causes.
+    /// Opens a connection and subscribes it; a plain channel requires a signed-in user. Drains the messages that this
+    /// causes.
     private func subscriber(of channel: String, loop: Int, app: AppIndex = 1) throws -> SocketID {
         var random = SystemRandomNumberGenerator()
         let slot = hub.read { $0.statistics(app: 0).connections + $0.statistics(app: 1).connections }

@@ -3,9 +3,9 @@ import PusherProtocol
 
 /// Compares what connections received, and what the hub reports, with the model.
 ///
-/// One rule covers most: at any time a connection has received a prefix of what the model lists for it, and all of it once
-/// the world has settled. So no frame is lost, duplicated, reordered within or across channels, delivered to the excluded
-/// sender or to a later subscriber, or delivered to a slot's next connection.
+/// One rule covers most: at any time a connection has received a prefix of what the model lists for it, and all of it
+/// once the world has settled. So no frame is lost, duplicated, reordered within or across channels, delivered to the
+/// excluded sender or to a later subscriber, or delivered to a slot's next connection.
 struct Checkers {
     /// What a connection has received so far.
     private struct Receipt {

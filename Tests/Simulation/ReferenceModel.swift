@@ -4,8 +4,8 @@ import PusherProtocol
 
 /// What the hub and the loops together must do, written to be obviously right: no loops, slots or batches.
 ///
-/// A publish is delivered to all current subscribers at once. The model stores nothing that it can find by searching all
-/// connections. A new input of the hub is a case of ``apply(_:)``.
+/// A publish is delivered to all current subscribers at once. The model stores nothing that it can find by searching
+/// all connections. A new input of the hub is a case of ``apply(_:)``.
 struct ReferenceModel {
     /// An open connection.
     struct Connection {

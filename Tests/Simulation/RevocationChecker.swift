@@ -1,5 +1,5 @@
-/// Checks, from the messages of one connection, the subscriptions that the server ended: the client gets one error about a
-/// channel that it is subscribed to, and no events of that channel afterwards.
+/// Checks, from the messages of one connection, the subscriptions that the server ended: the client gets one error
+/// about a channel that it is subscribed to, and no events of that channel afterwards.
 struct RevocationChecker {
     /// Channels with a confirmed subscription.
     private var joined: Set<String> = []

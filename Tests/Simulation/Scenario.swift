@@ -104,7 +104,8 @@ extension Scenario {
         return texts.compactMap { ChannelName($0, lengthMax: 200) }
     }
 
-    /// Swarm testing: leaving kinds out lets the others reach deeper states. Some seeds never unsubscribe, some close often.
+    /// Swarm testing: leaving kinds out lets the others reach deeper states. Some seeds never unsubscribe, some close
+    /// often.
     private static func weight(of kind: Kind, using dice: inout SplitMix) -> Int {
         let drawn = dice.chance(percent: 30) ? 0 : 1 << dice.below(6)
         switch kind {

@@ -3,8 +3,8 @@ import JSON
 import PusherProtocol
 import TestSupport
 
-/// The users of a run, and the data that their backends sign. All signatures are valid: checking them is not part of the
-/// simulation.
+/// The users of a run, and the data that their backends sign. All signatures are valid: checking them is not part of
+/// the simulation.
 struct SimulatedUsers {
     /// Few, so that they collide often. Some look like numbers and may be sent as such (PROTOCOL R6).
     let users: [String]
