@@ -49,7 +49,7 @@ let package = Package(
         module("Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "PusherProtocol", "Threads"]),
         module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
-        module("Server", ["CLibev", "CLibwebsockets", "CLinux", "HTTP", "Observability", "PusherProtocol", "Threads"]),
+        module("Server", ["CLibev", "CLibwebsockets", "CLinux", "HTTP", "Observability", "PusherProtocol"]),
 
         // Composition.
         module(
@@ -61,15 +61,15 @@ let package = Package(
         .executableTarget(
             name: "fleetwire",
             dependencies: [
-                "Access", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JWT", "Observability", "Primitives",
-                "Push", "Server", "Simulation", "Store", "Threads",
+                "Access", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JSON", "JWT", "Observability",
+                "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Store", "Threads",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
 
         // The seeded world that runs the pure modules against a naive model, and what several targets' tests need.
         .target(
-            name: "Simulation", dependencies: ["Access", "FanOut", "JSON", "Primitives", "PusherProtocol", "TestSupport"],
+            name: "Simulation", dependencies: ["Access", "FanOut", "JSON", "PusherProtocol", "TestSupport"],
             path: "Tests/Simulation",
             swiftSettings: settings),
         .target(name: "TestSupport", dependencies: ["JSON"], path: "Tests/TestSupport", swiftSettings: settings),
@@ -93,7 +93,7 @@ let package = Package(
             exclude: ["Golden"]),
         tests("Webhooks", ["Crypto", "HTTPClient", "JSON", "PusherProtocol", "TestSupport", "Threads"]),
         tests("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
-        tests("Server", ["HTTP", "PusherProtocol", "TestSupport"]),
+        tests("Server", ["PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",
             [

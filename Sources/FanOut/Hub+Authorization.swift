@@ -19,7 +19,7 @@ extension Hub {
         }
     }
 
-    /// The most identities kept per connection; a further one replaces the oldest.
+    /// The maximum number of identities per connection. A further one replaces the oldest.
     static let identitiesMax = 4
 
     /// Whether an identity may subscribe to a channel now.

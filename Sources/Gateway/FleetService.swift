@@ -15,7 +15,7 @@ import Webhooks
 /// token issuers' keys, and the counters.
 final class FleetService: Sendable {
     let counters = FleetCounters()
-    /// The application that carries the fleet's channels.
+    /// The application that has the fleet's channels.
     let app: AppIndex
     let issuers: [TokenIssuer]
     let keyCache: IssuerKeyCache

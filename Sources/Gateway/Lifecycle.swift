@@ -12,7 +12,7 @@ package struct Lifecycle {
     private let signals: SignalWait
     private let readSettings: () throws(ConfigurationErrors) -> Settings
 
-    /// The port it listens on; if the configuration says 0, the one the kernel chose.
+    /// The port that the gateway listens on. If the configured port is 0, the one that the kernel chose.
     package var port: UInt16 { listener.port }
 
     /// Starts all threads. On return, the gateway serves.
@@ -62,8 +62,8 @@ package struct Lifecycle {
         throw error
     }
 
-    /// Serves until SIGTERM or SIGINT, then drains: readiness fails, the listener closes, clients are disconnected over
-    /// `server.drain_seconds`, and the process may exit.
+    /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, the listener closes, clients are disconnected over
+    /// `server.drain_seconds`, and the store is closed. The process can exit when this returns.
     ///
     /// A second signal aborts the drain, a third one also the wait for the store. SIGHUP reloads the notification
     /// catalogue.

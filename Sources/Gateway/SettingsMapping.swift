@@ -59,7 +59,7 @@ extension Settings {
                 "open_fleet_channel",
                 [
                     "pattern": .text(rule.pattern),
-                    "hint": "anyone may subscribe; choose another access once all apps sign subscriptions",
+                    "hint": "any client may subscribe; choose another access once all apps sign subscriptions",
                 ])
         }
         for issuer in auth.jwt where issuer.isEnabled && !issuer.secret.isEmpty && issuer.secret.utf8.count < 32 {

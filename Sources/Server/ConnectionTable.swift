@@ -36,7 +36,7 @@ struct ConnectionTable {
     /// The number of connections.
     private(set) var count = 0
 
-    /// Adds a connection and gives it a socket id.
+    /// Adds a connection and assigns it a new socket id.
     mutating func add(_ wsi: OpaquePointer, loop: Int) -> SocketID {
         let slot = vacant.popLast() ?? connections.count
         if slot == connections.count { connections.append(nil) }

@@ -114,8 +114,8 @@ import Testing
     @Test mutating func endedJobRevokesItsChannels() {
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), on: ["private-tracking-R1"])
-        let gone = [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
-        #expect(hub.apply(.end("A", "R1"), .end("A", "R1"), .end("unknown", "R1")) == gone)
+        let revoked = [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
+        #expect(hub.apply(.end("A", "R1"), .end("A", "R1"), .end("unknown", "R1")) == revoked)
         #expect(hub.subscriptionCount == 0)
         #expect(hub.join(x, "private-tracking-R1") == .rejected, "new subscriptions are rejected")
         #expect(hub.assign("A", "R1", to: nil) == [])

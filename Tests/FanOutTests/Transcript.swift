@@ -23,10 +23,10 @@ import Foundation
 /// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: the connection closes |
 ///
 /// An unlisted frame is a failure, and so is a listed one that does not arrive; each client's order counts. `$anna` in
-/// a text is anna's socket id. Names are lower-case letters and can be reused after a close. The first message of a
+/// a message is anna's socket id. Names are lower-case letters and can be reused after a close. The first message of a
 /// connection (`pusher:connection_established`) comes from the gateway and does not appear.
 ///
-/// The signature of a text is `sig(TEXT)`, with colons written as slashes because a signature contains none:
+/// The signature of a string is `sig(STRING)`, with colons written as slashes because a signature contains none:
 /// `key1:sig($anna/private-news)`. Where the signature does not matter, `key1:right` is valid for any text.
 ///
 /// Consecutive actions may share a turn. A pong or an error is sent at once, so put a `<` line between a publish and a

@@ -1,5 +1,5 @@
+import Access
 import FanOut
-import FleetRules
 import PusherProtocol
 
 /// Which driver lost which job, derived from the inputs alone. It checks two promises: no driver is subscribed to a

@@ -56,7 +56,7 @@ struct SimulatedFleet {
 
     // MARK: Random choices
 
-    /// Users who sign in, with ids that our own endpoint gives and others that it never gives.
+    /// Ids of users who sign in: of the form `role:id`, which the sign-in endpoint signs, and of other forms.
     static func users(using dice: inout SplitMix) -> [String] {
         let first = dice.below(known.count)
         return (0..<dice.within(1...3)).map { known[(first + $0) % known.count] }

@@ -5,7 +5,7 @@ import TestSupport
 /// A node without sockets and threads: one hub, and loops with a mailbox and a fan-out each.
 ///
 /// It keeps the order rule as the real loops do: the loop that applies an input appends all effects to the mailboxes
-/// and drains its own at once. The others drain when the seed says so.
+/// and drains its own at once. The others drain when the seed schedules it.
 struct World {
     /// The simulated part of a loop.
     private struct Loop {
