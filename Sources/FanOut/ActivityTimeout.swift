@@ -4,6 +4,7 @@ package struct ActivityTimeout: Equatable, Sendable {
     /// The activity timeout in seconds, as advertised to clients (C4).
     package let activitySeconds: Int
 
+    /// - Parameter activitySeconds: at least 1.
     package init(activitySeconds: Int) { self.activitySeconds = activitySeconds }
 
     /// What the loop does with a connection.

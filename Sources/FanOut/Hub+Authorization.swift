@@ -12,6 +12,7 @@ extension Hub {
         /// Nil if no driver is assigned or the job has ended. Ending revokes access: the reference may be reused.
         package let driverID: String?
 
+        /// - Parameter driverID: nil to clear the driver.
         package init(orderCode: String, reference: String, driverID: String?) {
             self.orderCode = orderCode
             self.reference = reference

@@ -44,11 +44,15 @@ extension Hub {
         apps[app].cache.event(on: channel, at: now).map { ($0.frame, Int(($0.expiry - now + 999) / 1000)) }
     }
 
-    /// An application's numbers of connections, occupied channels, subscriptions and signed-in users.
+    /// The current numbers of an application.
     package struct AppStatistics: Equatable, Sendable {
+        /// Open connections.
         package let connections: Int
+        /// Channels with at least one subscriber.
         package let channels: Int
+        /// Subscriptions of all connections.
         package let subscriptions: Int
+        /// Users with at least one signed-in connection.
         package let users: Int
     }
 

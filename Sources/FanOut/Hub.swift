@@ -29,9 +29,12 @@ package struct Hub {
 
     /// One encoded event for one channel.
     package struct Publication: Equatable, Sendable {
+        /// The channel whose subscribers get the frame.
         package let channel: ChannelName
+        /// The event, encoded with the channel's name.
         package let frame: Frame
 
+        /// - Parameter frame: must name `channel`.
         package init(channel: ChannelName, frame: Frame) {
             self.channel = channel
             self.frame = frame
@@ -41,7 +44,9 @@ package struct Hub {
     /// An instruction for one loop. The caller appends it to that loop's mailbox before it unlocks the hub (order
     /// rule).
     package struct Effect: Equatable, Sendable {
+        /// The loop's index.
         package let loop: Int
+        /// What the loop must do.
         package let instruction: Instruction
     }
 

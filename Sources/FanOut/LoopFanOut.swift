@@ -25,6 +25,7 @@ package struct LoopFanOut {
     /// Gathered frames of all connections: linked lists in one array.
     private var gathered: [Gathered] = []
 
+    /// A loop without connections.
     package init() {}
 
     /// Applies an instruction. Calls `write` only if the first rule requires a flush.

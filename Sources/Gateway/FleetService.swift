@@ -97,7 +97,7 @@ final class FleetService: Sendable {
     /// Stops the push lanes and the key fetcher, then closes the store once all queued requests are done. Call it after
     /// the last loop has stopped.
     func stop() {
-        // A drain has done this already; if the gateway could not start, there was no drain.
+        // Has no effect after a drain: the earlier deadline counts. Without one, the gateway could not start.
         pushService.finish(withinSeconds: settings.server.drainSeconds)
         pushService.wait()
         fetcher.stop()

@@ -141,7 +141,7 @@ final class Node: EventLoopDelegate {
         // C7: clients from protocol version 6 on read the error from the close frame.
         let needsEvent = version.map { $0 < 6 } ?? false
         let event = needsEvent ? ServerMessage.error(ProtocolError(reason, code: Int(code.rawValue))) : nil
-        return .refused(code, reason: reason, frame: event)
+        return .rejected(code, reason: reason, frame: event)
     }
 
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {

@@ -25,7 +25,9 @@ package struct Log: Sendable {
         case text(String)
         case number(Int)
 
+        /// Makes a literal or an interpolated string a field's value.
         package init(stringLiteral value: String) { self = .text(value) }
+        /// Makes an integer literal a field's value.
         package init(integerLiteral value: Int) { self = .number(value) }
     }
 

@@ -6,8 +6,10 @@ package struct Identifier: Hashable, Sendable {
     /// The id as received.
     package let text: String
 
+    /// - Parameter text: any string; it is not normalised.
     package init(_ text: String) { self.text = text }
 
+    /// Whether the ids have the same bytes.
     // `==` of strings first: it is quick where the strings share storage, and equal hashes require it.
     package static func == (one: Identifier, other: Identifier) -> Bool {
         one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)

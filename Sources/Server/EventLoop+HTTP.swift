@@ -67,7 +67,7 @@ extension EventLoop {
         let isBodyUnread = head.bodyBytesMax != nil || head.isLengthMissing
         let pending = PendingResponses.PendingResponse(
             wsi: wsi, withoutBody: head.method == .head,
-            isLast: isBodyUnread || drain != nil || Self.asksToClose(HeaderTable.text(WSI_TOKEN_CONNECTION, wsi)),
+            isLast: isBodyUnread || drain != nil || Self.requestsClose(HeaderTable.text(WSI_TOKEN_CONNECTION, wsi)),
             correlationID: correlationID)
         let id = pendingResponses.add(pending)
         counters.add(to: .httpRequests)
@@ -134,7 +134,7 @@ extension EventLoop {
     }
 
     /// `Connection` is a list (RFC 9110 section 7.6.1).
-    private static func asksToClose(_ connection: String?) -> Bool {
+    private static func requestsClose(_ connection: String?) -> Bool {
         guard let connection else { return false }
         return connection.lowercased().split(whereSeparator: { $0 == "," || $0 == " " }).contains("close")
     }

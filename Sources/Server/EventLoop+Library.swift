@@ -64,7 +64,7 @@ extension EventLoop {
             connections[socket.slot].isAdmitted = true
             connections[socket.slot].messageBytesMax = Int32(clamping: messageBytesMax)
             connections[socket.slot].outboxBytesMax = Int32(clamping: outboxBytesMax)
-        case .refused(let code, let reason, let frame):
+        case .rejected(let code, let reason, let frame):
             if let frame { write(frame, to: socket) }
             close(socket, code, reason: reason)
         }

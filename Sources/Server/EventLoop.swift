@@ -70,6 +70,7 @@ package final class EventLoop {
         /// Whether a reverse proxy is in front, whose `X-Forwarded-Proto` is trusted.
         package let isBehindProxy: Bool
 
+        /// - Parameter tls: nil for unencrypted connections.
         package init(requestBodyBytesMax: Int, tls: TLSFiles?, isBehindProxy: Bool) {
             self.requestBodyBytesMax = requestBodyBytesMax
             self.tls = tls

@@ -18,7 +18,7 @@ package enum Admission {
     /// It may, within these limits in bytes.
     case admitted(messageBytesMax: Int, outboxBytesMax: Int)
     /// The loop sends the frame, if any, and closes the WebSocket.
-    case refused(CloseCode, reason: String, frame: Frame?)
+    case rejected(CloseCode, reason: String, frame: Frame?)
 }
 
 /// Receives a loop's events, always on the loop's thread.

@@ -37,6 +37,7 @@ package struct Listener: Sendable {
 
     /// An accepted connection that no loop has adopted yet.
     package struct AcceptedSocket: Sendable {
+        /// The socket's descriptor; the loop that adopts it closes it.
         package let descriptor: Int32
         /// Whether the peer has a loopback address (127.0.0.0/8, ::1, or the former mapped into IPv6).
         package let isLoopback: Bool

@@ -51,6 +51,7 @@ package struct RequestID: Hashable, Sendable {
     /// For modules that pass the id through without knowing this type.
     package let rawValue: Int
 
+    /// - Parameter rawValue: of an id that this loop created.
     package init(rawValue: Int) { self.rawValue = rawValue }
 
     init(index: Int, generation: Int) { rawValue = generation << Self.indexBits | index }

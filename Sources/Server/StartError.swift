@@ -2,12 +2,14 @@ import Glibc
 
 /// Why the gateway cannot start. The description completes "cannot …": verb, subject, reason.
 package struct StartError: Error, CustomStringConvertible {
+    /// The operation, its subject and the reason: `listen on 127.0.0.1:6001: Address already in use`.
     package let description: String
     /// Whether another process uses the port.
     package let isAddressInUse: Bool
     /// Whether the configuration is the cause; the process then exits with 78 (EX_CONFIG).
     package let isConfiguration: Bool
 
+    /// - Parameter description: verb, subject, reason; without "cannot".
     package init(_ description: String, isConfiguration: Bool = false) {
         self.description = description
         self.isConfiguration = isConfiguration

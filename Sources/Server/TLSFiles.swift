@@ -1,8 +1,11 @@
 /// Paths of a certificate chain and its private key, both PEM.
 package struct TLSFiles: Equatable, Sendable {
+    /// The path of the certificate chain, leaf first.
     package let certificate: String
+    /// The path of the private key.
     package let key: String
 
+    /// The files are read when the loops are created.
     package init(certificate: String, key: String) {
         self.certificate = certificate
         self.key = key

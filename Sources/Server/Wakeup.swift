@@ -9,6 +9,7 @@ package final class Wakeup: Sendable {
     private let loopAddress: UInt
     private let asyncAddress: UInt
 
+    /// Creates the libev loop. Terminates the process if no descriptor or memory is available.
     package init() {
         guard let loop = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
             fatalError("ev_loop_new: no descriptors or memory for an event loop")  // without a loop no error can be reported

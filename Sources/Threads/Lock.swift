@@ -8,6 +8,7 @@ package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises 
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 
+    /// - Parameter value: the initial value.
     package init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)

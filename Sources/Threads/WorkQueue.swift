@@ -3,7 +3,9 @@ import Glibc
 /// A bounded queue for one worker thread, which sleeps on the queue while it is empty. (An event loop sleeps in epoll,
 /// so it has a ``Mailbox``.)
 package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mutex serialises every access to the items
+    /// How a call of ``take(into:most:waiting:)`` ended.
     package enum TakeResult: Equatable, Sendable {
+        /// The batch has at least one item.
         case items
         /// The wait timed out.
         case nothing
