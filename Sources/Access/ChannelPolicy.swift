@@ -84,7 +84,7 @@ package struct ChannelPolicy: Equatable, Sendable {
         }
     }
 
-    /// Whether anonymous connections may subscribe: the plain channel has no rule, or its rule says `open`.
+    /// Whether anonymous connections may subscribe: the plain channel has no rule, or a rule with access `open`.
     package func isOpen(_ channel: ChannelName) -> Bool {
         guard channel.access == .open else { return false }
         return match(channel).map { $0.access == .open } ?? true

@@ -29,6 +29,7 @@ package struct Identity: Equatable, Sendable {
     package let role: Role
     /// The token's `sub`; for a driver's Firebase token its `driver_id`, if present.
     package let id: String
+    /// The token's `name`, if present.
     package let name: String?
     /// References of a customer's bookings.
     package let bookings: [String]
@@ -68,5 +69,4 @@ package struct Identity: Equatable, Sendable {
             && (one.name == nil) == (other.name == nil) && (one.name ?? "").utf8.elementsEqual((other.name ?? "").utf8)
             && one.bookings.elementsEqual(other.bookings) { $0.utf8.elementsEqual($1.utf8) }
     }
-
 }

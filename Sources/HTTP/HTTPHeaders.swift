@@ -1,10 +1,12 @@
 /// Header fields of a response, in the order they are written. A response has few: a search is cheaper than hashing.
 package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral {
+    /// One header field.
     package struct Field: Equatable, Sendable {
         package let name: String
         package let value: String
     }
 
+    /// In the order they are written.
     package private(set) var fields: [Field]
 
     package init(dictionaryLiteral elements: (String, String)...) {
@@ -28,7 +30,7 @@ package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
         }
     }
 
-    /// These fields and then those of `others`, which win where both have a name.
+    /// These fields, then those of `others`. Fields of `others` replace fields of the same name.
     package func adding(_ others: HTTPHeaders) -> HTTPHeaders {
         var headers = self
         for field in others.fields { headers[field.name] = field.value }

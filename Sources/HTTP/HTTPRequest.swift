@@ -29,6 +29,7 @@ package struct HTTPRequest {
     package let correlationID: String
     /// Whether the request comes from this machine, and not from a proxy on it.
     package let isLoopback: Bool
+    /// Empty if the request has no body, or one that exceeds the limit.
     package let body: UnsafeRawBufferPointer
     /// Whether the method usually has a body but the request has no `Content-Length`. `body` is then empty.
     package let isLengthMissing: Bool
@@ -54,7 +55,7 @@ package struct HTTPRequest {
 
     /// The `Authorization` header.
     package var authorization: String? { field(.authorization) }
-    /// The `Origin` header: the web page that made a browser send this.
+    /// The `Origin` header: the origin of the web page that made a browser send the request.
     package var origin: String? { field(.origin) }
 
     /// The first value of a query parameter.

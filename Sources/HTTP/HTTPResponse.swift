@@ -18,6 +18,7 @@ package struct HTTPResponse: Equatable, Sendable {
         HTTPResponse(status, contentType: "text/plain; charset=utf-8", body: (text + "\n").utf8, headers: headers)
     }
 
+    /// A response whose body is JSON.
     package static func json(_ status: Int, _ json: some Sequence<UInt8>) -> HTTPResponse {
         HTTPResponse(status, contentType: "application/json", body: json)
     }

@@ -5,6 +5,7 @@ import JSON
 /// An error response: a status and a line of text.
 package struct APIError: Error, Equatable {
     package let status: Int
+    /// For the client's developer: what is wrong, and what is expected.
     package let text: String
     /// Additional headers, such as `Allow`.
     package let headers: HTTPHeaders

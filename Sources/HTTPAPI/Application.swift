@@ -3,20 +3,23 @@ import FanOut
 import HTTP
 import PusherProtocol
 
-/// An application: credentials, allowed origins, limits. Belongs to one thread, as its keys do.
+/// An application: its credentials, allowed origins and limits. One instance per thread, because signing keys are not
+/// shared.
 package final class Application {
-    /// The index in the configured list; the hub's id of the application.
+    /// The position in `apps` of the configuration (0…). The hub identifies applications by it.
     package let index: Int
+    /// In the paths of Pusher's HTTP API: `/apps/ID/…`.
     package let id: String
+    /// In the WebSocket URL, and in `auth` before the signature. Not secret.
     package let key: String
     package let isEnabled: Bool
     /// Whether clients must use TLS (C11).
     package let isTLSOnly: Bool
     package let origins: AllowedOrigins
     package let rules: AppRules
-    /// The first signs; all verify, so a secret can be rotated without rejecting requests.
+    /// One key per secret. The first makes signatures, all verify them: during a rotation the old secret stays valid.
     private let signers: [HMACKey]
-    /// The keys of encrypted channels are derived from it. Empty: the application has no encrypted channels (S12).
+    /// The keys of encrypted channels are derived from this key (S12). Empty: there are no encrypted channels.
     private let encryptionMasterKey: [UInt8]
 
     package var limits: Limits { rules.limits }

@@ -26,7 +26,7 @@ struct FormFields {
             case UInt8(ascii: "+"): decoded.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
                 guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                    throw APIError(400, "The form holds a malformed percent escape")
+                    throw APIError(400, "The form contains a malformed percent escape")
                 }
                 decoded.append(high << 4 | low)
             default: decoded.append(byte)

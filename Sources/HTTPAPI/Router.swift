@@ -214,7 +214,7 @@ package struct Router {
     private static let segmentBytesMax = Limits.userIDLength * 4
 
     /// Splits a path at slashes. A longer non-ASCII segment becomes U+FFFD, which matches nothing: comparing strings by
-    /// canonical equivalence can take long.
+    /// canonical equivalence can be slow.
     private static func split(_ path: String) -> [Substring] {
         path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst().map { segment in
             segment.count <= segmentBytesMax || segment.allSatisfy { $0 < 0x80 } ? Substring(segment) : "\u{FFFD}"

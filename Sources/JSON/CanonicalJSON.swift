@@ -12,7 +12,7 @@ package enum CanonicalJSON {
     private static func write(_ value: JSONSlice, to json: inout JSONWriter) throws {
         switch value.kind {
         case .object:
-            // By bytes: Swift's == on strings takes a Kelvin sign for a K, and so one member for another.
+            // Keyed by bytes: Swift's == on strings compares canonical equivalence, by which the Kelvin sign equals K.
             var members: [[UInt8]: JSONSlice] = [:]
             try JSONReader.object(value.raw) { key, member in members[Array((key.string ?? "").utf8)] = member }
             try json.object {

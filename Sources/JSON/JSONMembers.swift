@@ -1,8 +1,9 @@
 /// The members of a JSON object that `Name` lists, copied out of it.
 ///
-/// A duplicate member is an error: one reader would use the first and another the last, and a signature covers both.
+/// A duplicate member is an error: readers differ in whether they use the first or the last, and a signature covers both.
 /// Other members are validated as JSON and ignored.
 package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
+    /// A member's value.
     package enum Value: Equatable {
         case text(String)
         /// As written.
@@ -16,9 +17,10 @@ package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<Stri
 
     private var values: [Name: Value] = [:]
 
+    /// The member's value. Nil if the object does not contain it.
     package subscript(name: Name) -> Value? { values[name] }
 
-    /// - Throws: ``JSONMembersError``, readable after "the header: " or the like.
+    /// - Throws: ``JSONMembersError`` if `object` is not a JSON object, or contains a listed member twice.
     package init(of object: [UInt8]) throws(JSONMembersError) {
         do {
             try object.withUnsafeBytes { bytes in
@@ -61,6 +63,7 @@ package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<Stri
 
 /// Why an object could not be read by ``JSONMembers``.
 package struct JSONMembersError: Error, Equatable {
+    /// The problem, readable after "the header: ".
     package let problem: String
 
     package init(problem: String) { self.problem = problem }

@@ -191,7 +191,8 @@ package struct JSONReader {
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position &+ 8 <= bytes.count {
             let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
-            // (x - ones) & ~x & highs marks zero bytes of x; it may also mark bytes above one, which costs only a slower look.
+            // (x - ones) & ~x & highs marks the zero bytes of x. It may also mark a byte above a zero byte, which does no
+            // harm: the caller then examines the bytes one by one.
             let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
             let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
             let special =
@@ -290,9 +291,9 @@ package struct JSONReader {
     }
 }
 
-/// The escapes of JSON strings, as they are read.
+/// Decodes the escapes of JSON strings.
 enum JSONEscapes {
-    /// What a backslash and `byte` stand for; nil for `u` and for anything that is no escape.
+    /// The byte that a backslash and `byte` represent. Nil for `u` and for unknown escapes.
     static func simple(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): byte
@@ -305,6 +306,7 @@ enum JSONEscapes {
         }
     }
 
+    /// The value of a hexadecimal digit (0–15). Nil for other bytes.
     static func hex(_ byte: UInt8) -> UInt16? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
@@ -314,9 +316,9 @@ enum JSONEscapes {
         }
     }
 
-    /// The text of a string's content that ``JSONReader`` has validated.
+    /// Decodes the content of a string, which ``JSONReader`` has validated.
     static func decode(_ content: UnsafeRawBufferPointer) -> String {
-        var units: [UInt16] = []  // UTF-16, because escapes are: a pair of \u is one scalar
+        var units: [UInt16] = []  // UTF-16, as in \u escapes: two consecutive ones may encode one scalar
         var text = ""
         var plain = 0
         var index = 0

@@ -3,6 +3,7 @@
 /// Two ways to write structure: `object`, `array` and `member` (see JSONWriter+Builder.swift), or literal text with `raw`,
 /// for the frames of the wire protocol.
 package struct JSONWriter {
+    /// The JSON written so far.
     package private(set) var bytes: [UInt8] = []
 
     package init(capacity: Int = 128) { bytes.reserveCapacity(capacity) }

@@ -24,7 +24,7 @@ package struct ChannelName: Hashable, Sendable {
     package init?(_ text: String, lengthMax: Int) {
         let isValid =
             if text.utf8.starts(with: Self.userPrefix.utf8) {
-                Self.isUsers(text)
+                Self.isUserChannel(text)
             } else {
                 !text.isEmpty && text.utf8.count <= lengthMax && text.utf8.allSatisfy(Self.isNameByte)
             }
@@ -33,7 +33,7 @@ package struct ChannelName: Hashable, Sendable {
     }
 
     /// Checks the length first: `hasPrefix` compares characters, which is quadratic in a character's combining marks.
-    private static func isUsers(_ text: String) -> Bool {
+    private static func isUserChannel(_ text: String) -> Bool {
         let id = text.unicodeScalars.dropFirst(userPrefix.count)
         return !id.isEmpty && id.count <= Limits.userIDLength && text.hasPrefix(userPrefix)
             && Substring(id).utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }

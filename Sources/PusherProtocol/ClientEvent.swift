@@ -4,6 +4,7 @@ import JSON
 package struct ClientEvent: Equatable, Sendable {
     /// Begins with `client-`.
     package let name: String
+    /// As sent; ``target(isEnabled:limits:)`` checks it.
     package let channel: String
     /// A JSON string, quotes and escapes included, or `null`.
     package let data: [UInt8]

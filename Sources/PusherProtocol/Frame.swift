@@ -22,7 +22,7 @@ package struct Frame: Equatable, Sendable {
     /// Frames one text message.
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
-    /// A ping (RFC 6455 section 5.5.2). The peer answers with the same payload. The payload is not empty, because
+    /// A ping (RFC 6455 section 5.5.2). The peer sends a pong with the same payload. The payload is not empty, because
     /// libwebsockets does not report empty pongs. Control frames are not counted as messages.
     static let ping = Frame(control: [0x89, 0x04] + Array("life".utf8))
 

@@ -124,10 +124,10 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// P4: a ping frame and a ping event. Browsers answer only the event, some native clients only the frame.
+    /// P4: a ping frame and a ping event. Browsers respond only to the event, some native clients only to the frame.
     package static let ping = Frame(joining: [Frame.ping, Frame(text: Array(#"{"event":"pusher:ping","data":{}}"#.utf8))])
 
-    /// P1.
+    /// P1: the response to a client's ping.
     package static let pong = Frame(text: Array(#"{"event":"pusher:pong","data":{}}"#.utf8))
 
     /// M3: `data` must be an object; otherwise the Swift client ignores the error.

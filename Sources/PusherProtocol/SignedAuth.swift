@@ -16,7 +16,7 @@ struct SignedAuth {
     /// - Throws: ``ProtocolError`` with code 4009; the connection stays open (S11).
     func check(_ signed: String, key: String, _ verify: (String, Substring) -> Bool) throws(ProtocolError) {
         guard let text else {
-            throw ProtocolError("\(purpose) needs auth: ask your authorization endpoint", code: 4009)
+            throw ProtocolError("\(purpose) requires auth: get it from your authorization endpoint", code: 4009)
         }
         // The last colon separates them: a signature contains none, a key may.
         guard let colon = text.lastIndex(of: ":"), text[..<colon].utf8.elementsEqual(key.utf8) else {

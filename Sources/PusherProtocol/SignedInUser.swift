@@ -79,7 +79,7 @@ package final class SignedInUser: Equatable, Sendable {
                         } else if key.equals("watchlist"), value.kind != .null {
                             watchlist = []
                             try JSONReader.array(value.raw) { element in
-                                guard let id = element.string else { throw ProtocolError("Expected watchlist to be strings") }
+                                guard let id = element.string else { throw ProtocolError("Expected watchlist of strings") }
                                 watchlist.append(id)
                             }
                         } else if key.equals("bookings"), value.kind == .array {

@@ -14,7 +14,7 @@ package struct SocketID: Hashable, Sendable {
     package var slot: Int { Int(place & 0xFF_FFFF) }
 
     package init(loop: Int, slot: Int, using random: inout some RandomNumberGenerator) {
-        precondition((0..<256).contains(loop) && (0...0xFF_FFFF).contains(slot), "place out of range")
+        precondition((0..<256).contains(loop) && (0...0xFF_FFFF).contains(slot), "loop or slot out of range")
         salt = UInt32.random(in: 1...UInt32.max, using: &random)
         place = UInt32(loop) << 24 | UInt32(slot)
     }

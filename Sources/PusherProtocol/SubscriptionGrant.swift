@@ -1,5 +1,6 @@
 /// A `pusher:subscribe` message.
 package struct SubscriptionRequest: Equatable, Sendable {
+    /// As sent; ``grant(to:key:limits:user:verify:)`` checks it.
     package let channel: String
     /// `KEY:SIGNATURE` (S10); required for private and presence channels.
     package let auth: String?
@@ -51,8 +52,8 @@ package struct SubscriptionRequest: Equatable, Sendable {
     }
 }
 
-/// Permission for one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` creates one, so the hub
-/// cannot forget to check a signature.
+/// Permission for one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` creates one, so the
+/// hub cannot subscribe a connection without a checked signature.
 package struct SubscriptionGrant: Equatable, Sendable {
     package let channel: ChannelName
     /// The member on presence channels, else nil.

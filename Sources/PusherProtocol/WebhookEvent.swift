@@ -106,7 +106,7 @@ package struct WebhookKinds: OptionSet, Sendable {
         ("device_removed", .deviceRemoved),
     ]
 
-    /// These kinds and their counterparts, which debouncing needs to know.
+    /// These kinds and their counterparts: debouncing needs both of a pair.
     package var withCounterparts: WebhookKinds {
         var kinds = self
         for pair in [Self.occupancy, .membership] where !isDisjoint(with: pair) { kinds.formUnion(pair) }

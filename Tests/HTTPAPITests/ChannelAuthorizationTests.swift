@@ -124,8 +124,8 @@ import Testing
         ("channel_name=private-x", "Expected \"socket_id\": digits, a dot, digits"),
         ("socket_id=1.2&channel_name=private-x&socket_id=1.2", "Expected \"socket_id\" once"),
         ("socket_id=1.2&channel_name=private-x&channel%5Fname=private-y", "Expected \"channel_name\" once"),
-        ("socket_id=1.2&channel_name=private-%", "The form holds a malformed percent escape"),
-        ("socket_id=1.2&channel_name=private-%zz", "The form holds a malformed percent escape"),
+        ("socket_id=1.2&channel_name=private-%", "The form contains a malformed percent escape"),
+        ("socket_id=1.2&channel_name=private-%zz", "The form contains a malformed percent escape"),
         ("socket_id=1.2&channel_name=private-x+y", "Expected \"channel_name\" to be a channel name; found private-x y"),
         (#"{"socket_id":"1.2","channel_name":"private-x"}"#, "Expected \"socket_id\": digits, a dot, digits"),
     ]

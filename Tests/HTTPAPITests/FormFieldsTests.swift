@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: ["a=%", "a=%4", "a=%G0", "a=%0G", "%", "a=1&b=%2", "a=%%41", "a=%+1", "a=%é0", "a=1&%zz"])
     func refusesMalformedEscapes(body: String) {
-        #expect(throws: APIError(400, "The form holds a malformed percent escape")) { try fields(body) }
+        #expect(throws: APIError(400, "The form contains a malformed percent escape")) { try fields(body) }
     }
 
     @Test(arguments: ["a=1&a=1", "a=1&b=2&a=3", "a&a", "a=1&%61=2"]) func refusesAFieldGivenTwice(body: String) {

@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test func errorsNameThePurpose() {
-        #expect(throws: ProtocolError("signin needs auth: ask your authorization endpoint", code: 4009)) { try check(nil) }
+        let message = "signin requires auth: get it from your authorization endpoint"
+        #expect(throws: ProtocolError(message, code: 4009)) { try check(nil) }
         #expect(throws: ProtocolError("Invalid auth for signin: expected KEY:SIGNATURE with this application's key", code: 4009))
         {
             try check("key2:sig")

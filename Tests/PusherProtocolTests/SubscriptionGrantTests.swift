@@ -75,7 +75,7 @@ import Testing
 
     @Test(arguments: ["private-", "private-a", "private-encrypted-a", "private-cache-a"])
     func requiresAuth(channel: String) {
-        let message = "Subscribing to \(channel) needs auth: ask your authorization endpoint"
+        let message = "Subscribing to \(channel) requires auth: get it from your authorization endpoint"
         #expect(throws: ProtocolError(message, code: 4009)) { try grant(channel, verify: never) }
     }
 
@@ -132,7 +132,8 @@ import Testing
     }
 
     @Test func r7ChecksAuthBeforeDecoding() {
-        #expect(throws: ProtocolError("Subscribing to presence-a needs auth: ask your authorization endpoint", code: 4009)) {
+        let message = "Subscribing to presence-a requires auth: get it from your authorization endpoint"
+        #expect(throws: ProtocolError(message, code: 4009)) {
             try grant("presence-a", channelData: "nonsense", verify: never)
         }
         #expect(throws: ProtocolError.self) { try grant("presence-a", auth: "key1:x", channelData: #"{"user_id":"1"}"#) }

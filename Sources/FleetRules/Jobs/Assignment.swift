@@ -1,15 +1,17 @@
 import Primitives
 
-/// Who drives a job and how far it has come: what orders and routes share.
+/// The status and the driver of a job: what orders and routes have in common.
 package struct Assignment: Equatable, Sendable {
     package var status = JobStatus.available
+    /// Nil if the job has no driver.
     package var driver: Driver?
     /// 1 once stored; each change adds 1. Clients send it back as `If-Match`.
     package var version = 0
 
+    /// The driver of a job.
     package struct Driver: Equatable, Sendable {
         package let id: Identifier
-        /// From the last assignment; if the driver claimed the job, from the driver's token.
+        /// From the last assignment; if the driver claimed the job, from the driver's token. Nil if it had no name.
         package var name: String?
 
         package init(id: Identifier, name: String? = nil) {
@@ -28,15 +30,15 @@ package struct Assignment: Equatable, Sendable {
 // MARK: Admins
 
 extension Assignment {
-    /// What an admin asks for. `fallback` is the driver to notify if none is stored: the backend may have assigned the
-    /// job before the gateway knew of it.
+    /// An admin's change. `fallback` is the driver to notify if none is stored: the backend may have assigned the job
+    /// before the gateway stored it.
     enum Change {
         case assign(Driver)
         case unassign(fallback: Identifier?)
         case cancel(fallback: Identifier?)
     }
 
-    /// What happened. `.cancelled(nil)` has no driver to notify.
+    /// The effect of a change. `.cancelled(nil)` has no driver to notify.
     enum Transition {
         case assigned(Driver, from: Identifier?)
         case unassigned(Identifier)
@@ -70,9 +72,9 @@ extension Assignment {
 // MARK: Drivers
 
 extension Assignment {
-    /// What a driver's acceptance does.
+    /// The effect of a driver's acceptance.
     enum Acceptance {
-        /// Nothing: the same driver accepted before.
+        /// None: the same driver accepted before.
         case alreadyAccepted
         /// Confirms the assignment.
         case confirmed

@@ -1,15 +1,17 @@
-/// What a request does to an optional field.
+/// A change of an optional field by a request.
 package enum Change<Value: Equatable & Sendable>: Equatable, Sendable {
     /// The request does not contain the field.
     case keep
-    /// JSON's null.
+    /// The request contains null: the field is set to nil.
     case clear
+    /// The request contains a value.
     case set(Value)
 
     /// Whether the request contains the field.
     var isPresent: Bool { self != .keep }
 
-    package func applied(to value: inout Value?) {
+    /// Changes the field.
+    package func apply(to value: inout Value?) {
         switch self {
         case .keep: break
         case .clear: value = nil

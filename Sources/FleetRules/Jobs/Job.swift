@@ -1,10 +1,10 @@
 import JSON
 
-/// An order or a route, as ``DispatchPlanner`` sees it.
+/// The common interface of orders and routes for ``DispatchPlanner``.
 protocol Job: Equatable, Sendable {
     associatedtype Transition: JobTransition where Transition.Subject == Self
 
-    /// How responses call it: `Job`, which is the drivers' word for an order, or `Route`.
+    /// Its name in responses to drivers: `Job` for an order, or `Route`.
     static var noun: String { get }
     /// How errors name it: `Order ORD-1`, `Route R-1`.
     var label: String { get }
@@ -16,11 +16,11 @@ protocol Job: Equatable, Sendable {
     func place(in plan: inout DispatchPlan)
     /// Writes the job as responses show it: a JSON object.
     func write(to json: inout JSONWriter)
-    /// Writes the job as a member of a response's `data`, before others.
+    /// Writes the job as the first member of a response's `data`.
     func member(_ json: inout JSONWriter)
 }
 
-/// What happens to a job, with everything that its events contain.
+/// A change of a job that causes events, with the values that the events contain besides the job's fields.
 protocol JobTransition {
     associatedtype Subject
 
@@ -36,7 +36,7 @@ protocol JobTransition {
 }
 
 extension Job {
-    /// Whether any field differs by a byte. `==` alone does not see it: it compares texts by canonical equivalence.
+    /// Whether any field differs in any byte. `==` alone is not enough: it compares strings by canonical equivalence.
     func differs(from other: Self) -> Bool { self != other || encoded != other.encoded }
 
     private var encoded: [UInt8] {

@@ -1,6 +1,6 @@
 import Primitives
 
-/// An admin's action on an order or a route, as ``DispatchPlanner`` sees it.
+/// The common interface of admins' actions on orders and routes for ``DispatchPlanner``.
 protocol JobAction {
     associatedtype Target: Job
 
@@ -14,11 +14,13 @@ protocol JobAction {
     var changedFields: [String] { get }
     var reason: String? { get }
 
-    /// The order or route as it is before its first action.
+    /// Creates the order or route if the store does not have it.
     func makeTarget() -> Target
     /// Sets and clears the fields that the request contains.
     func applyChanges(to target: inout Target)
-    /// Applies the action. Returns the response's message, and the transition; nil if the action causes no event.
+    /// Applies the action.
+    /// - Returns: the response's message, and the transition; without a transition the action causes no event.
+    /// - Throws: `.conflict` (409) if the job's status or driver does not allow the action.
     func apply(to target: inout Target) throws(RuleError) -> (message: String, transition: Target.Transition?)
     /// For the audit log: names of the changed fields, and the fallback driver if it was used. Field values are left
     /// out: they may be personal data, and audit rows outlive an erasure.
@@ -39,8 +41,10 @@ extension JobAction {
         try EventSize.check(target, driverName: name, presentFields: storedFields, rules)
     }
 
+    /// For the audit log: the names of the changed fields.
     var changedFieldDetails: EventFields { changedFields.isEmpty ? [:] : ["fields": .texts(changedFields)] }
 
+    /// For the audit log: the fallback driver, if no driver was stored.
     func fallbackDetails(stored: Target?) -> EventFields {
         guard stored?.assignment.driver == nil, let fallbackDriver else { return [:] }
         return ["driverId": .text(fallbackDriver.text)]

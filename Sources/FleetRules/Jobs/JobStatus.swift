@@ -1,4 +1,4 @@
-/// How far an order or a route has come. Routes only use available, assigned, accepted and cancelled.
+/// The status of an order or a route. Routes only use available, assigned, accepted and cancelled.
 package enum JobStatus: String, CaseIterable, Sendable {
     case available
     case assigned

@@ -1,6 +1,6 @@
 import JSON
 
-/// An order as far as the gateway knows it: its assignment, and the fields that requests have set.
+/// An order: its assignment, and the fields that requests have set.
 package struct Order: Equatable, Sendable {
     package let code: String
     package var assignment = Assignment()
@@ -14,6 +14,7 @@ package struct Order: Equatable, Sendable {
     package var dropoffAddress: String?
     /// ISO 8601, as sent.
     package var scheduledAt: String?
+    /// Pounds sterling, as sent.
     package var totalGBP: JSONNumber?
 
     package init(code: String) { self.code = code }
@@ -46,15 +47,16 @@ package struct OrderChanges: Equatable, Sendable {
 
     package init() {}
 
+    /// Sets and clears the fields that the request contains.
     package func apply(to order: inout Order) {
-        bookingID.applied(to: &order.bookingID)
-        bookingReference.applied(to: &order.bookingReference)
-        customerID.applied(to: &order.customerID)
-        customerName.applied(to: &order.customerName)
-        pickupAddress.applied(to: &order.pickupAddress)
-        dropoffAddress.applied(to: &order.dropoffAddress)
-        scheduledAt.applied(to: &order.scheduledAt)
-        totalGBP.applied(to: &order.totalGBP)
+        bookingID.apply(to: &order.bookingID)
+        bookingReference.apply(to: &order.bookingReference)
+        customerID.apply(to: &order.customerID)
+        customerName.apply(to: &order.customerName)
+        pickupAddress.apply(to: &order.pickupAddress)
+        dropoffAddress.apply(to: &order.dropoffAddress)
+        scheduledAt.apply(to: &order.scheduledAt)
+        totalGBP.apply(to: &order.totalGBP)
     }
 
     /// The names of the fields that the request sets or clears.

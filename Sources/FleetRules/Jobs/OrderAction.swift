@@ -2,6 +2,7 @@ import Primitives
 
 /// An admin's action on an order. The HTTP edge rejects `assign` without `driverId`; past it a driver is always there.
 package struct OrderAction: Equatable, Sendable {
+    /// The action, with the values that only this action has.
     package enum Kind: Equatable, Sendable {
         case assign(Assignment.Driver)
         case unassign
@@ -15,6 +16,7 @@ package struct OrderAction: Equatable, Sendable {
     package let kind: Kind
     /// The driver to notify if no driver is stored; ignored by `assign` and `update`.
     package var fallbackDriver: Identifier?
+    /// Free text for the events and the audit log.
     package var reason: String?
     package var changes = OrderChanges()
 
@@ -25,7 +27,7 @@ package struct OrderAction: Equatable, Sendable {
 }
 
 extension OrderAction.Kind {
-    /// How the audit log and the counters name the action.
+    /// The action's name in the audit log and in metrics.
     package var name: String {
         switch self {
         case .assign: "assign"

@@ -3,6 +3,7 @@ import JSON
 /// A driver's report of a step.
 package struct ProgressReport: Equatable, Sendable {
     package let step: JobStatus
+    /// Free text for the audit log.
     package var notes: String?
     /// Degrees, -90 to 90, as sent.
     package var latitude: JSONNumber?
@@ -13,7 +14,7 @@ package struct ProgressReport: Equatable, Sendable {
 }
 
 extension ProgressReport {
-    /// Notes and position, as far as the report contains them.
+    /// For the audit log: notes and position, if the report contains them.
     var auditDetails: EventFields {
         let notes: EventFields = notes == nil ? [:] : ["notes": .text(notes)]
         let latitude: EventFields = latitude == nil ? [:] : ["latitude": .number(latitude)]

@@ -1,6 +1,6 @@
 import JSON
 
-/// A route: several orders driven in one go. The gateway knows its assignment, and the fields that requests have set.
+/// A route, on which one driver delivers several orders: its assignment, and the fields that requests have set.
 package struct Route: Equatable, Sendable {
     package let id: String
     package var assignment = Assignment()
@@ -32,11 +32,12 @@ package struct RouteChanges: Equatable, Sendable {
 
     package init() {}
 
+    /// Sets and clears the fields that the request contains.
     package func apply(to route: inout Route) {
-        routeNumber.applied(to: &route.routeNumber)
-        bookingsCount.applied(to: &route.bookingsCount)
-        dropsCount.applied(to: &route.dropsCount)
-        earningsAdjustment.applied(to: &route.earningsAdjustment)
+        routeNumber.apply(to: &route.routeNumber)
+        bookingsCount.apply(to: &route.bookingsCount)
+        dropsCount.apply(to: &route.dropsCount)
+        earningsAdjustment.apply(to: &route.earningsAdjustment)
     }
 
     /// The names of the fields that the request sets or clears.

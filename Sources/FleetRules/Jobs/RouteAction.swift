@@ -2,6 +2,7 @@ import Primitives
 
 /// An admin's action on a route. The HTTP edge rejects `assign` without `driverId`; past it a driver is always there.
 package struct RouteAction: Equatable, Sendable {
+    /// The action, with the values that only this action has.
     package enum Kind: Equatable, Sendable {
         case assign(Assignment.Driver)
         case unassign
@@ -16,6 +17,7 @@ package struct RouteAction: Equatable, Sendable {
     package let kind: Kind
     /// The driver to notify if no driver is stored; ignored by `assign` and `update`.
     package var fallbackDriver: Identifier?
+    /// Free text for the events and the audit log.
     package var reason: String?
     package var changes = RouteChanges()
 

@@ -1,5 +1,6 @@
-/// What an app reports of one notification.
+/// An app's report about one notification: the device received it, or the user reacted to it.
 package struct TelemetryEvent: Equatable, Sendable {
+    /// What happened, as the request's `event` names it.
     package enum Kind: String, CaseIterable, Sendable {
         case received
         case viewed = "action_view_now"
@@ -10,9 +11,10 @@ package struct TelemetryEvent: Equatable, Sendable {
     package let notificationID: String
     /// `new_job`, `job_update`… or a type of the catalogue.
     package let type: String
+    /// The id of the job or route that the notification is about, as sent.
     package let entityID: String
     package let kind: Kind
-    /// By the device's clock: ISO 8601, as sent.
+    /// The time by the device's clock: ISO 8601, as sent.
     package let timestamp: String
     /// `{title, message}` as sent, a JSON object; nil if the report has none.
     package let metadata: [UInt8]?

@@ -1,6 +1,6 @@
 /// Maps between events and notification types.
 package enum EventNames {
-    /// The type of an event in push data. Existing apps choose by it which screen to open.
+    /// The `type` of an event in push data. Existing apps select the screen to open by it.
     package static func type(ofEvent event: String) -> String {
         switch event {
         case "job-assigned": "new_job"

@@ -36,7 +36,7 @@ extension NotificationCatalogue {
     package struct Entry: Equatable, Sendable {
         /// The event's name, or the notification's type.
         package let name: String
-        /// The value of `type` in the push data. Apps choose by it which screen to open.
+        /// The value of `type` in the push data. Apps select the screen to open by it.
         package var dataType: String
         /// May be empty.
         package var title: Template = ""

@@ -2,6 +2,7 @@
 package struct NotificationRules: Equatable, Sendable {
     /// The rule for one event.
     package struct Rule: Equatable, Sendable {
+        /// Seconds from the event to its expiry.
         package let lifetimeSeconds: Int
         /// Whether a newer notification of the same order or route supersedes it.
         package let collapsesByJob: Bool

@@ -34,10 +34,12 @@ package struct Preferences: Equatable, Sendable {
 
 /// A request's changes to preferences. Fields that the request does not contain stay as they are.
 package struct PreferenceChanges: Equatable, Sendable {
-    /// The type is on, off, or removed from the preferences (nil).
+    /// By type: on (true), off (false), or removed from the preferences (nil).
     package var types: [String: Bool?] = [:]
     package var isEnabled: Bool?
+    /// Minutes since midnight (0–1,439), as in ``Preferences/QuietHours``.
     package var from: Int?
+    /// Minutes since midnight (0–1,439), as in ``Preferences/QuietHours``.
     package var to: Int?
     package var timeZone: String?
 
@@ -55,7 +57,7 @@ package struct PreferenceChanges: Equatable, Sendable {
         if let timeZone { preferences.quietHours.timeZone = timeZone }
     }
 
-    /// Types per user: far more than exist.
+    /// The most types per user: far more than the catalogue has.
     package static let typesMax = 100
 }
 
@@ -78,7 +80,7 @@ extension Preferences {
         }
     }
 
-    /// Minutes since midnight of a time such as `22:00`; nil if the text is not one.
+    /// Minutes since midnight (0–1,439) of a time such as `22:00`; nil if `text` is not such a time.
     package static func minutes(ofClock text: String) -> Int? {
         let bytes = Array(text.utf8)
         guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }

@@ -1,4 +1,4 @@
-/// A text with fields: `{field}` is replaced by the field's value or by nothing, `{field|default}` by its value or by
+/// A push text with fields: `{field}` is replaced by the field's value or by nothing, `{field|default}` by its value or by
 /// the default. `{{` and `}}` are literal braces.
 ///
 /// All syntax errors are found by parsing; rendering cannot fail.
@@ -10,14 +10,15 @@ package struct Template: Equatable, Sendable {
         case field(String, default: String)
     }
 
-    /// Why a text is not a template.
+    /// Why a string is not a template.
     package struct SyntaxError: Error, Equatable {
-        /// What was expected, and at which character (from 1), as in a configuration error. Quotes nothing of the text.
+        /// What was expected, and at which character (from 1), as in a configuration error. Does not quote the string.
         package let reason: String
     }
 
+    /// Parses a template.
     package init(parsing text: String) throws(SyntaxError) {
-        // Parses bytes: as a character, a brace and a following combining accent would be one, and not a brace.
+        // Parses bytes: a brace and a following combining accent are one character, which is not equal to a brace.
         let bytes = Array(text.utf8)
         var literal: [UInt8] = []
         var next = 0

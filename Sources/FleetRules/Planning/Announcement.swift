@@ -3,9 +3,11 @@ import Primitives
 
 /// A notification whose type, recipients and data an admin chooses: any type of the catalogue.
 package struct Announcement: Equatable, Sendable {
+    /// The recipients.
     package enum Audience: Equatable, Sendable {
-        /// By their ids, each on the driver's own channel.
+        /// Drivers by their ids, each on the driver's own channel.
         case drivers([String])
+        /// A customer by id, on the customer's own channel.
         case customer(String)
         /// All drivers, on the channel they share.
         case everyDriver
@@ -37,7 +39,7 @@ extension Announcement {
         }
     }
 
-    /// The members of `data` as they were sent, without `notificationId` and `correlationId`, which the gateway sets.
+    /// The members of `data` as sent, without `notificationId` and `correlationId`, which the gateway sets.
     func members() throws(RuleError) -> [UInt8] {
         var json = JSONWriter(capacity: data.count)
         do {
@@ -56,7 +58,7 @@ extension Announcement {
         return json.bytes
     }
 
-    /// Type and recipients. The log of notifications has the data.
+    /// For the audit log: type and recipients. The notification log contains the data.
     var auditDetails: EventFields {
         let recipients: EventFields =
             switch audience {

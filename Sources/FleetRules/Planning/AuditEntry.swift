@@ -1,5 +1,6 @@
 /// An entry of the audit log.
 package struct AuditEntry: Equatable, Sendable {
+    /// The order or route that the action changed.
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
@@ -28,9 +29,11 @@ package struct AuditEntry: Equatable, Sendable {
     package let action: String
     package let subject: Subject
     package let correlationID: String
-    /// Nil if the store did not have the job before.
+    /// The job before the action. Nil if the store did not have it, or the subject is the fleet.
     package let before: State?
+    /// The job after the action. Nil if the subject is the fleet.
     package let after: State?
+    /// The admin's reason, as sent. Nil if the request had none.
     package let reason: String?
     /// A JSON object, such as the notes and position of a progress report; nil if there are none.
     package let details: [UInt8]?

@@ -1,14 +1,15 @@
 import Access
 
-/// A request that changes something, with everything that decides it except the stored state and the time.
+/// A write request. Together with the stored state and the time it determines the result.
 package struct Command: Equatable, Sendable {
+    /// The requested change.
     package enum Action: Equatable, Sendable {
         case order(OrderAction)
         case route(RouteAction)
-        /// By the order's code or, if there is none, its bookingId.
+        /// The order with this code or, if there is none, with this bookingId.
         case acceptJob(String)
         case acceptRoute(String)
-        /// By the order's code or, if there is none, its bookingId.
+        /// The order as in `acceptJob`.
         case progress(String, ProgressReport)
         case announce(Announcement)
         case telemetry([TelemetryEvent])
@@ -28,7 +29,7 @@ package struct Command: Equatable, Sendable {
     /// Nil if the request has no `Idempotency-Key`.
     package let idempotencyKey: IdempotencyKey?
 
-    /// The key of `Idempotency-Key`, by which the store recognizes a repeated request and repeats its response.
+    /// Identifies a request that may be repeated. The store responds to the repetition with the stored response.
     package struct IdempotencyKey: Equatable, Sendable {
         /// 1 to 255 characters, chosen by the client.
         package let text: String

@@ -1,6 +1,6 @@
 import Access
 
-/// What a plan depends on besides the order: actor, time, expected version, rules.
+/// What a plan depends on besides the action and the stored job.
 package struct CommandContext: Sendable {
     package let actor: Identity
     /// Milliseconds since 1970.

@@ -3,14 +3,14 @@ import JSON
 import Primitives
 
 extension DispatchPlanner {
-    /// Plans that the actor, a driver, accepts an order: one assigned to them, or one without a driver.
+    /// Plans the acceptance of an order by the actor, a driver. The order must be assigned to this driver, or to none.
     /// - Parameter stored: nil if the store has no such order.
     /// - Throws: ``RuleError``. Checks in this order: 404, 409 (state or driver), 409 (version), 400 (size of the events).
     package mutating func accept(order stored: Order?, _ context: CommandContext) throws(RuleError) -> DispatchPlan {
         try planAcceptance(of: stored, context)
     }
 
-    /// Plans that the actor accepts a route, like an order.
+    /// Plans the acceptance of a route by the actor, a driver. Conditions and errors are as for an order.
     package mutating func accept(route stored: Route?, _ context: CommandContext) throws(RuleError) -> DispatchPlan {
         try planAcceptance(of: stored, context)
     }
@@ -41,7 +41,7 @@ extension DispatchPlanner {
         }
     }
 
-    /// Plans that the actor, a driver, reports the next step of an order.
+    /// Plans the actor's report of the next step of an order. The actor must be the order's driver.
     /// - Parameter stored: nil if the store has no such order.
     /// - Throws: ``RuleError``. Checks in this order: 400 (a step that drivers never report), 404, 403, 400 (not the next
     ///   step), 409 (version), 400 (size of the events).

@@ -19,7 +19,7 @@ package struct DispatchPlanner: Sendable {
         try planAction(action, on: stored, context)
     }
 
-    /// Plans an admin's action on a route, like one on an order.
+    /// Plans an admin's action on a route. Creation and errors are as for an order.
     package mutating func plan(
         _ action: RouteAction, for stored: Route?, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
@@ -47,7 +47,7 @@ package struct DispatchPlanner: Sendable {
         }
     }
 
-    /// Plans the change of a job to its new state, which gets the next version here.
+    /// Plans the change of a job to a new state, and increments its version.
     /// - Parameters:
     ///   - stored: nil if the store does not have the job.
     ///   - transition: nil if only fields change.

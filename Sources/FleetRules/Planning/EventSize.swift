@@ -5,7 +5,7 @@ import Access
 enum EventSize {
     /// The longest id of a driver or a drop; its characters are one byte each.
     private static let longestID = String(repeating: "9", count: Identity.idLengthMax)
-    /// The longest correlation id once encoded: printable ASCII, of which JSON escapes the quote.
+    /// The correlation id with the longest JSON form: 128 quotes, each of which JSON escapes.
     private static let longestCorrelationID = String(repeating: "\"", count: 128)
     private static let anyULID = String(repeating: "7", count: 26)
 

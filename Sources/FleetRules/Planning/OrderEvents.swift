@@ -1,6 +1,6 @@
 import Primitives
 
-/// What happens to an order, with everything that its events contain.
+/// A change of an order that causes events, with the values that the events contain besides the order's fields.
 enum OrderTransition: JobTransition {
     case assigned(to: String, name: String?, from: String?)
     case unassigned(from: String, reason: String?)
@@ -20,7 +20,7 @@ extension OrderTransition {
         ] + [JobStatus.arrived, .inTransit, .completed].map { .progressed(to: $0, by: driver, name: name) }
     }
 
-    /// The contract's table. The apps depend on the names, the fields and their order.
+    /// The table "Admin actions" of DESIGN.md. Apps depend on the event names, the fields and their order.
     func events(of order: Order, at milliseconds: Int64) -> [EventDraft] {
         let ids = order.ids
         let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))
@@ -113,7 +113,7 @@ extension OrderTransition {
         ]
     }
 
-    /// For the dispatchers, and without the driver's id for the customer.
+    /// One event for the dispatchers, and the same for the customer without the driver's id.
     private func reported(
         _ event: String, _ step: JobStatus, _ driver: String, _ name: String?, _ order: Order, _ now: EventFields.Value
     ) -> [EventDraft] {

@@ -1,7 +1,7 @@
 import JSON
 
 extension Order {
-    /// Writes the order as a JSON object for responses. Missing ids fall back to the code, a missing reference likewise.
+    /// Writes the order as a JSON object for responses. The code replaces a missing bookingId or bookingReference.
     package func write(to json: inout JSONWriter) {
         json.object {
             $0.member("code", code)
@@ -62,7 +62,8 @@ extension DispatchPlan {
         }
     }
 
-    /// The response's body. `data` writes all members of `data`; the contract leaves out some correlation ids (nil).
+    /// The response's body. `data` writes all members of `data`.
+    /// - Parameter correlationID: nil for responses that have none by contract.
     static func response(_ message: String, _ correlationID: String? = nil, _ data: (inout JSONWriter) -> Void) -> [UInt8] {
         var json = JSONWriter(capacity: 512)
         json.object {

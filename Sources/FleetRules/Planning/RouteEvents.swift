@@ -1,6 +1,6 @@
 import Primitives
 
-/// What happens to a route, with everything that its events contain.
+/// A change of a route that causes events, with the values that the events contain besides the route's fields.
 enum RouteTransition: JobTransition {
     case assigned(to: String, name: String?, from: String?, reason: String?)
     case unassigned(from: String, reason: String?)
@@ -20,7 +20,7 @@ extension RouteTransition {
         ]
     }
 
-    /// The contract's table. The apps depend on the names, the fields and their order.
+    /// The table "Admin actions" of DESIGN.md. Apps depend on the event names, the fields and their order.
     func events(of route: Route, at milliseconds: Int64) -> [EventDraft] {
         let ids: EventFields = ["routeId": .text(route.id), "routeNumber": .text(route.routeNumber)]
         let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))

@@ -1,9 +1,10 @@
 /// Why an action is rejected.
 package struct RuleError: Error, Equatable, Sendable {
+    /// Determines the HTTP status of the response.
     package enum Kind: Sendable {
         /// 400: the request is wrong, or the job's status does not allow the step.
         case invalid
-        /// 403: the job has another driver.
+        /// 403: the job is not assigned to this driver.
         case forbidden
         /// 404: no such order or route.
         case unknown
@@ -12,7 +13,7 @@ package struct RuleError: Error, Equatable, Sendable {
     }
 
     package let kind: Kind
-    /// For people; names the field or the state.
+    /// The error text of the response. Names the field or the state.
     package let text: String
 
     package init(_ kind: Kind, _ text: String) {

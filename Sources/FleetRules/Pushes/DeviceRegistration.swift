@@ -1,4 +1,4 @@
-/// A user registers or unregisters a device.
+/// A user's request to register or unregister a device.
 package struct DeviceRegistration: Equatable, Sendable {
     package enum Kind: String, Sendable { case register, unregister }
 

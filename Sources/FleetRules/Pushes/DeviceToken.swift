@@ -1,6 +1,8 @@
 /// A device's address at a provider, as the app registers it.
 package struct DeviceToken: Equatable, Sendable {
+    /// The device's operating system.
     package enum Platform: String, CaseIterable, Sendable { case ios, android }
+    /// The APNs environment: each has its own host and device tokens.
     package enum Environment: String, CaseIterable, Sendable { case production, sandbox }
 
     package let provider: PushProvider
@@ -11,7 +13,8 @@ package struct DeviceToken: Equatable, Sendable {
     /// The whole token. Secret: only requests to the provider contain it, and the store encrypts it.
     package let text: String
 
-    /// A token of APNs: 16 to 400 hexadecimal digits, an even number (the length is not fixed, PUSH.md section 1).
+    /// A token of APNs: 16 to 400 hexadecimal digits, an even number (Apple does not fix the length, PUSH.md section 1).
+    /// - Throws: `.invalid` (400) for anything else.
     package static func apns(_ text: String, _ environment: Environment = .production) throws(RuleError) -> DeviceToken {
         let digits = text.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") ? $0 | 0x20 : $0 }
         let isHexadecimal = digits.allSatisfy {
@@ -25,6 +28,7 @@ package struct DeviceToken: Equatable, Sendable {
     }
 
     /// A token of FCM: 1 to 4,096 printable ASCII characters without spaces.
+    /// - Throws: `.invalid` (400) for anything else.
     package static func fcm(_ text: String, _ platform: Platform? = nil) throws(RuleError) -> DeviceToken {
         guard (1...4_096).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw RuleError(.invalid, "an FCM token is 1 to 4096 printable characters")
@@ -39,6 +43,7 @@ package struct DeviceToken: Equatable, Sendable {
         self.text = text
     }
 
+    /// The lane that sends to this token.
     package var lane: PushLane {
         switch provider {
         case .fcm: .fcm

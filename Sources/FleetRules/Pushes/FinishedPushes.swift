@@ -1,7 +1,9 @@
 /// Pushes that the store finished in a transaction: those that ended without being leased, and all that failed. A lane does
 /// not know whether a failure is final.
 package struct FinishedPushes: Equatable, Sendable {
+    /// Pushes whose notification expired before they were sent.
     package var expired = 0
+    /// Pushes that the store cancelled.
     package var cancelled = 0
     package var failed: [FailedPush] = []
     /// Rejected because of a token that has been replaced since: they are sent again with the new token.
@@ -18,7 +20,9 @@ package struct FailedPush: Equatable, Sendable {
     package let recipient: String
     /// ``DeviceToken/masked``, or ``PushJob/Device/id`` if the token cannot be decrypted.
     package let device: String
+    /// Attempts to send it, including the last.
     package let attempts: Int
+    /// The provider's or the store's reason.
     package let reason: String
 
     package init(

@@ -5,6 +5,7 @@ package enum PushLane: String, CaseIterable, Sendable {
     case apnsSandbox = "apns-sandbox"
     case fcm
 
+    /// The push service to which this lane sends.
     package var provider: PushProvider {
         switch self {
         case .apns, .apnsSandbox: .apns

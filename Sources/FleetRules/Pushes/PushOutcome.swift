@@ -1,7 +1,8 @@
 /// The result of a push job, as its lane reports it to the store.
 package struct PushOutcome: Equatable, Sendable {
+    /// The result of one lease of a job.
     package enum Result: Equatable, Sendable {
-        /// The provider accepted it; its message id, if it returned one.
+        /// The provider accepted the push. `messageID` is the provider's, if it returned one.
         case accepted(messageID: String?)
         case failed(reason: String)
         /// Not sent: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`. The store has further reasons:
@@ -16,7 +17,7 @@ package struct PushOutcome: Equatable, Sendable {
 
     package let job: PushJob
     package let result: Result
-    /// Whether it was sent, so that the attempt counts.
+    /// Whether the lane sent it: only then the attempt counts.
     package let wasTried: Bool
     /// Set if the provider reported that the token is no longer valid.
     package let removal: DeviceRemoval?

@@ -15,7 +15,8 @@ enum PushPolicy {
         }
     }
 
-    /// The pushes of an action's events: only the first event for each recipient, so that an action causes one push.
+    /// The pushes of an action's events: only the first event for each recipient, so that a device gets one push per
+    /// action.
     func pushes(of events: [(draft: EventDraft, notification: Notification)], _ rules: NotificationRules) -> [PushIntent] {
         var pushes: [PushIntent] = []
         var reached: Set<PushIntent.Audience> = []

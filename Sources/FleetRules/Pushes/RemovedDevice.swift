@@ -7,6 +7,7 @@ package struct RemovedDevice: Equatable, Sendable {
     package let provider: PushProvider
     /// ``DeviceToken/masked``.
     package let maskedToken: String
+    /// The provider's or the store's reason.
     package let reason: String
 
     package init(id: String, owner: String, provider: PushProvider, maskedToken: String, reason: String) {

@@ -64,7 +64,7 @@ package struct Authenticator {
     /// A browser sends cookies with the requests of any page. Accepts only pages of this host, and of origins that the
     /// configuration names (not by `*`).
     private func isSameSite(_ request: HTTPRequest) -> Bool {
-        // Navigations and frames have no Origin; Sec-Fetch-Site tells whether the page belongs to another site.
+        // Navigations and frames have no Origin; Sec-Fetch-Site shows whether another site caused the request.
         guard let origin = request.origin else { return request.field(.secFetchSite)?.lowercased() != "cross-site" }
         if let host = request.field(.host), origin.lowercased().hasSuffix("://" + host.lowercased()) { return true }
         return origins.lists(explicitly: origin)

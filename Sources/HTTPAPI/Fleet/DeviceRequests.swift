@@ -119,7 +119,7 @@ extension JSONBody {
         return switches
     }
 
-    /// The members in the order written. Not a dictionary: hashing unchecked names can take long.
+    /// The members in the order written. Not a dictionary: hashing unchecked names can be slow.
     private static func members(of object: UnsafeRawBufferPointer) throws(APIError) -> [(name: String, value: JSONSlice)] {
         try APIError.wrappingJSON {
             var members: [(name: String, value: JSONSlice)] = []

@@ -4,8 +4,8 @@ import HTTP
 
 /// An endpoint of the fleet's API: one method of one path. A line of the table in FleetEndpoints.swift.
 struct Endpoint: Sendable {
-    /// Maps a request to what it asks for. Runs after all checks but those of the content (400). Closures throw only
-    /// ``APIError``; their types are untyped `throws` because the compiler infers that for closures.
+    /// Parses a request into an action. Runs after all checks except those of the content (400). The closures throw only
+    /// ``APIError``; they are declared with untyped `throws` because the compiler infers that for closures.
     enum Handler: Sendable {
         /// A write to the store. ``FleetRouter`` adds `If-Match` and, if `acceptsKey`, the idempotency key.
         case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> Command.Action)
@@ -29,6 +29,7 @@ struct Endpoint: Sendable {
         self.handler = handler
     }
 
+    /// A write to the store.
     /// - Parameter acceptsKey: whether a request may have an idempotency key.
     static func command(
         _ method: HTTPRequest.Method, _ path: String, roles: [Role]? = nil, acceptsKey: Bool = true,
@@ -37,13 +38,14 @@ struct Endpoint: Sendable {
         Endpoint(method, path, roles, .command(acceptsKey: acceptsKey, read))
     }
 
-    /// A GET that the store answers.
+    /// A GET that reads from the store.
     static func query(
         _ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> Query
     ) -> Endpoint {
         Endpoint(.get, path, nil, .query(read))
     }
 
+    /// A request that is neither a command nor a query of the store.
     static func action(
         _ method: HTTPRequest.Method, _ path: String,
         _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction
@@ -65,8 +67,8 @@ struct Endpoint: Sendable {
 /// The endpoints below one prefix, and the roles that may use it.
 struct EndpointGroup: Sendable {
     private let prefix: [String]
-    /// Checked before the path, so that other roles do not learn which paths exist. Nil: any role, as far as the endpoints
-    /// do not restrict it.
+    /// Checked before the path, so that other roles do not learn which paths exist. Nil: any role, unless the endpoint
+    /// restricts it.
     let roles: [Role]?
     let endpoints: [Endpoint]
 
@@ -81,7 +83,7 @@ struct EndpointGroup: Sendable {
     }
 }
 
-/// What the handler of an endpoint reads.
+/// The input of an endpoint's handler.
 struct EndpointRequest {
     let http: HTTPRequest
     /// The sender.

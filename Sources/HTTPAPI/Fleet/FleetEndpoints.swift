@@ -87,7 +87,7 @@ enum FleetEndpoints {
             ]),
     ]
 
-    /// What drivers and customers have in common.
+    /// The endpoints that drivers and customers have in common.
     private static func recipientEndpoints(_ prefix: String) -> [Endpoint] {
         [
             .query(prefix + "/notifications") {

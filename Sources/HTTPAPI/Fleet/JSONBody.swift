@@ -9,7 +9,7 @@ import Primitives
 /// Borrows the request's bytes: valid only within the call.
 struct JSONBody {
     private var members: [String: JSONSlice] = [:]
-    /// The most bytes in a member's name. Longer names are ignored: the API has none, and hashing them can take long.
+    /// The most bytes in a member's name. Longer names are ignored: the API has none, and hashing them can be slow.
     private static let nameBytesMax = 32
     /// What precedes a member's name in error messages, including the dot. Empty for a whole body.
     private let path: String

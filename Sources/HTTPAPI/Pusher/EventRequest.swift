@@ -61,7 +61,7 @@ package struct EventRequest {
         }
         var names: [ChannelName] = []
         for channel in fields.channels {
-            guard let text = channel.string else { throw APIError(400, "Expected channels parameter to be strings") }
+            guard let text = channel.string else { throw APIError(400, "Expected channels parameter to contain only strings") }
             guard let name = ChannelName(text, lengthMax: limits.nameLength) else {
                 throw APIError(
                     400,

@@ -2,8 +2,9 @@ import FanOut
 import HTTP
 import JSON
 
-/// Events to publish, and the form of the response.
+/// The events of one publish, and the form of its response.
 package struct PublishRequest {
+    /// In the order of the request.
     package let events: [EventRequest]
     let isBatch: Bool
 
