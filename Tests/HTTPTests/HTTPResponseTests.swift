@@ -9,7 +9,7 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func writesAnAnswer() {
+    @Test func writesStatusHeadersAndBody() {
         #expect(
             written(.emptyObject)
                 == "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nX-Correlation-ID: c1\r\n\r\n{}")
@@ -19,14 +19,14 @@ import Testing
         )
     }
 
-    @Test func writesOnlyTheHeadForHEAD() {
+    @Test func omitsTheBodyForHEAD() {
         #expect(
             written(.text(200, "ok"), withoutBody: true)
                 == "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nX-Correlation-ID: c1\r\n\r\n"
         )
     }
 
-    @Test func saysWhenTheConnectionEnds() {
+    @Test func announcesClosing() {
         #expect(
             written(.json(503, "{}".utf8), closing: true)
                 == "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 2\r\nX-Correlation-ID: c1\r\nConnection: close\r\n\r\n{}"
@@ -42,14 +42,14 @@ import Testing
         )
     }
 
-    @Test func countsTheBodyInBytes() {
+    @Test func contentLengthIsInBytes() {
         #expect(
             written(.text(400, "é😀"))
                 == "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 7\r\nX-Correlation-ID: c1\r\n\r\né😀\n"
         )
     }
 
-    @Test func writesABodyThatIsNoTextAndNone() {
+    @Test func writesBinaryAndEmptyBodies() {
         var bytes: [UInt8] = []
         HTTPResponse(200, contentType: "a/b", body: [0, 255, 13, 10]).write(
             to: &bytes, correlationID: "c1", withoutBody: false, closing: false)
@@ -62,7 +62,7 @@ import Testing
                 == "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 0\r\nX-Correlation-ID: c1\r\n\r\n")
     }
 
-    @Test func isAppendedToWhatIsThere() {
+    @Test func appendsToTheBuffer() {
         var bytes = Array("before".utf8)
         HTTPResponse.emptyObject.write(to: &bytes, correlationID: "c1", withoutBody: false, closing: false)
         HTTPResponse.emptyObject.write(to: &bytes, correlationID: "c1", withoutBody: false, closing: false)
@@ -78,7 +78,7 @@ import Testing
         (299, "Unknown"),
     ]
 
-    @Test(arguments: reasons) func namesItsStatus(status: Int, reason: String) {
+    @Test(arguments: reasons) func writesTheReasonPhrase(status: Int, reason: String) {
         #expect(written(.json(status, "".utf8)).hasPrefix("HTTP/1.1 \(status) \(reason)\r\nContent-Type: "))
     }
 }

@@ -6,7 +6,7 @@ import Testing
     private func canonical(_ text: String) throws -> String {
         let bytes = try Array(text.utf8).withUnsafeBytes { try CanonicalJSON.bytes(of: $0) }
         let again = try bytes.withUnsafeBytes { try CanonicalJSON.bytes(of: $0) }
-        #expect(bytes == again, "what is canonical stays as it is: \(text)")
+        #expect(bytes == again, "not idempotent: \(text)")
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -18,7 +18,7 @@ import Testing
         (#"{"a":1,"a":2,"a":[]}"#, #"{"a":[]}"#), (#"{"é":1,"z":2,"Z":3}"#, #"{"Z":3e0,"z":2e0,"é":1e0}"#),
     ]
 
-    @Test(arguments: values) func writesEachValueInOneWay(text: String, expected: String) throws {
+    @Test(arguments: values) func writesCanonicalForm(text: String, expected: String) throws {
         #expect(Array(try canonical(text).utf8) == Array(expected.utf8))
     }
 
@@ -31,16 +31,16 @@ import Testing
         ["1e-400", "0.1e-399"], ["9007199254740993", "9007199254740993.0", "900719925474099.3e1"],
         ["123456789012345678901234567890", "1.2345678901234567890123456789e29"],
         ["1e1099511627775", "10e1099511627774", "0.1e1099511627776"],
-        // Equal though nobody can count so far.
+        // Zero with any exponent is zero, also with one that overflows.
         ["0", "0e99999999999999999999", "-0.0E-99999999999999999999", "0e1099511627776"],
     ]
 
-    @Test(arguments: equal) func equalNumbersAreWrittenAlike(texts: [String]) throws {
+    @Test(arguments: equal) func equalNumbersHaveOneForm(texts: [String]) throws {
         let written = try Set(texts.map(canonical))
         #expect(written.count == 1, "\(texts): \(written)")
     }
 
-    @Test func unequalNumbersAreWrittenApart() throws {
+    @Test func unequalNumbersHaveDifferentForms() throws {
         let numbers = [
             "0", "1", "-1", "10", "0.1", "1e400", "1e401", "-1e400", "1e-400", "1e-401", "9007199254740992", "9007199254740993",
             "0.1000000000000000055511151231257827", "1e1099511627775", "1e1099511627776", "1e1099511627777",
@@ -50,7 +50,7 @@ import Testing
         #expect(try Set(numbers.map(canonical)).count == numbers.count)
     }
 
-    @Test func longNumbersTakeNoLongerThanTheyAre() throws {
+    @Test func writesLongNumbers() throws {
         let zeros = String(repeating: "0", count: 200_000)
         #expect(try canonical("1" + zeros) == "1e200000")
         #expect(try canonical("0.\(zeros)1") == "1e-200001")
@@ -60,8 +60,8 @@ import Testing
 
     // MARK: Names
 
-    /// Swift's == on texts compares what Unicode holds equivalent; JSON's names are told apart by code point.
-    @Test func namesAreToldApartByteByByte() throws {
+    /// Swift's == on strings compares canonical equivalence; member names in JSON differ if any code point differs.
+    @Test func comparesNamesAsBytes() throws {
         let kelvin = try canonical("{\"K\":1,\"\u{212A}\":2}")
         #expect(Array(kelvin.utf8) == Array("{\"K\":1e0,\"\u{212A}\":2e0}".utf8))
         let accents = try canonical("{\"\u{E9}\":1,\"e\u{301}\":2}")
@@ -69,9 +69,9 @@ import Testing
         #expect(Array(try canonical("\"\u{212A}\"").utf8) != Array(try canonical("\"K\"").utf8))
     }
 
-    // MARK: Whatever comes
+    // MARK: Structure
 
-    @Test func theOrderOfMembersDoesNotMatterAndThatOfElementsDoes() throws {
+    @Test func sortsMembersButNotElements() throws {
         var random = SystemRandomNumberGenerator()
         let members = (0..<50).map { #""m\#($0)":{"x":[\#($0),"\#($0)"],"y":null}"# }
         let sorted = try canonical("{\(members.joined(separator: ","))}")
@@ -84,11 +84,11 @@ import Testing
     @Test(arguments: [
         "", " ", "{", "[1,]", "01", "1.", "+1", ".5", "1e", "NaN", "{} []", "\"\u{1}\"", "tru", "{\"a\"}", "\"\\x\"",
     ])
-    func refusesWhatIsNoValue(text: String) {
+    func rejectsInvalidJSON(text: String) {
         #expect(throws: JSONError.self) { try Array(text.utf8).withUnsafeBytes { try CanonicalJSON.bytes(of: $0) } }
     }
 
-    @Test func nestsNoDeeperThanTheReader() throws {
+    @Test func hasTheReadersDepthLimit() throws {
         let deepest = String(repeating: #"{"a":["#, count: 32) + String(repeating: "]}", count: 32)
         #expect(try canonical(deepest) == deepest)
         let deeper = "[\(deepest)]"

@@ -3,9 +3,9 @@ import Testing
 
 @testable import JSON
 
-/// Random texts: right ones are read as they were written, wrong ones are refused and break nothing.
+/// Random texts: valid ones are read as written; mutated ones are read or rejected without a crash.
 extension JSONReaderTests {
-    @Test(arguments: UInt64(1)...20) func readsWhatARandomWriterWrote(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...20) func readsRandomJSON(seed: UInt64) throws {
         var writer = RandomJSON(seed: seed)
         for _ in 0..<50 {
             let written = writer.object(depth: 6)
@@ -19,12 +19,12 @@ extension JSONReaderTests {
         #expect(read.map(\.raw) == written.map(\.bytes))
         #expect(read.map(\.kind) == written.map(\.kind))
         #expect(read.map(\.text) == written.map(\.text))
-        // A slice is a text of its own.
+        // A slice is itself a complete text.
         for value in written where value.kind == .object { try expectSame(JSONValue.members(of: value.bytes), value.children) }
         for value in written where value.kind == .array { try expectSame(JSONValue.elements(of: value.bytes), value.children) }
     }
 
-    @Test(arguments: UInt64(1)...20) func neitherCrashesNorAcceptsIllFormedTextWhateverIsChanged(seed: UInt64) {
+    @Test(arguments: UInt64(1)...20) func survivesMutatedJSON(seed: UInt64) {
         var writer = RandomJSON(seed: seed)
         for _ in 0..<100 {
             let original = writer.object(depth: 4).bytes
@@ -44,14 +44,14 @@ extension JSONReaderTests {
     }
 }
 
-/// Writes random JSON, and knows what it wrote.
+/// Writes random JSON, and records what it wrote.
 struct RandomJSON {
-    /// A value, its parts, and (in an object) its name.
+    /// A value as written, its children, and its member name if it is in an object.
     struct Written {
         var key: [UInt8] = []
         let kind: JSONSlice.Kind
         let bytes: [UInt8]
-        /// A string's text.
+        /// A string's text, decoded. Nil for other kinds.
         var text: String?
         var children: [Written] = []
     }
@@ -74,7 +74,7 @@ struct RandomJSON {
         return Written(kind: .object, bytes: bytes, children: children)
     }
 
-    /// `original` with a few bytes changed, added, taken away or repeated.
+    /// `original` with a few bytes changed, inserted, removed or repeated.
     mutating func mutated(_ original: [UInt8]) -> [UInt8] {
         var bytes = original
         for _ in 0..<Int.random(in: 1...4, using: &dice) {
@@ -122,14 +122,14 @@ struct RandomJSON {
         var content = ""
         var text = ""
         for _ in 0..<Int.random(in: 0...24, using: &dice) {
-            let pieces: [(written: String, meant: String)] = [
+            let pieces: [(written: String, decoded: String)] = [
                 ("a", "a"), ("Z9 _", "Z9 _"), ("{[,:]}", "{[,:]}"), ("é", "é"), ("日本", "日本"), ("😀", "😀"), ("\u{7F}", "\u{7F}"),
                 (#"\""#, "\""), (#"\\"#, "\\"), (#"\/"#, "/"), (#"\b\f\n\r\t"#, "\u{8}\u{C}\n\r\t"), (#"\u0000"#, "\0"),
                 (#"\u00Fc"#, "ü"), (#"\uD83D\uDE00"#, "😀"), ("eventdata", "eventdata"),
             ]
             let piece = pieces[Int.random(in: 0..<pieces.count, using: &dice)]
             content += piece.written
-            text += piece.meant
+            text += piece.decoded
         }
         return Written(kind: .string, bytes: Array("\"\(content)\"".utf8), text: text)
     }

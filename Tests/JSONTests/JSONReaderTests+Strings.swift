@@ -3,12 +3,12 @@ import Testing
 
 @testable import JSON
 
-/// What may stand between two quotes.
+/// The content of strings: UTF-8, escapes, and the scan of eight bytes at a time.
 extension JSONReaderTests {
     /// An array of one string with `content` between its quotes.
     private static func array(_ content: [UInt8]) -> [UInt8] { Array(#"[""#.utf8) + content + Array(#""]"#.utf8) }
 
-    /// Offset of the content in that array.
+    /// The offset of the content in that array, in bytes.
     private static var contentStart: Int { 2 }
 
     // MARK: UTF-8
@@ -26,7 +26,7 @@ extension JSONReaderTests {
         #expect(elements.map(\.text) == [String(decoding: scalar, as: UTF8.self)])
     }
 
-    /// Ill-formed sequences, each with what is wrong.
+    /// Ill-formed sequences, by defect.
     static let illFormed: [[UInt8]] = [
         [0x80], [0xBF],  // a continuation without a lead
         [0xC0, 0x80], [0xC0, 0xAF], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF],  // overlong
@@ -41,7 +41,7 @@ extension JSONReaderTests {
         [0xF1, 0x80, 0x80, 0xC0], [0xF1, 0x80, 0xFF, 0x80],
     ]
 
-    @Test(arguments: illFormed) func refusesIllFormedUTF8AtItsLead(sequence: [UInt8]) {
+    @Test(arguments: illFormed) func rejectsIllFormedUTF8AtItsFirstByte(sequence: [UInt8]) {
         let error = JSONError(problem: "invalid UTF-8", offset: Self.contentStart)
         #expect(throws: error) { try JSONValue.elements(of: Self.array(sequence)) }
         #expect(throws: error, "at the text's end") { try JSONValue.elements(of: Array(#"[""#.utf8) + sequence) }
@@ -50,7 +50,7 @@ extension JSONReaderTests {
         }
     }
 
-    @Test func agreesWithTheStandardLibraryOnEverySequenceOfTwoBytesAndOnLeadsOfLongerOnes() {
+    @Test func validatesUTF8LikeTheStandardLibrary() {
         let tails: [[UInt8]] = [[], [0x80], [0x80, 0x80], [0xBF, 0x7F], [0x41]]
         for lead in UInt8(0x80)...0xFF {
             for second in UInt8(0x20)...0xFF where second != UInt8(ascii: "\"") && second != UInt8(ascii: "\\") {
@@ -81,7 +81,7 @@ extension JSONReaderTests {
         }
     }
 
-    @Test func takesALoneSurrogateForTheReplacementCharacter() throws {
+    @Test func decodesALoneSurrogateAsReplacementCharacter() throws {
         let cases: [(escaped: String, text: String)] = [
             (#"\uD800"#, "\u{FFFD}"), (#"\uDFFF"#, "\u{FFFD}"), (#"a\uD83Db"#, "a\u{FFFD}b"), (#"\uD83D\u0041"#, "\u{FFFD}A"),
             (#"\uDE00\uD83D"#, "\u{FFFD}\u{FFFD}"), (#"\uD83D\uD83D\uDE00"#, "\u{FFFD}😀"), (#"\uD83D\n"#, "\u{FFFD}\n"),
@@ -93,7 +93,7 @@ extension JSONReaderTests {
         }
     }
 
-    @Test func refusesEveryOtherEscapeAtItsCharacter() {
+    @Test func rejectsUnknownEscapes() {
         let allowed = Set(#""\/bfnrtu"#.utf8)
         for byte in UInt8.min...UInt8.max where !allowed.contains(byte) {
             let content = Array("ab\\".utf8) + [byte]
@@ -103,7 +103,7 @@ extension JSONReaderTests {
         }
     }
 
-    @Test func refusesAnEscapeCutShort() {
+    @Test func rejectsIncompleteEscapes() {
         let hex = "expected four hex digits"
         let cases: [(text: String, problem: String, offset: Int)] = [
             (#"["\"#, "unknown escape", 3), (#"["\""#, "unterminated string", 4), (#"["\u"#, hex, 4), (#"["\u00"#, hex, 6),
@@ -116,7 +116,7 @@ extension JSONReaderTests {
         }
     }
 
-    @Test func refusesEveryControlCharacter() {
+    @Test func rejectsControlCharacters() {
         for byte in UInt8(0x00)..<0x20 {
             #expect(throws: JSONError(problem: "control character in a string", offset: Self.contentStart + 1), "\(byte)") {
                 try JSONValue.elements(of: Self.array([UInt8(ascii: "a"), byte]))
@@ -124,7 +124,7 @@ extension JSONReaderTests {
         }
     }
 
-    @Test func refusesAStringWithoutEnd() {
+    @Test func rejectsUnterminatedStrings() {
         for length in 0..<20 {
             let text = #"[""# + String(repeating: "a", count: length)
             let error = JSONError(problem: "unterminated string", offset: text.utf8.count)
@@ -134,8 +134,8 @@ extension JSONReaderTests {
 
     // MARK: Eight bytes at a time
 
-    /// The scan must see what it looks for at each of a word's positions, however the text is aligned.
-    @Test func seesWhatEndsOrBreaksAStringAtEveryPosition() throws {
+    /// The scan must find special bytes at each position of a word, for every alignment of the text.
+    @Test func findsSpecialBytesAtEveryPosition() throws {
         let specials: [(bytes: [UInt8], problem: String?)] = [
             (Array(#"\n"#.utf8), nil), (Array(#"\""#.utf8), nil), (Array(#"\\"#.utf8), nil), (Array("é".utf8), nil),
             (Array("😀".utf8), nil), ([0x7F], nil), (Array("!#[]".utf8), nil), ([0x1F], "control character in a string"),

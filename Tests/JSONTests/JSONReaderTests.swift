@@ -30,7 +30,7 @@ import Testing
         Accepted("[]", .array), Accepted("[ \t\n\r]", .array), Accepted("[0,[0 , {}],\"\"]", .array),
     ]
 
-    @Test(arguments: accepted) func handsOverEveryKindOfValueAsWritten(value: Accepted) throws {
+    @Test(arguments: accepted) func yieldsEveryKindOfValueAsWritten(value: Accepted) throws {
         for space in ["", " ", "\t", "\n", "\r", " \r\n\t\t\n\r "] {
             let elements = try JSONValue.elements(of: "\(space)[\(space)\(value.text)\(space),\(space)1\(space)]\(space)")
             #expect(elements.map(\.kind) == [value.kind, .number])
@@ -101,18 +101,18 @@ import Testing
         Refused("[-Infinity]", "expected a value", at: 1), Refused("[\u{661}]", "expected a value", at: 1),
     ]
 
-    @Test(arguments: refused) func refusesWhatIsNotAnArrayOfJSONAndSaysWhere(text: Refused) {
+    @Test(arguments: refused) func rejectsInvalidArraysWithTheOffset(text: Refused) {
         #expect(throws: JSONError(problem: text.problem, offset: text.offset)) { try JSONValue.elements(of: text.text) }
     }
 
-    @Test func refusesATextThatIsNotAnObject() {
+    @Test func rejectsTextsThatAreNotAnObject() {
         for text in ["", "[]", #""{}""#, "null", "1"] {
             #expect(throws: JSONError(problem: "expected an object", offset: 0)) { try JSONValue.members(of: text) }
         }
         #expect(throws: JSONError(problem: "something follows the value", offset: 2)) { try JSONValue.members(of: "{}{}") }
     }
 
-    @Test func refusesEveryBeginningOfAText() throws {
+    @Test func rejectsEveryTruncatedText() throws {
         let text = Array(#"{"event":"a\u00e9é","data":{"x":[1.5e+3,true,null],"y":"z"},"n":-0}"#.utf8)
         #expect(try JSONValue.members(of: text).count == 3)
         for length in 0..<text.count {
@@ -120,18 +120,18 @@ import Testing
         }
     }
 
-    @Test func readsNoBytesAtAll() {
+    @Test func rejectsAnEmptyBuffer() {
         #expect(throws: JSONError(problem: "expected an object", offset: 0)) {
             try JSONReader.object(UnsafeRawBufferPointer(start: nil, count: 0)) { _, _ in }
         }
     }
 
-    @Test func handsOverMembersInTheOrderWrittenRepeatedOnesToo() throws {
+    @Test func yieldsMembersInTheOrderWrittenIncludingDuplicates() throws {
         let members = try JSONValue.members(of: #"{"b":1,"a":2,"b":3}"#)
         #expect(members.map { String(decoding: $0.key + $0.raw, as: UTF8.self) } == [#""b"1"#, #""a"2"#, #""b"3"#])
     }
 
-    @Test func stopsWithTheErrorOfWhoeverReads() {
+    @Test func stopsAtAndRethrowsTheCallersError() {
         struct Enough: Error, Equatable {}
         var seen = 0
         #expect(throws: Enough()) {
@@ -147,12 +147,12 @@ import Testing
 
     // MARK: Depth
 
-    /// `depth` containers inside each other, with `inside` in the innermost.
+    /// `depth` nested containers, with `inside` in the innermost.
     private static func nested(_ depth: Int, open: String, close: String, inside: String) -> String {
         String(repeating: open, count: depth) + inside + String(repeating: close, count: depth)
     }
 
-    @Test func acceptsSixtyFourContainersInsideEachOther() throws {
+    @Test func acceptsSixtyFourNestedContainers() throws {
         for inside in ["", "1", #""a""#] {
             let arrays = Self.nested(JSONReader.depthMax, open: "[", close: "]", inside: inside)
             #expect(try JSONValue.elements(of: arrays).count == 1)
@@ -161,7 +161,7 @@ import Testing
         #expect(try JSONValue.members(of: objects).count == 1)
     }
 
-    @Test func refusesTheSixtyFifthWhereItOpens() {
+    @Test func rejectsTheSixtyFifthNestedContainer() {
         let problem = "nested deeper than 64"
         for inside in ["", "1", #""a""#] {
             let arrays = Self.nested(JSONReader.depthMax + 1, open: "[", close: "]", inside: inside)
@@ -176,7 +176,7 @@ import Testing
         #expect(throws: JSONError.self) { try JSONValue.members(of: String(repeating: #"{"":"#, count: 1_000_000)) }
     }
 
-    @Test func doesNotCountNeighboursAsDepth() throws {
+    @Test func siblingsDoNotAddDepth() throws {
         let arrays = "[" + Array(repeating: "[[]]", count: 200).joined(separator: ",") + "]"
         #expect(try JSONValue.elements(of: arrays).count == 200)
     }

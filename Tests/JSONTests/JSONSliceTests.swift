@@ -3,7 +3,7 @@ import Testing
 @testable import JSON
 
 @Suite struct JSONSliceTests {
-    /// Reads `value`, written as JSON, and hands its slice to `body`.
+    /// Calls `body` with the slice of `value`, a JSON text.
     private func read<Result>(_ value: String, _ body: (JSONSlice) throws -> Result) throws -> Result {
         var results: [Result] = []
         try Array("[\(value)]".utf8).withUnsafeBytes { bytes in
@@ -12,18 +12,18 @@ import Testing
         return try #require(results.first)
     }
 
-    @Test func givesTheContentOfAStringStillEscaped() throws {
+    @Test func stringContentIsStillEscaped() throws {
         for (json, content) in [(#""""#, ""), (#""a""#, "a"), (#""\"\u00e9é""#, #"\"\u00e9é"#)] {
             #expect(try read(json) { $0.stringContent.map(Array.init) } == Array(content.utf8))
         }
     }
 
-    @Test func countsTheBytesOfTheTextAndNotOfItsEscapes() throws {
+    @Test func stringByteCountIsOfTheDecodedText() throws {
         let counts = [(#""""#, 0), (#""abc""#, 3), (#""é""#, 2), (#""\n\"""#, 2), (#""\u00e9""#, 2), (#""\uD83D\uDE00""#, 4)]
         for (json, count) in counts { #expect(try read(json) { $0.stringByteCount } == count, "\(json)") }
     }
 
-    @Test func givesNoTextOfOtherKinds() throws {
+    @Test func otherKindsHaveNoString() throws {
         for json in ["1", "true", "null", "[]", "{}", #"["a"]"#] {
             try read(json) { slice in
                 #expect(slice.string == nil && slice.stringContent == nil && slice.stringByteCount == nil)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func givesWholeNumbersThatFit() throws {
+    @Test func integerIsNilForFractionsAndOverflow() throws {
         let numbers: [(String, Int?)] = [
             ("0", 0), ("-0", 0), ("42", 42), ("-42", -42), ("9223372036854775807", .max), ("-9223372036854775808", .min),
             ("9223372036854775808", nil), ("1.0", nil), ("1e3", nil), ("-1E0", nil), (#""1""#, nil), ("true", nil), ("[1]", nil),
@@ -40,14 +40,14 @@ import Testing
         for (json, number) in numbers { #expect(try read(json) { $0.integer } == number, "\(json)") }
     }
 
-    @Test func givesBooleansAndNothingElseForOne() throws {
+    @Test func booleanIsNilForOtherKinds() throws {
         let booleans: [(String, Bool?)] = [
             ("true", true), ("false", false), ("null", nil), (#""true""#, nil), ("1", nil), ("[true]", nil),
         ]
         for (json, isTrue) in booleans { #expect(try read(json) { $0.boolean } == isTrue, "\(json)") }
     }
 
-    @Test func equalsATextHoweverItWasEscaped() throws {
+    @Test func equalsTextInAnyEscapedForm() throws {
         for json in [#""event""#, #""\u0065vent""#, #""even\u0074""#, #""\u0065\u0076\u0065\u006E\u0074""#] {
             #expect(try read(json) { $0.equals("event") }, "\(json)")
         }
@@ -55,14 +55,14 @@ import Testing
         #expect(try read(#""""#) { $0.equals("") })
     }
 
-    @Test func equalsNothingElse() throws {
+    @Test func equalsNoOtherText() throws {
         for json in [#""""#, #""even""#, #""events""#, #""Event""#, #"" event""#, #""event\u0000""#, #""\u0065ven""#, "1"] {
             #expect(try !read(json) { $0.equals("event") }, "\(json)")
         }
     }
 
-    /// Swift's `==` holds the Kelvin sign for a K. Names on the wire are bytes.
-    @Test func comparesBytesAndNotWhatUnicodeHoldsEquivalent() throws {
+    /// For Swift's `==` the Kelvin sign equals K. Names on the wire are compared as bytes.
+    @Test func comparesBytes() throws {
         for json in ["\"\u{212A}ey\"", #""\u212Aey""#] { #expect(try !read(json) { $0.equals("Key") }, "\(json)") }
     }
 }

@@ -92,8 +92,8 @@ import Testing
         #expect(present == #"{"string":"a","int":1,"bool":true,"number":2e3,"bytes":[]}"#)
     }
 
-    /// Members without braces, which another object takes in later.
-    @Test func writesMembersWithoutAnObject() {
+    /// Members without braces, which are later copied into another object.
+    @Test func writesMembersWithoutBraces() {
         #expect(written { $0.member("a", 1) } == #""a":1"#)
         let text = written {
             $0.member("a", 1)
@@ -102,7 +102,7 @@ import Testing
         #expect(text == #""a":1,"b":2"#)
     }
 
-    /// A string that ends like an opening brace is not taken for one.
+    /// A string that contains an opening brace ends with a quote, so it is not mistaken for one.
     @Test func separatesAfterStringsThatEndWithBraces() {
         let text = written {
             $0.object {

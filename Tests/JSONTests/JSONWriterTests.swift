@@ -10,20 +10,20 @@ import Testing
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    @Test func escapesWhatMustBeEscaped() {
+    @Test func escapesOnlyWhatJSONRequires() {
         #expect(written("") == #""""#)
         #expect(written("\"\\") == #""\"\\""#)
         #expect(written("\n\r\t") == #""\n\r\t""#)
         #expect(written("\0\u{1}\u{8}\u{B}\u{C}\u{1F}") == #""\u0000\u0001\u0008\u000b\u000c\u001f""#)
     }
 
-    @Test func leavesTheRestAsItIs() {
+    @Test func copiesOtherCharactersUnchanged() {
         for text in ["plain", "a/b", "<&'>", "\u{7F}", "é", "日本", "😀", "\u{2028}\u{FEFF}", "e\u{301}"] {
             #expect(Array(written(text).utf8) == Array("\"\(text)\"".utf8))
         }
     }
 
-    @Test func takesATextAndUTF8Alike() {
+    @Test func writesStringsAndUTF8Alike() {
         #expect(written(String("xa\"bx".dropFirst().dropLast())) == #""a\"b""#)
         var json = JSONWriter()
         json.string(utf8: Array("a\"é".utf8))
@@ -40,8 +40,8 @@ import Testing
         #expect(String(decoding: json.bytes, as: UTF8.self) == #"{"a":-1,"b":18446744073709551615,"c":[]}"#)
     }
 
-    /// Any text is read as it was written.
-    @Test(arguments: UInt64(1)...20) func writesWhatTheReaderReads(seed: UInt64) throws {
+    /// Round trip of random strings.
+    @Test(arguments: UInt64(1)...20) func readerDecodesWrittenStrings(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
         for _ in 0..<200 {
             let text = Self.randomText(&dice)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Mostly what needs escaping, and scalars of every length.
+    /// Mostly characters that JSON escapes, and scalars of every UTF-8 length.
     private static func randomText(_ dice: inout SplitMix) -> String {
         var text = ""
         for _ in 0..<Int.random(in: 0...40, using: &dice) {
