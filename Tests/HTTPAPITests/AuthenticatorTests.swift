@@ -3,7 +3,7 @@ import HTTPAPI
 import JWT
 import Testing
 
-/// Whose request it is: a JWT as Bearer, else in a cookie; and what cookies are worth to pages elsewhere.
+/// The sender of a request: a JWT as Bearer, else in a cookie; and the origins from which cookies are accepted.
 @Suite struct AuthenticatorTests {
     private let token = FleetCall.token(for: FleetCall.identity(.driver))
 
@@ -17,20 +17,20 @@ import Testing
 
     // MARK: Bearer
 
-    @Test func takesABearer() {
+    @Test func acceptsABearerTokenInAnyCaseOfTheScheme() {
         for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
-            #expect(call([.authorization: "\(scheme) \(token)"]).enquiry == .jobs(driverID: "42"))
+            #expect(call([.authorization: "\(scheme) \(token)"]).storeQuery == .jobs(driverID: "42"))
         }
     }
 
     @Test(arguments: ["", " ", "Bearer", "Bearer ", "Basic dTpw", "Bearertoken", "bearer\ttoken", "token", "Digest x y"])
-    func takesNothingElseForOne(authorization: String) {
+    func rejectsOtherAuthorizationHeaders(authorization: String) {
         #expect(refusal(authorization: authorization) == "401 Expected Authorization: Bearer and a JWT")
-        // Whoever says who he is is not taken for somebody else.
+        // An Authorization header, even an invalid one, takes precedence over a valid cookie.
         #expect(call([.authorization: authorization, .cookie: "session=" + token]).status() == 401)
     }
 
-    @Test func believesNoTokenThatIsNotGenuine() throws {
+    @Test func rejectsInvalidTokens() throws {
         for wrong in ["x", "a.b.c", token + "x", " " + token, token + " ", token + ", Bearer " + token, String(token.dropLast())]
         {
             let response = try #require(call([.authorization: "Bearer " + wrong]).response())
@@ -42,18 +42,18 @@ import Testing
         #expect(refusal(authorization: "Bearer " + late)?.hasPrefix("401 The token expired at ") == true)
     }
 
-    @Test func saysThatSomebodyHasToAsk() {
+    @Test func requiresAuthorization() {
         #expect(call([:]).refusal == "401 Missing Authorization: expected Bearer and a JWT")
     }
 
-    @Test func asksForKeysItDoesNotHave() {
+    @Test func requestsMissingKeys() {
         let issuer = TokenIssuer(algorithm: .rs256, keys: .remote(url: "https://x.example", .jwks), issuer: "remote")
         let router = Router.example([.example()], issuers: [FleetCall.issuer, issuer])
         let header = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ"  // {"alg":"RS256","kid":"1"}
         let payload = "eyJpc3MiOiJyZW1vdGUifQ"  // {"iss":"remote"}
         let call = call([.authorization: "Bearer \(header).\(payload).AAAA"])
-        guard case .needsKeys(let index) = call.outcome(router) else {
-            Issue.record("\(call.outcome(router))")
+        guard case .needsKeys(let index) = call.apiAction(router) else {
+            Issue.record("\(call.apiAction(router))")
             return
         }
         #expect(index == 1)
@@ -61,27 +61,27 @@ import Testing
 
     // MARK: Cookies
 
-    @Test func findsTheCookieAmongOthers() {
+    @Test func findsTheTokenCookieAmongOthers() {
         for cookies in [
             "session=\(token)", "a=b; session=\(token)", "session=\(token); a=b", "a=b;session=\(token)", ";; session=\(token);",
             "sessions=x; session=\(token)", "=x; a; session=\(token)", "session=; session=\(token)", #"session="\#(token)""#,
             #"a="b"; session="\#(token)"; c=d"#,
         ] {
-            #expect(call([.cookie: cookies]).enquiry == .jobs(driverID: "42"), "\(cookies)")
+            #expect(call([.cookie: cookies]).storeQuery == .jobs(driverID: "42"), "\(cookies)")
         }
     }
 
     @Test(arguments: ["", ";", "=", "session", "session=", "Session=x", "xsession=x", "session2=x", "a=session=x", "a=b; c=d"])
-    func takesNoOtherCookieForIt(cookies: String) {
+    func ignoresOtherCookies(cookies: String) {
         #expect(call([.cookie: cookies]).refusal == "401 Missing Authorization: expected Bearer and a JWT")
     }
 
     @Test(arguments: ["session=x", #"session="""#, #"session=""#, "session=a.b.c; session=x", "session= "])
-    func believesNoCookieThatHoldsNoToken(cookies: String) {
+    func rejectsCookiesWithoutAValidToken(cookies: String) {
         #expect(call([.cookie: cookies]).status() == 401)
     }
 
-    @Test func readsNoCookieThatIsNotConfigured() throws {
+    @Test func readsOnlyConfiguredCookies() throws {
         let verifier = try TokenVerifier(issuers: [FleetCall.issuer], keyCache: IssuerKeyCache(issuers: [FleetCall.issuer]))
         for (names, status) in [([], 401), (["a", "b"], nil), (["b"], nil), ([""], 401)] as [([String], Int?)] {
             let app = Application.example()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    // MARK: Pages elsewhere
+    // MARK: Cookies and origins
 
     private func status(origin: String, host: String? = nil, _ origins: [String]) -> Int? {
         var fields: [HTTPRequest.Field: String] = [.cookie: "session=" + token, .origin: origin]
@@ -101,7 +101,7 @@ import Testing
         return call(fields).status(FleetCall.router(origins: origins))
     }
 
-    @Test func takesCookiesOfPagesOfThisHost() {
+    @Test func acceptsCookiesFromPagesOfThisHost() {
         for (origin, host) in [
             ("https://gw.example", "gw.example"), ("http://gw.example:6001", "gw.example:6001"),
             ("HTTPS://GW.example", "gw.EXAMPLE"),
@@ -117,23 +117,23 @@ import Testing
             ("https://gw.example.evil", "gw.example"),
             ("gw.example", "gw.example"), ("", "gw.example"), ("https://gw.example", nil), ("https://", "gw.example"),
         ] as [(String, String?)])
-    func takesNoCookiesOfOtherPages(origin: String, host: String?) {
+    func rejectsCookiesFromPagesOfOtherOrigins(origin: String, host: String?) {
         for origins in [[], ["*"], ["https://other.example"]] { #expect(status(origin: origin, host: host, origins) == 401) }
         let call = call([.cookie: "session=" + token, .origin: origin])
         let text = "401 Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization"
         #expect(call.refusal == text)
-        // But whoever brings the token himself is no page that borrows a cookie.
+        // The origin matters for cookies only.
         #expect(call.with(.authorization, "Bearer " + token).status() == nil)
     }
 
     @Test(arguments: [
         ("cross-site", 401), ("Cross-Site", 401), ("same-origin", nil), ("same-site", nil), ("none", nil), ("", nil),
     ])
-    func believesTheBrowserWhereThereIsNoOrigin(site: String, status: Int?) {
+    func usesSecFetchSiteIfThereIsNoOrigin(site: String, status: Int?) {
         #expect(call([.cookie: "session=" + token, .secFetchSite: site]).status() == status)
     }
 
-    @Test func takesCookiesOfPagesThatAreNamed() {
+    @Test func acceptsCookiesFromConfiguredOrigins() {
         for (origin, pattern) in [
             ("https://app.example", "https://app.example"), ("https://a.app.example", "https://*.app.example"),
             ("HTTPS://App.Example", "https://app.example"),

@@ -2,7 +2,7 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// What a browser may show to a page of another origin (the Fetch standard's CORS protocol).
+/// Headers that let pages of other origins read responses (the CORS protocol of the Fetch standard).
 @Suite struct CORSTests {
     private func headers(_ path: String, origin: String?, _ origins: [String]) -> HTTPHeaders {
         let router = FleetCall.router(origins: origins)
@@ -23,7 +23,7 @@ import Testing
         "/apps/1001/events", "/apps/1001/x",
     ]
 
-    @Test(arguments: paths) func namesTheOriginThatMayRead(path: String) {
+    @Test(arguments: paths) func allowsListedOrigins(path: String) {
         let origin = "https://A.example"
         #expect(headers(path, origin: origin, ["*"]) == expected(origin, credentials: false))
         #expect(headers(path, origin: origin, ["https://a.example"]) == expected(origin, credentials: true))
@@ -32,7 +32,7 @@ import Testing
             headers(path, origin: "https://b.a.example", ["https://*.a.example"])["Access-Control-Allow-Credentials"] == "true")
     }
 
-    @Test(arguments: paths) func saysNothingToOthers(path: String) {
+    @Test(arguments: paths) func sendsNoHeadersToOtherOrigins(path: String) {
         #expect(headers(path, origin: nil, ["*"]) == [:])
         for origin in ["https://b.example", "null", "", "http://a.example", "https://a.example:1", "https://a.example.b"] {
             #expect(headers(path, origin: origin, ["https://a.example"]) == [:], "\(origin)")
@@ -41,14 +41,14 @@ import Testing
     }
 
     @Test(arguments: ["/", "", "/healthz", "/metrics", "/apps/9/events", "/app/key1", "/pushers", "/apps"])
-    func saysNothingOfOtherPaths(path: String) {
+    func sendsNoHeadersForOtherPaths(path: String) {
         #expect(headers(path, origin: "https://a.example", ["*", "https://a.example"]) == [:])
     }
 
     @Test(arguments: [
         "/pusher/auth", "/api/driver/jobs", "/api/nothing", "/app-x", "/api/auth/fcm-token", "/app-register-device",
         "/api/customer/preferences", "/api/admin/people/driver/42", "/api/ops/push",
-    ]) func answersPreflights(path: String) throws {
+    ]) func respondsToPreflights(path: String) throws {
         let call = FleetCall(.options, path, as: nil).with(.origin, "https://a.example")
         for origins in [["*"], ["https://a.example"]] {
             let response = try #require(call.response(FleetCall.router(origins: origins)))

@@ -5,9 +5,9 @@ import HTTPAPI
 import JWT
 import PusherProtocol
 
-/// A request as a backend's library would make it, for a test to spoil before or after it is signed.
+/// A request as a backend's library sends it. Tests modify it before or after signing.
 struct Call {
-    /// When all calls are made, unless they say something else: 2012-11-16 17:49:39 UTC.
+    /// The time of all requests, unless a test sets another: 2012-11-16 17:49:39 UTC, in seconds since 1970.
     static let now: Int64 = 1_353_088_179
 
     var method = HTTPRequest.Method.post
@@ -15,7 +15,7 @@ struct Call {
     var body: [UInt8]
     var query: [(name: String, value: String)]
 
-    /// A call with all parameters but the signature.
+    /// A request with all parameters except the signature.
     init(_ body: String = #"{"name":"e","channel":"c","data":"d"}"#, key: String = "key1") {
         self.body = Array(body.utf8)
         query = [
@@ -32,7 +32,7 @@ struct Call {
         return call
     }
 
-    /// The call with another value of a parameter, or without it.
+    /// The request with another value of a query parameter; nil removes the parameter.
     func with(_ name: String, _ value: String?) -> Call {
         var call = self
         let index = query.firstIndex { $0.name == name }
@@ -45,7 +45,7 @@ struct Call {
         return call
     }
 
-    /// What a library signs (PROTOCOL A1), written down here once more.
+    /// The text that a library signs (PROTOCOL A1), built independently of ``SigningText``.
     var signedText: String {
         let parameters = query.map { ($0.name.lowercased(), $0.value) }.filter { $0.0 != "auth_signature" }.sorted { $0.0 < $1.0 }
         return method.rawValue + "\n" + path + "\n" + parameters.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
@@ -55,7 +55,7 @@ struct Call {
         with("auth_signature", HMACKey(secret: secret).signature(of: signedText))
     }
 
-    /// Hands the request to `use`, which may read its body while it runs.
+    /// Calls `use` with the request, whose body is valid only within the call.
     func asRequest<Value>(authorization: String? = nil, isLoopback: Bool = false, _ use: (HTTPRequest) -> Value) -> Value {
         body.withUnsafeBytes { bytes in
             use(
@@ -87,11 +87,11 @@ extension AppRules {
 }
 
 extension Router {
-    /// A router whose fleet's API takes tokens of `issuers`.
+    /// A router whose fleet API accepts tokens of `issuers`.
     static func example(_ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = []) -> Router {
         let ring = IssuerKeyCache(issuers: issuers)
         guard let verifier = try? TokenVerifier(issuers: issuers, keyCache: ring) else {
-            preconditionFailure("a bad key in a test")
+            preconditionFailure("invalid key of a test issuer")
         }
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)
         let fleet = FleetRouter(

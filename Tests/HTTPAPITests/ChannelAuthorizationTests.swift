@@ -13,19 +13,19 @@ import Testing
         FleetCall(.post, "/pusher/auth", body, as: role).with(.contentType, "application/json; charset=utf-8")
     }
 
-    private func granting(_ call: FleetCall, _ router: Router = FleetCall.router()) -> ChannelAuthorization? {
-        if case .authorize(let authorization) = call.outcome(router) { authorization } else { nil }
+    private func channelAuthorization(_ call: FleetCall, _ router: Router = FleetCall.router()) -> ChannelAuthorization? {
+        if case .authorize(let authorization) = call.apiAction(router) { authorization } else { nil }
     }
 
-    private func asking(_ channel: String, _ socket: String = "1.2") -> FleetCall {
+    private func authRequest(_ channel: String, _ socket: String = "1.2") -> FleetCall {
         json(#"{"socket_id":"\#(socket)","channel_name":"\#(channel)"}"#)
     }
 
-    // MARK: What is signed
+    // MARK: Signatures
 
-    @Test func signsForAPrivateChannel() throws {
+    @Test func signsAPrivateChannel() throws {
         let call = form("socket_id=1234.5678&channel_name=private-driver-42", as: .driver)
-        let authorization = try #require(granting(call))
+        let authorization = try #require(channelAuthorization(call))
         #expect(authorization.granted.status == 200)
         let signature = "a5131215876f49415f7e1e975cf672ceae56290051ad4348519e74545babbb06"
         #expect(authorization.granted.text == #"{"auth":"key1:\#(signature)"}"#)
@@ -33,72 +33,72 @@ import Testing
         #expect(authorization.channel.text == "private-driver-42" && authorization.socket == SocketID("1234.5678"))
     }
 
-    @Test func showsWhoIsOnAPresenceChannel() throws {
-        let authorization = try #require(granting(asking("presence-x")))
+    @Test func signsAPresenceChannelWithChannelData() throws {
+        let authorization = try #require(channelAuthorization(authRequest("presence-x")))
         let signature = "a1ba664633079b1b9c90be0ae2ad356f04bd911cc7e55821fe1cba6388c6dcf1"
         let data = #"{\"user_id\":\"admin:7\",\"user_info\":{\"name\":\"Ada\"}}"#
         #expect(authorization.granted.text == #"{"auth":"key1:\#(signature)","channel_data":"\#(data)"}"#)
     }
 
-    @Test func givesTheKeyOfAnEncryptedChannel() throws {
+    @Test func sendsTheSharedSecretOfAnEncryptedChannel() throws {
         let app = Application(
             index: 0, id: "1001", key: "key1", secrets: ["secret1"], encryptionMasterKey: (0..<32).map { UInt8($0) })
         let router = Router.example([app], issuers: [FleetCall.issuer])
-        let authorization = try #require(granting(asking("private-encrypted-x"), router))
+        let authorization = try #require(channelAuthorization(authRequest("private-encrypted-x"), router))
         let signature = "1f1a3600f87ec57db7dc6db2f3ff7ff7bb3c12a3ad86d450da8d9e5ff0a7a385"
-        // base64(sha256("private-encrypted-x" and the bytes 0 to 31)), as Python has it.
+        // base64(sha256("private-encrypted-x" and the bytes 0 to 31)), computed by Python.
         let secret = "6WW+JhQkrDHUfm5BytoU8ryaUq0zo82MTvUPheddo/Y="
         #expect(authorization.granted.text == #"{"auth":"key1:\#(signature)","shared_secret":"\#(secret)"}"#)
     }
 
-    @Test func cannotEncryptWithoutAKey() {
+    @Test func rejectsEncryptedChannelsWithoutAMasterKey() {
         let text = "403 private-encrypted-x needs encryption_master_key, which application 1001 does not have"
-        #expect(asking("private-encrypted-x").refusal == text)
+        #expect(authRequest("private-encrypted-x").refusal == text)
     }
 
-    @Test func signsByTheFirstOfSeveralSecrets() throws {
+    @Test func signsWithTheFirstOfSeveralSecrets() throws {
         let router = Router.example([.example(secrets: ["secret1", "old"])], issuers: [FleetCall.issuer])
-        let rotated = try #require(granting(asking("private-x"), router))
-        #expect(rotated.granted == granting(asking("private-x"))?.granted)
+        let rotated = try #require(channelAuthorization(authRequest("private-x"), router))
+        #expect(rotated.granted == channelAuthorization(authRequest("private-x"))?.granted)
     }
 
-    /// Another node may have it, or nobody: the signature is worth nothing elsewhere, and there is nobody here to remember.
+    /// The connection may belong to another node, or not exist. The signature is useless for any other connection.
     @Test(arguments: ["0.1", "01.2", "1.02", "4294967296.1", "1.4294967296", "99999999999999999999.99999999999999999999"])
-    func signsForASocketThatIsNotOurs(socket: String) throws {
-        let authorization = try #require(granting(asking("private-x", socket)))
+    func signsSocketIDsOfOtherNodes(socket: String) throws {
+        let authorization = try #require(channelAuthorization(authRequest("private-x", socket)))
         #expect(authorization.socket == nil && authorization.granted.status == 200)
     }
 
-    @Test func saysWhoMayNot() throws {
-        let authorization = try #require(granting(form("socket_id=1.2&channel_name=private-driver-43", as: .driver)))
+    @Test func deniedResponseNamesIdentityAndChannel() throws {
+        let authorization = try #require(channelAuthorization(form("socket_id=1.2&channel_name=private-driver-43", as: .driver)))
         #expect(
             authorization.refused == .json(403, #"{"error":"driver:42 may not subscribe to private-driver-43"}"#.utf8))
     }
 
-    // MARK: What is refused
+    // MARK: Errors
 
     @Test(arguments: ["x", "driver-42", "cache-x", "drivers-channel", "#server-to-user-driver:42", "Private-x", "privatex"])
-    func signsOnlyWhatNeedsASignature(channel: String) {
-        #expect(asking(channel).refusal == "403 \(channel) needs no signature: only private- and presence- channels do")
+    func rejectsChannelsThatNeedNoSignature(channel: String) {
+        #expect(authRequest(channel).refusal == "403 \(channel) needs no signature: only private- and presence- channels do")
     }
 
     @Test(arguments: [
         "", "private-a b", "private-é", "private-\u{212A}", "private-a:b", "private-" + String(repeating: "x", count: 193),
     ])
-    func signsOnlyForChannels(channel: String) {
-        #expect(asking(channel).refusal?.hasPrefix("400 Expected \"channel_name\" to be a channel name; found ") == true)
+    func rejectsInvalidChannelNames(channel: String) {
+        #expect(authRequest(channel).refusal?.hasPrefix("400 Expected \"channel_name\" to be a channel name; found ") == true)
     }
 
-    @Test func signsForTheLongestName() {
-        #expect(granting(asking("private-" + String(repeating: "x", count: 192))) != nil)
+    @Test func signsTheLongestName() {
+        #expect(channelAuthorization(authRequest("private-" + String(repeating: "x", count: 192))) != nil)
     }
 
     @Test(arguments: [
         "", "1", "1.", ".2", "1.2.3", "1.2 ", " 1.2", "a.b", "1,2", "-1.2", "+1.2", "١.٢", "1.2\\n", "1.2:private-y",
         "1\u{2024}2",
         "1.2\u{301}", String(repeating: "1", count: 63) + ".2",
-    ]) func signsOnlyForSocketIDs(socket: String) {
-        #expect(asking("private-x", socket).refusal == "400 Expected \"socket_id\": digits, a dot, digits")
+    ]) func rejectsInvalidSocketIDs(socket: String) {
+        #expect(authRequest("private-x", socket).refusal == "400 Expected \"socket_id\": digits, a dot, digits")
         let call = FleetCall(.post, "/pusher/user-auth", #"{"socket_id":"\#(socket)"}"#)
         #expect(call.refusal == "400 Expected \"socket_id\": digits, a dot, digits")
     }
@@ -114,7 +114,7 @@ import Testing
         ("", "Expected \"socket_id\": digits, a dot, digits"),
     ]
 
-    @Test(arguments: badJSON) func namesWhatIsWrongWithJSON(body: String, problem: String) {
+    @Test(arguments: badJSON) func errorsNameTheFieldOfJSONBodies(body: String, problem: String) {
         #expect(json(body).refusal == "400 " + problem)
     }
 
@@ -130,26 +130,26 @@ import Testing
         (#"{"socket_id":"1.2","channel_name":"private-x"}"#, "Expected \"socket_id\": digits, a dot, digits"),
     ]
 
-    @Test(arguments: badForms) func namesWhatIsWrongWithAForm(body: String, problem: String) {
+    @Test(arguments: badForms) func errorsNameTheFieldOfForms(body: String, problem: String) {
         #expect(form(body).refusal == "400 " + problem)
     }
 
     // MARK: Forms and JSON
 
-    @Test func readsAFormOrJSONAsItsTypeSays() {
-        let granted = granting(asking("private-a=b@c,d.e;"))?.granted
+    @Test func readsFormOrJSONByContentType() {
+        let granted = channelAuthorization(authRequest("private-a=b@c,d.e;"))?.granted
         let body = "socket_id=1.2&channel_name=private-a%3Db%40c%2Cd.e%3B"
-        #expect(granted != nil && granting(form(body))?.granted == granted)
-        #expect(granting(form(body, type: "Application/X-WWW-Form-URLEncoded; charset=UTF-8"))?.granted == granted)
-        #expect(granting(form(body, type: nil))?.granted == granted)
-        #expect(granting(form(body, type: "text/plain"))?.granted == granted)
+        #expect(granted != nil && channelAuthorization(form(body))?.granted == granted)
+        #expect(channelAuthorization(form(body, type: "Application/X-WWW-Form-URLEncoded; charset=UTF-8"))?.granted == granted)
+        #expect(channelAuthorization(form(body, type: nil))?.granted == granted)
+        #expect(channelAuthorization(form(body, type: "text/plain"))?.granted == granted)
         let text = #"{"channel_name":"private-a=b@c,d.e;","socket_id":"1.2","x":1}"#
         for type in [nil, "text/plain", "APPLICATION/JSON", "application/json;charset=utf-8"] {
-            #expect(granting(form(text, type: type))?.granted == granted)
+            #expect(channelAuthorization(form(text, type: type))?.granted == granted)
         }
     }
 
-    // MARK: Signing in
+    // MARK: Sign-in
 
     private static let users: [(Role, String, String)] = [
         (
@@ -170,7 +170,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: users) func signsInWhoeverAsks(role: Role, userData: String, signature: String) throws {
+    @Test(arguments: users) func signsInEveryRole(role: Role, userData: String, signature: String) throws {
         for body in ["socket_id=1.2", #"{"socket_id":"1.2"}"#] {
             let response = try #require(FleetCall(.post, "/pusher/user-auth", body, as: role).response())
             #expect(response.status == 200 && response.contentType == "application/json")
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func writesNamesSoThatTheyCanBeRead() throws {
+    @Test func escapesNames() throws {
         let token = FleetCall.token(for: Identity(role: .admin, id: "7", name: "A\"\\\né"))
         let call = FleetCall(.post, "/pusher/user-auth", "socket_id=1.2", as: nil).with(.authorization, "Bearer " + token)
         let response = try #require(call.response())
@@ -187,7 +187,7 @@ import Testing
         #expect(response.member("auth") == "key1:2132eb246408d1ef3b67e994aa2f08124426098e464c4c21e80ff4a84faff322")
     }
 
-    @Test func signsInWithoutRegardToAChannel() {
+    @Test func signInIgnoresTheChannel() {
         let call = FleetCall(.post, "/pusher/user-auth", "socket_id=1.2&channel_name=%20", as: .driver)
         #expect(call.status() == 200)
     }

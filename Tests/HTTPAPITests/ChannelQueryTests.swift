@@ -9,7 +9,7 @@ import Testing
         Application.example(secrets: ["new", "secret1"], origins: ["https://a.example", "https://*.b.example"])
     ])
 
-    private func outcome(_ call: Call, origin: String? = nil) -> APIAction {
+    private func apiAction(_ call: Call, origin: String? = nil) -> APIAction {
         call.signed().body.withUnsafeBytes { body in
             let call = call.signed()
             return router.action(
@@ -19,11 +19,11 @@ import Testing
         }
     }
 
-    private func answer(_ call: Call, origin: String? = nil) -> HTTPResponse? {
-        if case .respond(let response) = outcome(call, origin: origin) { response } else { nil }
+    private func response(_ call: Call, origin: String? = nil) -> HTTPResponse? {
+        if case .respond(let response) = apiAction(call, origin: origin) { response } else { nil }
     }
 
-    // MARK: What may be asked
+    // MARK: Requests
 
     @Test(arguments: [
         ("/apps/1001/channels", "", nil),
@@ -37,24 +37,24 @@ import Testing
         ("/apps/1001/channels/b%d", "", 400),
         ("/apps/1001/channels/presence-x/users", "", nil),
         ("/apps/1001/channels/x/users", "", 400),
-    ]) func refusesWhatAChannelDoesNotHave(path: String, info: String, status: Int?) {
-        #expect(answer(Call.get(path).with("info", info))?.status == status)
+    ]) func rejectsAttributesThatAChannelDoesNotHave(path: String, info: String, status: Int?) {
+        #expect(response(Call.get(path).with("info", info))?.status == status)
     }
 
-    @Test func countsUsersBehindAPresencePrefix() {
+    @Test func allowsUserCountWithAPresencePrefix() {
         let call = Call.get("/apps/1001/channels").with("info", "user_count").with("filter_by_prefix", "presence-a")
-        guard case .query(.channels(let prefix, let attributes), 0) = outcome(call) else {
-            Issue.record("not a question")
+        guard case .query(.channels(let prefix, let attributes), 0) = apiAction(call) else {
+            Issue.record("not a query of channels")
             return
         }
         #expect(prefix == "presence-a" && attributes == .userCount)
     }
 
-    // MARK: How it is answered
+    // MARK: Responses
 
-    private func text(_ finding: ChannelQueryResult) -> String { String(decoding: finding.response.body, as: UTF8.self) }
+    private func text(_ result: ChannelQueryResult) -> String { String(decoding: result.response.body, as: UTF8.self) }
 
-    @Test func writesWhatWasFound() throws {
+    @Test func encodesResults() throws {
         #expect(text(.channels([], [])) == #"{"channels":{}}"#)
         #expect(text(.users(["1", "a\"b"])) == #"{"users":[{"id":"1"},{"id":"a\"b"}]}"#)
         let name = try #require(ChannelName("presence-x", lengthMax: 200))
@@ -63,7 +63,7 @@ import Testing
         #expect(text(.channel(name, nil, nil, [.userCount, .subscriptionCount, .cache])) == none)
     }
 
-    @Test func givesTheCachedDataAsItWasPublished() throws {
+    @Test func returnsCachedDataUnchanged() throws {
         let body = Array(#"{"name":"e","channel":"cache-x","data":"{\"a\":\"\u00e9\"}"}"#.utf8)
         let event = try body.withUnsafeBytes { try EventRequest($0, rules: AppRules()) }
         let publication = event.publications[0]
@@ -71,20 +71,20 @@ import Testing
         #expect(text(found) == #"{"occupied":false,"cache":{"data":"{\"a\":\"\u00e9\"}","ttl":17}}"#)
     }
 
-    // MARK: Pages of other origins
+    // MARK: Origins and secrets
 
     @Test(arguments: [
         ("https://a.example", true), ("HTTPS://A.example", true), ("https://x.b.example", true), ("https://b.example", false),
         ("http://a.example", false), ("https://a.example.evil", false), ("https://evil-b.example", false), ("null", false),
-    ]) func letsOnlyAllowedOriginsCall(origin: String, allowed: Bool) {
+    ]) func acceptsOnlyAllowedOrigins(origin: String, allowed: Bool) {
         var call = Call.get("/apps/1001/channels")
         call.method = .options
-        #expect(answer(call, origin: origin)?.status == (allowed ? 204 : 403))
+        #expect(response(call, origin: origin)?.status == (allowed ? 204 : 403))
         let request = HTTPRequest(method: .get, path: "/apps/1001/channels", field: { $0 == .origin ? origin : nil })
         #expect(router.crossOriginHeaders(for: request)["Access-Control-Allow-Origin"] == (allowed ? origin : nil))
     }
 
-    @Test func everySecretVerifiesAndOthersDoNot() {
+    @Test func everyConfiguredSecretVerifies() {
         let application = Application.example(secrets: ["new", "old"])
         #expect(application.verifies(Call().signed("old").query.last?.value ?? "", of: Call().signedText))
         #expect(application.verifies(Call().signed("new").query.last?.value ?? "", of: Call().signedText))

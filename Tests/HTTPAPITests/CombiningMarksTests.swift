@@ -2,17 +2,17 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// Swift compares and hashes texts as Unicode does, which for a character of many marks takes time that grows with the square
-/// of their number. Of as many as a body holds, each of these would take minutes.
+/// Swift compares and hashes strings by canonical equivalence, in time quadratic in a character's combining marks. With as
+/// many marks as a body may contain, one comparison takes minutes.
 @Suite(.timeLimit(.minutes(1))) struct CombiningMarksTests {
     private static func marks(_ count: Int = 150_000) -> String { String(repeating: "\u{301}\u{316}", count: count / 2) }
 
-    @Test func areIgnoredInNamesOfMembers() {
+    @Test func inMemberNames() {
         let body = #"{"\#(Self.marks())":1,"a\#(Self.marks())":{"driverId\#(Self.marks())":1},"driverId":"42"}"#
         #expect(FleetCall(.post, "/api/admin/orders/A1/assign-driver", body).with(.idempotencyKey, "k").status() == nil)
     }
 
-    @Test func areNoWord() {
+    @Test func inEnumeratedValues() {
         let driver = { FleetCall(.post, "/api/driver/notifications/log", $0, as: .driver) }
         for head in ["", "a", "n", "r", "D"] {
             let text = "\"\(head)\(Self.marks())\""
@@ -23,13 +23,13 @@ import Testing
         }
     }
 
-    @Test func areNoPhoneNoTypeAndNoTimeZone() {
+    @Test func inDevicesAndPreferences() {
         let preferences = { FleetCall(.put, "/api/driver/preferences", $0, as: .driver) }
         let device = { FleetCall(.post, "/app-register-device", $0, as: .driver) }
         for head in ["", "a0", "ios", "22:00"] {
             let text = head + Self.marks()
             #expect(FleetCall(.post, "/api/auth/fcm-token", #"{"fcmToken":"\#(text)"}"#, as: .driver).status() == 400)
-            #expect(FleetCall(.delete, "/api/auth/fcm-token", as: .driver).asking("fcmToken", text).status() == 400)
+            #expect(FleetCall(.delete, "/api/auth/fcm-token", as: .driver).withQuery("fcmToken", text).status() == 400)
             #expect(FleetCall(.delete, "/app-register-device", #"{"deviceToken":"\#(text)"}"#, as: .driver).status() == 400)
             for field in ["deviceToken", "platform", "environment", "deviceId"] {
                 #expect(device(#"{"deviceToken":"t","platform":"android","\#(field)":"\#(text)"}"#).status() == 400)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func areNoSocketAndNoChannel() {
+    @Test func inSocketIDsAndChannels() {
         for head in ["", "1", "1.2", ".", "#", "p", "private-", "#server-to-user-"] {
             for body in [
                 #"{"socket_id":"\#(head)\#(Self.marks())"}"#,
@@ -54,13 +54,13 @@ import Testing
         }
     }
 
-    @Test func leadNowhere() {
+    @Test func inPaths() {
         for path in ["/a", "/api/a", "/api/admin/o", "/api/admin/orders/1/a", "/apps/1", "/apps/1/c", "/", "/app-", "/pusher/a"] {
             #expect(FleetCall(.get, path + Self.marks()).status() != nil)
         }
     }
 
-    @Test func areNobody() {
+    @Test func inAuthorizationAndCookies() {
         for field in [HTTPRequest.Field.authorization, .cookie] {
             for head in ["", "B", "Bearer ", "session", "session=", "a=b;", " "] {
                 #expect(FleetCall(.get, "/api/x", as: nil).with(field, head + Self.marks()).status() == 401)

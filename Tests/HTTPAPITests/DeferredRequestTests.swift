@@ -2,12 +2,12 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// A request that waits is asked again as it came.
+/// A deferred request is routed again unchanged.
 @Suite struct DeferredRequestTests {
-    private func held(_ call: FleetCall) -> DeferredRequest { call.withRequest { DeferredRequest($0) } }
+    private func deferred(_ call: FleetCall) -> DeferredRequest { call.withRequest { DeferredRequest($0) } }
 
-    /// With every header field there is, read while its bytes are there.
-    private var whole: FleetCall {
+    /// A request in which every field is set.
+    private var complete: FleetCall {
         var call = FleetCall(.put, "/api/admin/orders/A1", #"{"reason":"é\u0000"}"#)
         for (index, field) in HTTPRequest.Field.allCases.enumerated() { call.fields[field] = "value \(index)" }
         call.query = [("a", "1"), ("b", ""), ("a", "2")]
@@ -23,27 +23,27 @@ import Testing
             && one.bodyBytesMax == other.bodyBytesMax
     }
 
-    @Test func keepsAllOfIt() {
+    @Test func copiesEveryField() {
         var empty = FleetCall(.get, "", as: nil)
-        var unread = whole
+        var unread = complete
         unread.bodyBytesMax = 7
         unread.isLoopback = false
         unread.body = []
         empty.isLengthMissing = true
         empty.query = []
-        for call in [whole, empty, unread] {
-            let held = held(call)
+        for call in [complete, empty, unread] {
+            let deferred = deferred(call)
             for _ in 0..<2 {
-                #expect(call.withRequest { request in held.withRequest { isEqual($0, request) } })
+                #expect(call.withRequest { request in deferred.withRequest { isEqual($0, request) } })
             }
         }
     }
 
-    @Test func comesToTheSame() {
+    @Test func routesLikeTheOriginal() {
         let call = FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", #"{"reason":"x"}"#).with(.idempotencyKey, "k")
-        let outcome = held(call).withRequest { FleetCall.router().action(of: $0, now: Call.now) }
-        guard case .command(let command) = outcome else {
-            Issue.record("\(outcome)")
+        let apiAction = deferred(call).withRequest { FleetCall.router().action(of: $0, now: Call.now) }
+        guard case .command(let command) = apiAction else {
+            Issue.record("\(apiAction)")
             return
         }
         #expect(command == call.command)

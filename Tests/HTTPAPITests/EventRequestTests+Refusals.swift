@@ -2,11 +2,11 @@ import HTTPAPI
 import PusherProtocol
 import Testing
 
-/// What is refused, and within which bounds (PROTOCOL B3–B9).
+/// Invalid events, and the limits of valid ones (PROTOCOL B3–B9).
 extension EventRequestTests {
-    // MARK: What is no event (B3, B4)
+    // MARK: Invalid bodies (B3, B4)
 
-    static let noJSON: [(body: String, problem: String)] = [
+    static let notJSON: [(body: String, problem: String)] = [
         ("", "expected an object at byte 0"), (" ", "expected an object at byte 1"), ("null", "expected an object at byte 0"),
         ("7", "expected an object at byte 0"), (#""""#, "expected an object at byte 0"), ("[]", "expected an object at byte 0"),
         ("[{}]", "expected an object at byte 0"), ("\u{FEFF}{}", "expected an object at byte 0"),
@@ -17,20 +17,20 @@ extension EventRequestTests {
         (#"{"channels":["c"}"#, "expected ',' or ']' at byte 16"),
     ]
 
-    @Test(arguments: noJSON) func saysWhereTheBodyIsNotJSON(body: String, problem: String) {
+    @Test(arguments: notJSON) func invalidJSONErrorsHaveTheOffset(body: String, problem: String) {
         #expect(refusal(body) == APIError(400, "The body is not JSON: \(problem)"))
     }
 
-    @Test func refusesBytesThatAreNoText() {
+    @Test func rejectsInvalidUTF8() {
         let body = Array(#"{"name":"e","channel":"c","data":""#.utf8) + [0xFF] + Array(#""}"#.utf8)
         #expect(throws: APIError(400, "The body is not JSON: invalid UTF-8 at byte 34")) { try decode(body) }
     }
 
-    @Test(arguments: ["[", #"{"a":"#]) func refusesHostileDepth(piece: String) {
+    @Test(arguments: ["[", #"{"a":"#]) func rejectsExcessiveNesting(piece: String) {
         #expect(refusal(#"{"x":"# + String(repeating: piece, count: 9_000))?.status == 400)
     }
 
-    @Test func refusesABodyCutOffAnywhere() {
+    @Test func rejectsEveryTruncatedBody() {
         let whole = #"{"name":"e","channels":["a","é"],"data":"\u00e9","socket_id":"1.2"}"#
         for end in 0..<whole.unicodeScalars.count {
             let cut = String(String.UnicodeScalarView(whole.unicodeScalars.prefix(end)))
@@ -38,9 +38,9 @@ extension EventRequestTests {
         }
     }
 
-    static let noText = ["null", "true", "1", "1.5", "{}", #"{"a":"b"}"#, "[]", #"["e"]"#]
+    static let notStrings = ["null", "true", "1", "1.5", "{}", #"{"a":"b"}"#, "[]", #"["e"]"#]
 
-    @Test(arguments: noText) func refusesFieldsThatAreNoStrings(value: String) {
+    @Test(arguments: notStrings) func rejectsFieldsThatAreNotStrings(value: String) {
         #expect(refusal(body(name: value)) == APIError(400, "Expected name parameter to be a string"))
         #expect(refusal(body(data: value)) == APIError(400, "Expected data parameter to be a string"))
         #expect(refusal(body(channel: value)) == APIError(400, "Expected channels parameter to contain only strings"))
@@ -48,7 +48,7 @@ extension EventRequestTests {
         #expect(refusal(list) == APIError(400, "Expected channels parameter to contain only strings"))
     }
 
-    @Test(arguments: ["null", "1", #""c""#, "{}", "true"]) func refusesChannelsThatAreNoList(value: String) {
+    @Test(arguments: ["null", "1", #""c""#, "{}", "true"]) func rejectsChannelsThatAreNotAnArray(value: String) {
         let expected = APIError(400, "Expected channels parameter to be an array")
         #expect(refusal(#"{"name":"e","channels":\#(value),"data":"d"}"#) == expected)
     }
@@ -64,14 +64,14 @@ extension EventRequestTests {
         (#"{"Name":"e","channel":"c","data":"d"}"#, "Expected name parameter to be a string"),
     ]
 
-    @Test(arguments: missing) func saysWhatIsMissing(body: String, text: String) {
+    @Test(arguments: missing) func errorsNameTheMissingField(body: String, text: String) {
         #expect(refusal(body) == APIError(400, text))
     }
 
     // MARK: Channels (B5, B6)
 
     @Test(arguments: ["", " ", "a b", "a/b", "a:b", "#a", "a#b", "é", "🚚", "a*", "[a]"])
-    func refusesABadNameAmongGoodOnes(name: String) {
+    func rejectsAnInvalidChannelNameInAList(name: String) {
         let text = "Invalid channel name \(name): expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
         for channels in [#"["\#(name)"]"#, #"["\#(name)","c"]"#, #"["c","\#(name)"]"#] {
             #expect(refusal(#"{"name":"e","channels":\#(channels),"data":"d"}"#) == APIError(400, text))
@@ -79,7 +79,7 @@ extension EventRequestTests {
         #expect(refusal(body(channel: #""\#(name)""#)) == APIError(400, text))
     }
 
-    @Test func takesAChannelOf200LettersAndNotOf201() throws {
+    @Test func limitsChannelNamesTo200Bytes() throws {
         #expect(try decode(body(channel: #""\#(String(repeating: "c", count: 200))""#)).channels.count == 1)
         let text = "Invalid channel name \(String(repeating: "c", count: 100))…: expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
         #expect(refusal(body(channel: #""\#(String(repeating: "c", count: 201))""#)) == APIError(400, text))
@@ -90,7 +90,7 @@ extension EventRequestTests {
         return #"{"name":"e","channels":[\#(names)],"data":"d"}"#
     }
 
-    @Test func takes100ChannelsAndNot101() throws {
+    @Test func limitsTheNumberOfChannelsTo100() throws {
         let event = try decode(channels(100))
         #expect(event.channels == (0..<100).map { "c\($0)" } && event.frames.last == frame(channel: "c99"))
         #expect(refusal(channels(101)) == APIError(400, "Expected at most 100 channels, found 101"))
@@ -100,23 +100,23 @@ extension EventRequestTests {
 
     private func repeated(_ text: String, _ count: Int) -> String { #""\#(String(repeating: text, count: count))""# }
 
-    /// Characters, whatever their bytes, and however they are written.
-    @Test(arguments: ["n", "é", "日", #"\u00e9"#, #"\n"#]) func takesANameOf200CharactersAndNotOf201(character: String) {
+    /// The limit counts characters, whatever their UTF-8 length, and after decoding escapes.
+    @Test(arguments: ["n", "é", "日", #"\u00e9"#, #"\n"#]) func limitsEventNamesTo200Characters(character: String) {
         #expect(refusal(body(name: repeated(character, 200))) == nil)
         let expected = APIError(400, "The name of this event exceeds the allowed maximum (200 characters)")
         #expect(refusal(body(name: repeated(character, 201))) == expected)
     }
 
-    /// A piece of JSON text, and how many bytes of UTF-8 it stands for.
+    /// A piece of a JSON string, and the number of UTF-8 bytes after decoding.
     static let pieces: [(piece: String, bytes: Int)] = [
         ("x", 1), ("é", 2), ("日", 3), ("😀", 4), (#"\n"#, 1), (#"\""#, 1), (#"\/"#, 1), (#"\u0000"#, 1), (#"\u0078"#, 1),
         (#"\u00e9"#, 2),
         (#"\u65e5"#, 3), (#"\ud83d\ude00"#, 4),
-        // Half a pair becomes U+FFFD where it is decoded.
+        // A lone surrogate is decoded as U+FFFD.
         (#"\ud800 "#, 4),
     ]
 
-    @Test(arguments: pieces) func measuresDataAsTheTextItStandsFor(piece: String, bytes: Int) throws {
+    @Test(arguments: pieces) func limitsDataByItsDecodedBytes(piece: String, bytes: Int) throws {
         let count = 10_240 / bytes
         let filler = String(repeating: "x", count: 10_240 - count * bytes)
         let fits = String(repeating: piece, count: count) + filler
@@ -127,7 +127,7 @@ extension EventRequestTests {
         #expect(refusal(body(data: #""x\#(fits)""#)) == expected)
     }
 
-    @Test func takesItsLimitsFromTheApplication() {
+    @Test func usesTheApplicationsLimits() {
         var limits = Limits()
         limits.eventBytes = 4
         limits.nameLength = 3

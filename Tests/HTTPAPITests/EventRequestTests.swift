@@ -4,7 +4,7 @@ import PusherProtocol
 import Testing
 
 @Suite struct EventRequestTests {
-    /// What a test needs of an event, apart from its body's bytes.
+    /// The parts of an event that do not borrow the body.
     struct Decoded {
         let channels: [String]
         let frames: [Frame]
@@ -16,7 +16,7 @@ import Testing
     }
 
     func decode(_ body: [UInt8], limits: Limits = Limits()) throws(APIError) -> Decoded {
-        // The throw of `withUnsafeBytes` is not typed.
+        // `withUnsafeBytes` rethrows untyped errors.
         let result = body.withUnsafeBytes { bytes in
             Result { () throws(APIError) in try EventRequest(bytes, rules: AppRules(limits)) }
         }
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// A body whose members are JSON already.
+    /// A body; the arguments are the JSON of its members.
     func body(name: String = #""e""#, channel: String = #""c""#, data: String = #""d""#, more: String = "") -> String {
         #"{"name":\#(name),"channel":\#(channel),"data":\#(data)\#(more)}"#
     }
@@ -43,39 +43,39 @@ import Testing
         Frame(text: Array(#"{"event":\#(name),"channel":"\#(channel)","data":\#(data)}"#.utf8))
     }
 
-    // MARK: What is published (B1)
+    // MARK: Publications (B1)
 
-    @Test func takesOneChannelOrAList() throws {
+    @Test func acceptsOneChannelOrAList() throws {
         for channels in [#""channel":"c""#, #""channels":["c"]"#] {
             let event = try decode(#"{"name":"e",\#(channels),"data":"d"}"#)
             #expect(event.channels == ["c"] && event.frames == [frame()] && event.except == nil)
         }
     }
 
-    @Test func makesAFrameForEveryChannelInTheOrderGiven() throws {
+    @Test func encodesAFramePerChannelInOrder() throws {
         let event = try decode(#"{"name":"e","channels":["b","a","private-c"],"data":"d"}"#)
         #expect(event.channels == ["b", "a", "private-c"])
         #expect(event.frames == [frame(channel: "b"), frame(channel: "a"), frame(channel: "private-c")])
     }
 
-    @Test func publishesOnceToAChannelNamedTwice() throws {
+    @Test func publishesOnceToADuplicateChannel() throws {
         let event = try decode(#"{"name":"e","channels":["a","b","a","\u0061","A","b"],"data":"d"}"#)
         #expect(event.channels == ["a", "b", "A"])
     }
 
-    @Test func readsMembersInAnyOrderAndIgnoresOthers() throws {
+    @Test func acceptsMembersInAnyOrderAndIgnoresOthers() throws {
         let event = try decode(
             "\r\n{ \"x\" : [ {\"name\":1} ] , \"data\" : \"d\" ,\t\"info\":null,\"ch\\u0061nnel\" : \"\\u0063\" , \"name\" : \"e\" } \n"
         )
         #expect(event.frames == [frame()])
     }
 
-    @Test func takesTheLastOfARepeatedMember() throws {
+    @Test func lastOfADuplicateMemberCounts() throws {
         let event = try decode(#"{"name":1,"data":2,"channel":3,"name":"e","data":"d","channel":"c"}"#)
         #expect(event.frames == [frame()])
     }
 
-    @Test func prefersTheListOfChannels() throws {
+    @Test func channelsTakesPrecedenceOverChannel() throws {
         for members in [#""channel":"x","channels":["c"]"#, #""channels":["c"],"channel":7"#] {
             #expect(try decode(#"{"name":"e",\#(members),"data":"d"}"#).channels == ["c"])
         }
@@ -87,14 +87,14 @@ import Testing
         #""\u0022\u005c""#, "\"\u{7F}\u{2028}\"",
     ]
 
-    /// Decoding and encoding again would change what a publisher's signature, or another's parser, relies on.
-    @Test(arguments: texts) func passesDataAndNameThroughAsTheyWereWritten(text: String) throws {
+    /// Publishers and subscribers may depend on the exact bytes, such as for an end-to-end signature.
+    @Test(arguments: texts) func copiesNameAndDataUnchanged(text: String) throws {
         #expect(try decode(body(data: text)).frames == [frame(data: text)])
         guard text != #""""# else { return }
         #expect(try decode(body(name: text)).frames == [frame(name: text)])
     }
 
-    // MARK: Whom it leaves out (B2)
+    // MARK: The excluded connection (B2)
 
     static let ours = ["1.0", "123.456", "4294967295.4294967295"]
     static let others = [
@@ -107,20 +107,20 @@ import Testing
         #"["1.2"]"#,
     ]
 
-    @Test(arguments: ours) func leavesOutTheConnectionNamed(socket: String) throws {
+    @Test(arguments: ours) func excludesTheGivenConnection(socket: String) throws {
         let event = try decode(body(more: #","socket_id":"\#(socket)""#))
         #expect(event.except != nil && event.except == SocketID(socket))
     }
 
-    @Test(arguments: others) func leavesOutNobodyForANameItNeverGave(socket: String) throws {
+    @Test(arguments: others) func excludesNothingForForeignSocketIDs(socket: String) throws {
         #expect(try decode(body(more: #","socket_id":"\#(socket)""#)).except == nil)
     }
 
-    @Test func leavesOutNobodyForNull() throws {
+    @Test func excludesNothingForNull() throws {
         #expect(try decode(body(more: #","socket_id":null"#)).except == nil)
     }
 
-    @Test(arguments: malformed) func refusesWhatNamesNoConnection(socket: String) {
+    @Test(arguments: malformed) func rejectsMalformedSocketIDs(socket: String) {
         let expected = APIError(400, "Invalid socket_id: expected digits, a dot, digits")
         #expect(refusal(body(more: #","socket_id":\#(socket)"#)) == expected)
     }

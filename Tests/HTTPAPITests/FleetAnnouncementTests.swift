@@ -2,7 +2,7 @@ import FleetRules
 import HTTPAPI
 import Testing
 
-/// What an admin words: of which type, to whom, with which data.
+/// `POST /api/admin/notifications`: type, audience and data.
 @Suite struct FleetAnnouncementTests {
     private func announce(
         type: String? = #""DRIVER_APPROVED""#, to: String? = #"{"all":true}"#, data: String? = nil
@@ -12,7 +12,7 @@ import Testing
     }
 
     private func announcement(_ call: FleetCall) -> Announcement? {
-        if case .announce(let announcement) = call.deed { announcement } else { nil }
+        if case .announce(let announcement) = call.action { announcement } else { nil }
     }
 
     static let audiences: [(String, Announcement.Audience)] = [
@@ -22,7 +22,7 @@ import Testing
         (#"{"driver":null,"drivers":null,"customer":"1","all":null,"x":0}"#, .customer("1")),
     ]
 
-    @Test(arguments: audiences) func knowsWhomToTell(to: String, audience: Announcement.Audience) {
+    @Test(arguments: audiences) func readsTheAudience(to: String, audience: Announcement.Audience) {
         let expected = Announcement(type: "DRIVER_APPROVED", audience: audience, data: Array("{}".utf8))
         #expect(announcement(announce(to: to)) == expected)
     }
@@ -46,20 +46,20 @@ import Testing
         (#"{"customer":"a/b"}"#, "Expected \"customer\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found a/b"),
     ]
 
-    @Test(arguments: badAudiences) func namesWhatIsWrongWithWhom(to: String, problem: String) {
+    @Test(arguments: badAudiences) func rejectsInvalidAudiences(to: String, problem: String) {
         #expect(announce(to: to).refusal == "400 " + problem)
     }
 
-    @Test(arguments: [nil, "null"]) func tellsNobodyUnasked(to: String?) {
+    @Test(arguments: [nil, "null"]) func rejectsAnnouncementWithoutAudience(to: String?) {
         #expect(
             announce(to: to).refusal == "400 Expected \"to\": {driver}, {drivers: […]}, {customer} or {all: true} is required")
     }
 
-    @Test(arguments: ["1", #""all""#, "[]", "true"]) func takesAnObjectForWhom(to: String) {
+    @Test(arguments: ["1", #""all""#, "[]", "true"]) func rejectsAudiencesThatAreNotObjects(to: String) {
         #expect(announce(to: to).refusal == "400 Expected \"to\" to be an object")
     }
 
-    @Test func tellsAThousandDriversAtMost() {
+    @Test func limitsDriversToOneThousand() {
         let most = (0..<1_000).map { "d\($0)" }
         #expect(announcement(announce(to: #"{"drivers":["\#(most.joined(separator: #"",""#))"]}"#))?.audience == .drivers(most))
         let more = [String](repeating: #""d""#, count: 1_001).joined(separator: ",")
@@ -76,15 +76,15 @@ import Testing
         (#""new_job""#, "Unknown \"type\" new_job: not in the notification catalogue"),
     ]
 
-    @Test(arguments: badTypes) func sendsOnlyWhatTheCatalogueHas(type: String?, problem: String) {
+    @Test(arguments: badTypes) func rejectsTypesThatAreNotInTheCatalogue(type: String?, problem: String) {
         #expect(announce(type: type).refusal == "400 " + problem)
     }
 
-    @Test(arguments: ["{}", #"{ "b":1.50, "a":"\u0041", "a":[null] }"#]) func passesDataOnAsItCame(data: String) {
+    @Test(arguments: ["{}", #"{ "b":1.50, "a":"\u0041", "a":[null] }"#]) func copiesDataUnchanged(data: String) {
         #expect(announcement(announce(data: data))?.data == Array(data.utf8))
     }
 
-    @Test func takesNoDataForNone() {
+    @Test func absentDataIsAnEmptyObject() {
         #expect(announcement(announce())?.data == Array("{}".utf8))
         #expect(announcement(announce(data: "null"))?.data == Array("{}".utf8))
         for data in ["1", "[]", #""{}""#] { #expect(announce(data: data).refusal == "400 Expected \"data\" to be an object") }

@@ -6,7 +6,7 @@ import JSON
 import JWT
 import Testing
 
-/// A request to the fleet's API as an app would make it, for a test to spoil.
+/// A request to the fleet's API as an app sends it. Tests modify it.
 struct FleetCall {
     static let issuer = TokenIssuer(algorithm: .hs256, keys: .secret("0123456789abcdef0123456789abcdef"))
 
@@ -19,7 +19,7 @@ struct FleetCall {
     var isLengthMissing = false
     var bodyBytesMax: Int?
 
-    /// - Parameter role: of the token it bears; nil: it bears none.
+    /// - Parameter role: the role of its token. Nil: it has no token.
     init(_ method: HTTPRequest.Method, _ path: String, _ body: String = "", as role: Role? = .admin) {
         self.method = method
         self.path = path
@@ -47,13 +47,13 @@ struct FleetCall {
         return call
     }
 
-    func asking(_ name: String, _ value: String) -> FleetCall {
+    func withQuery(_ name: String, _ value: String) -> FleetCall {
         var call = self
         call.query.append((name, value))
         return call
     }
 
-    // MARK: What comes of it
+    // MARK: Routing
 
     static func router(metricsToken: String = "", origins: [String] = ["*"]) -> Router {
         .example([.example(origins: origins)], metricsToken: metricsToken, issuers: [issuer])
@@ -68,30 +68,30 @@ struct FleetCall {
         }
     }
 
-    func outcome(_ router: Router = router()) -> APIAction { withRequest { router.action(of: $0, now: Call.now) } }
+    func apiAction(_ router: Router = router()) -> APIAction { withRequest { router.action(of: $0, now: Call.now) } }
 
     func response(_ router: Router = router()) -> HTTPResponse? {
-        if case .respond(let response) = outcome(router) { response } else { nil }
+        if case .respond(let response) = apiAction(router) { response } else { nil }
     }
 
-    /// The status of an answer given at once; nil when the request goes on.
+    /// The status of the router's response. Nil if the request was valid and needs further work.
     func status(_ router: Router = router()) -> Int? { response(router)?.status }
 
-    /// The words of a refusal, out of its envelope, with the status before them; nil when the request goes on.
+    /// Status and text of the router's error: `400 Expected …`. Nil if the request was valid.
     var refusal: String? {
         guard let response = response(), let error = response.member("error") else { return nil }
         return "\(response.status) \(error)"
     }
 
-    var command: Command? { if case .command(let command) = outcome() { command } else { nil } }
+    var command: Command? { if case .command(let command) = apiAction() { command } else { nil } }
 
-    var deed: Command.Action? { command?.action }
+    var action: Command.Action? { command?.action }
 
-    var enquiry: Query? { if case .fleetQuery(let enquiry) = outcome() { enquiry } else { nil } }
+    var storeQuery: Query? { if case .fleetQuery(let query) = apiAction() { query } else { nil } }
 }
 
 extension HTTPResponse {
-    /// A member of the answer's JSON that is a string.
+    /// A string member of the response's JSON. Nil if there is none.
     func member(_ name: String) -> String? {
         var text: String?
         body.withUnsafeBytes { bytes in

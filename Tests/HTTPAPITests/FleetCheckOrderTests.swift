@@ -4,10 +4,11 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// 401, 403, 404 for a path, 405, 413, 400: of several things that are wrong, the first is told (DESIGN.md section 2, Requests).
+/// If a request is wrong in several ways, the first of 401, 403, 404 (path), 405, 413, 400 is reported (DESIGN.md section 2,
+/// Requests).
 @Suite struct FleetCheckOrderTests {
-    /// Everything is wrong with it.
-    private var worst: FleetCall {
+    /// Fails every check.
+    private var invalidInEveryWay: FleetCall {
         var call = FleetCall(.delete, "/api/admin/orders/no code/cancel", "{", as: nil)
         call.bodyBytesMax = 10
         return call
@@ -15,8 +16,8 @@ import Testing
 
     private func token(_ role: Role) -> String { "Bearer " + FleetCall.token(for: FleetCall.identity(role)) }
 
-    @Test func tellsOneThingAfterTheOther() {
-        var call = worst
+    @Test func checksAPostInTheContractsOrder() {
+        var call = invalidInEveryWay
         #expect(call.status() == 401)
         call.fields[.authorization] = token(.driver)
         #expect(call.status() == 403)
@@ -34,7 +35,7 @@ import Testing
         #expect(call.status() == nil)
     }
 
-    @Test func tellsOneThingAfterTheOtherOfADelete() {
+    @Test func checksADeleteInTheContractsOrder() {
         var call = FleetCall(.put, "/api/auth/fcm-token", "{", as: nil)
         call.bodyBytesMax = 10
         #expect(call.status() == 401)
@@ -43,17 +44,17 @@ import Testing
         call.fields[.authorization] = token(.customer)
         #expect(call.response()?.headers["Allow"] == "POST, DELETE")
         call.method = .delete
-        #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)", "no field is at fault")
+        #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)", "no single field is invalid")
         call.bodyBytesMax = nil
         #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
         call.body = []
         #expect(
             call.response()?.text
                 == #"{"message":null,"data":null,"error":{"fields":{"fcmToken":"Expected \"fcmToken\": a string is required"}}}"#)
-        #expect(call.asking("fcmToken", "t").status() == nil)
+        #expect(call.withQuery("fcmToken", "t").status() == nil)
     }
 
-    @Test func wouldRatherKnowWhoAsksThanWhatItCannotRead() {
+    @Test func checksAuthorizationBeforeTheBody() {
         for path in ["/pusher/auth", "/pusher/user-auth", "/api/driver/notifications/log", "/app-register-device"] {
             var call = FleetCall(.post, path, "{", as: nil)
             call.bodyBytesMax = 1
@@ -62,14 +63,14 @@ import Testing
         }
     }
 
-    @Test func readsNoBodyWhereNoneIsAskedFor() {
-        #expect(FleetCall(.get, "/api/admin/orders/A1", "{").enquiry == .order("A1"))
-        #expect(FleetCall(.get, "/api/driver/jobs", "\u{0}", as: .driver).enquiry == .jobs(driverID: "42"))
+    @Test func ignoresTheBodyOfAGet() {
+        #expect(FleetCall(.get, "/api/admin/orders/A1", "{").storeQuery == .order("A1"))
+        #expect(FleetCall(.get, "/api/driver/jobs", "\u{0}", as: .driver).storeQuery == .jobs(driverID: "42"))
     }
 
-    /// A preflight carries no credentials (the Fetch standard), so it comes before all else.
-    @Test func answersABrowserBeforeAnythingElse() {
-        var call = worst.with(.origin, "https://a.example")
+    /// A preflight has no credentials (Fetch standard), so it is handled before authentication.
+    @Test func respondsToPreflightsBeforeAllChecks() {
+        var call = invalidInEveryWay.with(.origin, "https://a.example")
         call.method = .options
         #expect(call.status() == 204)
         #expect(call.status(FleetCall.router(origins: ["https://b.example"])) == 403)
@@ -77,11 +78,11 @@ import Testing
         #expect(FleetCall(.options, "/api/driver/jobs", as: .driver).status() == 405)
     }
 
-    // MARK: Of a body
+    // MARK: Bodies
 
     static let bodies = ["{", "[]", "\"\"", "1", "null", "{} {}", "{\"a\":}", "\u{FEFF}{}", "{'a':1}", "a=1", " ", "{\"a\":1,}"]
 
-    @Test(arguments: bodies) func takesOnlyAnObject(body: String) {
+    @Test(arguments: bodies) func rejectsBodiesThatAreNotAnObject(body: String) {
         for (method, path) in [
             (HTTPRequest.Method.post, "/api/admin/orders/A1/unassign"), (.put, "/api/admin/orders/A1"),
             (.put, "/api/admin/routes/A1"), (.post, "/api/admin/notifications"),
@@ -93,13 +94,13 @@ import Testing
         }
     }
 
-    @Test func refusesBytesThatAreNoText() {
+    @Test func rejectsInvalidUTF8() {
         var call = FleetCall(.post, "/api/admin/orders/A1/unassign")
         call.body = Array(#"{"reason":""#.utf8) + [0xFF] + Array(#""}"#.utf8)
         #expect(call.refusal == "400 The body is not JSON: invalid UTF-8 at byte 11")
     }
 
-    @Test func refusesWhatIsNestedTooDeep() {
+    @Test func limitsNestingTo64Levels() {
         func nested(_ depth: Int) -> FleetCall {
             let value = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
             return FleetCall(.post, "/api/admin/orders/A1/unassign", #"{"x":\#(value)}"#).with(.idempotencyKey, "k")
@@ -110,9 +111,9 @@ import Testing
     }
 
     @Test(arguments: ["", "{}", " {\n} ", #"{"unknown":[{"driverId":1}],"":null,"DRIVERID":1}"#])
-    func takesAnAbsentBodyForAnEmptyObjectAndIgnoresWhatItDoesNotKnow(body: String) {
+    func acceptsAnAbsentBodyAndIgnoresUnknownMembers(body: String) {
         #expect(
-            FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", body).deed
+            FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", body).action
                 == .order(OrderAction(code: "A1", .cancel)))
     }
 }

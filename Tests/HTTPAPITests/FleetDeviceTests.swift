@@ -4,10 +4,10 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// Phones that come and go: by their FCM tokens (`/api/auth/fcm-token`), and by either provider's (`/app-register-device`).
+/// Device registrations: by FCM token (`/api/auth/fcm-token`), and by a token of either provider (`/app-register-device`).
 @Suite struct FleetDeviceTests {
-    private static let ofIOS = "00FCae12345678Ff"
-    private static let lowered = "00fcae12345678ff"
+    private static let apnsToken = "00FCae12345678Ff"
+    private static let apnsTokenInLowerCase = "00fcae12345678ff"
 
     private static func fcm(_ body: String, _ method: HTTPRequest.Method = .post, as role: Role = .driver) -> FleetCall {
         FleetCall(method, "/api/auth/fcm-token", body, as: role)
@@ -18,23 +18,23 @@ import Testing
     }
 
     private static func apns(_ environment: DeviceToken.Environment = .production) -> DeviceToken {
-        DeviceToken(provider: .apns, platform: .ios, environment: environment, text: lowered)
+        DeviceToken(provider: .apns, platform: .ios, environment: environment, text: apnsTokenInLowerCase)
     }
 
     private static func fcm(_ text: String, _ platform: DeviceToken.Platform?) -> DeviceToken {
         DeviceToken(provider: .fcm, platform: platform, environment: nil, text: text)
     }
 
-    // MARK: What is asked
+    // MARK: Valid requests
 
     @Test(arguments: [Role.driver, .customer]) func registersFCMTokens(role: Role) {
         let call = Self.fcm(#"{"fcmToken":"a:B-_1","deviceId":"my phone","platform":1}"#, as: role)
         #expect(
-            call.deed
+            call.action
                 == .device(DeviceRegistration(.register, Self.fcm("a:B-_1", nil), deviceID: "my phone", endpoint: .fcmToken)))
         #expect(call.command?.actor == FleetCall.identity(role))
         for body in [#"{"fcmToken":"t"}"#, #"{"fcmToken":"t","deviceId":null}"#] {
-            #expect(Self.fcm(body).deed == .device(DeviceRegistration(.register, Self.fcm("t", nil), endpoint: .fcmToken)))
+            #expect(Self.fcm(body).action == .device(DeviceRegistration(.register, Self.fcm("t", nil), endpoint: .fcmToken)))
         }
     }
 
@@ -43,46 +43,47 @@ import Testing
             (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":null"#, Self.apns()),
             (#""platform":"ios","environment":"production""#, Self.apns()),
             (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
-            (#""platform":"android""#, Self.fcm(Self.ofIOS, .android)),
-            (#""platform":"android","environment":"sandbox""#, Self.fcm(Self.ofIOS, .android)),
+            (#""platform":"android""#, Self.fcm(Self.apnsToken, .android)),
+            (#""platform":"android","environment":"sandbox""#, Self.fcm(Self.apnsToken, .android)),
         ]
         for (members, token) in registrations {
-            let call = Self.app(#"{"deviceToken":"\#(Self.ofIOS)","deviceId":"d",\#(members)}"#)
-            #expect(call.deed == .device(DeviceRegistration(.register, token, deviceID: "d", endpoint: .appDevice)), "\(members)")
+            let call = Self.app(#"{"deviceToken":"\#(Self.apnsToken)","deviceId":"d",\#(members)}"#)
+            #expect(
+                call.action == .device(DeviceRegistration(.register, token, deviceID: "d", endpoint: .appDevice)), "\(members)")
         }
     }
 
-    @Test func takesATokenAwayThatTheBodyNames() {
+    @Test func unregistersTheTokenOfTheBody() {
         let gone = DeviceRegistration(.unregister, Self.fcm("t", nil), endpoint: .fcmToken)
-        #expect(Self.fcm(#"{"fcmToken":"t","deviceId":1}"#, .delete).deed == .device(gone))
+        #expect(Self.fcm(#"{"fcmToken":"t","deviceId":1}"#, .delete).action == .device(gone))
         let tokens: [(String, DeviceToken)] = [
             (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
-            (#""platform":"android""#, Self.fcm(Self.ofIOS, .android)), (#""platform":null"#, Self.apns()),
+            (#""platform":"android""#, Self.fcm(Self.apnsToken, .android)), (#""platform":null"#, Self.apns()),
             (#""environment":"sandbox""#, Self.apns(.sandbox)),
         ]
         for (members, token) in tokens {
-            let call = Self.app(#"{"deviceToken":"\#(Self.ofIOS)",\#(members)}"#, .delete)
-            #expect(call.deed == .device(DeviceRegistration(.unregister, token, endpoint: .appDevice)), "\(members)")
+            let call = Self.app(#"{"deviceToken":"\#(Self.apnsToken)",\#(members)}"#, .delete)
+            #expect(call.action == .device(DeviceRegistration(.unregister, token, endpoint: .appDevice)), "\(members)")
         }
         for text in ["fcm:token", "00FCae12345678F", "00FC"] {
             let call = Self.app(#"{"deviceToken":"\#(text)"}"#, .delete)
-            #expect(call.deed == .device(DeviceRegistration(.unregister, Self.fcm(text, nil), endpoint: .appDevice)), "\(text)")
+            #expect(call.action == .device(DeviceRegistration(.unregister, Self.fcm(text, nil), endpoint: .appDevice)), "\(text)")
         }
     }
 
-    @Test func takesATokenAwayThatTheQueryNamesUnlessTheBodyDoes() {
+    @Test func unregistersTheTokenOfTheQueryIfTheBodyHasNone() {
         let gone = { Command.Action.device(DeviceRegistration(.unregister, Self.fcm($0, nil), endpoint: .fcmToken)) }
         for body in ["", "{}", #"{"fcmToken":null}"#] {
-            #expect(Self.fcm(body, .delete).asking("fcmToken", "q").deed == gone("q"))
+            #expect(Self.fcm(body, .delete).withQuery("fcmToken", "q").action == gone("q"))
         }
-        #expect(Self.fcm(#"{"fcmToken":"b"}"#, .delete).asking("fcmToken", "q").deed == gone("b"))
-        let app = Self.app("", .delete).asking("deviceToken", Self.ofIOS)
-        #expect(app.deed == .device(DeviceRegistration(.unregister, Self.apns(), endpoint: .appDevice)))
-        #expect(Self.fcm("", .delete).asking("deviceToken", "q").status() == 400)
-        #expect(Self.fcm("").asking("fcmToken", "q").status() == 400, "where a token comes its body does, too")
+        #expect(Self.fcm(#"{"fcmToken":"b"}"#, .delete).withQuery("fcmToken", "q").action == gone("b"))
+        let app = Self.app("", .delete).withQuery("deviceToken", Self.apnsToken)
+        #expect(app.action == .device(DeviceRegistration(.unregister, Self.apns(), endpoint: .appDevice)))
+        #expect(Self.fcm("", .delete).withQuery("deviceToken", "q").status() == 400)
+        #expect(Self.fcm("").withQuery("fcmToken", "q").status() == 400, "POST reads the token from the body only")
     }
 
-    // MARK: What is wrong
+    // MARK: Errors
 
     private static let longID = String(repeating: "é", count: 150)
 
@@ -99,26 +100,27 @@ import Testing
         (#"{"fcmToken":"t","deviceId":1}"#, "deviceId", "Expected \"deviceId\" to be a string"),
     ]
 
-    @Test(arguments: wrong) func namesTheFieldAsAppsShowIt(body: String, field: String, text: String) {
+    @Test(arguments: wrong) func listsTheInvalidFieldByName(body: String, field: String, text: String) {
         let text = text.replacing("\"", with: "\\\"")
         let answer = #"{"message":null,"data":null,"error":{"fields":{"\#(field)":"\#(text)"}}}"#
         #expect(Self.fcm(body).response() == .json(400, answer.utf8))
     }
 
-    @Test(arguments: ["", "\\u0007", "a\\n", "\\u009f", longID + "x"]) func takesNoSuchNameOfAPhone(id: String) {
+    @Test(arguments: ["", "\\u0007", "a\\n", "\\u009f", longID + "x"]) func rejectsInvalidDeviceIDs(id: String) {
         let words = "have 1 to 150 characters, none of them a control character"
         let refusal = Self.app(#"{"deviceToken":"t","platform":"android","deviceId":"\#(id)"}"#).refusal
         #expect(refusal == "400 Expected \"deviceId\" to \(words)")
     }
 
-    @Test func takesLongNamesOfPhonesAndLongTokens() {
+    @Test func acceptsTheLongestDeviceIDAndToken() {
         let token = String(repeating: "x", count: 4_096)
         let call = Self.fcm(#"{"fcmToken":"\#(token)","deviceId":"\#(Self.longID)"}"#)
         #expect(
-            call.deed == .device(DeviceRegistration(.register, Self.fcm(token, nil), deviceID: Self.longID, endpoint: .fcmToken)))
+            call.action
+                == .device(DeviceRegistration(.register, Self.fcm(token, nil), deviceID: Self.longID, endpoint: .fcmToken)))
     }
 
-    private static let notRegistered: [(members: String, refusal: String)] = [
+    private static let invalidRegistrations: [(members: String, refusal: String)] = [
         ("", "\"deviceToken\": a string is required"), (#""deviceToken":[]"#, "\"deviceToken\" to be a string"),
         (#""deviceToken":"t""#, "\"platform\": ios or android is required"),
         (#""deviceToken":"t","platform":null"#, "\"platform\": ios or android is required"),
@@ -137,11 +139,11 @@ import Testing
         (#""deviceToken":"é","platform":"android""#, "\"deviceToken\": an FCM token is 1 to 4096 printable characters"),
     ]
 
-    @Test(arguments: notRegistered) func refusesOtherPhones(members: String, refusal: String) {
+    @Test(arguments: invalidRegistrations) func rejectsInvalidRegistrations(members: String, refusal: String) {
         #expect(Self.app("{\(members)}").refusal == "400 Expected \(refusal)")
     }
 
-    @Test func refusesToTakeAwayWhatIsNoToken() {
+    @Test func rejectsUnregisteringInvalidTokens() {
         for text in ["", "a b", "é"] {
             let refusal = "400 Expected \"deviceToken\": an FCM token is 1 to 4096 printable characters"
             #expect(Self.app(#"{"deviceToken":"\#(text)"}"#, .delete).refusal == refusal)

@@ -5,11 +5,11 @@ import HTTPAPI
 import Primitives
 import Testing
 
-/// Every endpoint, by every method, for everybody.
+/// Every endpoint, with every method and every role.
 @Suite struct FleetEndpointTests {
     struct Endpoint: CustomTestStringConvertible {
         let path: String
-        /// With a body that will do.
+        /// The allowed methods, each with a valid body.
         let methods: [HTTPRequest.Method: String]
         let allow: String
         let roles: [Role]
@@ -17,13 +17,13 @@ import Testing
         var testDescription: String { path }
     }
 
-    private static let everybody: [Role] = [.admin, .driver, .customer, .ops]
+    private static let allRoles: [Role] = [.admin, .driver, .customer, .ops]
     private static let channel = #"{"socket_id":"1.2","channel_name":"private-x"}"#
 
     static let endpoints: [Endpoint] =
         [
-            Endpoint(path: "/pusher/auth", methods: [.post: channel], allow: "POST", roles: everybody),
-            Endpoint(path: "/pusher/user-auth", methods: [.post: channel], allow: "POST", roles: everybody),
+            Endpoint(path: "/pusher/auth", methods: [.post: channel], allow: "POST", roles: allRoles),
+            Endpoint(path: "/pusher/user-auth", methods: [.post: channel], allow: "POST", roles: allRoles),
             Endpoint(path: "/api/admin/orders/A1", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
             Endpoint(path: "/api/admin/routes/R1", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
             Endpoint(
@@ -75,9 +75,9 @@ import Testing
 
     private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
 
-    @Test(arguments: endpoints) func isForItsRolesAndMethodsAlone(endpoint: Endpoint) {
+    @Test(arguments: endpoints) func acceptsOnlyItsRolesAndMethods(endpoint: Endpoint) {
         for method in Self.methods {
-            for role in Self.everybody {
+            for role in Self.allRoles {
                 let answer = FleetCall(method, endpoint.path, endpoint.methods[method] ?? "", as: role).response()
                 if !endpoint.roles.contains(role) {
                     #expect(answer?.status == 403, "\(method) \(role)")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func saysInItsWordsWhoMay() {
+    @Test func forbiddenErrorsNameTheRoles() {
         let text = "403 Requires role admin or ops; the token has role driver"
         #expect(FleetCall(.get, "/api/ops/stats", as: .driver).refusal == text)
         #expect(
@@ -107,7 +107,7 @@ import Testing
                 == "403 Requires role driver or customer; the token has role ops")
     }
 
-    // MARK: What each asks
+    // MARK: Actions and queries
 
     private static let driver = Assignment.Driver(id: Identifier("42"))
     private static let assigned: [(String, OrderAction.Kind)] = [
@@ -115,11 +115,11 @@ import Testing
         ("remove-driver", .removeDriver),
     ]
 
-    @Test(arguments: assigned) func takesAnOrdersActions(word: String, kind: OrderAction.Kind) {
-        var deed = OrderAction(code: "A-1=;", kind)
-        if kind != .assign(Self.driver) { deed.fallbackDriver = Self.driver.id }
+    @Test(arguments: assigned) func readsOrderActions(word: String, kind: OrderAction.Kind) {
+        var action = OrderAction(code: "A-1=;", kind)
+        if kind != .assign(Self.driver) { action.fallbackDriver = Self.driver.id }
         let call = FleetCall(.post, "/api/admin/orders/A-1=;/\(word)", #"{"driverId":"42"}"#)
-        #expect(call.deed == .order(deed))
+        #expect(call.action == .order(action))
         #expect(call.command?.actor == FleetCall.identity(.admin) && call.command?.correlationID == "c1")
         #expect(call.command?.expectedVersion == nil && call.command?.idempotencyKey == nil)
     }
@@ -130,45 +130,46 @@ import Testing
         ("drops/drops/remove", .removeDrop("drops")), ("drops/remove/remove", .removeDrop("remove")),
     ]
 
-    @Test(arguments: routed) func takesARoutesActions(word: String, kind: RouteAction.Kind) {
-        var deed = RouteAction(id: "R1", kind)
-        if kind != .assign(Self.driver) { deed.fallbackDriver = Self.driver.id }
-        #expect(FleetCall(.post, "/api/admin/routes/R1/\(word)", #"{"driverId":"42"}"#).deed == .route(deed))
+    @Test(arguments: routed) func readsRouteActions(word: String, kind: RouteAction.Kind) {
+        var action = RouteAction(id: "R1", kind)
+        if kind != .assign(Self.driver) { action.fallbackDriver = Self.driver.id }
+        #expect(FleetCall(.post, "/api/admin/routes/R1/\(word)", #"{"driverId":"42"}"#).action == .route(action))
     }
 
-    @Test func takesWhatIsToBeStored() {
-        #expect(FleetCall(.put, "/api/admin/orders/A1").deed == .order(OrderAction(code: "A1", .update)))
-        #expect(FleetCall(.put, "/api/admin/routes/R1").deed == .route(RouteAction(id: "R1", .update)))
+    @Test func readsUpdates() {
+        #expect(FleetCall(.put, "/api/admin/orders/A1").action == .order(OrderAction(code: "A1", .update)))
+        #expect(FleetCall(.put, "/api/admin/routes/R1").action == .route(RouteAction(id: "R1", .update)))
     }
 
-    @Test func takesWhatADriverDoes() {
-        #expect(FleetCall(.post, "/api/driver/jobs/A1/accept", as: .driver).deed == .acceptJob("A1"))
-        #expect(FleetCall(.post, "/api/driver/routes/R1/accept", as: .driver).deed == .acceptRoute("R1"))
+    @Test func readsAcceptances() {
+        #expect(FleetCall(.post, "/api/driver/jobs/A1/accept", as: .driver).action == .acceptJob("A1"))
+        #expect(FleetCall(.post, "/api/driver/routes/R1/accept", as: .driver).action == .acceptRoute("R1"))
         #expect(FleetCall(.post, "/api/driver/jobs/A1/accept", as: .driver).command?.actor == FleetCall.identity(.driver))
     }
 
-    @Test func looksUpForWhomeverAsks() {
-        #expect(FleetCall(.get, "/api/admin/orders/A1").enquiry == .order("A1"))
-        #expect(FleetCall(.head, "/api/admin/routes/R1").enquiry == .route("R1"))
-        #expect(FleetCall(.get, "/api/driver/jobs", as: .driver).enquiry == .jobs(driverID: "42"))
+    @Test func readsQueriesWithTheSendersIdentity() {
+        #expect(FleetCall(.get, "/api/admin/orders/A1").storeQuery == .order("A1"))
+        #expect(FleetCall(.head, "/api/admin/routes/R1").storeQuery == .route("R1"))
+        #expect(FleetCall(.get, "/api/driver/jobs", as: .driver).storeQuery == .jobs(driverID: "42"))
         for role in [Role.driver, .customer] {
-            let someone = FleetCall.identity(role)
-            #expect(FleetCall(.get, "/api/\(role.rawValue)/devices", as: role).enquiry == .devices(someone))
+            let identity = FleetCall.identity(role)
+            #expect(FleetCall(.get, "/api/\(role.rawValue)/devices", as: role).storeQuery == .devices(identity))
             #expect(
-                FleetCall(.get, "/api/\(role.rawValue)/notifications", as: role).enquiry
-                    == .notifications(of: someone, before: nil, limit: 50))
+                FleetCall(.get, "/api/\(role.rawValue)/notifications", as: role).storeQuery
+                    == .notifications(of: identity, before: nil, limit: 50))
             for method in [HTTPRequest.Method.get, .head] {
-                #expect(FleetCall(method, "/api/\(role.rawValue)/preferences", as: role).enquiry == .preferences(someone))
+                #expect(FleetCall(method, "/api/\(role.rawValue)/preferences", as: role).storeQuery == .preferences(identity))
             }
         }
-        #expect(FleetCall(.get, "/api/ops/notifications/N1", as: .ops).enquiry == .notificationHistory(notificationID: "N1"))
+        #expect(FleetCall(.get, "/api/ops/notifications/N1", as: .ops).storeQuery == .notificationHistory(notificationID: "N1"))
         #expect(
-            FleetCall(.get, "/api/ops/notifications", as: .ops).enquiry == .notificationLog(channel: nil, before: nil, limit: 50))
+            FleetCall(.get, "/api/ops/notifications", as: .ops).storeQuery
+                == .notificationLog(channel: nil, before: nil, limit: 50))
     }
 
-    @Test func forgetsDriversAndCustomers() {
-        #expect(FleetCall(.delete, "/api/admin/people/driver/4-2=;").deed == .erase(.driver, id: "4-2=;"))
-        #expect(FleetCall(.delete, "/api/admin/people/customer/9", "{}").deed == .erase(.customer, id: "9"))
+    @Test func readsErasures() {
+        #expect(FleetCall(.delete, "/api/admin/people/driver/4-2=;").action == .erase(.driver, id: "4-2=;"))
+        #expect(FleetCall(.delete, "/api/admin/people/customer/9", "{}").action == .erase(.customer, id: "9"))
         #expect(FleetCall(.delete, "/api/admin/people/customer/9").command?.actor == FleetCall.identity(.admin))
         for id in ["", "a b", "é", String(repeating: "x", count: 151)] {
             let call = FleetCall(.delete, "/api/admin/people/driver/\(id)")
@@ -177,7 +178,7 @@ import Testing
         #expect(FleetCall(.delete, "/api/admin/people/driver/42", "[]").status() == 400)
     }
 
-    // MARK: Nothing else
+    // MARK: Unknown paths
 
     static let unknown = [
         "/pusher", "/pusher/", "/pusher/auth/", "/pusher/auth/x", "/pusher/Auth", "/pusher/user_auth", "/pusher//auth", "/api",
@@ -197,9 +198,9 @@ import Testing
         "/api/admin/preferences", "/api/fcm-token", "/api/devices",
     ]
 
-    @Test(arguments: unknown) func doesNotKnowOtherPaths(path: String) {
+    @Test(arguments: unknown) func rejectsUnknownPaths(path: String) {
         for method in Self.methods { #expect(FleetCall(method, path).refusal == "404 Unknown path: \(path)", "\(method)") }
-        #expect(FleetCall(.post, path, as: nil).status() == 401, "whoever is nobody does not learn which paths there are")
+        #expect(FleetCall(.post, path, as: nil).status() == 401, "anonymous senders do not learn which paths exist")
     }
 
     @Test(arguments: [
@@ -207,9 +208,9 @@ import Testing
         "/api/driver/jobs/A1/Accept", "/api/driver/routes", "/api/driver/routes/R1/progress", "/api/driver/notifications/",
         "/api/driver/notifications/x", "/api/driver/notifications/read/1", "/api/driver/devices/",
         "/api/driver/devices/1", "/api/driver/preferences/", "/api/driver/preferences/types", "/api/driver/people/driver/42",
-    ]) func doesNotKnowOtherPathsOfDrivers(path: String) {
+    ]) func rejectsUnknownDriverPaths(path: String) {
         #expect(FleetCall(.get, path, as: .driver).refusal == "404 Unknown path: \(path)")
-        #expect(FleetCall(.get, path).status() == 403, "whose group it is comes first")
+        #expect(FleetCall(.get, path).status() == 403, "the role is checked before the path")
     }
 
     // MARK: Envelopes
@@ -225,12 +226,12 @@ import Testing
         (#"/api/"\"#, #"{"success":false,"error":"Unknown path: /api/\"\\"}"#),
     ]
 
-    @Test(arguments: wrapped) func refusesInTheWordsOfItsGroup(path: String, body: String) {
+    @Test(arguments: wrapped) func usesTheEnvelopeOfTheGroup(path: String, body: String) {
         #expect(FleetCall(.get, path).response() == .json(404, body.utf8))
     }
 
     @Test(arguments: ["/x", "/", "", "api/ops/stats", "pusher/auth", "/apps/1/x", "/App-x", "/pushers/auth", "/API/ops/stats"])
-    func leavesOtherPathsToOthers(path: String) {
+    func usesPlainTextOutsideTheFleetAPI(path: String) {
         #expect(FleetCall(.get, path).response() == .text(404, "Unknown path: \(path)"))
     }
 }

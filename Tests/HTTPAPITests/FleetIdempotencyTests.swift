@@ -4,7 +4,7 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// How a request is known again (`Idempotency-Key`), and which version it is about (`If-Match`).
+/// `Idempotency-Key` with the digest of the request, and `If-Match`.
 @Suite struct FleetIdempotencyTests {
     private func call(_ body: String = "", key: String? = "k", _ path: String = "/api/admin/orders/A1/cancel-enhanced")
         -> FleetCall
@@ -16,12 +16,12 @@ import Testing
 
     // MARK: The key
 
-    @Test func needsNone() {
+    @Test func keyIsOptional() {
         #expect(call(key: nil).command != nil && call(key: nil).command?.idempotencyKey == nil)
         #expect(call(#"{"idempotencyKey":null}"#, key: nil).command?.idempotencyKey == nil)
     }
 
-    @Test func isInTheHeaderElseInTheBody() {
+    @Test func readsTheHeaderElseTheBody() {
         #expect(call(key: "h").command?.idempotencyKey?.text == "h")
         #expect(call(#"{"idempotencyKey":"b"}"#, key: nil).command?.idempotencyKey?.text == "b")
         #expect(call(#"{"idempotencyKey":"b"}"#, key: "h").command?.idempotencyKey?.text == "h")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func hasUpTo255Characters() {
+    @Test func limitsTheKeyTo255Characters() {
         let longest = String(repeating: "😀", count: 255)
         #expect(call(key: longest).command?.idempotencyKey?.text == longest)
         #expect(call(#"{"idempotencyKey":"\#(longest)"}"#, key: nil).command?.idempotencyKey?.text == longest)
@@ -58,16 +58,16 @@ import Testing
     ]
 
     @Test(arguments: repeatable)
-    func isTakenForWhateverAdminsAndDriversSend(method: HTTPRequest.Method, path: String, body: String, role: Role) {
-        let repetition = FleetCall(method, path, body, as: role).with(.idempotencyKey, "k").command?.idempotencyKey
-        #expect(repetition?.text == "k" && repetition?.digest.count == 32)
+    func acceptsAKeyForEveryWrite(method: HTTPRequest.Method, path: String, body: String, role: Role) {
+        let key = FleetCall(method, path, body, as: role).with(.idempotencyKey, "k").command?.idempotencyKey
+        #expect(key?.text == "k" && key?.digest.count == 32)
     }
 
-    @Test func isNothingToWhomeverTakesAPhoneAway() {
+    @Test func ignoresTheKeyWhenUnregisteringADevice() {
         for (path, field) in [("/api/auth/fcm-token", "fcmToken"), ("/app-register-device", "deviceToken")] {
             for call in [
                 FleetCall(.delete, path, #"{"\#(field)":"t"}"#, as: .driver),
-                FleetCall(.delete, path, as: .driver).asking(field, "t"),
+                FleetCall(.delete, path, as: .driver).withQuery(field, "t"),
             ] {
                 let command = call.with(.idempotencyKey, "k").command
                 #expect(command != nil && command?.idempotencyKey == nil)
@@ -75,19 +75,19 @@ import Testing
         }
     }
 
-    // MARK: The same request
+    // MARK: The digest
 
-    @Test func isSummedUpAsMethodPathAndValue() {
+    @Test func digestCoversMethodPathAndJSONValue() {
         let text = "POST\n/api/admin/orders/A1/cancel-enhanced\n" + #"{"a":[15e-1,"x"],"b":null}"#
         #expect(digest(#"{"b":null,"a":[1.50,"\u0078"]}"#) == SHA256.digest(of: Array(text.utf8)))
     }
 
-    @Test func isTheSameHoweverAnEmptyBodyIsWritten() {
+    @Test func digestEqualsForAllFormsOfAnEmptyBody() {
         for body in ["{}", " { } ", "\n{\t}\r"] { #expect(digest(body) == digest(""), "\(body)") }
         #expect(digest("") != digest(#"{"a":null}"#))
     }
 
-    @Test func isAnotherForAnotherMethodOrPath() {
+    @Test func digestDiffersByMethodAndPath() {
         let digests = [
             FleetCall(.put, "/api/admin/orders/A1", ""), FleetCall(.put, "/api/admin/routes/A1", ""),
             FleetCall(.put, "/api/admin/orders/A2", ""), FleetCall(.post, "/api/admin/orders/A1/unassign", ""),
@@ -97,9 +97,9 @@ import Testing
         #expect(Set(digests).count == digests.count && !digests.contains(nil))
     }
 
-    @Test func isTheSameWhateverElseIsSaid() {
+    @Test func digestIgnoresKeyHeadersAndQuery() {
         let one = call(#"{"reason":"x"}"#)
-        let other = call(#"{"reason":"x"}"#, key: "another").with(.ifMatch, "3").with(.contentType, "x").asking("a", "b")
+        let other = call(#"{"reason":"x"}"#, key: "another").with(.ifMatch, "3").with(.contentType, "x").withQuery("a", "b")
         #expect(one.command?.idempotencyKey?.digest == other.command?.idempotencyKey?.digest)
     }
 
@@ -109,7 +109,7 @@ import Testing
         (nil, nil), ("*", nil), ("3", 3), ("\"3\"", 3), ("0", 0), ("\"0\"", 0), ("007", 7), ("9223372036854775807", .max),
     ]
 
-    @Test(arguments: versions) func readsAVersionQuotedOrNot(text: String?, version: Int?) {
+    @Test(arguments: versions) func readsIfMatchWithAndWithoutQuotes(text: String?, version: Int?) {
         let command = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, text).command
         #expect(command != nil && command?.expectedVersion == version)
     }
@@ -118,12 +118,12 @@ import Testing
         "", "\"", "\"\"", "\"3", "3\"", "-1", "\"-1\"", "W/\"3\"", "\"3\", \"4\"", "3,4", "1.0", "x", "٣", "９", " 3", "3 ", "**",
         "\"*\"",
         "9223372036854775808", "0x3", "\"\"3\"\"", "\"\u{301}3\"",
-    ]) func readsNoOtherVersion(text: String) {
+    ]) func rejectsOtherIfMatchValues(text: String) {
         let refusal = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, text).refusal
         #expect(refusal == "400 Expected If-Match to be a version, such as \"3\"; found \(text)")
     }
 
-    @Test func quotesOnlyTheBeginningOfALongVersion() {
+    @Test func truncatesALongVersionInTheError() {
         let call = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, String(repeating: "9", count: 8_000))
         #expect((call.response()?.body.count ?? 9_999) < 400)
     }

@@ -3,7 +3,7 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// Who may look at `/api/ops/*` without being anybody: whoever has the metrics token; without one, this machine.
+/// Access to `/api/ops/*` without a JWT: with the metrics token, or from this machine if none is configured.
 @Suite struct FleetOpsTests {
     private func call(_ path: String = "/api/ops/stats", _ fields: [HTTPRequest.Field: String] = [:], isLoopback: Bool = true)
         -> FleetCall
@@ -17,14 +17,14 @@ import Testing
     private func operations(_ path: String) -> FleetCall { FleetCall(.get, path, as: .ops) }
 
     private func isStats(_ call: FleetCall, metricsToken: String) -> Bool {
-        if case .stats = call.outcome(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
+        if case .stats = call.apiAction(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
     }
 
     private func isPushReport(_ call: FleetCall, metricsToken: String = "") -> Bool {
-        if case .pushReport = call.outcome(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
+        if case .pushReport = call.apiAction(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
     }
 
-    @Test func showsWhoeverHasTheTokenWhereverHeIs() {
+    @Test func acceptsTheMetricsTokenFromAnyAddress() {
         for isLoopback in [true, false] {
             for others in [[:], [.cookie: "a=b"], [.origin: "https://a.example"]]
                 as [[HTTPRequest.Field: String]]
@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: [
         nil, "", "Bearer", "Bearer ", "bearer t0ken", "Bearer t0ke", "Bearer t0kenx", "Bearer  t0ken", "t0ken", "Basic t0ken",
     ])
-    func asksOthersForATokenOfTheirOwn(authorization: String?) {
+    func rejectsOtherAuthorizationIfThereIsAMetricsToken(authorization: String?) {
         for isLoopback in [true, false] {
             var call = call(isLoopback: isLoopback)
             call.fields[.authorization] = authorization
@@ -46,17 +46,17 @@ import Testing
         }
     }
 
-    @Test func showsThisMachineWhereThereIsNoToken() {
+    @Test func acceptsThisMachineIfThereIsNoMetricsToken() {
         #expect(isStats(call(), metricsToken: ""))
         #expect(call(isLoopback: false).status() == 401)
         #expect(call(isLoopback: false).status() == 401)
         for path in ["/api/ops/notifications", "/api/ops/notifications/N1", "/api/ops/x"] {
-            #expect(call(path).status() == 401, "what was said to whom is for those who say who they are")
+            #expect(call(path).status() == 401, "notifications require a JWT")
         }
     }
 
-    /// It tells counts and states of lanes and names nobody, as the stats do.
-    @Test func showsHowPushesFareToWhomeverItShowsStats() {
+    /// The report contains no personal data, like the statistics.
+    @Test func pushReportHasTheAccessRulesOfStats() {
         #expect(isPushReport(call("/api/ops/push")))
         #expect(isPushReport(FleetCall(.head, "/api/ops/push", as: .ops)) && isPushReport(FleetCall(.get, "/api/ops/push")))
         #expect(isPushReport(call("/api/ops/push", [.authorization: "Bearer t0ken"], isLoopback: false), metricsToken: "t0ken"))
@@ -67,22 +67,22 @@ import Testing
         }
     }
 
-    /// It only seems to be this machine: a browser on it speaks for the page of somebody.
+    /// A browser on this machine may send requests for a web page of any origin.
     @Test(
         arguments: [
             (.cookie, "session=x"), (.cookie, "a=b"), (.authorization, "Bearer "),
             (.authorization, "Bearer x"), (.origin, "https://evil.example"), (.origin, "null"),
         ] as [(HTTPRequest.Field, String)])
-    func asksWhoeverComesThroughThisMachine(field: HTTPRequest.Field, value: String) {
+    func rejectsBrowsersOnThisMachine(field: HTTPRequest.Field, value: String) {
         #expect(call("/api/ops/stats", [field: value]).status() == 401)
         #expect(call("/api/ops/notifications", [field: value]).status() == 401)
     }
 
-    /// The token opens `/api/ops/*` and nothing else, and nor does being on this machine.
+    /// Both the metrics token and the loopback address permit `/api/ops/*` only.
     @Test(arguments: [
         "/api/admin/orders/A1", "/api/driver/jobs", "/pusher/auth", "/api/opsx/stats", "/api//ops/stats", "/api/x", "/app-x",
         "/api/auth/x", "/api/Ops/stats",
-    ]) func opensNothingElse(path: String) {
+    ]) func metricsTokenAndLoopbackAllowNoOtherPath(path: String) {
         for method in [HTTPRequest.Method.get, .head, .post, .put, .delete] {
             var call = call(path)
             call.method = method
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func checksTheRestAsForAnybody() {
+    @Test func checksMethodAndSize() {
         for method in [HTTPRequest.Method.post, .put, .patch, .delete, .options] {
             var call = operations("/api/ops/notifications/N1")
             call.method = method
@@ -102,15 +102,16 @@ import Testing
         #expect(long.status() == 413)
     }
 
-    @Test func looksNotificationsUp() {
-        #expect(operations("/api/ops/notifications/N1").enquiry == .notificationHistory(notificationID: "N1"))
+    @Test func readsNotificationQueries() {
+        #expect(operations("/api/ops/notifications/N1").storeQuery == .notificationHistory(notificationID: "N1"))
         #expect(operations("/api/ops/notifications/a b").refusal?.hasPrefix("400 Expected \"notification id\" to be") == true)
-        let call = operations("/api/ops/notifications").asking("channel", "driver-1").asking("before", "N1").asking("limit", "7")
-        #expect(call.enquiry == .notificationLog(channel: "driver-1", before: "N1", limit: 7))
-        #expect(call.asking("limit", "8").enquiry == call.enquiry, "the first counts")
+        let call = operations("/api/ops/notifications").withQuery("channel", "driver-1").withQuery("before", "N1").withQuery(
+            "limit", "7")
+        #expect(call.storeQuery == .notificationLog(channel: "driver-1", before: "N1", limit: 7))
+        #expect(call.withQuery("limit", "8").storeQuery == call.storeQuery, "the first counts")
     }
 
-    // MARK: Pages of notifications, for drivers, too
+    // MARK: Paging of notifications, also for drivers
 
     private static let limits: [(String, Int?)] = [
         ("1", 1), ("50", 50), ("200", 200), ("0", nil), ("201", nil), ("-1", nil), ("", nil), ("x", nil), ("1.0", nil),
@@ -118,25 +119,25 @@ import Testing
         ("99999999999999999999", nil), ("٣", nil), ("1e2", nil),
     ]
 
-    @Test(arguments: limits) func givesOneToTwoHundredAtOnce(text: String, limit: Int?) {
-        let driver = FleetCall(.get, "/api/driver/notifications", as: .driver).asking("limit", text)
-        let ops = operations("/api/ops/notifications").asking("limit", text)
+    @Test(arguments: limits) func limitIsFrom1To200(text: String, limit: Int?) {
+        let driver = FleetCall(.get, "/api/driver/notifications", as: .driver).withQuery("limit", text)
+        let ops = operations("/api/ops/notifications").withQuery("limit", text)
         if let limit {
-            #expect(driver.enquiry == .notifications(of: FleetCall.identity(.driver), before: nil, limit: limit))
-            #expect(ops.enquiry == .notificationLog(channel: nil, before: nil, limit: limit))
+            #expect(driver.storeQuery == .notifications(of: FleetCall.identity(.driver), before: nil, limit: limit))
+            #expect(ops.storeQuery == .notificationLog(channel: nil, before: nil, limit: limit))
         } else {
             for call in [driver, ops] { #expect(call.refusal == "400 Expected \"limit\" to be from 1 to 200") }
         }
     }
 
-    @Test func beginsBehindANotification() {
+    @Test func beforeIsTheIDOfANotification() {
         let driver = FleetCall(.get, "/api/driver/notifications", as: .driver)
         #expect(
-            driver.asking("before", "N1").enquiry
+            driver.withQuery("before", "N1").storeQuery
                 == .notifications(of: FleetCall.identity(.driver), before: "N1", limit: 50))
         for before in ["", "a b", "é", String(repeating: "x", count: 151)] {
             for call in [driver, operations("/api/ops/notifications")] {
-                #expect(call.asking("before", before).refusal?.hasPrefix("400 Expected \"before\" to be 1 to 150 of") == true)
+                #expect(call.withQuery("before", before).refusal?.hasPrefix("400 Expected \"before\" to be 1 to 150 of") == true)
             }
         }
     }
@@ -144,10 +145,10 @@ import Testing
     // MARK: Metrics
 
     private func isMetrics(_ call: FleetCall, metricsToken: String) -> Bool {
-        if case .metrics = call.outcome(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
+        if case .metrics = call.apiAction(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
     }
 
-    @Test(arguments: ["", "t0ken"]) func showsMetricsToAdminsAndOpsByTheirTokens(metricsToken: String) {
+    @Test(arguments: ["", "t0ken"]) func servesMetricsToAdminsAndOps(metricsToken: String) {
         for role in [Role.admin, .ops] {
             #expect(isMetrics(FleetCall(.get, "/metrics", as: role), metricsToken: metricsToken))
             #expect(isMetrics(FleetCall(.head, "/metrics", as: role), metricsToken: metricsToken))

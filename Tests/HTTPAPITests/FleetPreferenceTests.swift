@@ -3,17 +3,17 @@ import FleetRules
 import HTTPAPI
 import Testing
 
-/// What drivers and customers want to be told on their phones, and when not.
+/// `PUT /api/driver/preferences` and `/api/customer/preferences`.
 @Suite struct FleetPreferenceTests {
     private static func call(_ body: String, as role: Role = .driver) -> FleetCall {
         FleetCall(.put, "/api/\(role.rawValue)/preferences", body, as: role)
     }
 
     private static func changes(_ body: String) -> PreferenceChanges? {
-        if case .updatePreferences(let changes) = call(body).deed { changes } else { nil }
+        if case .updatePreferences(let changes) = call(body).action { changes } else { nil }
     }
 
-    @Test(arguments: [Role.driver, .customer]) func areWhoeversSaysThem(role: Role) {
+    @Test(arguments: [Role.driver, .customer]) func readsPreferencesOfTheSender(role: Role) {
         var changes = PreferenceChanges()
         changes.types = ["new_job": false, "job-assigned": true, "DRIVER_APPROVED": false]
         changes.isEnabled = true
@@ -32,12 +32,12 @@ import Testing
     @Test(arguments: [
         "", "{}", #"{"types":{}}"#, #"{"types":null,"quietHours":null}"#, #"{"quietHours":{}}"#,
         #"{"Types":{"a":false},"quiethours":1,"quietHours":{"Enabled":1,"timezone":2,"days":[1]}}"#,
-    ]) func stayWhereNothingIsSaid(body: String) {
+    ]) func absentMembersChangeNothing(body: String) {
         #expect(Self.changes(body) == PreferenceChanges())
     }
 
-    /// Null clears: what is cleared is as if nothing had ever been said.
-    @Test func goBackToWhatTheyWere() {
+    /// Null removes a type, and restores the default of a quiet-hours member.
+    @Test func nullRestoresTheDefaults() {
         var changes = PreferenceChanges()
         changes.types = ["new_job": nil]
         let standard = Preferences.QuietHours()
@@ -49,7 +49,7 @@ import Testing
         #expect(Self.changes(body) == changes)
     }
 
-    @Test func changeOneByOne() {
+    @Test func readsSingleMembers() {
         #expect(Self.changes(#"{"quietHours":{"enabled":false}}"#)?.isEnabled == false)
         #expect(Self.changes(#"{"quietHours":{"from":"00:00"}}"#)?.from == 0)
         #expect(Self.changes(#"{"quietHours":{"to":"23:59"}}"#)?.to == 1_439)
@@ -57,7 +57,7 @@ import Testing
         #expect(Self.changes(#"{"types":{"a":true,"b":true,"a":false}}"#)?.types == ["a": false, "b": true], "the last counts")
     }
 
-    // MARK: What is wrong
+    // MARK: Errors
 
     static let wrong: [(body: String, refusal: String)] = [
         (#"{"types":[]}"#, "\"types\" to be an object"), (#"{"types":"a"}"#, "\"types\" to be an object"),
@@ -73,21 +73,21 @@ import Testing
         (#"{"quietHours":{"timeZone":1}}"#, "\"quietHours.timeZone\" to be a string"),
     ]
 
-    @Test(arguments: wrong) func areRefusedByTheFieldsName(body: String, refusal: String) {
+    @Test(arguments: wrong) func errorsNameTheField(body: String, refusal: String) {
         #expect(Self.call(body).refusal == "400 Expected \(refusal)")
     }
 
-    /// The look-up of these tests would take the first, were it asked.
+    /// The test's look-up accepts `../UTC`, so its rejection shows that the name is checked first.
     @Test(arguments: [
         "../UTC", "Europe/Nowhere", "Europe/London\\u0000", "", "europe/london", "é", String(repeating: "x", count: 65),
     ])
-    func knowNoOtherTimeZone(name: String) {
+    func rejectsUnknownTimeZones(name: String) {
         #expect(
             Self.call(#"{"quietHours":{"timeZone":"\#(name)"}}"#).refusal?.hasPrefix("400 Expected \"quietHours.timeZone\" to ")
                 == true)
     }
 
-    @Test func nameUpToAHundredTypes() {
+    @Test func limitsTypesToOneHundred() {
         func body(_ count: Int) -> String {
             #"{"types":{\#((0..<count).map { #""t\#($0)":false"# }.joined(separator: ","))}}"#
         }

@@ -2,9 +2,9 @@ import FleetRules
 import HTTPAPI
 import Testing
 
-/// What phones report of notifications, and which of them have been read.
+/// Telemetry of notifications, and read marks.
 @Suite struct FleetTelemetryTests {
-    /// A report that is right, but for what is changed: JSON to replace a value, nil to leave it out.
+    /// A valid event with changed members: the JSON of a new value, or nil to remove the member.
     static func event(_ changes: [String: String?] = [:]) -> String {
         var members = [
             "notificationId": #""N1""#, "type": #""new_job""#, "entityId": #""A1""#, "event": #""received""#,
@@ -20,12 +20,12 @@ import Testing
     private func log(_ body: String) -> FleetCall { FleetCall(.post, "/api/driver/notifications/log", body, as: .driver) }
 
     private func events(_ body: String) -> [TelemetryEvent]? {
-        if case .telemetry(let events) = log(body).deed { events } else { nil }
+        if case .telemetry(let events) = log(body).action { events } else { nil }
     }
 
-    @Test func takesOneAlone() { #expect(events(Self.event()) == [Self.plain]) }
+    @Test func readsASingleEvent() { #expect(events(Self.event()) == [Self.plain]) }
 
-    @Test func takesUpToAHundredAtOnce() {
+    @Test func limitsEventsToOneHundred() {
         for count in [1, 2, 100] {
             let body = #"{"events":[\#((0..<count).map { _ in Self.event() }.joined(separator: ","))]}"#
             #expect(events(body) == (0..<count).map { _ in Self.plain })
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func takesNoneWhenOneIsBad() {
+    @Test func oneInvalidEventRejectsTheRequest() {
         let body = #"{"events":[\#(Self.event()),\#(Self.event(["type": "1"])),\#(Self.event(["event": "1"]))]}"#
         #expect(log(body).refusal == "400 events[1]: Expected \"type\" to be a string")
         #expect(log(#"{"events":[\#(Self.event()),1]}"#).refusal == "400 Expected \"events[1]\" to be an object")
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func takesTheOneWhereThereIsNoList() {
+    @Test func readsASingleEventIfEventsIsNull() {
         #expect(events(Self.event(["events": "null"])) == [Self.plain])
         #expect(log("").refusal == "400 Expected \"notificationId\": a string is required")
     }
@@ -71,13 +71,13 @@ import Testing
             ("event", #""opened""#, "\"event\" to be one of received, action_view_now, action_accept, action_dismiss"),
         ]
 
-    @Test(arguments: bad) func namesWhatIsWrong(field: String, value: String?, problem: String) {
+    @Test(arguments: bad) func errorsNameFieldAndPosition(field: String, value: String?, problem: String) {
         let body = Self.event([field: value])
         #expect(log(body).refusal == "400 Expected " + problem)
         #expect(log(#"{"events":[\#(body)]}"#).refusal == "400 events[0]: Expected " + problem)
     }
 
-    @Test(arguments: ["notificationId", "entityId"]) func takesNamesAsChannelsHaveThem(field: String) {
+    @Test(arguments: ["notificationId", "entityId"]) func idsUseTheChannelAlphabet(field: String) {
         for name in ["", "a b", "é", "\u{212A}", String(repeating: "x", count: 151)] {
             let refusal = log(Self.event([field: "\"\(name)\""])).refusal
             #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 of") == true)
@@ -85,7 +85,7 @@ import Testing
         #expect(log(Self.event([field: "\"\(String(repeating: "x", count: 150))\""])).status() == nil)
     }
 
-    @Test func takesEveryKindOfReportAndType() {
+    @Test func readsEveryKindAndType() {
         for (word, kind) in [
             ("received", TelemetryEvent.Kind.received), ("action_view_now", .viewed), ("action_accept", .accepted),
             ("action_dismiss", .dismissed),
@@ -103,7 +103,7 @@ import Testing
         (#"{ "message" : "" }"#, #"{"message":""}"#),
     ]
 
-    @Test(arguments: metadata) func keepsTitleAndMessageOfWhatIsBeside(given: String, kept: String?) throws {
+    @Test(arguments: metadata) func keepsOnlyTitleAndMessageOfMetadata(given: String, kept: String?) throws {
         let event = try #require(events(Self.event(["metadata": given]))?.first)
         #expect(event.metadata.map { String(decoding: $0, as: UTF8.self) } == kept)
     }
@@ -112,12 +112,12 @@ import Testing
 
     private func read(_ body: String) -> FleetCall { FleetCall(.post, "/api/driver/notifications/read", body, as: .driver) }
 
-    @Test func marksSomeOrAll() {
-        #expect(read(#"{"ids":["a","b","a"]}"#).deed == .markRead(["a", "b", "a"]))
-        #expect(read(#"{"ids":["a"],"all":false}"#).deed == .markRead(["a"]))
-        #expect(read(#"{"all":true,"ids":null}"#).deed == .markRead(nil))
+    @Test func readsIDsOrAll() {
+        #expect(read(#"{"ids":["a","b","a"]}"#).action == .markRead(["a", "b", "a"]))
+        #expect(read(#"{"ids":["a"],"all":false}"#).action == .markRead(["a"]))
+        #expect(read(#"{"all":true,"ids":null}"#).action == .markRead(nil))
         let most = (0..<1_000).map { "n\($0)" }
-        #expect(read(#"{"ids":["\#(most.joined(separator: #"",""#))"]}"#).deed == .markRead(most))
+        #expect(read(#"{"ids":["\#(most.joined(separator: #"",""#))"]}"#).action == .markRead(most))
     }
 
     static let badMarks = [
@@ -136,11 +136,11 @@ import Testing
         ),
     ]
 
-    @Test(arguments: badMarks) func namesWhatIsWrongWithMarks(body: String, problem: String) {
+    @Test(arguments: badMarks) func rejectsInvalidReadMarks(body: String, problem: String) {
         #expect(read(body).refusal == "400 " + problem)
     }
 
-    @Test func marksAThousandAtMost() {
+    @Test func limitsReadMarksToOneThousand() {
         let ids = [String](repeating: #""a""#, count: 1_001).joined(separator: ",")
         #expect(read(#"{"ids":[\#(ids)]}"#).refusal == "400 Expected \"ids\" to contain 1 to 1000 elements; found 1001")
     }

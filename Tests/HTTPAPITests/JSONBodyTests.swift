@@ -6,9 +6,9 @@ import JSON
 import Primitives
 import Testing
 
-/// What orders and routes take in their bodies, field by field.
+/// The fields of orders and routes in request bodies.
 @Suite struct JSONBodyTests {
-    /// What may be done to orders and to routes, by what body beside the field in question.
+    /// The endpoints that read order and route fields.
     private static let orderCalls: [(method: HTTPRequest.Method, path: String, isUpdate: Bool)] =
         ["assign-driver", "unassign", "cancel-enhanced", "remove-driver"].map {
             (.post, "/api/admin/orders/A1/" + $0, false)
@@ -21,20 +21,20 @@ import Testing
     private static func call(
         _ call: (method: HTTPRequest.Method, path: String, isUpdate: Bool), _ field: String, _ value: String
     ) -> FleetCall {
-        // The field comes last, and the last of a name counts.
+        // The tested field comes last: the last of duplicate members counts.
         FleetCall(call.method, call.path, #"{"driverId":"42","\#(field)":\#(value)}"#)
     }
 
     private static let names = ["bookingId", "bookingReference", "customerId", "driverId"]
     private static let texts = ["customerName", "pickupAddress", "dropoffAddress", "driverName", "reason"]
-    /// What a PUT ignores.
-    private static let ofActions: Set = ["driverId", "driverName", "reason"]
+    /// Fields that a PUT ignores.
+    private static let ignoredByUpdates: Set = ["driverId", "driverName", "reason"]
 
     // MARK: Kinds
 
-    @Test(arguments: names + texts + ["scheduledAt"]) func takesOnlyStringsForTextsOfOrders(field: String) {
+    @Test(arguments: names + texts + ["scheduledAt"]) func rejectsOtherKindsForStringsOfOrders(field: String) {
         for call in Self.orderCalls {
-            let isIgnored = call.isUpdate && Self.ofActions.contains(field)
+            let isIgnored = call.isUpdate && Self.ignoredByUpdates.contains(field)
             for value in ["1", "true", "[]", "{}", #"["x"]"#] {
                 let refusal = Self.call(call, field, value).refusal
                 #expect(refusal == (isIgnored ? nil : "400 Expected \"\(field)\" to be a string"), "\(call.path) \(value)")
@@ -42,9 +42,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["routeNumber", "driverName", "reason", "driverId"]) func takesOnlyStringsForTextsOfRoutes(field: String) {
+    @Test(arguments: ["routeNumber", "driverName", "reason", "driverId"]) func rejectsOtherKindsForStringsOfRoutes(field: String)
+    {
         for call in Self.routeCalls {
-            let isIgnored = call.isUpdate && Self.ofActions.contains(field)
+            let isIgnored = call.isUpdate && Self.ignoredByUpdates.contains(field)
             for value in ["1", "false", "[]", "{}"] {
                 let refusal = Self.call(call, field, value).refusal
                 #expect(refusal == (isIgnored ? nil : "400 Expected \"\(field)\" to be a string"), "\(call.path) \(value)")
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func takesOnlyNumbersForNumbers() {
+    @Test func rejectsOtherKindsForNumbers() {
         for value in [#""1""#, "true", "[1]", "{}", #""""#] {
             for call in Self.orderCalls {
                 #expect(Self.call(call, "totalGBP", value).refusal == "400 Expected \"totalGBP\" to be a number")
@@ -68,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: ["-1", "0.5", "1.0", "1e2", "9223372036854775808", "1e999999999999999999999"])
-    func countsInWholeNumbersFromZero(value: String) {
+    func countsAreIntegersOfAtLeastZero(value: String) {
         for field in ["bookingsCount", "dropsCount"] {
             let call = Self.call(Self.routeCalls[4], field, value)
             #expect(call.refusal == "400 Expected \"\(field)\" to be an integer of at least 0")
@@ -82,7 +83,7 @@ import Testing
         #"\ud800"#, "a ", " a", String(repeating: "x", count: 151), String(repeating: "é", count: 150),
     ]
 
-    @Test(arguments: names) func refusesNamesThatNoChannelCouldHave(field: String) {
+    @Test(arguments: names) func rejectsNamesOutsideTheChannelAlphabet(field: String) {
         for name in Self.badNames {
             for call in Self.orderCalls.dropLast() {
                 let refusal = Self.call(call, field, "\"\(name)\"").refusal
@@ -94,18 +95,18 @@ import Testing
 
     static let goodNames = ["1", "Az09_-=@,.;", "K", String(repeating: "x", count: 150), "-", "...", "null"]
 
-    @Test(arguments: goodNames) func takesAllThatAChannelsNameMayHold(name: String) {
+    @Test(arguments: goodNames) func acceptsTheChannelAlphabet(name: String) {
         var changes = OrderChanges()
         changes.bookingID = .set(name)
         changes.bookingReference = .set(name)
         changes.customerID = .set(name)
-        var deed = OrderAction(code: name, .assign(.init(id: Identifier(name))))
-        deed.changes = changes
+        var action = OrderAction(code: name, .assign(.init(id: Identifier(name))))
+        action.changes = changes
         let body = #"{"bookingId":"\#(name)","bookingReference":"\#(name)","customerId":"\#(name)","driverId":"\#(name)"}"#
-        #expect(FleetCall(.post, "/api/admin/orders/\(name)/assign-driver", body).deed == .order(deed))
+        #expect(FleetCall(.post, "/api/admin/orders/\(name)/assign-driver", body).action == .order(action))
     }
 
-    /// Path, and the name of what is in it that is too much.
+    /// A path, and the name of its variable segment in errors.
     private static let named: [(HTTPRequest.Method, String, String)] = [
         (.get, "/api/admin/orders/*", "code"), (.put, "/api/admin/orders/*", "code"),
         (.post, "/api/admin/orders/*/unassign", "code"), (.get, "/api/admin/routes/*", "routeId"),
@@ -115,7 +116,7 @@ import Testing
         (.put, "/api/driver/jobs/*/progress", "id"), (.get, "/api/ops/notifications/*", "notification id"),
     ]
 
-    @Test(arguments: named) func refusesSuchNamesInPathsToo(method: HTTPRequest.Method, path: String, field: String) {
+    @Test(arguments: named) func checksNamesInPaths(method: HTTPRequest.Method, path: String, field: String) {
         let role: Role = path.hasPrefix("/api/driver") ? .driver : .admin
         for name in [
             "", "a b", "é", "\u{212A}", "a\u{0}", String(repeating: "x", count: 151), String(repeating: "x", count: 9_999),
@@ -123,7 +124,7 @@ import Testing
             let path = path.replacing("*", with: name)
             let refusal = FleetCall(method, path, #"{"step":"arrived"}"#, as: role).refusal
             #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 of") == true, "\(path)")
-            #expect((refusal?.utf8.count ?? 0) < 400, "only the beginning of it is quoted")
+            #expect((refusal?.utf8.count ?? 0) < 400, "the error truncates the name")
         }
         let longest = path.replacing("*", with: String(repeating: "x", count: 150))
         #expect(FleetCall(method, longest, #"{"step":"arrived"}"#, as: role).status() == nil)
@@ -132,51 +133,51 @@ import Testing
     // MARK: Times
 
     @Test(arguments: ["tomorrow", "", "2026-02-30", "2026-11-21 09:30", "1700000000", "2026-11-21T25:00Z"])
-    func refusesWhatIsNoTime(text: String) {
+    func rejectsInvalidTimes(text: String) {
         for call in Self.orderCalls {
             let expected = "400 Expected \"scheduledAt\" to be a time in ISO 8601, such as 2026-11-21T09:30:00Z"
             #expect(Self.call(call, "scheduledAt", "\"\(text)\"").refusal == expected)
         }
     }
 
-    @Test(arguments: ["2026-11-21", "2026-11-21T09:30:00Z", "2026-11-21T09:30:00.123+01:00"]) func passesTimesOnAsSent(
+    @Test(arguments: ["2026-11-21", "2026-11-21T09:30:00Z", "2026-11-21T09:30:00.123+01:00"]) func keepsTimesAsSent(
         text: String
     ) {
         for call in Self.orderCalls {
-            let deed = Self.call(call, "scheduledAt", "\"\(text)\"").deed
-            if case .order(let deed) = deed { #expect(deed.changes.scheduledAt == .set(text)) } else { Issue.record() }
+            let action = Self.call(call, "scheduledAt", "\"\(text)\"").action
+            if case .order(let action) = action { #expect(action.changes.scheduledAt == .set(text)) } else { Issue.record() }
         }
     }
 
     // MARK: Values
 
     @Test(arguments: ["0", "-0", "12.50", "1E2", "-1e-7", "123456789012345678901234567890.10"])
-    func passesNumbersOnAsTheyCame(number: String) {
+    func keepsNumbersAsSent(number: String) {
         var changes = OrderChanges()
         changes.totalGBP = .set(JSONNumber(text: number))
         var order = OrderAction(code: "A1", .update)
         order.changes = changes
-        #expect(FleetCall(.put, "/api/admin/orders/A1", #"{"totalGBP": \#(number) }"#).deed == .order(order))
+        #expect(FleetCall(.put, "/api/admin/orders/A1", #"{"totalGBP": \#(number) }"#).action == .order(order))
         var route = RouteAction(id: "R1", .update)
         route.changes.earningsAdjustment = .set(JSONNumber(text: number))
-        #expect(FleetCall(.put, "/api/admin/routes/R1", #"{"earningsAdjustment":\#(number)}"#).deed == .route(route))
+        #expect(FleetCall(.put, "/api/admin/routes/R1", #"{"earningsAdjustment":\#(number)}"#).action == .route(route))
     }
 
-    /// Other people's decoders would lose the whole event.
-    @Test(arguments: ["1e400", "-1e400", "1e999999999999999999999"]) func refusesNumbersThatNoDoubleHolds(number: String) {
+    /// Decoders of the apps would reject the whole event.
+    @Test(arguments: ["1e400", "-1e400", "1e999999999999999999999"]) func rejectsNumbersBeyondDouble(number: String) {
         let call = FleetCall(.put, "/api/admin/orders/A1", #"{"totalGBP":\#(number)}"#)
         #expect(call.refusal == "400 Expected \"totalGBP\" to be a number")
     }
 
-    @Test(arguments: ["0", "-0", "7", "9223372036854775807"]) func passesCountsOnAsTheyCame(number: String) {
+    @Test(arguments: ["0", "-0", "7", "9223372036854775807"]) func keepsCountsAsSent(number: String) {
         var route = RouteAction(id: "R1", .update)
         route.changes.bookingsCount = .set(JSONNumber(text: number))
         route.changes.dropsCount = .set(JSONNumber(text: number))
         let body = #"{"bookingsCount":\#(number),"dropsCount":\#(number)}"#
-        #expect(FleetCall(.put, "/api/admin/routes/R1", body).deed == .route(route))
+        #expect(FleetCall(.put, "/api/admin/routes/R1", body).action == .route(route))
     }
 
-    @Test func keepsWhatIsNotSaidAndClearsWhatIsNull() {
+    @Test func absentMembersKeepAndNullClears() {
         let body = """
             {"bookingId":null,"bookingReference":null,"customerId":null,"customerName":null,"pickupAddress":null,
             "dropoffAddress":null,"scheduledAt":null,"totalGBP":null,"driverName":null,"reason":null}
@@ -188,57 +189,57 @@ import Testing
         changes.dropoffAddress = .clear
         changes.scheduledAt = .clear
         changes.totalGBP = .clear
-        var deed = OrderAction(code: "A1", .unassign)
-        deed.changes = changes
-        #expect(FleetCall(.post, "/api/admin/orders/A1/unassign", body).deed == .order(deed))
+        var action = OrderAction(code: "A1", .unassign)
+        action.changes = changes
+        #expect(FleetCall(.post, "/api/admin/orders/A1/unassign", body).action == .order(action))
         #expect(
-            FleetCall(.post, "/api/admin/orders/A1/unassign", "{}").deed == .order(OrderAction(code: "A1", .unassign)))
+            FleetCall(.post, "/api/admin/orders/A1/unassign", "{}").action == .order(OrderAction(code: "A1", .unassign)))
         let nulls = #"{"routeNumber":null,"bookingsCount":null,"dropsCount":null,"earningsAdjustment":null,"driverId":null}"#
         var route = RouteAction(id: "R1", .cancel)
         route.changes.routeNumber = .clear
         route.changes.bookingsCount = .clear
         route.changes.dropsCount = .clear
         route.changes.earningsAdjustment = .clear
-        #expect(FleetCall(.post, "/api/admin/routes/R1/cancel", nulls).deed == .route(route))
+        #expect(FleetCall(.post, "/api/admin/routes/R1/cancel", nulls).action == .route(route))
     }
 
-    @Test func takesWhatIsSaidOfAnOrder() {
+    @Test func decodesTextsOfAnOrder() {
         let body = #"""
             {"driverId":"42","driverName":"D\u00e4n \ud83d\ude00","reason":"a\u0001b\n","customerName":"","pickupAddress":"1 \/ 2",
             "dropoffAddress":"\ud800","driverId":"43"}
             """#
-        var deed = OrderAction(code: "A1", .assign(.init(id: Identifier("43"), name: "Dän 😀")))
-        deed.reason = "a\u{1}b\n"
-        deed.changes.customerName = .set("")
-        deed.changes.pickupAddress = .set("1 / 2")
-        deed.changes.dropoffAddress = .set("\u{FFFD}")
-        #expect(FleetCall(.post, "/api/admin/orders/A1/assign-driver", body).deed == .order(deed))
+        var action = OrderAction(code: "A1", .assign(.init(id: Identifier("43"), name: "Dän 😀")))
+        action.reason = "a\u{1}b\n"
+        action.changes.customerName = .set("")
+        action.changes.pickupAddress = .set("1 / 2")
+        action.changes.dropoffAddress = .set("\u{FFFD}")
+        #expect(FleetCall(.post, "/api/admin/orders/A1/assign-driver", body).action == .order(action))
     }
 
-    @Test(arguments: texts + ["scheduledAt", "idempotencyKey"]) func takesNoTextThatHoldsNUL(field: String) {
+    @Test(arguments: texts + ["scheduledAt", "idempotencyKey"]) func rejectsNUL(field: String) {
         for value in [#""\u0000""#, #""a\u0000b""#] {
             let refusal = Self.call(Self.orderCalls[0], field, value).refusal
             #expect(refusal == "400 Expected \"\(field)\" to contain no NUL character")
         }
     }
 
-    /// How much of an event a text may take is the store's to say: here only the whole body has a limit.
-    @Test func takesTextsOfAnyLength() {
+    /// ``DispatchPlanner`` limits the size of events; here only the size of the whole body is limited.
+    @Test func doesNotLimitTexts() {
         let text = String(repeating: "é", count: 300_000)
-        var deed = OrderAction(code: "A1", .cancel)
-        deed.reason = text
-        #expect(FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", #"{"reason":"\#(text)"}"#).deed == .order(deed))
+        var action = OrderAction(code: "A1", .cancel)
+        action.reason = text
+        #expect(FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", #"{"reason":"\#(text)"}"#).action == .order(action))
     }
 
-    @Test func ignoresStatusAndDriverOfAnUpdate() {
+    @Test func updateIgnoresStatusAndDriver() {
         let body = #"{"status":5,"driverId":[],"driverName":{},"reason":1,"version":"x","bookingId":"B"}"#
-        var deed = OrderAction(code: "A1", .update)
-        deed.changes.bookingID = .set("B")
-        #expect(FleetCall(.put, "/api/admin/orders/A1", body).deed == .order(deed))
-        #expect(FleetCall(.put, "/api/admin/routes/A1", body).deed == .route(RouteAction(id: "A1", .update)))
+        var action = OrderAction(code: "A1", .update)
+        action.changes.bookingID = .set("B")
+        #expect(FleetCall(.put, "/api/admin/orders/A1", body).action == .order(action))
+        #expect(FleetCall(.put, "/api/admin/routes/A1", body).action == .route(RouteAction(id: "A1", .update)))
     }
 
-    @Test(arguments: ["", "{}", #"{"driverId":null}"#, #"{"driverID":"42"}"#]) func assignsOnlyToSomebody(body: String) {
+    @Test(arguments: ["", "{}", #"{"driverId":null}"#, #"{"driverID":"42"}"#]) func assignmentRequiresADriver(body: String) {
         for path in ["/api/admin/orders/A1/assign-driver", "/api/admin/routes/R1/assign-driver"] {
             #expect(FleetCall(.post, path, body).refusal == "400 Expected \"driverId\": a string is required")
         }
@@ -248,13 +249,14 @@ import Testing
 
     private func progress(_ body: String) -> FleetCall { FleetCall(.put, "/api/driver/jobs/A1/progress", body, as: .driver) }
 
-    @Test func takesAnyStepByItsNameForTheStoreToJudge() {
+    @Test func readsEveryStep() {
         for step in JobStatus.allCases {
-            #expect(progress(#"{"step":"\#(step.rawValue)"}"#).deed == .progress("A1", ProgressReport(step: step)))
+            #expect(progress(#"{"step":"\#(step.rawValue)"}"#).action == .progress("A1", ProgressReport(step: step)))
         }
     }
 
-    @Test(arguments: ["Arrived", "enRoute", "en-route", "", "arrived ", "arri\u{301}ved"]) func knowsNoOtherStep(step: String) {
+    @Test(arguments: ["Arrived", "enRoute", "en-route", "", "arrived ", "arri\u{301}ved"]) func rejectsUnknownSteps(step: String)
+    {
         let steps = "available, assigned, accepted, en_route, arrived, loading, in_transit, unloading, completed, cancelled"
         #expect(progress(#"{"step":"\#(step)"}"#).refusal == "400 Expected \"step\" to be one of \(steps); found \(step)")
     }
@@ -267,13 +269,13 @@ import Testing
         (#"{"step":"arrived","longitude":[]}"#, "\"longitude\" to be a number"),
     ]
 
-    @Test(arguments: badProgress) func namesWhatIsWrongWithProgress(body: String, problem: String) {
+    @Test(arguments: badProgress) func rejectsInvalidProgress(body: String, problem: String) {
         #expect(progress(body).refusal == "400 Expected " + problem)
     }
 
-    @Test(arguments: [("latitude", "90"), ("longitude", "180")]) func knowsHowLargeTheEarthIs(field: String, most: String) {
+    @Test(arguments: [("latitude", "90"), ("longitude", "180")]) func limitsLatitudeAndLongitude(field: String, most: String) {
         for value in [most, "-" + most, most + ".0", "0", "-0", "1e-999999", "0.1e1", "51.5"] {
-            guard case .progress(_, let report) = progress(#"{"step":"arrived","notes":"n","\#(field)":\#(value)}"#).deed else {
+            guard case .progress(_, let report) = progress(#"{"step":"arrived","notes":"n","\#(field)":\#(value)}"#).action else {
                 Issue.record("\(value)")
                 continue
             }
@@ -283,6 +285,6 @@ import Testing
             let refusal = progress(#"{"step":"arrived","\#(field)":\#(value)}"#).refusal
             #expect(refusal == "400 Expected \"\(field)\" to be from -\(most) to \(most)", "\(value)")
         }
-        #expect(progress(#"{"step":"arrived","\#(field)":null}"#).deed == .progress("A1", ProgressReport(step: .arrived)))
+        #expect(progress(#"{"step":"arrived","\#(field)":null}"#).action == .progress("A1", ProgressReport(step: .arrived)))
     }
 }

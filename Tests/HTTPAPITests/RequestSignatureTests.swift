@@ -5,7 +5,7 @@ import Primitives
 import Testing
 
 @Suite struct RequestSignatureTests {
-    /// The refusal of a call; nil when it is allowed.
+    /// The error for a request. Nil if it is accepted.
     private func refusal(_ call: Call, app: Application = .example(), now: Int64 = Call.now) -> APIError? {
         call.asRequest { request in
             do throws(APIError) {
@@ -22,9 +22,9 @@ import Testing
             401, #"Invalid signature: you should have sent HmacSHA256Hex("\#(text)", your_secret_key), but you sent "\#(sent)""#)
     }
 
-    // MARK: What is allowed (A1, A7, A10)
+    // MARK: Valid requests (A1, A7, A10)
 
-    @Test func takesTheExampleOfPushersDocumentation() {
+    @Test func acceptsTheExampleOfPushersDocumentation() {
         let app = Application.example(id: "3", key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
         var call = Call(#"{"name":"foo","channels":["project-3"],"data":"{\"some\":\"data\"}"}"#, key: app.key)
         call.path = "/apps/3/events"
@@ -34,17 +34,17 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .head, .post, .put, .patch, .delete, .options])
-    func takesASignedCallOfAnyMethod(method: HTTPRequest.Method) {
+    func acceptsEveryMethod(method: HTTPRequest.Method) {
         var call = Call()
         call.method = method
         #expect(refusal(call.signed()) == nil)
     }
 
-    @Test func takesACallWithoutABodyAndItsDigest() {
+    @Test func acceptsARequestWithoutBodyAndDigest() {
         #expect(refusal(Call.get("/apps/1001/channels").signed()) == nil)
     }
 
-    @Test func takesParametersInAnyOrder() {
+    @Test func acceptsParametersInAnyOrder() {
         let call = Call().signed()
         for _ in 0..<20 {
             var shuffled = call
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func maySeeTheSameCallAgain() {
+    @Test func acceptsARepeatedRequest() {
         let call = Call().signed()
         let signature = RequestSignature()
         let app = Application.example()
@@ -68,25 +68,27 @@ import Testing
         "", "a,b", ",", "a b/c:d=e%f&g+h,é", "%2C", "=", "&", "😀", "a\nb", "a\r\nb", "\0", String(repeating: "x", count: 5_000),
     ]
 
-    @Test(arguments: values) func signsValuesUnescaped(value: String) {
+    @Test(arguments: values) func signatureCoversUnescapedValues(value: String) {
         #expect(refusal(Call().with("note", value).signed()) == nil)
     }
 
-    @Test(arguments: ["note", "Note", "NOTE", "aBc", "AUTH_other", "", "filter[x]"]) func signsNamesInLowerCase(name: String) {
+    @Test(arguments: ["note", "Note", "NOTE", "aBc", "AUTH_other", "", "filter[x]"]) func signatureCoversNamesInLowerCase(
+        name: String
+    ) {
         let call = Call().with(name, "Value").signed()
         #expect(refusal(call) == nil)
         #expect(call.signedText.contains(name.lowercased() + "=Value"))
     }
 
     @Test(arguments: ["auth_key", "auth_timestamp", "auth_version", "auth_signature", "body_md5"])
-    func readsItsOwnParametersInAnyCase(name: String) throws {
+    func acceptsAuthParametersInAnyCase(name: String) throws {
         var call = Call().signed()
         let index = try #require(call.query.firstIndex { $0.name == name })
         call.query[index].name = name.uppercased()
         #expect(refusal(call) == nil)
     }
 
-    @Test func takesTheLastOfARepeatedParameter() {
+    @Test func lastOfADuplicateParameterCounts() {
         for (name, value) in [("auth_key", "key1"), ("auth_version", "1.0"), ("auth_timestamp", String(Call.now))] {
             var call = Call().with(name, "other")
             call.query.append((name, value))
@@ -94,43 +96,43 @@ import Testing
         }
     }
 
-    // MARK: What is missing (A2)
+    // MARK: Missing parameters (A2)
 
-    @Test(arguments: ["auth_key", "auth_timestamp", "auth_version"]) func asksForEveryParameter(name: String) {
+    @Test(arguments: ["auth_key", "auth_timestamp", "auth_version"]) func requiresEveryParameter(name: String) {
         let expected = APIError(401, "Missing parameter: \(name)")
         #expect(refusal(Call().with(name, nil).signed()) == expected)
         #expect(refusal(Call().with(name, nil).with(name + "s", "1").signed()) == expected)
     }
 
-    @Test func asksForTheSignature() {
+    @Test func requiresTheSignature() {
         #expect(refusal(Call()) == APIError(401, "Missing parameter: auth_signature"))
     }
 
-    @Test func asksForTheDigestOfABody() {
+    @Test func requiresTheDigestOfABody() {
         #expect(refusal(Call().with("body_md5", nil).signed()) == APIError(401, "Missing parameter: body_md5"))
     }
 
-    @Test func asksForTheKeyFirst() {
+    @Test func checksTheKeyFirst() {
         var call = Call()
         call.query = []
         #expect(refusal(call) == APIError(401, "Missing parameter: auth_key"))
     }
 
-    // MARK: The key and the version (A4, A9)
+    // MARK: Key and version (A4, A9)
 
     @Test(arguments: ["key2", "KEY1", "key1 ", " key1", "key", "key11", "", "key1\0", "secret1"])
-    func knowsItsKeyOnly(key: String) {
+    func rejectsOtherKeys(key: String) {
         #expect(refusal(Call(key: key).signed()) == APIError(401, "Unknown auth_key"))
     }
 
     @Test(arguments: ["", "1", "1.1", "2.0", "1.0.0", "01.0", "1,0", "one", " 1.0", "1.0 ", "１.０"])
-    func knowsItsVersionOnly(version: String) {
+    func rejectsOtherVersions(version: String) {
         #expect(refusal(Call().with("auth_version", version).signed()) == APIError(401, "Invalid auth_version: expected 1.0"))
     }
 
-    // MARK: The time (A6)
+    // MARK: Timestamp (A6)
 
-    @Test(arguments: [-600, -599, -1, 0, 1, 599, 600]) func letsClocksDifferByTenMinutes(seconds: Int64) {
+    @Test(arguments: [-600, -599, -1, 0, 1, 599, 600]) func acceptsTimestampsWithinTenMinutes(seconds: Int64) {
         #expect(refusal(Call().signed(), now: Call.now + seconds) == nil)
     }
 
@@ -140,7 +142,7 @@ import Testing
         ("253402300799", "9999-12-31T23:59:59.000Z"), ("1099511627775", "36812-02-20T00:36:15.000Z"),
     ]
 
-    @Test(arguments: expired) func refusesACallThatIsTooOldOrTooNew(timestamp: String, given: String) {
+    @Test(arguments: expired) func rejectsTimestampsBeyondTenMinutes(timestamp: String, given: String) {
         let text = "Timestamp expired: Given timestamp (\(given)) not within 600s of server time (2012-11-16T17:49:39.000Z)"
         #expect(refusal(Call().with("auth_timestamp", timestamp).signed()) == APIError(401, text))
     }
@@ -149,32 +151,32 @@ import Testing
         "", "now", "1e9", "1.353088179e9", "0x50a67a73", "1353088179.0", " 1353088179", "1353088179 ", "1353088179\n", "-1",
         "-1353088179", "１３５３０８８１７９", "9223372036854775807", "-9223372036854775807", "-9223372036854775808", "9223372036854775808",
         "-9223372036854775809", "18446744073709551615", "99999999999999999999999999", "2012-11-16T17:49:39Z", "-", "+", "\0",
-        // Milliseconds, a usual mistake.
+        // Milliseconds: a common mistake.
         "1353088179000",
     ]
 
-    @Test(arguments: oddTimestamps) func refusesWhatIsNoTimestamp(timestamp: String) {
+    @Test(arguments: oddTimestamps) func rejectsMalformedTimestamps(timestamp: String) {
         let refusal = refusal(Call().with("auth_timestamp", timestamp).signed())
         #expect(refusal == APIError(401, "Invalid auth_timestamp: expected seconds since 1970"))
     }
 }
 
-// MARK: The signature itself (A3) and the body (A8)
+// MARK: Signature (A3) and body (A8)
 
 extension RequestSignatureTests {
-    static let spoilers: [(name: String, spoil: @Sendable (String) -> String)] = [
+    static let modifications: [(name: String, modify: @Sendable (String) -> String)] = [
         ("zeros", { _ in String(repeating: "0", count: 64) }), ("no hex", { _ in String(repeating: "x", count: 64) }),
         ("upper case", { $0.uppercased() }), ("empty", { _ in "" }), ("short", { String($0.dropLast()) }), ("long", { $0 + "0" }),
         ("a space after", { $0 + " " }), ("one digit", { String($0.prefix(1)) }), ("quotes", { _ in #"""# }),
         ("text", { _ in "é😀" }),
     ]
 
-    @Test(arguments: spoilers) func refusesAnotherSignatureAndSaysWhatToSign(
-        name: String, spoil: @Sendable (String) -> String
+    @Test(arguments: modifications) func rejectsOtherSignaturesAndShowsTheTextToSign(
+        name: String, modify: @Sendable (String) -> String
     ) throws {
         let call = Call().signed()
         let right = try #require(call.query.last?.value)
-        let sent = spoil(right)
+        let sent = modify(right)
         let error = try #require(refusal(call.with("auth_signature", sent)))
         #expect(error == invalidSignature(call.signedText.split(separator: "\n").joined(separator: #"\n"#), sent), "\(name)")
         #expect(!error.text.contains("secret1"))
@@ -192,7 +194,7 @@ extension RequestSignatureTests {
         ("a digest in upper case", { $0 = $0.with("body_md5", $0.query[3].value.uppercased()) }),
     ]
 
-    @Test(arguments: changes) func coversTheWholeRequest(name: String, change: @Sendable (inout Call) -> Void) throws {
+    @Test(arguments: changes) func signatureCoversTheWholeRequest(name: String, change: @Sendable (inout Call) -> Void) throws {
         var call = Call().with("note", "x").signed()
         change(&call)
         let sent = try #require(call.query.last { $0.name == "auth_signature" }?.value)
@@ -200,23 +202,23 @@ extension RequestSignatureTests {
         #expect(refusal(call) == invalidSignature(shown, sent), "\(name)")
     }
 
-    @Test(arguments: ["secret2", "secret", "secret11", "Secret1"]) func knowsItsSecretOnly(secret: String) {
+    @Test(arguments: ["secret2", "secret", "secret11", "Secret1"]) func rejectsOtherSecrets(secret: String) {
         #expect(refusal(Call().signed(secret))?.text.hasPrefix("Invalid signature: ") == true)
     }
 
-    /// A value may hold line ends of any kind.
-    @Test(arguments: ["a\nb", "a\r\nb", "\n", "\r\n", "\n\u{301}"]) func saysItInOneLine(value: String) throws {
+    /// Line breaks in a value are shown escaped.
+    @Test(arguments: ["a\nb", "a\r\nb", "\n", "\r\n", "\n\u{301}"]) func errorIsOneLine(value: String) throws {
         let error = try #require(refusal(Call().with("note", value).with("auth_signature", "0")))
         #expect(error.text.hasPrefix("Invalid signature: ") && !error.text.utf8.contains(0x0A))
     }
 
     @Test(arguments: ["00000000000000000000000000000000", "", "x", "d41d8cd98f00b204e9800998ecf8427e"])
-    func refusesADigestThatIsNotThatOfTheBody(digest: String) {
+    func rejectsAWrongBodyDigest(digest: String) {
         let refusal = refusal(Call().with("body_md5", digest).signed())
         #expect(refusal == APIError(401, "Invalid body_md5: it is not the MD5 of the body received"))
     }
 
-    @Test func refusesAnotherBodyUnderTheSameSignature() {
+    @Test func rejectsAnotherBody() {
         var call = Call(#"{"name":"e","channel":"c","data":"a"}"#).signed()
         call.body = Array(#"{"name":"e","channel":"c","data":"b"}"#.utf8)
         let expected = APIError(401, "Invalid body_md5: it is not the MD5 of the body received")
@@ -225,19 +227,19 @@ extension RequestSignatureTests {
         #expect(refusal(call) == expected)
     }
 
-    @Test func takesADigestInUpperCaseThatWasSignedSo() {
+    @Test func acceptsADigestInUpperCase() {
         let call = Call()
         #expect(refusal(call.with("body_md5", call.query[3].value.uppercased()).signed()) == nil)
     }
 
-    /// Pusher's Python library sends the digest of no body with every GET, and signs it.
-    @Test func takesTheDigestOfNoBody() {
+    /// Pusher's Python library sends and signs the digest of the empty body with every GET.
+    @Test func acceptsTheDigestOfAnEmptyBody() {
         let call = Call.get("/apps/1001/channels").with("body_md5", "d41d8cd98f00b204e9800998ecf8427e")
         #expect(refusal(call.signed()) == nil)
         #expect(refusal(call.with("body_md5", "x").signed())?.text == "Invalid body_md5: it is not the MD5 of the body received")
     }
 
-    @Test func saysNothingOfTheBodyToWhoeverCannotSign() {
+    @Test func checksTheSignatureBeforeTheBodyDigest() {
         let call = Call().with("body_md5", "x").with("auth_signature", "0")
         #expect(refusal(call)?.text.hasPrefix("Invalid signature: ") == true)
     }

@@ -4,16 +4,16 @@ import PusherProtocol
 import Testing
 
 @Suite struct RouterTests {
-    /// What came of a request, to be compared.
+    /// The result of routing, in comparable form.
     private enum Reply: Equatable {
-        case answer(HTTPResponse)
+        case response(HTTPResponse)
         case publish([String], app: Int, except: SocketID?)
         case batch([[String]], app: Int)
-        case ask(String, app: Int)
+        case query(String, app: Int)
         case terminate(String, app: Int)
         case readiness
         case metrics
-        /// For the fleet's API, whose tests are elsewhere.
+        /// Any action of the fleet's API, which other suites test.
         case fleet
     }
 
@@ -28,14 +28,14 @@ import Testing
         let router = Router.example(apps, metricsToken: metricsToken)
         return call.asRequest(authorization: authorization, isLoopback: isLoopback) { request in
             switch router.action(of: request, now: Call.now) {
-            case .respond(let response): .answer(response)
-            case .publish(let order, let app):
-                if order.events.count == 1 {
-                    .publish(order.events[0].publications.map(\.channel.text), app: app, except: order.events[0].except)
+            case .respond(let response): .response(response)
+            case .publish(let request, let app):
+                if request.events.count == 1 {
+                    .publish(request.events[0].publications.map(\.channel.text), app: app, except: request.events[0].except)
                 } else {
-                    .batch(order.events.map { $0.publications.map(\.channel.text) }, app: app)
+                    .batch(request.events.map { $0.publications.map(\.channel.text) }, app: app)
                 }
-            case .query(let question, let app): .ask("\(question)", app: app)
+            case .query(let query, let app): .query("\(query)", app: app)
             case .terminate(let userID, let app): .terminate(userID, app: app)
             case .readiness: .readiness
             case .metrics: .metrics
@@ -50,40 +50,40 @@ import Testing
         return reply(call)
     }
 
-    private func answer(_ reply: Reply) -> HTTPResponse? {
-        if case .answer(let response) = reply { response } else { nil }
+    private func httpResponse(_ reply: Reply) -> HTTPResponse? {
+        if case .response(let response) = reply { response } else { nil }
     }
 
-    private func refused(_ status: Int, _ text: String) -> Reply { .answer(.text(status, text)) }
+    private func refused(_ status: Int, _ text: String) -> Reply { .response(.text(status, text)) }
 
     private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
 
     // MARK: Paths and methods
 
-    @Test(arguments: [HTTPRequest.Method.get, .head]) func answersWhatIsOpenToAll(method: HTTPRequest.Method) {
-        #expect(reply(method, "/healthz") == .answer(.text(200, "ok")))
+    @Test(arguments: [HTTPRequest.Method.get, .head]) func respondsToPublicPaths(method: HTTPRequest.Method) {
+        #expect(reply(method, "/healthz") == .response(.text(200, "ok")))
         #expect(reply(method, "/readyz") == .readiness)
         #expect(reply(method, "/metrics") == .metrics)
     }
 
-    @Test(arguments: ["/healthz", "/readyz", "/metrics"]) func tellsThatTheseAreOnlyRead(path: String) {
+    @Test(arguments: ["/healthz", "/readyz", "/metrics"]) func publicPathsAllowOnlyGetAndHead(path: String) {
         for method in Self.methods where method != .get && method != .head {
             let expected = HTTPResponse.text(405, "Method not allowed: use GET, HEAD", headers: ["Allow": "GET, HEAD"])
-            #expect(reply(method, path) == .answer(expected), "\(method)")
+            #expect(reply(method, path) == .response(expected), "\(method)")
         }
     }
 
-    @Test func tellsThatEventsAreOnlyPosted() {
+    @Test func eventsAllowOnlyPost() {
         for method in Self.methods where method != .post {
             let expected = HTTPResponse.text(405, "Method not allowed: use POST", headers: ["Allow": "POST"])
-            #expect(reply(method, "/apps/1001/events") == .answer(expected), "\(method)")
+            #expect(reply(method, "/apps/1001/events") == .response(expected), "\(method)")
         }
     }
 
-    @Test(arguments: ["/app/key1", "/app/nobody", "/app/"]) func tellsThatClientsNeedAWebSocket(path: String) {
+    @Test(arguments: ["/app/key1", "/app/nobody", "/app/"]) func appPathRequiresAWebSocket(path: String) {
         for method in Self.methods {
             let headers: HTTPHeaders = ["Connection": "Upgrade", "Upgrade": "websocket"]
-            #expect(reply(method, path) == .answer(.text(426, "This is a WebSocket endpoint", headers: headers)))
+            #expect(reply(method, path) == .response(.text(426, "This is a WebSocket endpoint", headers: headers)))
         }
     }
 
@@ -95,20 +95,20 @@ import Testing
         "/apps/1001//events", "/apps/1001/%65vents", "/é", "/%2e",
     ]
 
-    @Test(arguments: unknown) func doesNotKnowAnythingElse(path: String) {
+    @Test(arguments: unknown) func rejectsUnknownPaths(path: String) {
         for method in Self.methods { #expect(reply(method, path) == refused(404, "Unknown path: \(path)"), "\(method)") }
     }
 
-    @Test func quotesOnlyTheBeginningOfALongPath() throws {
+    @Test func truncatesALongPathInTheError() throws {
         for path in ["/" + String(repeating: "x", count: 8_000), "/apps/1001/" + String(repeating: "é", count: 4_000)] {
-            let response = try #require(answer(reply(.get, path)))
+            let response = try #require(httpResponse(reply(.get, path)))
             #expect(response.status == 404 && response.body.count < 600)
         }
     }
 
-    // MARK: Who may publish
+    // MARK: Publishing
 
-    @Test func publishesForTheApplicationThatSigned() {
+    @Test func publishesForTheSigningApplication() {
         #expect(reply(Call().signed()) == .publish(["c"], app: 0, except: nil))
         var call = Call(#"{"name":"e","channels":["b","a","b"],"data":"","socket_id":"7.5"}"#, key: "key2")
         call.path = "/apps/1002/events"
@@ -116,43 +116,43 @@ import Testing
     }
 
     @Test(arguments: ["9999", "0", "", "1001x", "01001", "-1", "10011", " 1001", "１００１", "key1", "*"])
-    func doesNotKnowAnotherApplication(id: String) {
+    func rejectsUnknownApplications(id: String) {
         var call = Call()
         call.path = "/apps/\(id)/events"
         #expect(reply(call) == refused(404, "Unknown application \(id)"))
         #expect(reply(call.signed()) == refused(404, "Unknown application \(id)"))
     }
 
-    @Test func refusesWhoeverHasNotSigned() {
+    @Test func rejectsUnsignedRequests() {
         #expect(reply(Call()) == refused(401, "Missing parameter: auth_signature"))
-        #expect(answer(reply(Call().signed("secret2")))?.status == 401)
+        #expect(httpResponse(reply(Call().signed("secret2")))?.status == 401)
     }
 
-    @Test func refusesAnotherApplicationsSignature() {
+    @Test func rejectsAnotherApplicationsSignature() {
         #expect(reply(Call(key: "key2").signed("secret2")) == refused(401, "Unknown auth_key"))
     }
 
-    @Test func refusesADisabledApplicationOnceItHasSigned() {
+    @Test func rejectsADisabledApplicationAfterTheSignature() {
         var call = Call(key: "key3")
         call.path = "/apps/1003/events"
         #expect(reply(call.signed("secret3")) == refused(403, "Application 1003 is disabled"))
         #expect(reply(call) == refused(401, "Missing parameter: auth_signature"))
     }
 
-    /// An unsigned caller learns nothing about what a body should be.
-    @Test(arguments: ["", "{", "[]", #"{"name":1}"#]) func looksAtTheSignatureBeforeTheBody(body: String) {
+    /// Errors about the body are for signed requests only.
+    @Test(arguments: ["", "{", "[]", #"{"name":1}"#]) func checksTheSignatureBeforeTheBody(body: String) {
         #expect(reply(Call(body)) == refused(401, "Missing parameter: auth_signature"))
     }
 
-    @Test func passesOnWhatIsWrongWithTheBody() {
+    @Test func returnsErrorsOfTheBody() {
         #expect(reply(Call("").signed()) == refused(400, "The body is not JSON: expected an object at byte 0"))
         let long = #"{"name":"e","channel":"c","data":"\#(String(repeating: "x", count: 10_241))"}"#
-        #expect(answer(reply(Call(long).signed()))?.status == 413)
+        #expect(httpResponse(reply(Call(long).signed()))?.status == 413)
     }
 
     // MARK: Metrics
 
-    @Test func servesMetricsToThisMachineOnlyUnlessThereIsAToken() {
+    @Test func servesMetricsOnlyToThisMachineWithoutAToken() {
         let call = Call.get("/metrics")
         #expect(reply(call, isLoopback: true) == .metrics)
         let expected = refused(403, "Metrics are served to this machine only: set metrics.token")
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func servesMetricsToWhoeverHasTheToken() {
+    @Test func servesMetricsForTheToken() {
         for isLoopback in [true, false] {
             let served = reply(
                 Call.get("/metrics"), authorization: "Bearer t0ken", isLoopback: isLoopback, metricsToken: "t0ken")
@@ -173,17 +173,17 @@ import Testing
         nil, "", "Bearer", "Bearer ", "t0ken", "Bearert0ken", "Bearer t0ke", "Bearer t0ken ", "Bearer t0kenx", "Bearer T0KEN",
         "Bearer  t0ken", " Bearer t0ken", "Basic t0ken", "Bearer t0ken, Bearer t0ken", "Bearer t0ken\0",
     ])
-    func servesNoMetricsToAnybodyElse(authorization: String?) {
+    func rejectsOtherAuthorizationForMetrics(authorization: String?) {
         for isLoopback in [true, false] {
             let served = reply(
                 Call.get("/metrics"), authorization: authorization, isLoopback: isLoopback, metricsToken: "t0ken")
             let text = "Expected Authorization: Bearer and the token of metrics.token, or a JWT of role admin or ops"
-            #expect(served == .answer(.text(401, text, headers: ["WWW-Authenticate": "Bearer"])))
+            #expect(served == .response(.text(401, text, headers: ["WWW-Authenticate": "Bearer"])))
         }
     }
 
-    @Test func servesTheRestToAnybody() {
-        #expect(reply(Call.get("/healthz"), isLoopback: false, metricsToken: "t0ken") == .answer(.text(200, "ok")))
+    @Test func healthAndReadinessNeedNoToken() {
+        #expect(reply(Call.get("/healthz"), isLoopback: false, metricsToken: "t0ken") == .response(.text(200, "ok")))
         #expect(reply(Call.get("/readyz"), isLoopback: false, metricsToken: "t0ken") == .readiness)
     }
 }
