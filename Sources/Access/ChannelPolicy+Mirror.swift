@@ -2,8 +2,8 @@ import PusherProtocol
 
 extension ChannelPolicy {
     /// The mirror of a channel: `private-driver-42` and `driver-42` mirror each other. An event published to either
-    /// reaches the subscribers of both, under the name that each subscribed to. Nil for channels without a rule, and for
-    /// encrypted and presence channels.
+    /// reaches the subscribers of both, under the name that each subscribed to. Nil for channels without a rule, and
+    /// for encrypted and presence channels.
     package func mirror(of channel: ChannelName) -> ChannelName? {
         guard match(channel) != nil else { return nil }
         switch channel.access {

@@ -3,8 +3,8 @@ import PusherProtocol
 /// Who may subscribe to the channels of the fleet's application (`channels:` in the configuration), and which channels
 /// mirror each other.
 ///
-/// Patterns match plain names; the same rule holds for the `private-` and `private-encrypted-` forms of a name. Channels
-/// without a matching rule follow Pusher: plain names are open to all, the others need a signature.
+/// Patterns match plain names; the same rule holds for the `private-` and `private-encrypted-` forms of a name.
+/// Channels without a matching rule follow Pusher: plain names are open to all, the others need a signature.
 package struct ChannelPolicy: Equatable, Sendable {
     /// Who may subscribe to a channel. Admins may subscribe to all. Raw values are those of the configuration.
     package enum Access: String, CaseIterable, Sendable {

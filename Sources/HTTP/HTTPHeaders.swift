@@ -15,8 +15,8 @@ package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
 
     package var isEmpty: Bool { fields.isEmpty }
 
-    /// The value of a field. Names are compared as written. Setting replaces a field of the same name, else appends one;
-    /// nil removes it.
+    /// The value of a field. Names are compared as written. Setting replaces a field of the same name, else appends
+    /// one; nil removes it.
     package subscript(name: String) -> String? {
         get { fields.first { $0.name == name }?.value }
         set {

@@ -1,7 +1,7 @@
 /// A request as the API sees it: no socket, no header table.
 ///
-/// `body` and `field` are borrowed from the event loop and valid only within the call. ``DeferredRequest`` is a copy that
-/// outlives it.
+/// `body` and `field` are borrowed from the event loop and valid only within the call. ``DeferredRequest`` is a copy
+/// that outlives it.
 package struct HTTPRequest {
     package enum Method: String, Sendable {
         case get = "GET"

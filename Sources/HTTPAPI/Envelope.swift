@@ -24,8 +24,8 @@ package enum Envelope: Sendable {
         }
     }
 
-    /// The response for an error. `/api/auth/*` and `/api/delivery/*` list an invalid field under its name: apps show the
-    /// text beside the field.
+    /// The response for an error. `/api/auth/*` and `/api/delivery/*` list an invalid field under its name: apps show
+    /// the text beside the field.
     func error(_ error: APIError) -> HTTPResponse {
         guard case .message = self, let field = error.field else {
             return self.error(error.status, error.text, headers: error.headers)

@@ -1,7 +1,7 @@
 /// The members of a JSON object that `Name` lists, copied out of it.
 ///
-/// A duplicate member is an error: readers differ in whether they use the first or the last, and a signature covers both.
-/// Other members are validated as JSON and ignored.
+/// A duplicate member is an error: readers differ in whether they use the first or the last, and a signature covers
+/// both. Other members are validated as JSON and ignored.
 package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     /// A member's value.
     package enum Value: Equatable {

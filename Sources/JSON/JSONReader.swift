@@ -191,8 +191,8 @@ package struct JSONReader {
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position &+ 8 <= bytes.count {
             let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
-            // (x - ones) & ~x & highs marks the zero bytes of x. It may also mark a byte above a zero byte, which does no
-            // harm: the caller then examines the bytes one by one.
+            // (x - ones) & ~x & highs marks the zero bytes of x. It may also mark a byte above a zero byte, which does
+            // no harm: the caller then examines the bytes one by one.
             let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
             let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
             let special =
@@ -219,7 +219,8 @@ package struct JSONReader {
         }
     }
 
-    /// One scalar of two to four bytes, as Unicode's table 3-7 allows: no overlong form, surrogate or value past U+10FFFF.
+    /// One scalar of two to four bytes, as Unicode's table 3-7 allows: no overlong form, surrogate or value past
+    /// U+10FFFF.
     private mutating func multibyteScalar() throws {
         let lead = bytes[position]
         let (count, second): (Int, ClosedRange<UInt8>)

@@ -1,7 +1,7 @@
 /// Appends JSON to bytes.
 ///
-/// Two ways to write structure: `object`, `array` and `member` (see JSONWriter+Builder.swift), or literal text with `raw`,
-/// for the frames of the wire protocol.
+/// Two ways to write structure: `object`, `array` and `member` (see JSONWriter+Builder.swift), or literal text with
+/// `raw`, for the frames of the wire protocol.
 package struct JSONWriter {
     /// The JSON written so far.
     package private(set) var bytes: [UInt8] = []

@@ -141,8 +141,8 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// A published event (S2). `name` and `data` are the publisher's JSON strings, quotes and escapes included; their bytes
-    /// are copied unchanged.
+    /// A published event (S2). `name` and `data` are the publisher's JSON strings, quotes and escapes included; their
+    /// bytes are copied unchanged.
     package static func event(name: UnsafeRawBufferPointer, channel: ChannelName, data: UnsafeRawBufferPointer) -> Frame {
         var channelText = channel.text
         return channelText.withUTF8 { channelBytes in

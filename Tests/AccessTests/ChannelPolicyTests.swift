@@ -20,7 +20,7 @@ import Testing
     /// Forms of a name that follow the same rule.
     private static let forms = ["", "private-", "private-encrypted-"]
 
-    @Test(arguments: forms) func driversHaveTheirOwnAndWhatIsForAllOfThem(form: String) {
+    @Test(arguments: forms) func driversMayUseTheirOwnAndSharedChannels(form: String) {
         expect(
             driver, form,
             [
@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: forms) func customersHaveTheirOwnAndTheirBookings(form: String) {
+    @Test(arguments: forms) func customersMayUseTheirOwnAndTheirBookings(form: String) {
         expect(
             customer, form,
             [
@@ -40,9 +40,9 @@ import Testing
             ])
     }
 
-    @Test(arguments: forms) func opsHaveNothing(form: String) { expect(ops, form, [:]) }
+    @Test(arguments: forms) func opsMayUseNoChannel(form: String) { expect(ops, form, [:]) }
 
-    @Test(arguments: forms + ["presence-", "cache-", "private-cache-"]) func adminsHaveEverything(form: String) {
+    @Test(arguments: forms + ["presence-", "cache-", "private-cache-"]) func adminsMayUseEveryChannel(form: String) {
         for name in Self.names { #expect(policy.permission(for: admin, on: channel(form + name)) == .granted, "\(form + name)") }
         #expect(policy.permission(for: admin, on: channel(form + "unlisted")) == .granted)
     }
@@ -55,10 +55,10 @@ import Testing
         }
     }
 
-    /// All names but those in `rights` are denied.
-    private func expect(_ identity: Identity, _ form: String, _ rights: [String: ChannelPolicy.Permission]) {
+    /// All names but those in `permissions` are denied.
+    private func expect(_ identity: Identity, _ form: String, _ permissions: [String: ChannelPolicy.Permission]) {
         for name in Self.names {
-            #expect(policy.permission(for: identity, on: channel(form + name)) == rights[name] ?? .denied, "\(form + name)")
+            #expect(policy.permission(for: identity, on: channel(form + name)) == permissions[name] ?? .denied, "\(form + name)")
         }
     }
 

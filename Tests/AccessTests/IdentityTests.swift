@@ -13,13 +13,13 @@ import Testing
     @Test(arguments: [
         ("driver", Role.driver), ("Driver", .driver), ("DRIVER", .driver), ("aDmIn", .admin), ("CUSTOMER", .customer),
         ("Ops", .ops),
-    ]) func rolesAreReadInAnyCase(text: String, role: Role) {
+    ]) func readsRolesInAnyCase(text: String, role: Role) {
         #expect(Role(anyCase: text) == role)
     }
 
     @Test(arguments: [
         "", " driver", "driver ", "drivers", "root", "op\u{17F}", "ops\0", "\u{FF4F}ps", "dri\u{301}ver", "admın", "ADMİN", "@ps",
-    ]) func nothingElseIsARole(text: String) {
+    ]) func rejectsUnknownRoles(text: String) {
         #expect(Role(anyCase: text) == nil)
     }
 

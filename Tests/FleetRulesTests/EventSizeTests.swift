@@ -39,7 +39,8 @@ import Testing
         #expect(error(action)?.text.hasPrefix(#"Field "totalGBP" "#) == true)
     }
 
-    /// The promise of the check: after an accepted update every action succeeds, with the longest ids and correlation id.
+    /// The promise of the check: after an accepted update every action succeeds, with the longest ids and correlation
+    /// id.
     @Test func storedFieldsFitEveryLaterEvent() throws {
         let longest = String(repeating: "9", count: 150)
         var low = 8_000
@@ -87,8 +88,8 @@ import Testing
         #expect(error?.kind == .invalid && error?.text.hasPrefix(#"Field "driverName" "#) == true)
     }
 
-    /// After the limit was lowered, a stored field may be too long. A request that does not set it is rejected only if its
-    /// own events are too large.
+    /// After the limit was lowered, a stored field may be too long. A request that does not set it is rejected only if
+    /// its own events are too large.
     @Test func rejectsARequestWithoutFieldsOnlyForItsOwnEvents() throws {
         var order = RulesFixture.order()
         order.pickupAddress = Self.address

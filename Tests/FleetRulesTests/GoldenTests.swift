@@ -3,8 +3,8 @@ import Foundation
 import JSON
 import Testing
 
-/// Events, response and audit entry of each action, byte for byte: `Golden/*.txt`, written from the contract's table and
-/// reviewed like code. `#1` stands for the id of the first notification, and so on.
+/// Events, response and audit entry of each action, byte for byte: `Golden/*.txt`, written from the contract's table
+/// and reviewed like code. `#1` stands for the id of the first notification, and so on.
 @Suite struct GoldenTests {
     @Test func assign() throws {
         try expect("assign", plan(RulesFixture.orderAction(.assign(to: "42", name: "Dan")), for: RulesFixture.order()))

@@ -1,7 +1,7 @@
 import FleetRules
 import Testing
 
-/// Which events of an action are pushed, and to whom.
+/// The pushed events of an action, and the audience of each push.
 @Suite struct PushIntentTests {
     /// As in the built-in catalogue.
     private static let rules: NotificationRules = {

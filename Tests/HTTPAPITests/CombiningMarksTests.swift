@@ -2,8 +2,8 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// Swift compares and hashes strings by canonical equivalence, in time quadratic in a character's combining marks. With as
-/// many marks as a body may contain, one comparison takes minutes.
+/// Swift compares and hashes strings by canonical equivalence, in time quadratic in a character's combining marks. With
+/// as many marks as a body may contain, one comparison takes minutes.
 @Suite(.timeLimit(.minutes(1))) struct CombiningMarksTests {
     private static func marks(_ count: Int = 150_000) -> String { String(repeating: "\u{301}\u{316}", count: count / 2) }
 

@@ -4,7 +4,8 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// Device registrations: by FCM token (`/api/auth/fcm-token`), and by a token of either provider (`/app-register-device`).
+/// Device registrations: by FCM token (`/api/auth/fcm-token`), and by a token of either provider
+/// (`/app-register-device`).
 @Suite struct FleetDeviceTests {
     private static let apnsToken = "00FCae12345678Ff"
     private static let apnsTokenInLowerCase = "00fcae12345678ff"

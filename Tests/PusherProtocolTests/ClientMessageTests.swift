@@ -150,8 +150,8 @@ import Testing
         #expect(throws: ProtocolError("Invalid JSON at byte 93: nested deeper than 64")) { try decode(text) }
     }
 
-    /// Quoting must not be expensive: an unknown event's name may be as long as a message, and so may a single character
-    /// with combining marks.
+    /// Quoting must not be expensive: an unknown event's name may be as long as a message, and so may a single
+    /// character with combining marks.
     @Test(arguments: ["x", "é", "😀", "\u{301}", "e\u{301}", "\u{0}"])
     func truncatesLongTextInErrors(piece: String) throws {
         var name = ""

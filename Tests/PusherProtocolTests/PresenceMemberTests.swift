@@ -37,12 +37,12 @@ import Testing
         #expect(try read(#"{"user_id":\#(number)}"#).id == number)
     }
 
-    static let useless = [
+    static let invalid = [
         "", " ", "null", "[]", "7", #""anna""#, "{", #"{"user_id":"a"}x"#, #"{"user_id":01}"#, #"{user_id:1}"#,
         #"{"user_id":"a",}"#,
     ]
 
-    @Test(arguments: useless) func r8RejectsNonObjects(data: String) {
+    @Test(arguments: invalid) func r8RejectsNonObjects(data: String) {
         #expect(throws: ProtocolError("Invalid channel_data: expected a JSON object", code: 4009)) { try read(data) }
     }
 

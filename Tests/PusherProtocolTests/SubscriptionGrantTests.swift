@@ -83,7 +83,7 @@ import Testing
         "", "sig", ":sig", "key2:sig", "key:sig", "key11:sig", "KEY1:sig", " key1:sig", "key1 :sig", "key1:x:sig", "key1\0:sig",
     ]
 
-    @Test(arguments: foreign) func asksForTheApplicationsKey(auth: String) {
+    @Test(arguments: foreign) func requiresTheApplicationsKey(auth: String) {
         let message = "Invalid auth for Subscribing to private-a: expected KEY:SIGNATURE with this application's key"
         #expect(throws: ProtocolError(message, code: 4009)) { try grant("private-a", auth: auth, verify: never) }
     }

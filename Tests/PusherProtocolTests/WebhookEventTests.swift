@@ -45,13 +45,13 @@ import Testing
     }
 
     private static func name(_ text: String) -> ChannelName {
-        guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("not a channel's name") }
+        guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("invalid channel name") }
         return name
     }
 
-    private static func said(_ data: String, by userID: String? = nil, on channel: String) -> WebhookEvent {
+    private static func clientEvent(_ data: String, by userID: String? = nil, on channel: String) -> WebhookEvent {
         let event = ClientEvent(name: #"client-"typing""#, channel: channel, data: Array(data.utf8))
-        guard let socket = SocketID("12.34") else { preconditionFailure("not a socket_id") }
+        guard let socket = SocketID("12.34") else { preconditionFailure("invalid socket_id") }
         return .clientEvent(event, on: name(channel), from: socket, userID: userID)
     }
 
@@ -65,11 +65,11 @@ import Testing
             .memberRemoved(name("presence-a"), userID: "ünï"),
             #"{"name":"member_removed","channel":"presence-a","user_id":"ünï"}"#),
         Row(
-            said(#""{\"x\":1}""#, by: "7", on: "presence-a"),
+            clientEvent(#""{\"x\":1}""#, by: "7", on: "presence-a"),
             #"{"name":"client_event","channel":"presence-a","event":"client-\"typing\"","data":"{\"x\":1}","#
                 + #""socket_id":"12.34","user_id":"7"}"#),
         Row(
-            said("null", on: "private-a"),
+            clientEvent("null", on: "private-a"),
             #"{"name":"client_event","channel":"private-a","event":"client-\"typing\"","data":null,"socket_id":"12.34"}"#),
         Row(.cacheMiss(name("cache-a")), #"{"name":"cache_miss","channel":"cache-a"}"#),
         Row(

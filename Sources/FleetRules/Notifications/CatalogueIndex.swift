@@ -1,5 +1,5 @@
-/// Finds the catalogue entry of an event. Planning (lifetime, whether to push) and pushing (texts) use the same index, so
-/// that both use the same entry.
+/// Finds the catalogue entry of an event. Planning (lifetime, whether to push) and pushing (texts) use the same index,
+/// so that both use the same entry.
 package struct CatalogueIndex: Equatable, Sendable {
     private let names: Set<String>
     /// Notification types by the event that each is published as.
@@ -15,8 +15,8 @@ package struct CatalogueIndex: Equatable, Sendable {
         }
     }
 
-    /// The entry with the event's name; else that of a type published as this event; else that of the event's type in the
-    /// apps (`new_job`). Nil if there is none.
+    /// The entry with the event's name; else that of a type published as this event; else that of the event's type in
+    /// the apps (`new_job`). Nil if there is none.
     package func entry(ofEvent event: String) -> String? {
         if names.contains(event) { return event }
         if let type = types[event] { return type }

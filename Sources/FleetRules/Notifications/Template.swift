@@ -1,5 +1,5 @@
-/// A push text with fields: `{field}` is replaced by the field's value or by nothing, `{field|default}` by its value or by
-/// the default. `{{` and `}}` are literal braces.
+/// A push text with fields: `{field}` is replaced by the field's value or by nothing, `{field|default}` by its value or
+/// by the default. `{{` and `}}` are literal braces.
 ///
 /// All syntax errors are found by parsing; rendering cannot fail.
 package struct Template: Equatable, Sendable {

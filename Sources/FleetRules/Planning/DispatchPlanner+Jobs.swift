@@ -5,7 +5,8 @@ import Primitives
 extension DispatchPlanner {
     /// Plans the acceptance of an order by the actor, a driver. The order must be assigned to this driver, or to none.
     /// - Parameter stored: nil if the store has no such order.
-    /// - Throws: ``RuleError``. Checks in this order: 404, 409 (state or driver), 409 (version), 400 (size of the events).
+    /// - Throws: ``RuleError``. Checks in this order: 404, 409 (state or driver), 409 (version), 400 (size of the
+    ///   events).
     package mutating func accept(order stored: Order?, _ context: CommandContext) throws(RuleError) -> DispatchPlan {
         try planAcceptance(of: stored, context)
     }
@@ -43,8 +44,8 @@ extension DispatchPlanner {
 
     /// Plans the actor's report of the next step of an order. The actor must be the order's driver.
     /// - Parameter stored: nil if the store has no such order.
-    /// - Throws: ``RuleError``. Checks in this order: 400 (a step that drivers never report), 404, 403, 400 (not the next
-    ///   step), 409 (version), 400 (size of the events).
+    /// - Throws: ``RuleError``. Checks in this order: 400 (a step that drivers never report), 404, 403, 400 (not the
+    ///   next step), 409 (version), 400 (size of the events).
     package mutating func progress(
         _ report: ProgressReport, of stored: Order?, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {

@@ -1,10 +1,11 @@
 import JSON
 import Primitives
 
-/// Turns an action into a plan: new state, events, pushes, audit entry, response. Pure: a rejected action has no effects.
+/// Turns an action into a plan: new state, events, pushes, audit entry, response. Pure: a rejected action has no
+/// effects.
 ///
-/// `+Jobs` plans the drivers' actions, `+Announcements` the notifications that admins write. The tables of events are in
-/// `OrderEvents.swift` and `RouteEvents.swift`.
+/// `+Jobs` plans the drivers' actions, `+Announcements` the notifications that admins write. The tables of events are
+/// in `OrderEvents.swift` and `RouteEvents.swift`.
 package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
 

@@ -1,7 +1,7 @@
 import Access
 
-/// Limits the size of events. A field that would make any event of the table too large is rejected when it is stored, not
-/// when the event is due: an order whose address is too long could otherwise never be cancelled.
+/// Limits the size of events. A field that would make any event of the table too large is rejected when it is stored,
+/// not when the event is due: an order whose address is too long could otherwise never be cancelled.
 enum EventSize {
     /// The longest id of a driver or a drop; its characters are one byte each.
     private static let longestID = String(repeating: "9", count: Identity.idLengthMax)

@@ -6,7 +6,8 @@ package enum Query: Equatable, Sendable {
     case route(String)
     /// The driver's open orders and routes.
     case jobs(driverID: String)
-    /// The notifications on the person's own channel, newest first. `before` is the id of a notification: only older ones.
+    /// The notifications on the person's own channel, newest first. `before` is the id of a notification: only older
+    /// ones.
     case notifications(of: Identity, before: String?, limit: Int)
     /// One notification with its pushes, telemetry and read mark.
     case notificationHistory(notificationID: String)

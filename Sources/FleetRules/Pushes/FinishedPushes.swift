@@ -1,5 +1,5 @@
-/// Pushes that the store finished in a transaction: those that ended without being leased, and all that failed. A lane does
-/// not know whether a failure is final.
+/// Pushes that the store finished in a transaction: those that ended without being leased, and all that failed. A lane
+/// does not know whether a failure is final.
 package struct FinishedPushes: Equatable, Sendable {
     /// Pushes whose notification expired before they were sent.
     package var expired = 0

@@ -6,7 +6,7 @@ package struct PushIntent: Equatable, Sendable {
         case customer(String)
         /// The customers whose tokens contained the booking's reference when they registered a device.
         case booking(String)
-        /// All drivers with a device. `except` is the ``Identity/key`` of a driver who gets another push of the same action.
+        /// All drivers with a device. `except` is the ``Identity/key`` of a driver who gets another push of the action.
         case everyDriver(except: String?)
     }
 

@@ -19,8 +19,8 @@ extension JSONBody {
         return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .fcmToken)
     }
 
-    /// `{deviceToken, platform, environment?, deviceId?}`. To unregister, the token is enough: one of hexadecimal digits
-    /// alone is an APNs token, because no FCM token is.
+    /// `{deviceToken, platform, environment?, deviceId?}`. To unregister, the token is enough: a token
+    /// that is valid for APNs is one, because FCM tokens do not consist of hexadecimal digits only.
     func appDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
         let text = try tokenText("deviceToken", request)
         let platform: DeviceToken.Platform? = try choice("platform")
@@ -44,8 +44,8 @@ extension JSONBody {
         }
     }
 
-    /// The token as sent. A DELETE may also have it in the query: some proxies drop the body of a DELETE (RFC 9110 section
-    /// 9.3.5).
+    /// The token as sent. A DELETE may also have it in the query: some proxies drop the body of a DELETE (RFC 9110
+    /// section 9.3.5).
     private func tokenText(_ name: String, _ request: HTTPRequest) throws(APIError) -> String {
         if request.method == .delete, self[name] == nil, let text = request.first(name) { return text }
         return try requiredText(name)
@@ -82,8 +82,8 @@ extension JSONBody {
 
     // MARK: Preferences
 
-    /// `{"types":{name: bool},"quietHours":{enabled, from, to, timeZone}}`. A value of null restores the default; a null
-    /// group is ignored.
+    /// `{"types":{name: bool},"quietHours":{enabled, from, to, timeZone}}`. Null restores the default of a value; as
+    /// `types` or `quietHours` it is ignored.
     func preferenceChanges(isTimeZone: (String) -> Bool) throws(APIError) -> PreferenceChanges {
         var changes = PreferenceChanges()
         changes.types = try typeSwitches()

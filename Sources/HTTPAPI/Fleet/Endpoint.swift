@@ -4,8 +4,8 @@ import HTTP
 
 /// An endpoint of the fleet's API: one method of one path. A line of the table in FleetEndpoints.swift.
 struct Endpoint: Sendable {
-    /// Parses a request into an action. Runs after all checks except those of the content (400). The closures throw only
-    /// ``APIError``; they are declared with untyped `throws` because the compiler infers that for closures.
+    /// Parses a request into an action. Runs after all checks except those of the content (400). The closures throw
+    /// only ``APIError``; they are declared with untyped `throws` because the compiler infers that for closures.
     enum Handler: Sendable {
         /// A write to the store. ``FleetRouter`` adds `If-Match` and, if `acceptsKey`, the idempotency key.
         case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> Command.Action)

@@ -143,9 +143,9 @@ package struct FleetRouter {
         }
     }
 
-    /// Whether a request may use `/api/ops/*` without a JWT: with the metrics token; or, if none is configured, from this
-    /// machine and for statistics only. Requests that a web page made a local browser send are excluded. The content of
-    /// notifications always requires a token.
+    /// Whether a request may use `/api/ops/*` without a JWT: with the metrics token; or, if none is configured, from
+    /// this machine and for statistics only. Requests that a web page made a local browser send are excluded. The
+    /// content of notifications always requires a token.
     private func isOpsAllowed(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
         guard path.first == "api", path.dropFirst().first == "ops" else { return false }
         if let authorization = request.authorization {

@@ -3,8 +3,8 @@ import FleetRules
 import JSON
 import Primitives
 
-/// The JSON body of a request to the fleet's API. Members are read by name and kind: unknown members are ignored, a wrong
-/// kind is a 400 that names the member, an absent body is an empty object.
+/// The JSON body of a request to the fleet's API. Members are read by name and kind: unknown members are ignored, a
+/// wrong kind is a 400 that names the member, an absent body is an empty object.
 ///
 /// Borrows the request's bytes: valid only within the call.
 struct JSONBody {
