@@ -39,40 +39,43 @@ package enum WebhookEvent: Equatable, Sendable {
     /// The event as an element of a webhook request's `events`.
     package var json: [UInt8] {
         var json = JSONWriter()
-        switch self {
-        case .channelOccupied(let channel): json.begin("channel_occupied", channel)
-        case .channelVacated(let channel): json.begin("channel_vacated", channel)
-        case .memberAdded(let channel, let userID):
-            json.begin("member_added", channel)
-            json.member(#","user_id":"#, userID)
-        case .memberRemoved(let channel, let userID):
-            json.begin("member_removed", channel)
-            json.member(#","user_id":"#, userID)
-        case .clientEvent(let event, let channel, let socket, let userID):
-            json.begin("client_event", channel)
-            json.member(#","event":"#, event.name)
-            json.raw(#","data":"#)
-            json.raw(event.data)
-            json.member(#","socket_id":"#, socket.description)
-            if let userID { json.member(#","user_id":"#, userID) }
-        case .cacheMiss(let channel): json.begin("cache_miss", channel)
-        case .subscriptionCount(let channel, let count):
-            json.begin("subscription_count", channel)
-            json.raw(#","subscription_count":"#)
-            json.integer(count)
-        case .notificationFailed(let notificationID, let userID, let provider, let reason):
-            json.member(#"{"name":"notification_failed","notificationId":"#, notificationID)
-            json.member(#","userId":"#, userID)
-            json.member(#","provider":"#, provider)
-            json.member(#","reason":"#, reason)
-        case .deviceRemoved(let userID, let provider, let token, let reason):
-            json.member(#"{"name":"device_removed","userId":"#, userID)
-            json.member(#","provider":"#, provider)
-            json.member(#","token":"#, token)
-            json.member(#","reason":"#, reason)
-        }
-        json.raw("}")
+        json.object { writeMembers(to: &$0) }
         return json.bytes
+    }
+
+    private func writeMembers(to json: inout JSONWriter) {
+        switch self {
+        case .channelOccupied(let channel): json.channelEvent("channel_occupied", channel)
+        case .channelVacated(let channel): json.channelEvent("channel_vacated", channel)
+        case .memberAdded(let channel, let userID):
+            json.channelEvent("member_added", channel)
+            json.member("user_id", userID)
+        case .memberRemoved(let channel, let userID):
+            json.channelEvent("member_removed", channel)
+            json.member("user_id", userID)
+        case .clientEvent(let event, let channel, let socket, let userID):
+            json.channelEvent("client_event", channel)
+            json.member("event", event.name)
+            json.member("data", json: event.data)
+            json.member("socket_id", socket.description)
+            json.member("user_id", ifPresent: userID)
+        case .cacheMiss(let channel): json.channelEvent("cache_miss", channel)
+        case .subscriptionCount(let channel, let count):
+            json.channelEvent("subscription_count", channel)
+            json.member("subscription_count", count)
+        case .notificationFailed(let notificationID, let userID, let provider, let reason):
+            json.member("name", "notification_failed")
+            json.member("notificationId", notificationID)
+            json.member("userId", userID)
+            json.member("provider", provider)
+            json.member("reason", reason)
+        case .deviceRemoved(let userID, let provider, let token, let reason):
+            json.member("name", "device_removed")
+            json.member("userId", userID)
+            json.member("provider", provider)
+            json.member("token", token)
+            json.member("reason", reason)
+        }
     }
 }
 
@@ -136,15 +139,9 @@ package struct AppWebhookEvent: Equatable, Sendable {
 }
 
 extension JSONWriter {
-    fileprivate mutating func begin(_ name: StaticString, _ channel: ChannelName) {
-        raw(#"{"name":""#)
-        raw(name)
-        member(#"","channel":"#, channel.text)
-    }
-
-    /// Writes `name`, which includes its punctuation, and a string.
-    fileprivate mutating func member(_ name: StaticString, _ text: String) {
-        raw(name)
-        string(text)
+    /// Writes the members that every event of a channel begins with.
+    fileprivate mutating func channelEvent(_ name: String, _ channel: ChannelName) {
+        member("name", name)
+        member("channel", channel.text)
     }
 }
