@@ -20,7 +20,7 @@ import Testing
     @Test func emptyListMeansAllKinds() {
         #expect(WebhookKinds(named: []) == .all)
         #expect(WebhookKinds(named: ["channel_vacated", "cache_miss"]) == [.channelVacated, .cacheMiss])
-        #expect(WebhookKinds(named: ["channel_emptied"]) == [], "what there is not is not everything")
+        #expect(WebhookKinds(named: ["channel_emptied"]) == [], "unknown names select nothing")
         #expect(WebhookKinds.occupancy == WebhookKinds(named: ["channel_occupied", "channel_vacated"]))
         #expect(WebhookKinds.membership == WebhookKinds(named: ["member_added", "member_removed"]))
     }
