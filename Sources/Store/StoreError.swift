@@ -4,14 +4,15 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case newer(path: String, schema: Int, known: Int)
     /// The schema is older, and the store was opened only for reading.
     case older(path: String, schema: Int, known: Int)
-    /// Another gateway or another process holds a lock. `by`: `process 7`, if known.
+    /// Another gateway or another program holds a lock. `by`: `process 7`; nil if unknown.
     case inUse(path: String, by: String?)
     /// Not a database, or a corrupt one.
     case damaged(path: String, detail: String)
     /// A database of another program.
     case foreign(path: String)
-    /// The file can be neither found nor created, or permissions are missing.
+    /// The file cannot be opened or created: a missing directory, a missing permission.
     case unreachable(path: String, detail: String)
+    /// The disk is full.
     case full(path: String)
     /// Device tokens are encrypted with a key that is not configured.
     case keyMissing(path: String, key: String, devices: Int)
@@ -20,6 +21,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Another database error.
     case failed(path: String, DatabaseError)
 
+    /// Classifies a database error that occurs while the store is opened.
     package init(_ error: DatabaseError, path: String) {
         self =
             switch error.kind {
@@ -61,6 +63,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What to do if a key is lost.
     private static func ifLost(_ key: String) -> String {
         "if it is lost, delete them (DELETE FROM devices WHERE key_id = '\(key)'): devices register again when their apps start."
     }

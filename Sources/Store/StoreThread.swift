@@ -1,8 +1,12 @@
 import Threads
 
-/// A thread that owns what it has opened.
+/// A thread whose state is created and used only on it.
 enum StoreThread {
-    /// Starts a thread, which opens the owner of its state; returns when that has worked, and throws when it has not.
+    /// Starts a thread that calls `open` and then `run`. Returns after `open`.
+    /// - Parameters:
+    ///   - open: creates the thread's state.
+    ///   - run: the thread's loop.
+    /// - Throws: the error of `open`; the thread has then ended.
     static func start<Owner>(
         name: String, open: @escaping @Sendable () throws(StoreError) -> Owner, run: @escaping @Sendable (Owner) -> Void
     ) throws(StoreError) -> Thread {

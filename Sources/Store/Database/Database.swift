@@ -1,7 +1,7 @@
 /// A connection to the store's database, with its prepared statements. Used by one thread.
 ///
-/// SQL stands where it is used. The first call with a literal prepares the statement; later calls find it by the literal's
-/// address, in some ten nanoseconds.
+/// SQL literals stand where they are used. The first call with a literal prepares the statement; later calls find it by the
+/// literal's address, in about ten nanoseconds.
 package final class Database {
     let connection: SQLiteConnection
     /// The store's path, for errors.
@@ -24,8 +24,8 @@ package final class Database {
         return connection.changedRows
     }
 
-    /// Runs a statement to its end.
-    /// - Returns: the first row as `read` converts it; nil if there is no row.
+    /// Runs a statement to its end, but converts only the first row.
+    /// - Returns: the row as `read` converts it; nil if there is no row.
     func first<Value>(
         _ sql: SQL, _ values: SQLValue..., as read: (Row) throws(DatabaseError) -> Value
     ) throws(DatabaseError) -> Value? {
@@ -57,7 +57,7 @@ package final class Database {
         return statement
     }
 
-    /// The texts of all statements that were run.
+    /// The texts of all cached statements.
     var preparedSQL: [String] { statements.values.map(\.sql) }
 
     /// Runs one statement without parameters, once. It is not cached.
@@ -73,7 +73,7 @@ package final class Database {
         _ mode: TransactionMode = .writing, _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
         precondition(!isInTransaction, "nested transaction")
-        // A failed rollback may have left a transaction open; without this no other could ever begin.
+        // A failed rollback may have left a transaction open. While it is open, no other transaction can begin.
         connection.rollBack()
         try run(SQLDialect.begin(mode))
         isInTransaction = true

@@ -12,18 +12,19 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
         case unreachable
         /// The process lacks a permission.
         case forbidden
-        /// Another condition that may pass: an I/O error, out of memory.
+        /// Another transient condition: an I/O error, out of memory.
         case temporary
         /// Everything else: a violated constraint, invalid SQL.
         case other
     }
 
+    /// The class of the error.
     package let kind: Kind
     /// The driver and its own code: `SQLite error 2067`.
     package let code: String
     /// The driver's text.
     package let message: String
-    /// The statement, or a word such as `opening`. Statements bind their values, so it contains no personal data.
+    /// The statement's text, or a word such as `opening`. Values are bound, so the text contains no personal data.
     package let doing: String
 
     package init(_ kind: Kind, code: String, message: String, doing: String) {
@@ -34,12 +35,14 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
     }
 
     /// A row contains a value that Fleetwire does not write.
+    /// - Parameter value: names the value: `the status 'lost'`.
     static func misread(_ value: String, doing: String) -> DatabaseError {
         DatabaseError(.damaged, code: "Database error", message: "cannot read \(value)", doing: doing)
     }
 
     package var description: String { "\(code) (\(message)) while \(doing)" }
 
+    /// True if a lock is the reason.
     var isBusy: Bool { kind == .busy }
 
     /// True if a retry may succeed: after the disk has space again or another process has released its lock.

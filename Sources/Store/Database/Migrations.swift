@@ -1,10 +1,11 @@
 /// A step from one schema version to the next. There are no steps back.
 struct Migration {
+    /// The schema version that the step leads to.
     let version: Int
     let statements: [String]
 }
 
-/// Brings a database to the schema version of this program, or throws an error that says why not.
+/// Migrates a database to the schema version of this program.
 struct Migrations {
     private let all: [Migration]
 
@@ -13,13 +14,13 @@ struct Migrations {
     /// The schema version of this program.
     private var known: Int { all.last?.version ?? 0 }
 
-    /// Rejects a file that this program must not write. Does not change it.
+    /// Throws an error if this program must not write the file. Does not change the file.
     func checkBeforeWriting(_ database: Database) throws(StoreError) {
         let version = try version(of: database)
         if version > known { throw .newer(path: database.path, schema: version, known: known) }
     }
 
-    /// Rejects a file that this program cannot read without migrating it.
+    /// Throws an error if this program cannot read the file without migrating it.
     func checkBeforeReading(_ database: Database) throws(StoreError) {
         try checkBeforeWriting(database)
         let version = try version(of: database)

@@ -11,7 +11,7 @@ struct SQL: ExpressibleByStringLiteral, Sendable {
         count = text.utf8CodeUnitCount
     }
 
-    /// Copies composed text. Only for static constants: the copy is never freed.
+    /// Copies composed text. The copy is never freed, so use this only for static constants.
     init(_ text: String) {
         let bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.utf8.count)
         _ = bytes.initialize(from: text.utf8)
@@ -29,7 +29,7 @@ enum SQLValue {
     case null
     case integer(Int64)
     case string(String)
-    /// Text that exists as UTF-8 already, mostly JSON.
+    /// Text that is already UTF-8, mostly JSON.
     case utf8([UInt8])
     case blob([UInt8])
 

@@ -11,19 +11,20 @@ enum SQLDialect {
     /// The column type for bytes. PostgreSQL: `BYTEA`.
     static let bytes = "BLOB"
 
-    /// Lists the names of all tables. PostgreSQL: from `pg_tables`.
+    /// Selects the names of all tables. PostgreSQL: from `pg_tables`.
     static let tableNames: SQL = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
     /// Begins a transaction. PostgreSQL: `BEGIN` and `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`.
     static func begin(_ mode: TransactionMode) -> String {
         switch mode {
-        // Takes the write lock at once: a lock taken at the first change can fail with BUSY in the middle.
+        // Takes the write lock at once. Without IMMEDIATE, the first change takes it and can fail with BUSY.
         case .writing: "BEGIN IMMEDIATE"
         case .reading: "BEGIN"
         }
     }
 }
 
+/// Whether a transaction writes.
 enum TransactionMode {
     case writing
     /// Reads one consistent view of all tables.

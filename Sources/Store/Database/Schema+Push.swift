@@ -3,12 +3,12 @@ extension Schema {
     static let push = devices + outbox + badges + erasures
 
     private static let devices = [
-        // A device and its owner. The token is encrypted with the key `key_id`; `masked` may be shown.
+        // Devices and their owners. `sealed` is the token, encrypted with the key `key_id`; `masked` may be shown.
         """
         CREATE TABLE devices (
             id TEXT NOT NULL PRIMARY KEY, provider TEXT NOT NULL, platform TEXT, environment TEXT, owner TEXT NOT NULL,
-            device_id TEXT, sealed \(SQLDialect.bytes) NOT NULL, key_id TEXT NOT NULL, masked TEXT NOT NULL, registered_at BIGINT NOT NULL,
-            last_seen_at BIGINT NOT NULL)
+            device_id TEXT, sealed \(SQLDialect.bytes) NOT NULL, key_id TEXT NOT NULL, masked TEXT NOT NULL,
+            registered_at BIGINT NOT NULL, last_seen_at BIGINT NOT NULL)
         """,
         "CREATE INDEX devices_by_owner ON devices (owner, id)",
         "CREATE INDEX devices_by_age ON devices (last_seen_at)",
@@ -31,12 +31,12 @@ extension Schema {
             attempts BIGINT NOT NULL, reason TEXT, message_id TEXT, queued_at BIGINT NOT NULL, expires_at BIGINT NOT NULL,
             settled_at BIGINT, UNIQUE (notification_id, device_id))
         """,
-        // There are a thousand settled jobs per open one, so these indexes exclude them. The last column, `state`, is
-        // constant, but SQLite counts in the index alone only if it contains every column of the query.
+        // There are a thousand ended jobs per open one, so these indexes exclude them. Their last column, `state`, is
+        // constant, but SQLite counts rows in the index alone only if the index contains every column of the query.
         "CREATE INDEX push_jobs_ready ON push_jobs (lane, turn, number, state) WHERE state = 'queued'",
         "CREATE INDEX push_jobs_waiting ON push_jobs (lane, due_at, number, state) WHERE state = 'waiting'",
         "CREATE INDEX push_jobs_open ON push_jobs (recipient, lane, turn) WHERE settled_at IS NULL",
-        // All jobs of a recipient for an order or route, settled or not: finds newer ones.
+        // All jobs of a recipient for an order or route, ended or not: finds the job that supersedes another.
         """
         CREATE INDEX push_jobs_news ON push_jobs (recipient, collapse_key, notification_id) WHERE collapse_key IS NOT NULL
         """,

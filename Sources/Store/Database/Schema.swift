@@ -12,8 +12,8 @@ enum Schema {
         // Stored responses to requests with an Idempotency-Key.
         """
         CREATE TABLE idempotency (
-            subject TEXT NOT NULL, key TEXT NOT NULL, digest \(SQLDialect.bytes) NOT NULL, status BIGINT NOT NULL, body TEXT NOT NULL,
-            created_at BIGINT NOT NULL, PRIMARY KEY (subject, key))
+            subject TEXT NOT NULL, key TEXT NOT NULL, digest \(SQLDialect.bytes) NOT NULL, status BIGINT NOT NULL,
+            body TEXT NOT NULL, created_at BIGINT NOT NULL, PRIMARY KEY (subject, key))
         """,
         "CREATE INDEX idempotency_by_age ON idempotency (created_at)",
     ]
@@ -32,7 +32,7 @@ enum Schema {
             created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)
         """,
         "CREATE INDEX orders_by_booking ON orders (booking_id) WHERE booking_id IS NOT NULL",
-        // Drivers have a hundred finished jobs per open one, so each kind has a partial index.
+        // There are a hundred ended orders and routes per open one, so open and ended rows have separate partial indexes.
         "CREATE INDEX orders_open ON orders (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
         "CREATE INDEX routes_open ON routes (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
         "CREATE INDEX orders_final ON orders (updated_at) WHERE status IN ('completed', 'cancelled')",
@@ -48,7 +48,7 @@ enum Schema {
             UNIQUE (channel, sequence))
         """,
         "CREATE INDEX notifications_by_age ON notifications (created_at)",
-        // The last sequence number of a channel is kept longer than its notifications, so that no number is used twice.
+        // The last sequence number of a channel outlives its notifications, so that no number is used twice.
         // Channels of one booking (`passing` 1) are many and short-lived: retention deletes their rows.
         """
         CREATE TABLE channel_sequences (

@@ -5,13 +5,13 @@ package final class AuditTrail {
     private let database: Database
     private let table: AuditTable
 
-    /// Opens the store only to read.
+    /// Opens the store for reading.
     package init(path: String) throws(StoreError) {
         database = try Database.open(readingFrom: path)
         table = AuditTable(database: database)
     }
 
-    /// Hands out the entries, oldest first.
+    /// Calls `each` for every entry of an order or route, oldest first.
     package func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(StoreError) {
         do { try table.entries(of: subject, each) } catch { throw StoreError(error, path: database.path) }
     }

@@ -3,16 +3,17 @@ import Threads
 
 /// The thread that reads, so that queries do not wait for the writer's disk syncs.
 package final class StoreReader: Sendable {
+    /// Queries per call of `onReplies`.
     private static let batchMax = 64
 
     private let queue: WorkQueue<QueryRequest>
     private let thread: Thread
 
-    /// Opens a store that a ``StoreWriter`` has opened before.
-    /// - Parameters: all closures are called on the reader's thread.
-    ///   - queueMax: queries that may wait.
-    ///   - onReplies: gets the replies to a batch of queries, in their order.
-    ///   - onError: called if the database fails; the query gets ``QueryReply/unavailable(_:)``.
+    /// Opens a store that a ``StoreWriter`` has created and migrated. All closures are called on the reader's thread.
+    /// - Parameters:
+    ///   - queueMax: the most queries that may wait.
+    ///   - onReplies: gets the replies to a batch of queries, in the order of the queries.
+    ///   - onError: called for each database error; the query gets ``QueryReply/unavailable(_:)``.
     package init(
         path: String, queueMax: Int = 4096,
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
@@ -34,10 +35,10 @@ package final class StoreReader: Sendable {
     /// Queues a query. Returns false if too many wait, or after ``stop()``.
     package func post(_ request: QueryRequest) -> Bool { queue.post(request) }
 
-    /// Queries that wait.
+    /// The number of queries that wait.
     package var queueDepth: Int { queue.depth }
 
-    /// Executes what is queued and closes the file. Call once.
+    /// Executes the queued queries and closes the file. Call once.
     package func stop() {
         queue.close()
         thread.join()

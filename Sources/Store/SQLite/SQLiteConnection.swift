@@ -35,7 +35,7 @@ final class SQLiteConnection {
         sqlite3_close_v2(handle)
     }
 
-    /// Turns on the write-ahead log. This changes the file, so first check that it is a Fleetwire store.
+    /// Turns on the write-ahead log. This changes the file, so the caller checks first that it is a Fleetwire store.
     func setUpWriting(_ durability: Durability) throws(DatabaseError) {
         // WAL mode is stored in the file. On a file system without shared memory the result is another mode, not an error.
         var mode = ""
@@ -49,7 +49,7 @@ final class SQLiteConnection {
         try execute("PRAGMA wal_autocheckpoint = 4000")  // pages: a checkpoint starts at 16 MiB
         // Overwrites deleted content with zeros, so that erased data cannot be read from free pages of the file.
         try execute("PRAGMA secure_delete = ON")
-        try execute("PRAGMA journal_size_limit = 67108864")  // bytes: a long read can make the log large; shrink it again
+        try execute("PRAGMA journal_size_limit = 67108864")  // bytes: a long read can make the log larger; then truncate it
     }
 
     func prepare(_ sql: String) throws(DatabaseError) -> SQLiteStatement { try SQLiteStatement(sql, on: self) }
@@ -60,6 +60,7 @@ final class SQLiteConnection {
     /// Rows changed by the last INSERT, UPDATE or DELETE.
     var changedRows: Int { Int(sqlite3_changes(handle)) }
 
+    /// Rows changed since the connection was opened.
     var totalChangedRows: Int64 { sqlite3_total_changes64(handle) }
 
     /// Rolls back the open transaction, if there is one. Ignores errors.
@@ -70,6 +71,7 @@ final class SQLiteConnection {
         if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
     }
 
+    /// See ``Database/checkpoint(waiting:)``.
     func checkpoint(waiting: Bool) throws(DatabaseError) {
         if !waiting { sqlite3_busy_timeout(handle, 0) }
         defer { sqlite3_busy_timeout(handle, Self.busyTimeout) }
@@ -77,6 +79,7 @@ final class SQLiteConnection {
             sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil), doing: "checkpointing")
     }
 
+    /// Throws an error unless the result is `SQLITE_OK`.
     func check(_ result: Int32, doing: String) throws(DatabaseError) {
         if result != SQLITE_OK { throw error(result, doing: doing) }
     }

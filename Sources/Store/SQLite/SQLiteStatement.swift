@@ -21,7 +21,7 @@ final class SQLiteStatement {
     /// Runs the statement to its end. Calls `body` for each row; stops at its first error and rethrows it.
     func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
         precondition(sqlite3_stmt_busy(handle) == 0, "statement run inside itself: \(sql)")
-        // The result of reset repeats the error of the last step, which was thrown already.
+        // Ignores the result: it repeats the error of the last step, which was thrown already.
         defer { sqlite3_reset(handle) }
         try bind(values)
         while true {
@@ -38,8 +38,7 @@ final class SQLiteStatement {
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    /// A text or blob as it is stored; sqlite3_column_blob returns a text's bytes without a terminator. Valid until the next
-    /// step.
+    /// The bytes of a text or blob; sqlite3_column_blob returns a text's bytes without a terminator. Valid until the next step.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         // In this order: "the safest policy is to invoke sqlite3_column_blob() followed by sqlite3_column_bytes()".
         let start = sqlite3_column_blob(handle, column)

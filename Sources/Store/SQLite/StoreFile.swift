@@ -47,7 +47,7 @@ final class StoreFile {
         while let slash = path[end...].firstIndex(of: "/") {
             end = path.index(after: slash)
             let directory = path[..<end]
-            // mkdir of an existing directory fails with EACCES or EROFS if its parent is not writable, so stat comes first.
+            // stat first: mkdir of an existing directory fails with EACCES or EROFS if its parent is not writable.
             var status = stat()
             guard stat(String(directory), &status) != 0, mkdir(String(directory), 0o700) != 0, errno != EEXIST else { continue }
             throw .unreachable(path: path, detail: "\(directory): \(text(errno))")
@@ -56,13 +56,14 @@ final class StoreFile {
 
     // MARK: Lock holder
 
-    /// Writes the process id, only for the error message of a second gateway. The lock itself is flock's.
+    /// Writes the process id into the lock file, for the error message of a second gateway. The lock itself is flock's.
     private static func writeHolder(_ descriptor: Int32) {
         let text = "process \(getpid())\n"
         _ = ftruncate(descriptor, 0)
         _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
     }
 
+    /// The text that the lock's holder wrote: `process 7`; nil if there is none.
     private static func holder(_ descriptor: Int32) -> String? {
         var bytes = [UInt8](repeating: 0, count: 40)
         let count = pread(descriptor, &bytes, bytes.count, 0)

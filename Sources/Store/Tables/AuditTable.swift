@@ -14,6 +14,7 @@ struct AuditTable {
         try database.first("SELECT MAX(id) FROM audit", as: { $0.optionalString(0) }) ?? nil
     }
 
+    /// Appends an entry.
     /// - Parameter id: greater than all existing ids. Entries are sorted by it.
     func append(_ entry: AuditEntry, id: String) throws(DatabaseError) {
         var order: String?
@@ -45,7 +46,7 @@ struct AuditTable {
     private static let selectByOrder = SQL("SELECT \(columns) FROM audit WHERE order_code = ? ORDER BY id")
     private static let selectByRoute = SQL("SELECT \(columns) FROM audit WHERE route_id = ? ORDER BY id")
 
-    /// Clears the notes and positions of a person's progress reports; their details contain nothing else.
+    /// Clears the details of a user's progress reports, which contain only notes and positions.
     /// - Returns: the number of reports.
     func clearDetails(of actor: String) throws(DatabaseError) -> Int {
         try database.change(

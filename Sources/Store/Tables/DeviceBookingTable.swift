@@ -1,4 +1,4 @@
-/// Bookings by customer, as their tokens named them when they registered devices.
+/// The bookings of customers, from the token with which a customer last registered a device.
 struct DeviceBookingTable {
     /// Bookings stored per customer.
     private static let bookingsMax = 100

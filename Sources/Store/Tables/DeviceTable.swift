@@ -14,11 +14,14 @@ struct StoredDevice {
     let name: String?
     /// ``DeviceToken/masked``.
     let masked: String
+    /// When the owner first registered it: milliseconds since 1970.
     let registeredAt: Int64
+    /// When its app last registered it: milliseconds since 1970.
     let lastSeenAt: Int64
 
     var lane: PushLane { DeviceToken(provider: provider, platform: platform, environment: environment, text: "").lane }
 
+    /// The event of the device's removal.
     func removed(_ reason: String) -> RemovedDevice {
         RemovedDevice(id: id, owner: owner, provider: provider, maskedToken: masked, reason: reason)
     }
@@ -50,14 +53,14 @@ struct DeviceTable {
 
     private static let selectByID = SQL("\(select) WHERE id = ?")
 
-    /// A person's devices, the least recently seen first.
+    /// A user's devices, the least recently seen first.
     func devices(of owner: String) throws(DatabaseError) -> [StoredDevice] {
         try database.all(Self.selectByOwner, .string(owner), as: device).compactMap { $0 }
     }
 
     private static let selectByOwner = SQL("\(select) WHERE owner = ? ORDER BY last_seen_at, id")
 
-    /// A person's devices with a name, except the one with `id`.
+    /// A user's devices with a name, except the one with `id`.
     func devices(of owner: String, named name: String, but id: String) throws(DatabaseError) -> [StoredDevice] {
         try database.all(Self.selectByName, .string(owner), .string(name), .string(id), as: device).compactMap { $0 }
     }
@@ -71,7 +74,7 @@ struct DeviceTable {
         let lane: PushLane
     }
 
-    /// A person's devices that were seen at `since` or later.
+    /// A user's devices that were seen at `since` or later.
     func reachable(_ owner: String, since: Int64) throws(DatabaseError) -> [Address] {
         try database.all(
             "SELECT owner, id, provider, environment FROM devices WHERE owner = ? AND last_seen_at >= ? ORDER BY id",
@@ -86,8 +89,8 @@ struct DeviceTable {
         let lastOwner: String?
     }
 
-    /// The next page of all drivers' devices, by owner and id, about `most`. A driver's devices are never split over two
-    /// pages: a device that gets another token between two pages would be in neither of them, or in both.
+    /// The next page of all drivers' devices, sorted by owner and id, about `most` rows. A driver's devices are never split
+    /// over two pages: a device that gets another token between two pages would be in neither of them, or in both.
     func reachableDrivers(after owner: String, since: Int64, most: Int) throws(DatabaseError) -> DriversPage {
         // ';' follows ':' in ASCII, so the range contains exactly the keys of drivers.
         let rows = try database.all(
@@ -99,8 +102,8 @@ struct DeviceTable {
         guard rows.count == most, let last = rows.last?.owner else {
             return DriversPage(devices: rows.compactMap(\.device), lastOwner: nil)
         }
-        // The last driver may have more devices behind the page. A driver whose devices fill a page does not occur; the
-        // rest of them would be left out.
+        // The last driver may have more devices after this page, so that driver goes to the next one. A driver whose devices
+        // fill a whole page does not occur (20 devices per user); the rest of them would be left out.
         let whole = rows.prefix { !$0.owner.isSame(as: last) }
         return whole.isEmpty
             ? DriversPage(devices: rows.compactMap(\.device), lastOwner: last)
@@ -131,8 +134,8 @@ struct DeviceTable {
         try database.change("DELETE FROM devices WHERE id = ?", .string(id))
     }
 
-    /// Removes a device unless it was seen at `moment` or later. A time after `now` only means that the clock was set back
-    /// since, so it does not count.
+    /// Removes a device unless it was seen at `moment` or later. A time after `now` does not count: it only shows that the
+    /// clock was set back.
     /// - Returns: the removed device; nil if none was removed.
     func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) -> StoredDevice? {
         try database.first(Self.deleteIfUnseen, .string(id), .integer(moment), .integer(now), as: device) ?? nil
@@ -141,7 +144,8 @@ struct DeviceTable {
     private static let deleteIfUnseen = SQL(
         "DELETE FROM devices WHERE id = ? AND (last_seen_at < ? OR last_seen_at > ?) RETURNING \(columns)")
 
-    /// Removes at most `most` devices not seen since `cutoff`.
+    /// Removes at most `most` devices not seen since `cutoff`, the least recently seen first.
+    /// - Returns: the removed devices, without unreadable rows.
     func removeUnseen(since cutoff: Int64, most: Int) throws(DatabaseError) -> [StoredDevice] {
         try database.all(Self.deleteStale, .integer(cutoff), .integer(most), as: device).compactMap { $0 }
     }
@@ -154,13 +158,14 @@ struct DeviceTable {
 
     // MARK: Encrypted tokens
 
-    /// Devices encrypted with a key, by id, starting after `id`.
+    /// At most `most` devices whose tokens are encrypted with a key, with ids greater than `id`, in id order.
     func sealed(keyID: String, after id: String, most: Int) throws(DatabaseError) -> [(id: String, sealed: [UInt8])] {
         try database.all(
             "SELECT id, sealed FROM devices WHERE key_id = ? AND id > ? ORDER BY id LIMIT ?",
             .string(keyID), .string(id), .integer(most), as: { row in (row.string(0), row.bytes(1)) })
     }
 
+    /// Replaces a device's encrypted token.
     func seal(id: String, _ sealed: [UInt8], keyID: String) throws(DatabaseError) {
         try database.change(
             "UPDATE devices SET sealed = ?, key_id = ? WHERE id = ?", .blob(sealed), .string(keyID), .string(id))

@@ -1,9 +1,10 @@
 /// Stored responses to requests with an `Idempotency-Key`.
 struct IdempotencyTable {
-    /// Milliseconds for which a key is remembered.
+    /// Milliseconds for which a response is stored: 48 hours.
     static let lifetime: Int64 = 48 * 3600 * 1000
 
     struct StoredResponse {
+        /// A digest of the request. The same key with another digest is another request.
         let digest: [UInt8]
         let status: Int
         let body: [UInt8]
@@ -11,7 +12,8 @@ struct IdempotencyTable {
 
     let database: Database
 
-    /// - Parameter subject: ``Identity/key``. Each person has a key space.
+    /// The stored response to the request with a key; nil if there is none or it has expired.
+    /// - Parameter subject: ``Identity/key`` of the user. Two users may use the same key.
     func response(subject: String, key: String, now: Int64) throws(DatabaseError) -> StoredResponse? {
         try database.first(
             "SELECT digest, status, body FROM idempotency WHERE subject = ? AND key = ? AND created_at > ?",
@@ -19,6 +21,7 @@ struct IdempotencyTable {
             as: { row in StoredResponse(digest: row.bytes(0), status: Int(row.integer(1)), body: row.bytes(2)) })
     }
 
+    /// Stores the response to a request.
     func store(_ response: StoredResponse, subject: String, key: String, now: Int64) throws(DatabaseError) {
         // Conflicts only with a response that has expired and is not deleted yet.
         try database.change(
@@ -30,7 +33,7 @@ struct IdempotencyTable {
             .utf8(response.body), .integer(now))
     }
 
-    /// Deletes all responses of a person.
+    /// Deletes all responses to a user.
     /// - Returns: the number of deleted responses.
     func remove(of subject: String) throws(DatabaseError) -> Int {
         try database.change("DELETE FROM idempotency WHERE subject = ?", .string(subject))
@@ -65,7 +68,7 @@ struct IdempotencyTable {
             .utf8(body), .string(row.subject), .string(row.key))
     }
 
-    // MARK: RetentionSchedule
+    // MARK: Retention
 
     /// Deletes responses older than ``lifetime``.
     /// - Returns: the number of deleted responses.

@@ -1,5 +1,6 @@
 /// A step in a notification's history, as reported by a recipient.
 package struct NotificationStep: Equatable, Sendable {
+    /// The notification's id, which need not be in the log.
     package let notificationID: String
     /// `received`, `action_accept`…
     package let step: String
@@ -46,7 +47,7 @@ struct NotificationStepTable {
 
     /// A notification's steps, oldest first.
     func steps(of id: String) throws(DatabaseError) -> [NotificationStep] {
-        // Steps of one millisecond come in the order in which they can have happened.
+        // Within one millisecond, steps are sorted in the order in which they can have happened.
         try database.all(
             """
             SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
@@ -59,7 +60,7 @@ struct NotificationStepTable {
             })
     }
 
-    /// Deletes steps reported before `cutoff`. By then their notifications are deleted or never existed.
+    /// Deletes the oldest steps reported before `cutoff`. By then their notifications are deleted or never existed.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(
             """

@@ -5,14 +5,17 @@ package struct LoggedNotification: Equatable, Sendable {
     package let notification: Notification
     /// 1, 2, 3… within its channel, in commit order.
     package let sequence: Int64
+    /// The correlation id of the command that caused it.
     package let correlationID: String
-    /// ``Identity/key`` of the person whose action caused it.
+    /// ``Identity/key`` of the user whose action caused it.
     package let actor: String
+    /// The action's name in the audit log, or ``Command/Action/name`` if there is no audit entry.
     package let action: String
+    /// Milliseconds since 1970; nil if it is not marked as read.
     package let readAt: Int64?
 }
 
-/// The log of notifications. Confirmation, replay and push use it.
+/// The log of notifications. Read marks, replay and push use it.
 struct NotificationTable {
     private static let columns = """
         id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key, read_at
@@ -66,7 +69,7 @@ struct NotificationTable {
         try database.all(Self.selectAll, .string(id ?? "~"), .integer(limit), as: LoggedNotification.init(row:))
     }
 
-    // By id: it begins with the time, and the order within one millisecond is the same every time.
+    // In id order: an id begins with the time, and the order within one millisecond is always the same.
     private static let selectAll = SQL("\(select) WHERE id < ? ORDER BY id DESC LIMIT ?")
 
     // MARK: Read marks
@@ -103,7 +106,7 @@ struct NotificationTable {
         return change
     }
 
-    /// Records the channel owner's first action on a notification.
+    /// Records the first action of a channel's owner on a notification.
     /// - Returns: true if the notification was unread.
     func markSeen(_ id: String, channel: String, now: Int64) throws(DatabaseError) -> Bool {
         try database.first(
@@ -121,7 +124,7 @@ struct NotificationTable {
         let data: [UInt8]
     }
 
-    /// Notifications after one id, up to and including another, by id.
+    /// At most `most` notifications with ids greater than `after`, up to and including `last`, in id order.
     func rowsToRedact(after: String, upTo last: String, most: Int) throws(DatabaseError) -> [RedactionRow] {
         try database.all(
             "SELECT id, channel, actor, data FROM notifications WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
@@ -135,7 +138,7 @@ struct NotificationTable {
         try database.change("UPDATE notifications SET data = ? WHERE id = ?", .utf8(data), .string(id))
     }
 
-    // MARK: RetentionSchedule
+    // MARK: Retention
 
     /// Deletes the oldest notifications created before `cutoff`, with their steps.
     /// - Returns: the number of notifications, by channel.

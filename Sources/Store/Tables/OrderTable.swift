@@ -19,7 +19,7 @@ struct OrderTable {
 
     private static let selectByCode = SQL("\(select) WHERE code = ?")
 
-    /// Finds the order of a job id in the driver's app: the order's code or its booking. A code takes precedence.
+    /// Finds the order for a job id of the driver's app, which is an order's code or a booking's id. The code has precedence.
     func order(job id: String, driverID: String) throws(DatabaseError) -> Order? {
         if let order = try order(code: id) { return order }
         return try database.first(Self.selectByBooking, .string(id), .string(driverID), as: Order.init(row:))
@@ -51,6 +51,7 @@ struct OrderTable {
     private static let selectOpenByDriver = SQL(
         "\(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at, code")
 
+    /// Inserts or updates an order.
     func store(_ order: Order, now: Int64) throws(DatabaseError) {
         try database.change(
             Self.upsert, .string(order.code), .string(order.assignment.status.rawValue),
@@ -165,6 +166,7 @@ extension Order {
 }
 
 extension Row {
+    /// - Throws: ``DatabaseError`` of kind `damaged` if the status is unknown.
     func status(_ column: Int32) throws(DatabaseError) -> JobStatus {
         guard let status = JobStatus(rawValue: string(column)) else {
             throw .misread("the status '\(string(column))'", doing: sql)
@@ -182,5 +184,6 @@ extension Row {
 
     func optionalStatus(_ column: Int32) throws(DatabaseError) -> JobStatus? { isNull(column) ? nil : try status(column) }
 
+    /// Reads a number that is stored as JSON text.
     func number(_ column: Int32) -> JSONNumber? { optionalString(column).map(JSONNumber.init) }
 }

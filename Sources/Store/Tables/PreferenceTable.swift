@@ -1,7 +1,7 @@
 import FleetRules
 import JSON
 
-/// Notification preferences by person. A person who has set none has no row.
+/// The push preferences of users. A user who has set none has no row.
 struct PreferenceTable {
     let database: Database
 
@@ -31,7 +31,7 @@ extension Preferences {
         return json.bytes
     }
 
-    /// Reads the JSON that ``write(to:)`` writes; nil if it differs in structure.
+    /// Parses the JSON that ``write(to:)`` writes. Nil if `types` or `quietHours` has an unexpected structure.
     init?(json: [UInt8]) {
         self.init()
         var isValid = true

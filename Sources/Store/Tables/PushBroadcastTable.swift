@@ -6,15 +6,16 @@ struct PushBroadcastTable {
     /// A broadcast and its progress.
     struct Broadcast {
         let notificationID: String
-        /// ``Identity/key`` of a driver who gets no push, because another notification of the same action reaches them.
+        /// ``Identity/key`` of a driver who gets no push, because the same action notifies them otherwise.
         let except: String?
         let entity: PushIntent.Entity?
-        /// The last owner whose devices have jobs.
+        /// ``Identity/key`` of the last owner whose devices have jobs.
         let afterOwner: String
     }
 
     let database: Database
 
+    /// Adds a broadcast.
     func add(_ intent: PushIntent, except: String?) throws(DatabaseError) {
         // "driver:" sorts before all drivers' keys, and after those of admins and customers.
         try database.change(
@@ -36,6 +37,7 @@ struct PushBroadcastTable {
             })
     }
 
+    /// Stores the progress of a broadcast.
     func advance(_ id: String, to owner: String) throws(DatabaseError) {
         try database.change(
             "UPDATE push_audiences SET after_owner = ? WHERE notification_id = ?", .string(owner), .string(id))

@@ -67,7 +67,7 @@ extension PushJobTable {
             "UPDATE push_jobs SET state = 'sending', attempts = attempts + 1 WHERE number = ?", .integer(number))
     }
 
-    /// Ends a job that no lane has.
+    /// Ends a queued job.
     func drop(_ number: Int64, _ state: PushState, reason: String?, now: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE push_jobs SET state = ?, reason = ?, settled_at = ? WHERE number = ?",
@@ -76,10 +76,10 @@ extension PushJobTable {
 
     // MARK: Expiry and retries
 
-    /// Expires unsent jobs of a lane, at most `most`.
+    /// Expires unsent jobs of a lane whose notification has expired, at most `most`.
     /// - Returns: the number of expired jobs.
     func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
-        // Searches all open jobs. Those being sent do not expire here: they are few and not worth an index.
+        // The index contains all open jobs. Jobs being sent do not expire here; they are too few for an index of their own.
         try database.change(
             """
             UPDATE push_jobs SET state = 'expired', settled_at = ? WHERE number IN (SELECT number FROM push_jobs \
@@ -127,7 +127,7 @@ extension PushJobTable {
 
     // MARK: Depth
 
-    /// The number of queued and waiting jobs, and when the oldest of them was queued. Scans their index entries.
+    /// The number of queued and waiting jobs, and when the oldest of them was queued. Scans all of their index entries.
     func measure(_ lane: PushLane) throws(DatabaseError) -> (depth: Int, oldestAt: Int64?) {
         var depth = 0
         var oldest: Int64?

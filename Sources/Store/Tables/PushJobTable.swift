@@ -1,8 +1,8 @@
 import FleetRules
 import Primitives
 
-/// A push job's state. Only jobs that a lane has sent can be `accepted`; the store itself can end a job that is stale, late
-/// or unreadable.
+/// A push job's state. Only a lane's report makes a job `accepted`; the store itself can end a job as `failed`, `expired` or
+/// `cancelled`.
 enum PushState: String {
     case queued
     /// Waits for a retry at its due time.
@@ -28,6 +28,7 @@ struct PushJobTable {
 
     // MARK: Creating jobs
 
+    /// A job to insert.
     struct NewPushJob {
         let notificationID: String
         let entity: PushIntent.Entity?
@@ -38,6 +39,7 @@ struct PushJobTable {
         let expiresAt: Int64
     }
 
+    /// Inserts a job.
     /// - Returns: false if the notification already has a job for this device.
     func queue(_ job: NewPushJob, number: Int64, turn: Int64) throws(DatabaseError) -> Bool {
         try database.change(
@@ -62,9 +64,9 @@ struct PushJobTable {
     /// The effect of a lane's result on a job.
     enum UpdateResult {
         case ended
-        /// Back in the queue of this lane, which may differ from the lane that had it. Nil if the stored lane is unknown.
+        /// Queued or waiting in this lane, which may differ from the lane that had it. Nil if the stored lane is unknown.
         case open(PushLane?)
-        /// No lane had the job: the result is a repetition.
+        /// The job was not `sending`: the lane has reported it before.
         case unchanged
     }
 
@@ -107,8 +109,8 @@ struct PushJobTable {
     /// Attempts to subtract: the lease counted one, but the lane did not try.
     private static func uncounted(_ outcome: PushOutcome) -> SQLValue { .integer(outcome.wasTried ? 0 : 1) }
 
-    /// Queues a job that failed on a device, if it belongs to another device by now.
-    /// - Returns: the lane of the queue; nil if the job still belongs to `deviceID`.
+    /// Queues a job again that failed with the token `deviceID`, if it has been moved to another token since.
+    /// - Returns: the lane of the job; nil if the job still has `deviceID`, or if the stored lane is unknown.
     func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(DatabaseError) -> PushLane? {
         try database.first(
             """
@@ -142,8 +144,8 @@ struct PushJobTable {
         EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
         """
 
-    /// A condition: the recipient has a newer job of the same order or route. The state of the newer job does not matter:
-    /// this one is out of date in any case.
+    /// An SQL condition: the recipient has a newer job of the same order or route. By default in any state: even if the newer
+    /// push failed, this one is out of date.
     static func isSuperseded(_ job: String, and condition: String = "TRUE") -> String {
         """
         EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
@@ -151,7 +153,8 @@ struct PushJobTable {
         """
     }
 
-    /// A job that was not tried has its old place again: only a newer job that has left the queue is ahead of it.
+    /// An SQL condition. A returned job has its old place in the queue again, so only a newer job that has left the queue is
+    /// ahead of it.
     private static let isAhead = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
 
     // MARK: Device changes
@@ -253,7 +256,7 @@ struct PushJobTable {
     /// counted and reported.
     /// - Returns: the number of deleted jobs.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        // By the time in the notification's id, which has an index for another reason.
+        // Compares notification ids, which begin with the time: they have an index anyway.
         var least = ULIDSource(random: { 0 })
         return try database.change(
             """
@@ -272,7 +275,7 @@ extension PushIntent.Entity {
         }
     }
 
-    /// Nil if the text is neither. Compares bytes: a combining character after the colon would join it into one Character.
+    /// Nil if the text is neither. Compares bytes: a combining character after the colon would form one Character with it.
     init?(stored text: String) {
         if text.utf8.starts(with: "job:".utf8) {
             self = .job(String(Substring(text.utf8.dropFirst(4))))

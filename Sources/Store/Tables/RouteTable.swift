@@ -25,6 +25,7 @@ struct RouteTable {
     private static let selectOpenByDriver = SQL(
         "\(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at, id")
 
+    /// Inserts or updates a route.
     func store(_ route: Route, now: Int64) throws(DatabaseError) {
         try database.change(
             Self.upsert, .string(route.id), .string(route.assignment.status.rawValue),

@@ -7,9 +7,9 @@ enum BackgroundTask: String, CaseIterable {
     case broadcasts
     /// Redacts an erased person in the notification log and in stored responses.
     case erasures
-    /// Encrypts device tokens again that an older key encrypted.
+    /// Encrypts device tokens of older keys with the current key.
     case seals
-    /// Moves the write-ahead log into the database file: the log still holds what was erased.
+    /// Moves the write-ahead log into the database file and truncates it: until then the log contains the erased data.
     case checkpoint
 }
 
@@ -27,7 +27,7 @@ extension CommandExecutor {
             case .broadcasts: try outbox.expandBroadcast(now: now)
             case .erasures: (try eraseSome(), [])
             case .seals: (try resealSome(), [])
-            case .checkpoint: preconditionFailure("A checkpoint cannot run in a transaction")
+            case .checkpoint: preconditionFailure("checkpoint in a transaction")
             }
         }
         if !isBusy { backgroundTasks.remove(task) }
@@ -39,7 +39,8 @@ extension CommandExecutor {
     /// Devices per slice.
     private static let sealsMax = 500
 
-    /// Encrypts some device tokens with the current key that an older key encrypted. Returns false if none is left.
+    /// Encrypts some device tokens of older keys with the current key.
+    /// - Returns: false if there are no more older keys.
     private func resealSome() throws(DatabaseError) -> Bool {
         let keys = outbox.keys
         let (keyIndex, after) = resealed
@@ -57,13 +58,14 @@ extension CommandExecutor {
     }
 }
 
-/// The background tasks that failed last time. Each pauses while the others go on.
+/// The background tasks whose last run failed. Each pauses while the others go on.
 struct BackgroundTaskFailures {
     /// Milliseconds.
     private static let pause: Int64 = 5_000
 
     private var failures: [String: (pausedUntil: Int64, isReported: Bool)] = [:]
 
+    /// Whether the task failed less than ``pause`` ago.
     func isPaused(_ task: String, at now: Int64) -> Bool {
         guard let until = failures[task]?.pausedUntil else { return false }
         // A clock that was set back must not prolong the pause.
@@ -73,8 +75,9 @@ struct BackgroundTaskFailures {
     /// The task succeeded.
     mutating func remove(_ task: String) { failures[task] = nil }
 
-    /// - Parameter isExpected: the failure is no defect and is not reported.
-    /// - Returns: true if the failure is to be reported: only the first, until the task succeeds.
+    /// Records a failure and pauses the task.
+    /// - Parameter isExpected: true if the failure is no defect; it is then not reported.
+    /// - Returns: true if the failure must be reported: once until the task succeeds.
     mutating func record(_ task: String, isExpected: Bool, at now: Int64) -> Bool {
         let wasReported = failures[task]?.isReported ?? false
         failures[task] = (now + Self.pause, wasReported || !isExpected)

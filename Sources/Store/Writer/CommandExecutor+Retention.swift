@@ -16,10 +16,10 @@ extension CommandExecutor {
 
     /// Deletes rows of one kind.
     /// - Parameters:
-    ///   - lifetime: age in milliseconds at which rows are deleted; stored responses have their own.
-    ///   - limit: rows at most (of notifications, with their steps).
-    ///   - removed: gets the devices among them.
-    /// - Returns: the number of rows.
+    ///   - lifetime: the age in milliseconds at which rows are deleted. Stored responses and devices have other ages.
+    ///   - limit: the most rows. The steps of deleted notifications are deleted too and do not count.
+    ///   - removed: gets the deleted devices.
+    /// - Returns: the number of deleted rows, or of expired jobs.
     func deleteExpired(
         _ kind: RetentionKind, now: Int64, lifetime: Int64, limit: Int, _ removed: inout [RemovedDevice]
     ) throws(DatabaseError) -> Int {

@@ -4,10 +4,10 @@ import Primitives
 
 /// Executes commands: reads the state that a command needs, plans its effects (``DispatchPlanner``), and writes them.
 ///
-/// Owned by the writer's thread. Its memory (sources of ids and of turns) only advances, so a rolled-back transaction leaves
-/// a gap there, which is harmless.
+/// Owned by the writer's thread. The sources of ids and of turns, which it keeps in memory, only advance. So a rolled-back
+/// transaction leaves a gap there, which is harmless.
 ///
-/// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and `+RetentionSchedule`
+/// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and `+Retention`
 /// run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
@@ -24,7 +24,7 @@ package final class CommandExecutor {
     var rules: NotificationRules
     /// The tasks that may have something to do.
     var backgroundTasks = Set(BackgroundTask.allCases)
-    /// Progress of ``BackgroundTask/seals``: the older key, and the last device done.
+    /// Progress of ``BackgroundTask/seals``: the index in ``DeviceKeys/olderIDs``, and the id of the last device done.
     var resealed = (keyIndex: 0, after: "")
     /// Telemetry events not stored: too many from one user about unknown notifications.
     var orphansRefused = 0
@@ -79,7 +79,7 @@ package final class CommandExecutor {
     }
 
     private static func keyReuse(_ key: String) -> RuleError {
-        RuleError(.conflict, "Idempotency-Key \(key) was used for another request")
+        RuleError(.conflict, "Idempotency-Key \"\(key)\" was already used for a different request")
     }
 
     private func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
@@ -114,6 +114,7 @@ package final class CommandExecutor {
         }
     }
 
+    /// Makes a plan and writes it. A rule that forbids the command becomes the reply.
     private func execute(
         _ command: Command, _ now: Int64, _ makePlan: (inout DispatchPlanner) throws(RuleError) -> DispatchPlan
     ) throws(DatabaseError) -> CommandReply {
@@ -140,6 +141,7 @@ package final class CommandExecutor {
         return try outbox.enqueue(plan.pushes, of: plan.notifications, now: now)
     }
 
+    /// Appends an entry to the audit log.
     func audit(_ entry: AuditEntry) throws(DatabaseError) { try auditTable.append(entry, id: auditIDs.next(at: entry.at)) }
 }
 

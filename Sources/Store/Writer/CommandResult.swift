@@ -10,7 +10,7 @@ package struct CommandResult: Equatable, Sendable {
     package let order: Order?
     /// Push lanes with new jobs.
     package internal(set) var lanes: Set<PushLane> = []
-    /// Devices that were removed, or registered by another user.
+    /// Devices that the command removed or gave a new owner.
     package internal(set) var removed: [RemovedDevice] = []
 
     init(body: [UInt8], notifications: [Notification] = [], order: Order? = nil) {

@@ -1,17 +1,17 @@
 import FleetRules
 
-/// What the writer hands out after a transaction, or after one that failed. `Gateway/CommitPublisher` defines in which
-/// order it is published.
+/// What the writer publishes after a transaction, committed or failed. `Gateway/CommitPublisher` defines the order of
+/// publication.
 package struct Commit: Sendable {
     /// Jobs for lanes, in the order of their reports.
     package var leases: [PushLease] = []
-    /// Reports that were not written. Their lanes send them again later.
+    /// Reports whose results were not written. Their lanes send them again later.
     package var rejectedReports: [PushReport] = []
     /// A reply per command, in commit order.
     package var replies: [(request: CommandRequest, reply: CommandReply)] = []
     /// Lanes with new jobs besides those in ``leases`` and ``replies``.
     package var wake: Set<PushLane> = []
-    /// Jobs that failed for good or ended without being sent.
+    /// Jobs that failed, ended unsent, or were queued again for a new token, by lane.
     package var finished: [PushLane: FinishedPushes] = [:]
     /// Devices that retention removed: not seen for `push.stale_days`.
     package var removed: [RemovedDevice] = []
@@ -20,7 +20,7 @@ package struct Commit: Sendable {
         leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
     }
 
-    /// Adds what a later transaction hands out, to be published together.
+    /// Adds the content of a later transaction, which is then published with this one.
     mutating func append(_ later: Commit) {
         leases += later.leases
         rejectedReports += later.rejectedReports

@@ -8,7 +8,7 @@ extension DeviceKeys {
     package static func development(besideDatabase path: String) throws(StoreError) -> DeviceKeys {
         try StoreFile.makeDirectory(of: path)
         let file = path + ".key"
-        // If two processes start at once, one creates the file; the other reads it, or finds the database in use.
+        // If two processes start at the same time, one creates the file. The other reads it, or the database is in use.
         let bytes: [UInt8]
         if let created = try create(file, of: path) { bytes = created } else { bytes = try read(file, of: path) }
         guard let key = AESGCMKey(bytes) else {

@@ -28,6 +28,7 @@ package struct DeviceKeys: Sendable {
         return key.open(sealed, authenticating: Array(deviceID.utf8)).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Whether there is a key with this id.
     func contains(id: String) -> Bool { keys.contains { $0.id.utf8.elementsEqual(id.utf8) } }
 }
 

@@ -13,6 +13,7 @@ struct FairQueueing {
     /// The turn of the job that the lane took last.
     func current(_ lane: PushLane) -> Int64 { turns[lane, default: 0] }
 
+    /// A job with this turn was taken.
     mutating func advance(_ lane: PushLane, to turn: Int64) { turns[lane] = max(turn, current(lane)) }
 
     /// The turn of a recipient's next job.

@@ -1,24 +1,28 @@
 import Access
 import FleetRules
 
+/// Reports of lanes: records results, and leases the next jobs.
 extension PushOutbox {
-    /// Jobs that one report lets expire, and that it wakes: what is left comes with the next.
+    /// The most jobs that one report expires, and the most that it wakes. The next report handles the rest.
     private static let turnoverMax = 500
-    /// Milliseconds for which a count of the queue is good.
-    private static let measureLifetime: Int64 = 2_000
+    /// Milliseconds for which a count of the queue is reused.
+    private static let depthLifetime: Int64 = 2_000
 
-    /// A clock that was set back by more would have retries wait until it is where it was.
+    /// Milliseconds. If the clock was set back by more, waiting jobs get a new due time. Otherwise they would wait until the
+    /// clock reaches the old one.
     private static let clockSlack: Int64 = 1_000
+    /// Milliseconds until the new due time, at most.
     private static let waitAfterSetBack: Int64 = 5_000
 
-    /// What a lane's report came to.
+    /// The reply to a lane's report.
     struct ReportReply {
         var lease: PushLease
-        /// Other lanes that have more to do now.
+        /// Other lanes that have new jobs.
         var woken: Set<PushLane> = []
     }
 
-    /// Notes what a lane says, and hands it what it has room for. In a transaction, for it writes to several tables.
+    /// Records a lane's results and leases as many jobs as the lane has capacity for. Call it in a transaction: it writes to
+    /// several tables.
     func handle(_ report: PushReport, now: Int64) throws(DatabaseError) -> ReportReply {
         let lane = report.lane
         var reply = ReportReply(lease: PushLease(lane: lane))
@@ -29,17 +33,18 @@ extension PushOutbox {
         if report.capacity > 0 { try claim(lane, most: report.capacity, now, &reply.lease) }
         let isQueued = try jobs.firstTurn(lane) != nil
         reply.lease.hasMore = isQueued || reply.lease.nextDueAt.map { $0 <= now } ?? false
-        try queueDepth(lane, now, &reply.lease)
+        try addDepth(lane, now, &reply.lease)
         reply.woken.remove(lane)
         return reply
     }
 
-    // MARK: What became of jobs
+    // MARK: Results
 
+    /// Records one result, and removes the device if the provider rejected its token for good.
     private func record(_ outcome: PushOutcome, _ now: Int64, _ reply: inout ReportReply) throws(DatabaseError) {
         let job = outcome.job
         if let removal = outcome.removal {
-            // The token was replaced while the old one was tried: then the new one is.
+            // If the token was replaced during the attempt, the job is queued again for the new token.
             if case .failed(let reason) = outcome.result,
                 let lane = try jobs.requeue(job.number, ifNotFor: job.device.id, reason: reason)
             {
@@ -62,18 +67,19 @@ extension PushOutbox {
     }
 
     private func remove(
-        _ id: String, _ removal: DeviceRemoval, _ now: Int64, _ supply: inout PushLease
+        _ id: String, _ removal: DeviceRemoval, _ now: Int64, _ lease: inout PushLease
     ) throws(DatabaseError) {
         guard let device = try devices.remove(id: id, ifSeenBefore: removal.ifSeenBefore, now: now) else { return }
         try cancel(of: device.owner, deviceID: id, reason: "device_removed", now: now)
         try bookings.removeIfNoDevices(device.owner)
-        supply.removed.append(device.removed(removal.reason))
+        lease.removed.append(device.removed(removal.reason))
     }
 
-    // MARK: What is due
+    // MARK: Due retries
 
-    /// Queues what has waited long enough, each behind what its recipient has in the queue, and behind the present turn: a
-    /// thousand retries for one would otherwise stand before everybody, and a stopped lane would probe with one job for ever.
+    /// Queues the jobs whose retry is due. Each gets a turn after its recipient's last open job: otherwise a thousand retries
+    /// for one recipient would delay all others. And each gets a turn after the lane's current one: otherwise a stopped lane
+    /// would probe its provider with the same job forever.
     private func wakeDue(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
         if now < lastReportAt - Self.clockSlack { try jobs.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
@@ -82,81 +88,85 @@ extension PushOutbox {
         }
     }
 
-    // MARK: What is next
+    // MARK: Next jobs
 
-    private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ supply: inout PushLease) throws(DatabaseError) {
-        supply.jobs.reserveCapacity(min(most, 1_000))
-        for pick in try jobs.next(lane, most: most) {
-            guard pick.expiresAt > now else {
-                try drop(pick, .expired, now, &supply)
+    /// Leases the next jobs of a lane, at most `most`. Ends those that must not be sent.
+    private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ lease: inout PushLease) throws(DatabaseError) {
+        lease.jobs.reserveCapacity(min(most, 1_000))
+        for candidate in try jobs.next(lane, most: most) {
+            guard candidate.expiresAt > now else {
+                try drop(candidate, .expired, now, &lease)
                 continue
             }
-            switch try job(pick) {
+            switch try job(candidate) {
             case .success(let job):
-                try jobs.take(pick.number)
-                supply.jobs.append(job)
+                try jobs.take(candidate.number)
+                lease.jobs.append(job)
             case .failure(let reason):
-                try drop(pick, reason, now, &supply)
+                try drop(candidate, reason, now, &lease)
             }
-            turns.advance(lane, to: pick.turn)
+            turns.advance(lane, to: candidate.turn)
         }
     }
 
-    /// Why a picked job cannot be sent.
+    /// Why a candidate is not sent.
     private enum DropReason: Error {
         case expired
         case cancelled(reason: String)
         case unreadable
     }
 
+    /// Ends a candidate without sending it.
     private func drop(
-        _ pick: PushJobTable.Candidate, _ reason: DropReason, _ now: Int64, _ supply: inout PushLease
+        _ candidate: PushJobTable.Candidate, _ reason: DropReason, _ now: Int64, _ lease: inout PushLease
     ) throws(DatabaseError) {
         switch reason {
         case .expired:
-            try jobs.drop(pick.number, .expired, reason: nil, now: now)
-            count(1, as: .expired, in: supply.lane)
+            try jobs.drop(candidate.number, .expired, reason: nil, now: now)
+            count(1, as: .expired, in: lease.lane)
         case .cancelled(let reason):
-            try jobs.drop(pick.number, .cancelled, reason: reason, now: now)
-            count(1, as: .cancelled, in: supply.lane)
+            try jobs.drop(candidate.number, .cancelled, reason: reason, now: now)
+            count(1, as: .cancelled, in: lease.lane)
         case .unreadable:
             let reason = "device_unreadable"
-            try jobs.drop(pick.number, .failed, reason: reason, now: now)
+            try jobs.drop(candidate.number, .failed, reason: reason, now: now)
             count(
                 FailedPush(
-                    notificationID: pick.notificationID, event: pick.notification?.event ?? "", recipient: pick.recipient,
-                    device: pick.deviceID, attempts: pick.attempts, reason: reason), in: supply.lane)
+                    notificationID: candidate.notificationID, event: candidate.notification?.event ?? "",
+                    recipient: candidate.recipient, device: candidate.deviceID, attempts: candidate.attempts, reason: reason),
+                in: lease.lane)
         }
-        supply.dropped += 1
+        lease.dropped += 1
     }
 
-    private func job(_ pick: PushJobTable.Candidate) throws(DatabaseError) -> Result<PushJob, DropReason> {
-        guard let notification = pick.notification else {
+    /// The job as the lane needs it, or why it is not sent.
+    private func job(_ candidate: PushJobTable.Candidate) throws(DatabaseError) -> Result<PushJob, DropReason> {
+        guard let notification = candidate.notification else {
             return .failure(.cancelled(reason: "notification_removed"))
         }
         let device: PushJobTable.Candidate.Device
-        switch pick.device {
+        switch candidate.device {
         case .found(let found): device = found
         case .gone: return .failure(.cancelled(reason: "device_removed"))
         case .unreadable:
-            unreadableRows.add("the provider of a device", of: pick.recipient)
+            unreadableRows.add("the provider of a device", of: candidate.recipient)
             return .failure(.unreadable)
         }
-        guard !pick.isSuperseded else { return .failure(.cancelled(reason: "superseded")) }
-        guard let token = keys.open(device.sealed, keyID: device.keyID, deviceID: pick.deviceID) else {
-            unreadableRows.add("the device", of: pick.recipient)
+        guard !candidate.isSuperseded else { return .failure(.cancelled(reason: "superseded")) }
+        guard let token = keys.open(device.sealed, keyID: device.keyID, deviceID: candidate.deviceID) else {
+            unreadableRows.add("the token of a device", of: candidate.recipient)
             return .failure(.unreadable)
         }
         return .success(
             PushJob(
-                number: pick.number, notification: notification, entity: pick.entity, recipient: pick.recipient,
+                number: candidate.number, notification: notification, entity: candidate.entity, recipient: candidate.recipient,
                 device: PushJob.Device(
-                    id: pick.deviceID,
+                    id: candidate.deviceID,
                     token: DeviceToken(
                         provider: device.provider, platform: device.platform, environment: device.environment, text: token),
                     lastSeenAt: device.lastSeenAt),
-                attempts: pick.attempts, badge: try badge(of: pick.recipient, with: notification),
-                preferences: readable(pick.preferences, of: pick.recipient)))
+                attempts: candidate.attempts, badge: try badge(of: candidate.recipient, with: notification),
+                preferences: readable(candidate.preferences, of: candidate.recipient)))
     }
 
     /// The recipient's number of unread notifications, this one included. The channel's count already includes it, unless it
@@ -175,17 +185,18 @@ extension PushOutbox {
         return Preferences()
     }
 
-    // MARK: How much there is
+    // MARK: Depth
 
-    private func queueDepth(_ lane: PushLane, _ now: Int64, _ supply: inout PushLease) throws(DatabaseError) {
-        var measure = depths[lane]
-        if let known = measure, !(known.at...known.at + Self.measureLifetime).contains(now) { measure = nil }
-        if measure == nil {
-            let (depth, oldestAt) = try jobs.measure(lane)
-            measure = QueueDepth(at: now, depth: depth, oldestAt: oldestAt)
-            depths[lane] = measure
+    /// Adds the queue's depth, counted at most ``depthLifetime`` ago.
+    private func addDepth(_ lane: PushLane, _ now: Int64, _ lease: inout PushLease) throws(DatabaseError) {
+        var depth = depths[lane]
+        if let known = depth, !(known.at...known.at + Self.depthLifetime).contains(now) { depth = nil }
+        if depth == nil {
+            let (count, oldestAt) = try jobs.measure(lane)
+            depth = QueueDepth(at: now, depth: count, oldestAt: oldestAt)
+            depths[lane] = depth
         }
-        supply.depth = measure?.depth ?? 0
-        supply.oldestAt = measure?.oldestAt
+        lease.depth = depth?.depth ?? 0
+        lease.oldestAt = depth?.oldestAt
     }
 }

@@ -16,7 +16,7 @@ final class PushOutbox {
     let keys: DeviceKeys
     /// The enabled lanes. Devices of other lanes get no jobs.
     let lanes: Set<PushLane>
-    /// Milliseconds: a device not registered again for so long gets no pushes (`push.stale_days`).
+    /// Milliseconds without a new registration after which a device gets no pushes (`push.stale_days`).
     let staleAfter: Int64
     let unreadableRows = UnreadableRows()
     /// The queue depths as last counted.
@@ -32,13 +32,16 @@ final class PushOutbox {
     var lastReportAt = Int64.min / 2
 
     struct QueueDepth {
+        /// When it was counted, in milliseconds since 1970.
         let at: Int64
+        /// Queued and waiting jobs.
         let depth: Int
+        /// When the oldest of them was queued; nil if there is none.
         let oldestAt: Int64?
     }
 
     init(
-        _ database: Database, _ settings: StoreWriter.Options, _ notifications: NotificationTable,
+        _ database: Database, _ options: StoreWriter.Options, _ notifications: NotificationTable,
         _ sequences: ChannelSequenceTable
     ) throws(DatabaseError) {
         self.notifications = notifications
@@ -48,15 +51,15 @@ final class PushOutbox {
         bookings = DeviceBookingTable(database: database)
         broadcasts = PushBroadcastTable(database: database)
         preferences = PreferenceTable(database: database)
-        keys = settings.keys
-        lanes = settings.lanes
-        staleAfter = Int64(settings.staleDays) * 86_400_000
+        keys = options.keys
+        lanes = options.lanes
+        staleAfter = Int64(options.staleDays) * 86_400_000
         lastNumber = try jobs.lastNumber()
         try jobs.requeueSending()
         for lane in PushLane.allCases { turns.advance(lane, to: try jobs.firstTurn(lane) ?? 0) }
     }
 
-    // MARK: Queueing
+    // MARK: Creating jobs
 
     /// Creates the jobs for a command's push intents. Intents come in the order of their notifications.
     /// - Returns: the lanes that have new jobs.
@@ -112,6 +115,7 @@ final class PushOutbox {
         }
     }
 
+    /// The turn of a recipient's next job in a lane.
     func nextTurn(of recipient: String, in lane: PushLane) throws(DatabaseError) -> Int64 {
         turns.next(in: lane, after: try jobs.lastTurn(of: recipient, in: lane))
     }

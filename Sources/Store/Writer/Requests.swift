@@ -2,7 +2,9 @@ import FleetRules
 
 /// Where a reply goes: the event loop, and the waiting HTTP request there.
 package struct ReplyAddress: Equatable, Sendable {
+    /// The index of the event loop.
     package let loop: Int
+    /// The id of the HTTP request within the loop.
     package let request: Int
 
     package init(loop: Int, request: Int) {
@@ -22,7 +24,7 @@ package struct CommandRequest: Equatable, Sendable {
     }
 }
 
-/// What became of a command. Built in the transaction, published after its commit.
+/// The reply to a command. Built in the transaction, published after its commit.
 package enum CommandReply: Equatable, Sendable {
     /// 200: the command was executed.
     case committed(CommandResult)

@@ -5,18 +5,20 @@ struct RetentionSchedule {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "retention"
 
+    /// Rows per slice.
     private static let rowsMax = 500
-    /// Milliseconds between two rounds, if the first deleted nothing.
+    /// Milliseconds until the next round, after a round that deleted nothing.
     private static let pause: Int64 = 60_000
-    /// Milliseconds.
+    /// Milliseconds until the next round, after a slice that failed.
     private static let pauseAfterFailure: Int64 = 5_000
 
-    /// Milliseconds.
+    /// Milliseconds that rows are kept.
     private let lifetime: Int64
-    /// What is left of the current round.
+    /// The kinds of rows that are left in the current round.
     private var kinds: ArraySlice<CommandExecutor.RetentionKind> = []
+    /// Milliseconds since 1970.
     private var pausedUntil = Int64.min
-    /// The round has deleted nothing so far.
+    /// Whether the current round has deleted nothing and had no failure.
     private var isClean = true
 
     init(days: Int) { lifetime = Int64(days) * 86_400_000 }
@@ -42,7 +44,7 @@ struct RetentionSchedule {
                 try executor.deleteExpired(kind, now: now, lifetime: lifetime, limit: Self.rowsMax, &removed)
             }
         } catch {
-            // The other kinds go on first.
+            // The other kinds come first; the next round tries this one again.
             kinds.removeFirst()
             isClean = false
             pausedUntil = now + Self.pauseAfterFailure

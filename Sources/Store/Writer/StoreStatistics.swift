@@ -3,6 +3,7 @@ package struct StoreStatistics: Equatable, Sendable {
     /// Upper bounds of ``commitBuckets`` in seconds; one more bucket counts what takes longer.
     package static let commitBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
+    /// Successful transactions with commands or reports.
     package internal(set) var commits = 0
     /// Commands in these commits.
     package internal(set) var commands = 0
@@ -12,19 +13,21 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var leased = 0
     /// Commits per bucket; not cumulative.
     package internal(set) var commitBuckets = [Int](repeating: 0, count: commitBounds.count + 1)
-    /// Time from the beginning of a transaction to its end on the disk, summed.
+    /// Nanoseconds from the begin of each transaction to the end of its commit, summed.
     package internal(set) var commitNanoseconds: UInt64 = 0
-    /// Commands that got 503: the disk was full, for example.
+    /// Commands that got 503 because the store was not writable (disk full, file locked).
     package internal(set) var unavailable = 0
-    /// Commands and reports that failed alone: a bug.
+    /// Commands and reports that cause an error themselves: a bug.
     package internal(set) var failed = 0
-    /// Rows that retention deleted, and pushes that expired in it because their lane is not enabled.
+    /// Rows that retention deleted, and jobs of lanes that are not enabled, which retention expired.
     package internal(set) var deleted = 0
     /// Telemetry events that were not stored: too many from one user about unknown notifications.
     package internal(set) var orphansRefused = 0
     /// Commands and reports that wait.
     package internal(set) var queueDepth = 0
 
+    /// Counts a commit.
+    /// - Parameter nanoseconds: the duration of its transaction.
     mutating func count(_ commit: Commit, nanoseconds: UInt64) {
         commits += 1
         commands += commit.replies.count

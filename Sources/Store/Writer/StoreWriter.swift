@@ -8,14 +8,19 @@ import Threads
 /// Group commit: a disk sync takes milliseconds and a statement microseconds, so all that arrives during one commit shares
 /// the next.
 package final class StoreWriter: Sendable {
+    /// The writer's settings.
     package struct Options: Sendable {
+        /// The database file.
         package var path: String
+        /// What a power failure may lose.
         package var durability = Durability.full
         /// Days (1…) that rows are kept.
         package var retentionDays = 30
+        /// Limits and push policy, until ``StoreWriter/use(_:)`` replaces them.
         package var rules = NotificationRules()
+        /// Makes the ids of notifications and audit entries.
         package var ids = ULIDSource()
-        /// Encrypt device tokens.
+        /// The keys that encrypt device tokens.
         package var keys: DeviceKeys
         /// The enabled push lanes.
         package var lanes: Set<PushLane> = []
@@ -40,21 +45,22 @@ package final class StoreWriter: Sendable {
         case report(PushReport)
     }
 
-    /// Room for reports in a queue that is full of commands: a lane has one or two reports in flight.
+    /// Places in the queue for reports, beyond ``Options/queueMax``. A lane has one report in flight.
     private static let reportsMax = 64
 
     private let queue: WorkQueue<Request>
     private let queueMax: Int
-    /// Nil once the writer uses them.
+    /// Rules to use from the next batch on. Nil once the writer has taken them.
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
     private let thread: Thread
 
-    /// Opens the store and starts the thread.
-    /// - Parameters: all closures are called on the writer's thread.
-    ///   - onOpen: called once, before anything is written.
+    /// Opens the store and starts the thread. All closures are called on that thread.
+    /// - Parameters:
+    ///   - onOpen: called once, before the first command.
     ///   - onCommit: called after each transaction that has something to publish, in commit order.
-    ///   - onEvent: gets what the operator should know.
+    ///   - onEvent: gets events for the operator's log.
+    /// - Throws: ``StoreError`` if the store cannot be opened or migrated, or if a key is missing or wrong.
     package init(
         _ options: Options, onOpen: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void,
         onCommit: @escaping @Sendable (Commit) -> Void, onEvent: @escaping @Sendable (StoreEvent) -> Void
@@ -77,17 +83,19 @@ package final class StoreWriter: Sendable {
 
     /// Queues a command. Returns false if too many wait, or after ``stop()``.
     package func post(_ request: CommandRequest) -> Bool {
-        // Commands of other threads that pass the check at the same moment use up room of the reports.
+        // Commands that several threads post at the same moment may pass this check together. They then take some of the
+        // places for reports.
         queue.depth < queueMax && queue.post(.command(request))
     }
 
-    /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if too many wait, or
-    /// after ``stop()``.
+    /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if too many requests
+    /// wait, or after ``stop()``.
     package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) }
 
     /// Replaces the rules, from the next batch on.
     package func use(_ rules: NotificationRules) { newRules.withLock { $0 = rules } }
 
+    /// The counts since the start, and the current queue depth.
     package var statistics: StoreStatistics {
         var statistics = counts.withLock { $0 }
         statistics.queueDepth = queue.depth

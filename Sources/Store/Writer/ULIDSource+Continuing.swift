@@ -1,16 +1,16 @@
 import Primitives
 
 extension ULIDSource {
-    /// The same source, having come past an id that another one made.
+    /// A copy whose ids are all greater than `id`.
     func continued(after id: String?) -> ULIDSource {
         guard let id, ULID.isWellFormed(id) else { return self }
         var source = self
-        // One millisecond on: within it, chance might fall below what it was.
+        // One millisecond later: within the same millisecond the random part could be smaller.
         _ = source.next(at: Self.time(of: id) + 1)
         return source
     }
 
-    /// Its first ten digits of five bits each: milliseconds since 1970.
+    /// A ULID's time in milliseconds since 1970: its first ten digits, five bits each.
     private static func time(of id: String) -> Int64 {
         id.utf8.prefix(10).reduce(0) { time, digit in time << 5 | Int64(digits.firstIndex(of: digit) ?? 0) }
     }

@@ -6,7 +6,7 @@ import Threads
 struct WriterLoop {
     /// Under load, a slice of retention runs once per this many batches.
     private static let batchesPerRetention = 4
-    /// Milliseconds to wait for a request at most; then retention and background tasks are checked.
+    /// Milliseconds to wait for a request at most. Then the loop checks retention and background tasks.
     private static let waitMax: Int64 = 1000
 
     private let executor: CommandExecutor
@@ -113,7 +113,7 @@ struct WriterLoop {
             return commit
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
-        // After each commit: the next transaction may fail, and its rollback discards what it finished.
+        // Drain after each commit: if a later transaction fails, its rollback discards all finished jobs not drained yet.
         commit.finished = executor.outbox.drainFinished()
         counts.withLock {
             $0.count(commit, nanoseconds: nanoseconds)
@@ -138,7 +138,7 @@ struct WriterLoop {
         onEvent(.recovered(refused: refused))
     }
 
-    /// A bug: 500 for the command.
+    /// The request itself causes the error: 500 for a command, and a lane sends its report again.
     private func fail(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
         counts.withLock { $0.failed += batch.count }
         for request in batch { onEvent(.failed(error, correlationID: request.correlationID)) }
@@ -178,7 +178,7 @@ struct WriterLoop {
     }
 
     private mutating func record(_ error: DatabaseError, of task: String, _ now: Int64) {
-        // A checkpoint waits for readers: not a failure.
+        // A reader delays a checkpoint. That is no failure.
         let isExpected = task == BackgroundTask.checkpoint.rawValue && error.isBusy
         let isFirst = taskFailures.record(task, isExpected: isExpected, at: now)
         if isFirst { onEvent(.backgroundTaskFailed(error, kind: task)) }
@@ -186,6 +186,7 @@ struct WriterLoop {
 }
 
 extension Commit {
+    /// The same reply for all commands, and all reports rejected.
     fileprivate init(notExecuted batch: [StoreWriter.Request], reply: CommandReply) {
         for request in batch {
             switch request {

@@ -1,8 +1,8 @@
 import FleetRules
 
 extension StoreWriter.Request {
-    /// Rows that one transaction writes, about. An announcement may notify a thousand drivers; a command must not wait until
-    /// hundreds of announcements are committed.
+    /// The most rows that one transaction writes, about. An announcement may notify a thousand drivers, and a command must not
+    /// wait until hundreds of announcements are committed.
     private static let rowsMax = 2_000
 
     /// Splits a batch into transactions, in its order.
@@ -21,7 +21,7 @@ extension StoreWriter.Request {
         return parts
     }
 
-    /// For the log.
+    /// The command's correlation id, or `push-` and the lane, for the log.
     var correlationID: String {
         switch self {
         case .command(let request): request.command.correlationID
@@ -29,7 +29,7 @@ extension StoreWriter.Request {
         }
     }
 
-    /// Rows that it writes, about.
+    /// The rows that the request writes, about.
     private var rows: Int {
         switch self {
         case .command(let request): request.command.action.rows
