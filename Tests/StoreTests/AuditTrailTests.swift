@@ -5,26 +5,26 @@ import Testing
 @testable import Store
 
 @Suite struct AuditTrailTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     private func entries(of subject: AuditEntry.Subject) throws -> [AuditEntry] {
         var entries: [AuditEntry] = []
-        try AuditTrail(path: room.path).entries(of: subject) { entries.append($0) }
+        try AuditTrail(path: store.path).entries(of: subject) { entries.append($0) }
         return entries
     }
 
-    @Test func saysWhoDidWhatAndWhen() throws {
-        let ledger = try room.ledger()
-        _ = try ledger.settle(assign("A", to: "42"))
-        _ = try ledger.settle(assign("B", to: "42"), at: noon + 1)
-        _ = try ledger.settle(command(.acceptJob("A"), by: driver("42"), correlationID: "c-2"), at: noon + 2)
+    @Test func listsEntriesOfAnOrder() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        _ = try executor.commit(assign("B", to: "42"), at: noon + 1)
+        _ = try executor.commit(command(.acceptJob("A"), by: driver("42"), correlationID: "c-2"), at: noon + 2)
         var report = ProgressReport(step: .enRoute)
         report.notes = "it's \"raining\"; --"
-        _ = try ledger.settle(command(.progress("A", report), by: driver("42")), at: noon + 3)
+        _ = try executor.commit(command(.progress("A", report), by: driver("42")), at: noon + 3)
         var cancel = OrderAction(code: "A", .cancel)
         cancel.reason = "nobody's home"
-        _ = try ledger.settle(command(.order(cancel)), at: noon + 4)
-        // Beside the writer, and after it.
+        _ = try executor.commit(command(.order(cancel)), at: noon + 4)
+        // Reads while the executor has the store open.
         let found = try entries(of: .order("A"))
         #expect(found.map(\.action) == ["assign", "accept", "progress", "cancel"])
         #expect(found.map(\.at) == [noon, noon + 2, noon + 3, noon + 4])
@@ -40,18 +40,18 @@ import Testing
         #expect(try entries(of: .route("A")) == [])
     }
 
-    @Test func knowsRoutesToo() throws {
+    @Test func listsEntriesOfARoute() throws {
         do {
-            let ledger = try room.ledger()
-            _ = try ledger.settle(command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))))
-            _ = try ledger.settle(command(.acceptRoute("R"), by: driver("42")))
+            let executor = try store.executor()
+            _ = try executor.commit(command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))))
+            _ = try executor.commit(command(.acceptRoute("R"), by: driver("42")))
         }
         #expect(try entries(of: .route("R")).map(\.action) == ["assign", "accept"])
     }
 
-    @Test func needsAStore() {
-        #expect(throws: StoreError.unreachable(path: room.path, detail: "unable to open database file")) {
-            try AuditTrail(path: room.path)
+    @Test func missingStoreIsAnError() {
+        #expect(throws: StoreError.unreachable(path: store.path, detail: "unable to open database file")) {
+            try AuditTrail(path: store.path)
         }
     }
 }

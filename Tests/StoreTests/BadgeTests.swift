@@ -6,93 +6,93 @@ import Testing
 
 /// The app's badge: updated with each change, and equal to the number of unread notifications.
 @Suite struct BadgeTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     /// The badge of the last push.
-    private func badge(_ ledger: CommandExecutor, at now: Int64 = noon) throws -> Int? {
-        try ledger.claim(100, at: now).last?.badge
+    private func badge(_ executor: CommandExecutor, at now: Int64 = noon) throws -> Int? {
+        try executor.claim(100, at: now).last?.badge
     }
 
     @Test func countsNotificationsNeitherReadNorActedUpon() throws {
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         let me = driver("42")
-        _ = try ledger.settle(register(fcm("a"), by: me))
+        _ = try executor.commit(register(fcm("a"), by: me))
         var ids: [String] = []
         for expected in 1...4 {
-            ids += try ledger.settle(announce(to: "42")).notifications.map(\.id)
-            #expect(try badge(ledger) == expected)
+            ids += try executor.commit(announce(to: "42")).notifications.map(\.id)
+            #expect(try badge(executor) == expected)
         }
         let next = {
-            let id = try ledger.settle(announce(to: "42")).notifications[0].id
-            let badge = try badge(ledger)
-            _ = try ledger.settle(command(.markRead([id]), by: me))
+            let id = try executor.commit(announce(to: "42")).notifications[0].id
+            let badge = try badge(executor)
+            _ = try executor.commit(command(.markRead([id]), by: me))
             return badge.map { $0 - 1 }
         }
         #expect(try next() == 4)
-        _ = try ledger.settle(telemetry(ids[0], .received, by: me))
+        _ = try executor.commit(telemetry(ids[0], .received, by: me))
         #expect(try next() == 4, "received is not read")
         for _ in 0..<2 {
-            _ = try ledger.settle(telemetry(ids[0], .viewed, by: me))
+            _ = try executor.commit(telemetry(ids[0], .viewed, by: me))
             #expect(try next() == 3)
-            _ = try ledger.settle(telemetry(ids[0], .dismissed, by: me))
+            _ = try executor.commit(telemetry(ids[0], .dismissed, by: me))
             #expect(try next() == 3, "one notification counts once")
         }
-        _ = try ledger.settle(telemetry(ids[1], .accepted, by: driver("43")))
-        _ = try ledger.settle(telemetry("unknown", .accepted, by: me))
+        _ = try executor.commit(telemetry(ids[1], .accepted, by: driver("43")))
+        _ = try executor.commit(telemetry("unknown", .accepted, by: me))
         #expect(try next() == 3, "reported by another person")
         for _ in 0..<2 {
-            _ = try ledger.settle(command(.markRead([ids[0], ids[1], ids[1], "unknown"]), by: me))
+            _ = try executor.commit(command(.markRead([ids[0], ids[1], ids[1], "unknown"]), by: me))
             #expect(try next() == 2)
         }
-        _ = try ledger.settle(command(.markRead(nil), by: me))
+        _ = try executor.commit(command(.markRead(nil), by: me))
         #expect(try next() == 0)
-        _ = try ledger.settle(telemetry(ids[3], .accepted, by: me))
+        _ = try executor.commit(telemetry(ids[3], .accepted, by: me))
         #expect(try next() == 0, "already read")
     }
 
     @Test func isAtLeastOne() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        _ = try ledger.settle(announce(to: "42"))
-        _ = try ledger.settle(command(.markRead(nil), by: driver("42")))
-        #expect(try badge(ledger) == 1)
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        _ = try executor.commit(announce(to: "42"))
+        _ = try executor.commit(command(.markRead(nil), by: driver("42")))
+        #expect(try badge(executor) == 1)
     }
 
     @Test func includesTheNotificationOfAnotherChannel() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: ["A"])))
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: ["A"])))
         for _ in 0..<2 {
-            let deed = Announcement(type: "HELLO", audience: .customer("7"), data: Array("{}".utf8))
-            _ = try ledger.settle(command(.announce(deed)))
+            let announcement = Announcement(type: "HELLO", audience: .customer("7"), data: Array("{}".utf8))
+            _ = try executor.commit(command(.announce(announcement)))
         }
-        _ = try ledger.claim()
-        _ = try ledger.settle(assign("A", to: "42"))
-        _ = try ledger.settle(order(.removeDriver, "A"))
-        #expect(try badge(ledger) == 3)
+        _ = try executor.claim()
+        _ = try executor.commit(assign("A", to: "42"))
+        _ = try executor.commit(order(.removeDriver, "A"))
+        #expect(try badge(executor) == 3)
     }
 
     @Test func retentionCountsDown() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        for moment in [noon, noon, noon + day] { _ = try ledger.settle(announce(to: "42"), at: moment) }
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        for moment in [noon, noon, noon + day] { _ = try executor.commit(announce(to: "42"), at: moment) }
         let now = noon + 30 * day + 1
         var retention = RetentionSchedule(days: 30)
-        while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
-        _ = try ledger.settle(announce(to: "42"), at: now)
-        #expect(try badge(ledger, at: now) == 2)
+        while retention.isDue(now) { _ = try retention.runSlice(executor, now) }
+        _ = try executor.commit(announce(to: "42"), at: now)
+        #expect(try badge(executor, at: now) == 2)
     }
 
     /// The migration to version 2 counts the notifications of version 1.
     @Test func migrationCountsExistingNotifications() throws {
         do {
             let database = try Database.open(
-                path: room.path, durability: .normal, now: noon, migrations: Migrations([Schema.migrations[0]]))
+                path: store.path, durability: .normal, now: noon, migrations: Migrations([Schema.migrations[0]]))
             let channels = ["driver-42", "driver-42", "driver-42", "driver-42", "customer-7", "customer-7", "drivers-channel"]
             for (number, channel) in channels.enumerated() {
                 try database.run(
                     """
-                    INSERT INTO notifications VALUES ('N\(number)', '\(channel)', \(number), 'e', '{}', 'c', 'a', 'b', 1, 2, 'k', \
-                    \(number == 0 ? "5" : "NULL"))
+                    INSERT INTO notifications VALUES ('N\(number)', '\(channel)', \(number), 'e', '{}', 'c', 'a', 'b', 1, 2, \
+                    'k', \(number == 0 ? "5" : "NULL"))
                     """)
             }
             for channel in Set(channels) { try database.run("INSERT INTO channel_sequences VALUES ('\(channel)', 9, 0, 1)") }
@@ -104,18 +104,18 @@ import Testing
                 try database.run("INSERT INTO notification_steps VALUES (\(step), NULL, NULL)")
             }
         }
-        let ledger = try room.ledger()
+        let executor = try store.executor()
         #expect(
-            try ledger.database.dump("SELECT channel, unread FROM channel_sequences ORDER BY channel")
+            try executor.database.dump("SELECT channel, unread FROM channel_sequences ORDER BY channel")
                 == ["customer-7|1", "driver-42|2", "drivers-channel|1"])
         #expect(
-            try ledger.database.dump("SELECT id, seen_at FROM notifications WHERE seen_at IS NOT NULL ORDER BY id")
+            try executor.database.dump("SELECT id, seen_at FROM notifications WHERE seen_at IS NOT NULL ORDER BY id")
                 == ["N1|3", "N4|2"])
     }
 
     @Test(arguments: 1...10) func equalsTheCountOfUnreadRows(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         let people = ["1", "2", "3"].map(driver)
         var ids: [String] = ["unknown"]
         var now = noon
@@ -123,28 +123,28 @@ import Testing
             now += Int64.random(in: 0...day, using: &dice)
             let one = people.randomElement(using: &dice) ?? people[0]
             switch Int.random(in: 0..<10, using: &dice) {
-            case 0..<4: ids += try ledger.settle(announce(to: one.id), at: now).notifications.map(\.id)
+            case 0..<4: ids += try executor.commit(announce(to: one.id), at: now).notifications.map(\.id)
             case 4..<7:
                 let kind = TelemetryEvent.Kind.allCases.randomElement(using: &dice) ?? .received
-                _ = try ledger.settle(telemetry(ids.randomElement(using: &dice) ?? "", kind, by: one), at: now)
-            case 7: _ = try ledger.settle(command(.markRead(nil), by: one), at: now)
+                _ = try executor.commit(telemetry(ids.randomElement(using: &dice) ?? "", kind, by: one), at: now)
+            case 7: _ = try executor.commit(command(.markRead(nil), by: one), at: now)
             case 8:
                 let some = (0..<3).map { _ in ids.randomElement(using: &dice) ?? "" }
-                _ = try ledger.settle(command(.markRead(some), by: one), at: now)
+                _ = try executor.commit(command(.markRead(some), by: one), at: now)
             default:
                 var gone: [RemovedDevice] = []
-                _ = try ledger.transaction { () throws(DatabaseError) in
-                    try ledger.deleteExpired(.notifications, now: now, lifetime: 30 * day, limit: 3, &gone)
+                _ = try executor.transaction { () throws(DatabaseError) in
+                    try executor.deleteExpired(.notifications, now: now, lifetime: 30 * day, limit: 3, &gone)
                 }
             }
             for person in people {
-                let counted = try ledger.database.dump(
+                let counted = try executor.database.dump(
                     """
                     SELECT COUNT(*) FROM notifications WHERE channel = '\(person.channel)' AND read_at IS NULL \
                     AND NOT EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = id AND step LIKE 'action_%' \
                     AND subject = '\(person.key)')
                     """)
-                try #require(try "\(ledger.sequences.unread(channel: person.channel))" == counted[0])
+                try #require(try "\(executor.sequences.unread(channel: person.channel))" == counted[0])
             }
         }
     }

@@ -6,117 +6,118 @@ import Testing
 @testable import Store
 
 @Suite struct CommandExecutorTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
-    @Test func writesStateAuditNotificationsAndAnswerTogether() throws {
-        let ledger = try room.ledger()
-        let settlement = try ledger.settle(assign("A", to: "42", key: "k"))
-        #expect(settlement.status == 200 && !settlement.isReplay && settlement.error == nil)
-        #expect(settlement.order?.assignment.status == .assigned && settlement.order?.assignment.driver?.id.text == "42")
-        #expect(settlement.notifications.map(\.channel) == ["driver-42", "admin-channel", "admin-channel"])
-        #expect(try ledger.database.dump("SELECT code, status, driver_id, version FROM orders") == ["A|assigned|42|1"])
+    @Test func writesStateAuditNotificationsAndResponseTogether() throws {
+        let executor = try store.executor()
+        let reply = try executor.commit(assign("A", to: "42", key: "k"))
+        #expect(reply.status == 200 && !reply.isReplay && reply.error == nil)
+        #expect(reply.order?.assignment.status == .assigned && reply.order?.assignment.driver?.id.text == "42")
+        #expect(reply.notifications.map(\.channel) == ["driver-42", "admin-channel", "admin-channel"])
+        #expect(try executor.database.dump("SELECT code, status, driver_id, version FROM orders") == ["A|assigned|42|1"])
         #expect(
-            try ledger.database.dump("SELECT channel, sequence, event, actor, action FROM notifications ORDER BY id")
+            try executor.database.dump("SELECT channel, sequence, event, actor, action FROM notifications ORDER BY id")
                 == [
                     "driver-42|1|job-assigned|admin:1|assign", "admin-channel|1|job-assigned|admin:1|assign",
                     "admin-channel|2|order-assigned|admin:1|assign",
                 ])
         #expect(
-            try ledger.database.dump("SELECT actor, action, order_code, status_before, status_after, driver_after FROM audit")
+            try executor.database.dump("SELECT actor, action, order_code, status_before, status_after, driver_after FROM audit")
                 == ["admin:1|assign|A|-|assigned|42"])
-        #expect(try ledger.database.dump("SELECT body FROM idempotency") == [settlement.text])
+        #expect(try executor.database.dump("SELECT body FROM idempotency") == [reply.text])
     }
 
-    @Test func aRefusalWritesNothing() throws {
-        let ledger = try room.ledger()
-        _ = try ledger.settle(order(.cancel, "A"))
-        let before = try ledger.everything()
-        let refused = try ledger.settle(assign("A", to: "42", key: "k"))
-        #expect(refused.status == 409 && refused.error?.kind == .conflict && refused.text == "Order A is cancelled")
-        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).status == 404)
-        #expect(try ledger.settle(command(.acceptRoute("R"), by: driver("42"))).status == 404)
+    @Test func rejectedCommandWritesNothing() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(order(.cancel, "A"))
+        let before = try executor.everything()
+        let rejected = try executor.commit(assign("A", to: "42", key: "k"))
+        #expect(rejected.status == 409 && rejected.error?.kind == .conflict && rejected.text == "Order A is cancelled")
+        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).status == 404)
+        #expect(try executor.commit(command(.acceptRoute("R"), by: driver("42"))).status == 404)
         let progress = Command.Action.progress("A", ProgressReport(step: .arrived))
-        #expect(try ledger.settle(command(progress, by: driver("42"))).status == 403)
+        #expect(try executor.commit(command(progress, by: driver("42"))).status == 403)
         let announcement = Announcement(type: "HELLO", audience: .drivers([]), data: Array("{}".utf8))
-        #expect(try ledger.settle(command(.announce(announcement))).status == 400)
-        #expect(try ledger.everything() == before)
+        #expect(try executor.commit(command(.announce(announcement))).status == 400)
+        #expect(try executor.everything() == before)
     }
 
-    @Test func findsAJobByCodeThenByBooking() throws {
-        let ledger = try room.ledger()
+    @Test func findsOrderByCodeThenByBooking() throws {
+        let executor = try store.executor()
         var changes = OrderChanges()
         changes.bookingID = .set("B")
-        // The booking's orders: one over, two open, of which the second is newer. And an order whose code is another's booking.
+        // Four orders of booking B: three open, of which "newer" is the newest, and one that is cancelled. Later there
+        // is also an order with the code B.
         for (index, code) in ["over", "older", "newer"].enumerated() {
-            _ = try ledger.settle(assign(code, to: "42", changes: changes), at: noon + Int64(index))
+            _ = try executor.commit(assign(code, to: "42", changes: changes), at: noon + Int64(index))
         }
-        _ = try ledger.settle(assign("last", to: "42", changes: changes), at: noon + 9)
-        _ = try ledger.settle(order(.cancel, "last"), at: noon + 10)
-        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).order?.code == "newer")
-        #expect(try ledger.settle(command(.acceptJob("older"), by: driver("42"))).order?.code == "older")
-        _ = try ledger.settle(assign("B", to: "42"))
-        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).order?.code == "B")
+        _ = try executor.commit(assign("last", to: "42", changes: changes), at: noon + 9)
+        _ = try executor.commit(order(.cancel, "last"), at: noon + 10)
+        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).order?.code == "newer")
+        #expect(try executor.commit(command(.acceptJob("older"), by: driver("42"))).order?.code == "older")
+        _ = try executor.commit(assign("B", to: "42"))
+        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).order?.code == "B")
         let progress = Command.Action.progress("B", ProgressReport(step: .enRoute))
-        #expect(try ledger.settle(command(progress, by: driver("42"))).order?.code == "B")
-        for code in ["over", "older", "newer"] { _ = try ledger.settle(order(.cancel, code)) }
+        #expect(try executor.commit(command(progress, by: driver("42"))).order?.code == "B")
+        for code in ["over", "older", "newer"] { _ = try executor.commit(order(.cancel, code)) }
         changes.bookingID = .set("C")
-        _ = try ledger.settle(assign("done", to: "42", changes: changes))
-        _ = try ledger.settle(order(.cancel, "done"))
-        #expect(try ledger.settle(command(.acceptJob("C"), by: driver("42"))).text == "Order done is cancelled")
+        _ = try executor.commit(assign("done", to: "42", changes: changes))
+        _ = try executor.commit(order(.cancel, "done"))
+        #expect(try executor.commit(command(.acceptJob("C"), by: driver("42"))).text == "Order done is cancelled")
     }
 
-    @Test func ofABookingsOrdersFindsHisOwn() throws {
-        let ledger = try room.ledger()
+    @Test func prefersTheDriversOwnOrderOfABooking() throws {
+        let executor = try store.executor()
         var changes = OrderChanges()
         changes.bookingID = .set("B")
-        _ = try ledger.settle(assign("his", to: "42", changes: changes), at: noon)
-        _ = try ledger.settle(assign("another's", to: "7", changes: changes), at: noon + 1)
+        _ = try executor.commit(assign("his", to: "42", changes: changes), at: noon)
+        _ = try executor.commit(assign("another's", to: "7", changes: changes), at: noon + 1)
         var free = OrderAction(code: "free", .update)
         free.changes = changes
-        _ = try ledger.settle(command(.order(free)), at: noon + 2)
-        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("42"))).order?.code == "his")
-        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("7"))).order?.code == "another's")
+        _ = try executor.commit(command(.order(free)), at: noon + 2)
+        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).order?.code == "his")
+        #expect(try executor.commit(command(.acceptJob("B"), by: driver("7"))).order?.code == "another's")
         let progress = Command.Action.progress("B", ProgressReport(step: .enRoute))
-        #expect(try ledger.settle(command(progress, by: driver("42"))).order?.code == "his")
-        #expect(try ledger.settle(command(.acceptJob("B"), by: driver("9"))).order?.code == "free")
+        #expect(try executor.commit(command(progress, by: driver("42"))).order?.code == "his")
+        #expect(try executor.commit(command(.acceptJob("B"), by: driver("9"))).order?.code == "free")
     }
 
-    @Test func keepsARouteApartFromAnOrderOfTheSameName() throws {
-        let ledger = try room.ledger()
+    @Test func routeAndOrderMayHaveTheSameID() throws {
+        let executor = try store.executor()
         let route = RouteAction(id: "A", .assign(.init(id: Identifier("42"))))
-        #expect(try ledger.settle(command(.route(route))).status == 200)
-        _ = try ledger.settle(order(.cancel, "A"))
-        let accepted = try ledger.settle(command(.acceptRoute("A"), by: driver("42")))
+        #expect(try executor.commit(command(.route(route))).status == 200)
+        _ = try executor.commit(order(.cancel, "A"))
+        let accepted = try executor.commit(command(.acceptRoute("A"), by: driver("42")))
         #expect(accepted.status == 200 && accepted.order == nil)
-        #expect(try ledger.database.dump("SELECT id, status, driver_id, version FROM routes") == ["A|accepted|42|2"])
-        #expect(try ledger.database.dump("SELECT order_code, route_id, action FROM audit ORDER BY id").last == "-|A|accept")
+        #expect(try executor.database.dump("SELECT id, status, driver_id, version FROM routes") == ["A|accepted|42|2"])
+        #expect(try executor.database.dump("SELECT order_code, route_id, action FROM audit ORDER BY id").last == "-|A|accept")
     }
 
-    @Test func checksTheVersionThatWasExpected() throws {
-        let ledger = try room.ledger()
-        _ = try ledger.settle(assign("A", to: "42"))
-        let deed = Command.Action.order(OrderAction(code: "A", .cancel))
-        let stale = Command(actor: admin, action: deed, correlationID: "c", expectedVersion: 7)
-        #expect(try ledger.settle(stale).status == 409)
-        let fresh = Command(actor: admin, action: deed, correlationID: "c", expectedVersion: 1)
-        #expect(try ledger.settle(fresh).order?.assignment.version == 2)
+    @Test func checksTheExpectedVersion() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        let action = Command.Action.order(OrderAction(code: "A", .cancel))
+        let stale = Command(actor: admin, action: action, correlationID: "c", expectedVersion: 7)
+        #expect(try executor.commit(stale).status == 409)
+        let fresh = Command(actor: admin, action: action, correlationID: "c", expectedVersion: 1)
+        #expect(try executor.commit(fresh).order?.assignment.version == 2)
     }
 
-    @Test func namesTheOpenOrdersOldestFirst() throws {
+    @Test func openOrdersAreListedOldestFirst() throws {
         do {
-            let ledger = try room.ledger()
+            let executor = try store.executor()
             for (index, code) in ["C", "A", "B", "gone"].enumerated() {
-                _ = try ledger.settle(assign(code, to: "\(index)"), at: noon + Int64(index))
+                _ = try executor.commit(assign(code, to: "\(index)"), at: noon + Int64(index))
             }
-            _ = try ledger.settle(order(.cancel, "gone"))
-            _ = try ledger.settle(order(.unassign, "A"))
+            _ = try executor.commit(order(.cancel, "gone"))
+            _ = try executor.commit(order(.unassign, "A"))
         }
         var open: [String] = []
-        try room.ledger().openOrders { open.append("\($0.code) \($0.assignment.driver?.id.text ?? "-")") }
+        try store.executor().openOrders { open.append("\($0.code) \($0.assignment.driver?.id.text ?? "-")") }
         #expect(open == ["C 0", "A -", "B 2"])
     }
 
-    @Test func everyFieldComesBackAsItWasSaid() throws {
+    @Test func everyFieldIsStoredUnchanged() throws {
         let text = "Zoë's \"place\"; DROP TABLE orders; --\u{0}\u{7F}🚚"
         var changes = OrderChanges()
         changes.bookingID = .set("B-1")
@@ -125,21 +126,21 @@ import Testing
         changes.dropoffAddress = .set("")
         changes.scheduledAt = .set("2026-11-21T12:00:00+01:00")
         changes.totalGBP = .set(JSONNumber(text: "1.50e1"))
-        let said: Order?
-        do { said = try room.ledger().settle(assign("A", to: "42", changes: changes)).order }
+        let written: Order?
+        do { written = try store.executor().commit(assign("A", to: "42", changes: changes)).order }
         var stored: [Order] = []
-        try room.ledger().openOrders { stored.append($0) }
-        #expect(stored == [try #require(said)])
+        try store.executor().openOrders { stored.append($0) }
+        #expect(stored == [try #require(written)])
         #expect(stored.first?.customerName?.utf8.elementsEqual(text.utf8) == true)
         #expect(stored.first?.totalGBP?.text == "1.50e1")
     }
 
-    /// Ids go on increasing when the clock was set back while the gateway was down.
+    /// Ids increase even if the clock was set back while the gateway was down.
     @Test func idsIncreaseAcrossRestarts() throws {
         for now in [noon, noon - day, noon - 2 * day] {
-            _ = try room.ledger(at: now).settle(assign("A\(now)", to: "42"), at: now)
+            _ = try store.executor(at: now).commit(assign("A\(now)", to: "42"), at: now)
         }
-        let database = try room.ledger().database
+        let database = try store.executor().database
         #expect(
             try database.dump("SELECT created_at FROM notifications WHERE channel = 'driver-42' ORDER BY id")
                 == ["\(noon)", "\(noon - day)", "\(noon - 2 * day)"])

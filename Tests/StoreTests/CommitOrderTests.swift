@@ -4,25 +4,25 @@ import Threads
 
 @testable import Store
 
-/// What the writer's thread says after its commits, and in which order.
+/// What the writer publishes after a commit, and how failures of one task affect others.
 @Suite(.timeLimit(.minutes(1))) struct CommitOrderTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     private func harness(
         onOpen: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
         onCommit: @escaping @Sendable (Commit) -> Void = { _ in }
     ) throws(StoreError) -> WriterHarness {
         try WriterHarness(
-            room, onOpen: onOpen, onCommit: onCommit,
+            store, onOpen: onOpen, onCommit: onCommit,
             changing: {
                 $0.rules = pushingRules
                 $0.lanes = [.fcm]
             })
     }
 
-    /// `CommitPublisher` publishes leases before replies: otherwise the lane would look for the push to drop before it has
-    /// it, and send it to the device's new owner.
-    @Test func oneCommitHasTheLeaseAndTheReplyThatWithdrawsIt() throws {
+    /// `CommitPublisher` publishes leases before replies. In the reverse order the lane would drop the jobs of a device
+    /// that has a new owner before it gets the last of them, and would send that one to the new owner.
+    @Test func commitContainsLeaseAndReplyOfItsTransaction() throws {
         let barrier = StartBarrier(1)
         let commits = Lock<[Commit]>([])
         let harness = try harness(onCommit: { commit in
@@ -42,21 +42,21 @@ import Threads
         #expect(last.leases.map(\.jobs.count) == [1] && last.replies.count == 1)
     }
 
-    /// What is for every driver cannot be made; who is to be forgotten is forgotten, and the other is tried again.
-    @Test func aChoreThatFailsStopsNoOther() throws {
+    /// Expanding the broadcast fails; the erasure still runs. After the pause the broadcast is expanded.
+    @Test func failingBackgroundTaskDoesNotStopOthers() throws {
         do {
-            let ledger = try room.pushing()
-            _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-            _ = try ledger.settle(announceToAll)
-            _ = try ledger.settle(command(.erase(.driver, id: "99")))
-            try ledger.database.run(
+            let executor = try store.pushing()
+            _ = try executor.commit(register(fcm("a"), by: driver("42")))
+            _ = try executor.commit(announceToAll)
+            _ = try executor.commit(command(.erase(.driver, id: "99")))
+            try executor.database.run(
                 """
                 CREATE TRIGGER poison BEFORE INSERT ON push_jobs WHEN NEW.recipient = 'driver:42' \
                 BEGIN SELECT RAISE(ABORT, 'poisoned'); END
                 """)
         }
         let harness = try harness()
-        let other = try Database.open(readingFrom: room.path)
+        let other = try Database.open(readingFrom: store.path)
         var none: [WriterHarness.Reply] = []
         while try other.dump("SELECT * FROM erasures") != [] { _ = harness.replies.take(into: &none, most: 1, waiting: 10) }
         let events = harness.events.withLock { $0 }
@@ -66,7 +66,7 @@ import Threads
         } else {
             Issue.record("\(events)")
         }
-        let writing = try Database(path: room.path, .writing)
+        let writing = try Database(path: store.path, .writing)
         try writing.run("DROP TRIGGER poison")
         harness.time.withLock { $0 += 5_000 }
         #expect(harness.execute(assign("A", to: "1"))?.status == 200)
@@ -75,24 +75,24 @@ import Threads
         #expect(harness.events.withLock { $0 }.count == 1)
     }
 
-    /// The batch fails, and then one of its two pieces.
-    @Test func whatEndedIsToldAlthoughTheNextCommitFails() throws {
-        let gate = StartBarrier(1)
+    /// The batch fails; then each of its two commands is executed alone, and the second fails.
+    @Test func publishesFinishedJobsIfTheNextTransactionFails() throws {
+        let barrier = StartBarrier(1)
         let harness = try harness(
-            onOpen: { (ledger: CommandExecutor) throws(DatabaseError) in
-                try ledger.database.run(
+            onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
+                try executor.database.run(
                     """
                     CREATE TRIGGER poison BEFORE INSERT ON audit WHEN NEW.order_code = 'POISON' \
                     BEGIN SELECT RAISE(ABORT, 'poisoned'); END
                     """)
             },
-            onCommit: pause(at: gate))
+            onCommit: pause(at: barrier))
         _ = harness.execute(register(fcm("a"), by: driver("42")))
         harness.post(announce(to: "42"), request: 7)
-        gate.waitForArrival()
+        barrier.waitForArrival()
         harness.post(unregister(fcm("a"), by: driver("42")))
         harness.post(assign("POISON", to: "43"))
-        gate.open()
+        barrier.open()
         #expect(harness.replies(3).map { $0.reply.status } == [200, 200, nil])
         harness.stop()
         #expect(harness.finished.withLock { $0 }.map { $0[.fcm]?.cancelled } == [1])

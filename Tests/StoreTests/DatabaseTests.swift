@@ -4,10 +4,10 @@ import Testing
 @testable import Store
 
 @Suite struct DatabaseTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     private func open() throws(StoreError) -> Database {
-        try Database.open(path: room.path, durability: .full, now: noon)
+        try Database.open(path: store.path, durability: .full, now: noon)
     }
 
     private func mode(_ path: String) -> mode_t {
@@ -18,22 +18,22 @@ import Testing
     @Test func filesAreReadableByTheOwnerOnly() throws {
         let database = try open()
         try database.run("INSERT INTO schema_migrations VALUES (0, 0)")
-        #expect(mode(room.directory + "/var") == 0o700)
-        for name in ["", "-wal", "-shm", ".lock"] { #expect(mode(room.path + name) == 0o600, "\(name)") }
+        #expect(mode(store.directory + "/var") == 0o700)
+        for name in ["", "-wal", "-shm", ".lock"] { #expect(mode(store.path + name) == 0o600, "\(name)") }
     }
 
     @Test func createsMissingDirectories() throws {
-        let path = room.directory + "/var/a/b/store.db"
+        let path = store.directory + "/var/a/b/store.db"
         do { _ = try Database.open(path: path, durability: .normal, now: noon) }
         #expect(mode(path) == 0o600)
         for name in ["", ".lock", "-wal", "-shm"] { unlink(path + name) }
-        rmdir(room.directory + "/var/a/b")
-        rmdir(room.directory + "/var/a")
+        rmdir(store.directory + "/var/a/b")
+        rmdir(store.directory + "/var/a")
     }
 
     @Test func setsSynchronousByDurability() throws {
         for durability in Durability.allCases {
-            let database = try Database.open(path: room.path, durability: durability, now: noon)
+            let database = try Database.open(path: store.path, durability: durability, now: noon)
             #expect(try database.dump("PRAGMA synchronous") == [durability == .full ? "2" : "1"])
             #expect(try database.dump("PRAGMA journal_mode") == ["wal"])
             #expect(try database.dump("PRAGMA trusted_schema") == ["0"])
@@ -44,7 +44,7 @@ import Testing
         do {
             let first = try open()
             let error = #expect(throws: StoreError.self) { try open() }
-            #expect(error == .inUse(path: room.path, by: "process \(getpid())"))
+            #expect(error == .inUse(path: store.path, by: "process \(getpid())"))
             try first.run("DELETE FROM orders")  // the first is unaffected
         }
         _ = try open()
@@ -54,9 +54,9 @@ import Testing
         do {
             let writer = try open()
             try writer.run("INSERT INTO schema_migrations VALUES (0, 0)")
-            #expect(try Database.open(readingFrom: room.path).dump("SELECT COUNT(*) FROM schema_migrations") == ["3"])
+            #expect(try Database.open(readingFrom: store.path).dump("SELECT COUNT(*) FROM schema_migrations") == ["3"])
         }
-        let reader = try Database.open(readingFrom: room.path)
+        let reader = try Database.open(readingFrom: store.path)
         #expect(try reader.dump("SELECT COUNT(*) FROM schema_migrations") == ["3"])
         #expect(throws: DatabaseError.self) { try reader.run("DELETE FROM orders") }
         _ = try open()  // a reader does not lock out a writer
@@ -64,53 +64,53 @@ import Testing
 
     @Test func lockOfAnotherProgramIsInUse() throws {
         do { _ = try open() }
-        let other = try Database(path: room.path, .writing)
+        let other = try Database(path: store.path, .writing)
         try other.run("PRAGMA locking_mode = EXCLUSIVE")
         try other.run("BEGIN EXCLUSIVE")
         let error = #expect(throws: StoreError.self) { try open() }
-        #expect(error == .inUse(path: room.path, by: nil))
-        #expect(error?.description.hasPrefix("open \(room.path): in use by another process. ") == true)
+        #expect(error == .inUse(path: store.path, by: nil))
+        #expect(error?.description.hasPrefix("open \(store.path): in use by another process. ") == true)
     }
 
     @Test func rejectsFileThatIsNotADatabase() throws {
         let text = Array(String(repeating: "This is a letter, not a database. ", count: 100).utf8)
-        room.write(text)
+        store.write(text)
         let error = #expect(throws: StoreError.self) { try open() }
-        #expect(error == .damaged(path: room.path, detail: "file is not a database"))
-        #expect(room.bytes() == text)
-        #expect(throws: StoreError.damaged(path: room.path, detail: "file is not a database")) {
-            try Database.open(readingFrom: room.path)
+        #expect(error == .damaged(path: store.path, detail: "file is not a database"))
+        #expect(store.bytes() == text)
+        #expect(throws: StoreError.damaged(path: store.path, detail: "file is not a database")) {
+            try Database.open(readingFrom: store.path)
         }
     }
 
     @Test func rejectsCorruptFile() throws {
         do { try open().checkpoint() }
-        var bytes = room.bytes()
+        var bytes = store.bytes()
         for index in 100..<min(4096, bytes.count) { bytes[index] = 0xFF }  // the schema's page after the file header
-        room.write(bytes)
+        store.write(bytes)
         let error = #expect(throws: StoreError.self) { try open() }
-        #expect(error == .damaged(path: room.path, detail: "database disk image is malformed"))
+        #expect(error == .damaged(path: store.path, detail: "database disk image is malformed"))
         #expect(error?.description.contains("Restore it from a backup") == true)
-        #expect(room.bytes() == bytes)
+        #expect(store.bytes() == bytes)
     }
 
     @Test func namesUnreachablePath() throws {
         let below = "/proc/fleetwire/store.db"
         let error = #expect(throws: StoreError.self) { try Database.open(path: below, durability: .full, now: noon) }
         #expect(error == .unreachable(path: below, detail: "/proc/fleetwire/: No such file or directory"))
-        let file = room.directory + "/file"
+        let file = store.directory + "/file"
         close(Glibc.open(file, O_CREAT | O_WRONLY, 0o600))
         defer { unlink(file) }
         #expect(throws: StoreError.self) { try Database.open(path: file + "/store.db", durability: .full, now: noon) }
-        #expect(throws: StoreError.unreachable(path: room.path, detail: "unable to open database file")) {
-            try Database.open(readingFrom: room.path)
+        #expect(throws: StoreError.unreachable(path: store.path, detail: "unable to open database file")) {
+            try Database.open(readingFrom: store.path)
         }
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may write anywhere")) func namesMissingPermission() throws {
-        mkdir(room.directory + "/var", 0o500)
+        mkdir(store.directory + "/var", 0o500)
         let error = #expect(throws: StoreError.self) { try open() }
-        #expect(error == .unreachable(path: room.path, detail: "\(room.path).lock: Permission denied"))
+        #expect(error == .unreachable(path: store.path, detail: "\(store.path).lock: Permission denied"))
     }
 
     @Test func fullDiskHasAHint() throws {

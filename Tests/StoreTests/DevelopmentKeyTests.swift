@@ -5,17 +5,17 @@ import Testing
 
 /// The key used if none is configured: created completely or not at all, once for all processes.
 @Suite struct DevelopmentKeyTests {
-    private let room = TemporaryStore()
-    private var file: String { room.path + ".key" }
+    private let store = TemporaryStore()
+    private var file: String { store.path + ".key" }
 
-    private func key() throws(StoreError) -> DeviceKeys { try .development(besideDatabase: room.path) }
+    private func key() throws(StoreError) -> DeviceKeys { try .development(besideDatabase: store.path) }
 
     private func opens(_ keys: DeviceKeys, _ sealed: [UInt8]) -> Bool {
         keys.open(sealed, keyID: "development", deviceID: "d") == "token"
     }
 
     private func files() -> [String] {
-        guard let directory = opendir(room.directory + "/var") else { return [] }
+        guard let directory = opendir(store.directory + "/var") else { return [] }
         defer { closedir(directory) }
         var names: [String] = []
         while let entry = readdir(directory) {
@@ -35,9 +35,9 @@ import Testing
     /// Each process finds no file or a complete one: one creates it, the others read it.
     @Test func concurrentStartsShareOneKey() async throws {
         for _ in 0..<200 {
-            let room = TemporaryStore()
+            let store = TemporaryStore()
             let keys = try await withThrowingTaskGroup(of: DeviceKeys.self) { group in
-                for _ in 0..<4 { group.addTask { try .development(besideDatabase: room.path) } }
+                for _ in 0..<4 { group.addTask { try .development(besideDatabase: store.path) } }
                 return try await group.reduce(into: [DeviceKeys]()) { $0.append($1) }
             }
             let sealed = keys[0].seal("token", deviceID: "d")
@@ -49,10 +49,10 @@ import Testing
     @Test func fileIsNeverIncomplete() async throws {
         var sizes: Set<Int> = []
         for _ in 0..<100 {
-            let room = TemporaryStore()
-            async let keys = DeviceKeys.development(besideDatabase: room.path)
+            let store = TemporaryStore()
+            async let keys = DeviceKeys.development(besideDatabase: store.path)
             var status = stat()
-            while stat(room.path + ".key", &status) != 0 { sched_yield() }
+            while stat(store.path + ".key", &status) != 0 { sched_yield() }
             sizes.insert(status.st_size)
             _ = try await keys
         }

@@ -3,70 +3,70 @@ import Testing
 @testable import Store
 
 @Suite struct DeviceKeysTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     private func sealedWith() throws -> [String] {
-        try Database.open(readingFrom: room.path).dump("SELECT key_id, COUNT(*) FROM devices GROUP BY key_id ORDER BY key_id")
+        try Database.open(readingFrom: store.path).dump("SELECT key_id, COUNT(*) FROM devices GROUP BY key_id ORDER BY key_id")
     }
 
     private func fill(_ count: Int, keys: DeviceKeys = testKeys("k1")) throws {
-        let ledger = try room.pushing(keys: keys)
-        try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<count { _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+        let executor = try store.pushing(keys: keys)
+        try executor.transaction { () throws(DatabaseError) in
+            for number in 0..<count { _ = try executor.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
         }
     }
 
     private func start(_ keys: DeviceKeys) throws(StoreError) {
-        let scene = try WriterHarness(room, changing: { $0.keys = keys })
-        scene.stop()
+        let harness = try WriterHarness(store, changing: { $0.keys = keys })
+        harness.stop()
     }
 
     @Test func olderKeysDecryptAndAreReplacedInSlices() throws {
         try fill(1_201)
-        let ledger = try room.pushing(keys: testKeys("k2", "k1"))
-        _ = try ledger.settle(announce(to: "7"))
-        #expect(try ledger.claim().map(\.device.token) == [fcm("7")])
+        let executor = try store.pushing(keys: testKeys("k2", "k1"))
+        _ = try executor.commit(announce(to: "7"))
+        #expect(try executor.claim().map(\.device.token) == [fcm("7")])
         #expect(try sealedWith() == ["k1|1201"])
-        _ = try ledger.doChore(now: noon)  // no broadcasts
-        _ = try ledger.doChore(now: noon)  // no erasures
+        _ = try executor.runBackgroundSlice(at: noon)  // no broadcasts
+        _ = try executor.runBackgroundSlice(at: noon)  // no erasures
         for left in [701, 201] {
-            _ = try ledger.doChore(now: noon)
+            _ = try executor.runBackgroundSlice(at: noon)
             #expect(try sealedWith() == ["k1|\(left)", "k2|\(1201 - left)"])
         }
-        try ledger.doChores()
+        try executor.runBackgroundTasks()
         #expect(try sealedWith() == ["k2|1201"])
-        _ = try ledger.settle(announce(to: "8"))
-        #expect(try ledger.claim().map(\.device.token) == [fcm("8")])
+        _ = try executor.commit(announce(to: "8"))
+        #expect(try executor.claim().map(\.device.token) == [fcm("8")])
     }
 
     @Test func undecryptableTokensFailAlone() throws {
         try fill(600)
-        let ledger = try room.pushing(keys: testKeys("k3", "k2", "k1"))
-        try ledger.database.run("UPDATE devices SET sealed = X'00' WHERE owner <> 'driver:599'")
-        try ledger.doChores()
+        let executor = try store.pushing(keys: testKeys("k3", "k2", "k1"))
+        try executor.database.run("UPDATE devices SET sealed = X'00' WHERE owner <> 'driver:599'")
+        try executor.runBackgroundTasks()
         #expect(try sealedWith() == ["k1|599", "k3|1"])
-        _ = try ledger.settle(announce(to: "5", "6", "599"))
-        #expect(try ledger.claim().map(\.device.token) == [fcm("599")])
+        _ = try executor.commit(announce(to: "5", "6", "599"))
+        #expect(try executor.claim().map(\.device.token) == [fcm("599")])
         #expect(
-            try ledger.jobs() == [
+            try executor.jobs() == [
                 "driver:5|failed|device_unreadable", "driver:6|failed|device_unreadable", "driver:599|sending|",
             ])
-        #expect(ledger.outbox.drainUnreadableRows() == ["the device of driver:5"], "reported once")
+        #expect(executor.outbox.drainUnreadableRows() == ["the token of a device of driver:5"], "reported once")
     }
 
     @Test func encryptedTokenIsBoundToItsRow() throws {
         try fill(2)
-        let ledger = try room.pushing()
-        try ledger.database.run(
+        let executor = try store.pushing()
+        try executor.database.run(
             "UPDATE devices SET sealed = (SELECT sealed FROM devices WHERE owner = 'driver:1') WHERE owner = 'driver:0'")
-        _ = try ledger.settle(announce(to: "0", "1"))
-        #expect(try ledger.claim().map(\.recipient) == ["driver:1"])
+        _ = try executor.commit(announce(to: "0", "1"))
+        #expect(try executor.claim().map(\.recipient) == ["driver:1"])
     }
 
     @Test func doesNotStartWithoutARequiredKey() throws {
         try fill(3)
         let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
-        #expect(error == .keyMissing(path: room.path, key: "k1", devices: 3))
+        #expect(error == .keyMissing(path: store.path, key: "k1", devices: 3))
         let text = error?.description ?? ""
         #expect(text.contains("3 devices encrypted with the key 'k1', which store.encryption_keys does not list"))
         #expect(text.contains("DELETE FROM devices WHERE key_id = 'k1'"))
@@ -75,9 +75,9 @@ import Testing
 
     @Test func doesNotStartWithADifferentKeyOfTheSameID() throws {
         try fill(3)
-        do { try room.pushing(keys: testKeys("k1")).database.run("UPDATE devices SET key_id = 'k2'") }
+        do { try store.pushing(keys: testKeys("k1")).database.run("UPDATE devices SET key_id = 'k2'") }
         let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
-        #expect(error == .keyWrong(path: room.path, key: "k2", devices: 3))
+        #expect(error == .keyWrong(path: store.path, key: "k2", devices: 3))
         #expect(error?.description.contains("encrypted with another key than 'k2'") == true)
     }
 }

@@ -5,34 +5,35 @@ import Testing
 @testable import Store
 
 @Suite struct DeviceTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     private func devices(_ person: Identity) throws -> String {
-        String(decoding: try QueryExecutor(Database.open(readingFrom: room.path)).execute(.devices(person)).get(), as: UTF8.self)
+        String(decoding: try QueryExecutor(Database.open(readingFrom: store.path)).execute(.devices(person)).get(), as: UTF8.self)
     }
 
     @Test func responseBodiesMatchTheApps() throws {
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         let me = driver("42")
         #expect(
-            try ledger.settle(register(fcm("a"), by: me)).text
+            try executor.commit(register(fcm("a"), by: me)).text
                 == #"{"message":"FCM token registered","data":null,"error":null}"#)
         #expect(
-            try ledger.settle(unregister(fcm("a"), by: me)).text == #"{"message":"FCM token removed","data":null,"error":null}"#)
+            try executor.commit(unregister(fcm("a"), by: me)).text
+                == #"{"message":"FCM token removed","data":null,"error":null}"#)
         let app = DeviceRegistration(.register, apns("abcdef0123456789"), endpoint: .appDevice)
-        let settlement = try ledger.settle(command(.device(app), by: me))
-        #expect(settlement.text == #"{"success":true}"#)
+        let reply = try executor.commit(command(.device(app), by: me))
+        #expect(reply.text == #"{"success":true}"#)
         let away = DeviceRegistration(.unregister, apns("abcdef0123456789"), endpoint: .appDevice)
-        #expect(try ledger.settle(command(.device(away), by: me)).text == #"{"success":true}"#)
+        #expect(try executor.commit(command(.device(away), by: me)).text == #"{"success":true}"#)
     }
 
     @Test func listsDevicesWithMaskedTokens() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(apns("abcdef0123456789", .sandbox), by: customer("7")), at: noon + 1)
-        _ = try ledger.settle(register(fcm("long-enough"), by: customer("7")), at: noon)
-        _ = try ledger.settle(register(fcm("others"), by: customer("8")))
+        let executor = try store.pushing()
+        _ = try executor.commit(register(apns("abcdef0123456789", .sandbox), by: customer("7")), at: noon + 1)
+        _ = try executor.commit(register(fcm("long-enough"), by: customer("7")), at: noon)
+        _ = try executor.commit(register(fcm("others"), by: customer("8")))
         // Seen again: the time of registration stays.
-        _ = try ledger.settle(register(fcm("long-enough"), by: customer("7")), at: noon + 5)
+        _ = try executor.commit(register(fcm("long-enough"), by: customer("7")), at: noon + 5)
         #expect(
             try devices(customer("7")) == #"{"success":true,"data":{"devices":["#
                 + #"{"provider":"fcm","platform":null,"environment":null,"token":"toke…ough","#
@@ -40,142 +41,142 @@ import Testing
                 + #"{"provider":"apns","platform":"ios","environment":"sandbox","token":"abcd…6789","#
                 + #""registeredAt":"2026-11-21T12:00:00.001Z","lastSeenAt":"2026-11-21T12:00:00.001Z"}]}}"#)
         #expect(try devices(driver("7")) == #"{"success":true,"data":{"devices":[]}}"#)
-        let bytes = try ledger.database.dump("SELECT HEX(sealed) FROM devices")
+        let bytes = try executor.database.dump("SELECT HEX(sealed) FROM devices")
         let token = "token-of-phone-of-long-enough".utf8.map { String($0, radix: 16, uppercase: true) }.joined()
         #expect(bytes.count == 3 && !bytes.contains { $0.contains(token) })
-        #expect(try ledger.database.dump("SELECT LENGTH(id) FROM devices") == ["32", "32", "32"])
+        #expect(try executor.database.dump("SELECT LENGTH(id) FROM devices") == ["32", "32", "32"])
     }
 
     @Test func reregistrationKeepsOmittedFields() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a", .android), by: driver("42"), deviceID: "pixel"))
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        #expect(try ledger.database.dump("SELECT platform, device_id FROM devices") == ["android|pixel"])
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a", .android), by: driver("42"), deviceID: "pixel"))
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        #expect(try executor.database.dump("SELECT platform, device_id FROM devices") == ["android|pixel"])
         // The same device with another owner: the name is the owner's.
-        _ = try ledger.settle(register(fcm("a"), by: driver("43")))
-        #expect(try ledger.database.dump("SELECT platform, device_id FROM devices") == ["android|-"])
+        _ = try executor.commit(register(fcm("a"), by: driver("43")))
+        #expect(try executor.database.dump("SELECT platform, device_id FROM devices") == ["android|-"])
     }
 
     @Test func tokenBelongsToItsLatestOwner() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        _ = try ledger.settle(announce(to: "42"))
-        let sending = try ledger.claim()
-        _ = try ledger.settle(announce(to: "42"))
-        let settlement = try ledger.settle(register(fcm("a"), by: driver("43")), at: noon + 1)
-        #expect(settlement.removed.map(\.reason) == ["new_owner"] && settlement.removed.map(\.owner) == ["driver:42"])
-        #expect(try ledger.jobs() == ["driver:42|sending|", "driver:42|cancelled|new_owner"])
-        #expect(try ledger.deviceOwners() == ["toke…of-a|driver:43"])
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        _ = try executor.commit(announce(to: "42"))
+        let sending = try executor.claim()
+        _ = try executor.commit(announce(to: "42"))
+        let reply = try executor.commit(register(fcm("a"), by: driver("43")), at: noon + 1)
+        #expect(reply.removed.map(\.reason) == ["new_owner"] && reply.removed.map(\.owner) == ["driver:42"])
+        #expect(try executor.jobs() == ["driver:42|sending|", "driver:42|cancelled|new_owner"])
+        #expect(try executor.deviceOwners() == ["toke…of-a|driver:43"])
         // A job being sent is not retried: it would reach the new owner.
-        try ledger.report([PushOutcome(sending[0], .retry(at: noon + 2, reason: "503"), wasTried: true)], at: noon + 1)
-        #expect(try ledger.claim(at: noon + 3) == [])
-        #expect(try ledger.jobs() == ["driver:42|cancelled|new_owner", "driver:42|cancelled|new_owner"])
-        _ = try ledger.settle(announce(to: "43"), at: noon + 3)
-        #expect(try ledger.claim(at: noon + 3).map(\.recipient) == ["driver:43"])
+        try executor.report([PushOutcome(sending[0], .retry(at: noon + 2, reason: "503"), wasTried: true)], at: noon + 1)
+        #expect(try executor.claim(at: noon + 3) == [])
+        #expect(try executor.jobs() == ["driver:42|cancelled|new_owner", "driver:42|cancelled|new_owner"])
+        _ = try executor.commit(announce(to: "43"), at: noon + 3)
+        #expect(try executor.claim(at: noon + 3).map(\.recipient) == ["driver:43"])
     }
 
     @Test func newTokenReplacesTheOldOneAndInheritsItsJobs() throws {
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         let me = driver("42")
-        _ = try ledger.settle(register(fcm("old"), by: me, deviceID: "pixel"))
-        _ = try ledger.settle(register(fcm("other"), by: me, deviceID: "tablet"))
-        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
-        let old = try ledger.claim(6).filter { $0.device.token.text == "token-of-phone-of-old" }
-        try ledger.report([
+        _ = try executor.commit(register(fcm("old"), by: me, deviceID: "pixel"))
+        _ = try executor.commit(register(fcm("other"), by: me, deviceID: "tablet"))
+        for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
+        let old = try executor.claim(6).filter { $0.device.token.text == "token-of-phone-of-old" }
+        try executor.report([
             PushOutcome(old[1], .retry(at: noon + 10, reason: "503"), wasTried: true),
             PushOutcome(old[2], .returned, wasTried: false),
         ])
-        let settlement = try ledger.settle(register(fcm("new"), by: me, deviceID: "pixel"), at: noon + 1)
-        #expect(settlement.removed.map(\.reason) == ["replaced"] && settlement.lanes == [.fcm])
-        #expect(try ledger.deviceOwners() == ["toke…-new|driver:42", "toke…ther|driver:42"])
+        let reply = try executor.commit(register(fcm("new"), by: me, deviceID: "pixel"), at: noon + 1)
+        #expect(reply.removed.map(\.reason) == ["replaced"] && reply.lanes == [.fcm])
+        #expect(try executor.deviceOwners() == ["toke…-new|driver:42", "toke…ther|driver:42"])
         // The attempt with the old token failed: the new token is tried.
         let gone = DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: noon + 1)
-        let supply = try ledger.report(
-            [PushOutcome(old[0], .failed(reason: "UNREGISTERED"), wasTried: true, removal: gone)], room: 9, at: noon + 20)
-        #expect(supply.jobs.map(\.notification.id).sorted() == old.map(\.notification.id).sorted())
-        #expect(Set(supply.jobs.map(\.device.token.text)) == ["token-of-phone-of-new"] && supply.removed == [])
+        let lease = try executor.report(
+            [PushOutcome(old[0], .failed(reason: "UNREGISTERED"), wasTried: true, removal: gone)], capacity: 9, at: noon + 20)
+        #expect(lease.jobs.map(\.notification.id).sorted() == old.map(\.notification.id).sorted())
+        #expect(Set(lease.jobs.map(\.device.token.text)) == ["token-of-phone-of-new"] && lease.removed == [])
     }
 
     @Test func replacementDoesNotDuplicateJobs() throws {
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         let me = driver("42")
-        _ = try ledger.settle(register(fcm("old"), by: me, deviceID: "pixel"))
-        _ = try ledger.settle(register(apns("abcdef0123456789"), by: me))
-        _ = try ledger.settle(announce(to: "42"))
-        let settlement = try ledger.settle(register(apns("abcdef0123456789"), by: me, deviceID: "pixel"))
-        #expect(settlement.lanes == [.apns])
-        #expect(try ledger.jobs().sorted() == ["driver:42|cancelled|replaced", "driver:42|queued|"])
-        #expect(try ledger.claim(9, .apns).count == 1 && ledger.claim(9, .fcm).isEmpty)
+        _ = try executor.commit(register(fcm("old"), by: me, deviceID: "pixel"))
+        _ = try executor.commit(register(apns("abcdef0123456789"), by: me))
+        _ = try executor.commit(announce(to: "42"))
+        let reply = try executor.commit(register(apns("abcdef0123456789"), by: me, deviceID: "pixel"))
+        #expect(reply.lanes == [.apns])
+        #expect(try executor.jobs().sorted() == ["driver:42|cancelled|replaced", "driver:42|queued|"])
+        #expect(try executor.claim(9, .apns).count == 1 && executor.claim(9, .fcm).isEmpty)
     }
 
     @Test func changedEnvironmentMovesJobsToItsLane() throws {
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         let token = "abcdef0123456789"
-        _ = try ledger.settle(register(apns(token), by: driver("42")))
-        _ = try ledger.settle(announce(to: "42"))
-        let settlement = try ledger.settle(register(apns(token, .sandbox), by: driver("42")))
-        #expect(settlement.lanes == [.apnsSandbox] && settlement.removed == [])
-        #expect(try ledger.claim(9, .apns) == [])
-        #expect(try ledger.claim(9, .apnsSandbox).map(\.device.token) == [apns(token, .sandbox)])
+        _ = try executor.commit(register(apns(token), by: driver("42")))
+        _ = try executor.commit(announce(to: "42"))
+        let reply = try executor.commit(register(apns(token, .sandbox), by: driver("42")))
+        #expect(reply.lanes == [.apnsSandbox] && reply.removed == [])
+        #expect(try executor.claim(9, .apns) == [])
+        #expect(try executor.claim(9, .apnsSandbox).map(\.device.token) == [apns(token, .sandbox)])
     }
 
     @Test func removesTheLeastRecentlySeenBeyondTheLimit() throws {
-        let ledger = try room.pushing()
-        for number in 10..<30 { _ = try ledger.settle(register(fcm("\(number)"), by: driver("42")), at: noon + Int64(number)) }
-        _ = try ledger.settle(register(fcm("10"), by: driver("42")), at: noon + 40)  // seen again
-        _ = try ledger.settle(announce(to: "42"), at: noon + 41)
-        let settlement = try ledger.settle(register(fcm("new"), by: driver("42")), at: noon + 42)
-        #expect(settlement.removed.map(\.maskedToken) == ["toke…f-11"] && settlement.removed[0].reason == "too_many_devices")
-        #expect(try ledger.count("devices") == 20)
-        #expect(try ledger.jobs().filter { $0.hasSuffix("cancelled|too_many_devices") }.count == 1)
+        let executor = try store.pushing()
+        for number in 10..<30 { _ = try executor.commit(register(fcm("\(number)"), by: driver("42")), at: noon + Int64(number)) }
+        _ = try executor.commit(register(fcm("10"), by: driver("42")), at: noon + 40)  // seen again
+        _ = try executor.commit(announce(to: "42"), at: noon + 41)
+        let reply = try executor.commit(register(fcm("new"), by: driver("42")), at: noon + 42)
+        #expect(reply.removed.map(\.maskedToken) == ["toke…f-11"] && reply.removed[0].reason == "too_many_devices")
+        #expect(try executor.count("devices") == 20)
+        #expect(try executor.jobs().filter { $0.hasSuffix("cancelled|too_many_devices") }.count == 1)
     }
 
     @Test func unregistersOnlyOwnDevices() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        _ = try ledger.settle(announce(to: "42"))
-        let before = try ledger.jobs()
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        _ = try executor.commit(announce(to: "42"))
+        let before = try executor.jobs()
         for foreign in [unregister(fcm("a"), by: driver("43")), unregister(fcm("b"), by: driver("42"))] {
-            let settlement = try ledger.settle(foreign)
-            #expect(settlement.status == 200 && settlement.removed == [])
+            let reply = try executor.commit(foreign)
+            #expect(reply.status == 200 && reply.removed == [])
         }
-        #expect(try ledger.jobs() == before && ledger.count("devices") == 1)
-        #expect(try ledger.settle(unregister(fcm("a"), by: driver("42"))).removed.map(\.reason) == ["unregistered"])
-        #expect(try ledger.jobs() == ["driver:42|cancelled|unregistered"])
-        #expect(try ledger.count("devices") == 0)
+        #expect(try executor.jobs() == before && executor.count("devices") == 1)
+        #expect(try executor.commit(unregister(fcm("a"), by: driver("42"))).removed.map(\.reason) == ["unregistered"])
+        #expect(try executor.jobs() == ["driver:42|cancelled|unregistered"])
+        #expect(try executor.count("devices") == 0)
     }
 
     @Test func lastRegistrationReplacesBookings() throws {
-        let ledger = try room.pushing()
-        let bookings = { try ledger.database.dump("SELECT owner, reference FROM device_bookings ORDER BY reference") }
-        _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: ["B1", "B2", "B1"])))
+        let executor = try store.pushing()
+        let bookings = { try executor.database.dump("SELECT owner, reference FROM device_bookings ORDER BY reference") }
+        _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: ["B1", "B2", "B1"])))
         #expect(try bookings() == ["customer:7|B1", "customer:7|B2"])
-        _ = try ledger.settle(register(fcm("b"), by: customer("7", bookings: ["B2", "B3"])))
+        _ = try executor.commit(register(fcm("b"), by: customer("7", bookings: ["B2", "B3"])))
         #expect(try bookings() == ["customer:7|B2", "customer:7|B3"])
-        _ = try ledger.settle(unregister(fcm("b"), by: customer("7")))
+        _ = try executor.commit(unregister(fcm("b"), by: customer("7")))
         #expect(try bookings().count == 2)
-        _ = try ledger.settle(unregister(fcm("a"), by: customer("7")))
+        _ = try executor.commit(unregister(fcm("a"), by: customer("7")))
         #expect(try bookings() == [])
-        _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: (0..<150).map { "B\($0)" })))
+        _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: (0..<150).map { "B\($0)" })))
         #expect(try bookings().count == 100)
-        _ = try ledger.settle(register(fcm("a"), by: customer("8")))
+        _ = try executor.commit(register(fcm("a"), by: customer("8")))
         #expect(try bookings() == [], "the device has a new owner, and the old owner has no other")
     }
 
     @Test func retentionRemovesStaleDevices() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        _ = try ledger.settle(register(fcm("b"), by: driver("42")), at: noon + 1)
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        _ = try executor.commit(register(fcm("b"), by: driver("42")), at: noon + 1)
         let old = noon + 270 * day
-        _ = try ledger.settle(announce(to: "42"), at: old)
-        #expect(try ledger.jobs().count == 2)
-        _ = try ledger.settle(announce(to: "42"), at: old + 1)
-        #expect(try ledger.jobs().count == 3, "a stale device gets no job")
+        _ = try executor.commit(announce(to: "42"), at: old)
+        #expect(try executor.jobs().count == 2)
+        _ = try executor.commit(announce(to: "42"), at: old + 1)
+        #expect(try executor.jobs().count == 3, "a stale device gets no job")
         var retention = RetentionSchedule(days: 30)
         var removed: [RemovedDevice] = []
-        while retention.isDue(old + 1) { removed += try retention.runSlice(ledger, old + 1).removed }
+        while retention.isDue(old + 1) { removed += try retention.runSlice(executor, old + 1).removed }
         #expect(removed.map(\.maskedToken) == ["toke…of-a"])
-        #expect(try ledger.deviceOwners() == ["toke…of-b|driver:42"])
-        #expect(try ledger.jobs().filter { $0.hasSuffix("cancelled|stale") }.count == 1)
+        #expect(try executor.deviceOwners() == ["toke…of-b|driver:42"])
+        #expect(try executor.jobs().filter { $0.hasSuffix("cancelled|stale") }.count == 1)
     }
 }

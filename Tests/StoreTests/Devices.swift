@@ -6,7 +6,7 @@ import FleetRules
 
 func customer(_ id: String, bookings: [String] = []) -> Identity { Identity(role: .customer, id: id, bookings: bookings) }
 
-/// A token of an Android phone.
+/// An FCM token.
 func fcm(_ text: String, _ platform: DeviceToken.Platform? = nil) -> DeviceToken {
     DeviceToken(provider: .fcm, platform: platform, environment: nil, text: "token-of-phone-of-\(text)")
 }
@@ -25,14 +25,14 @@ func unregister(_ token: DeviceToken, by owner: Identity) -> Command {
     command(.device(DeviceRegistration(.unregister, token, endpoint: .fcmToken)), by: owner)
 }
 
-/// To each of them on a channel of his own.
+/// Notifies each of the drivers on their own channel.
 func announce(to drivers: String..., of type: String = "HELLO") -> Command {
     command(.announce(Announcement(type: type, audience: .drivers(drivers), data: Array("{}".utf8))))
 }
 
 let announceToAll = command(.announce(Announcement(type: "HELLO", audience: .everyDriver, data: Array("{}".utf8))))
 
-/// Everything is pushed, and lives an hour.
+/// Each notification is pushed and expires after an hour.
 let pushingRules: NotificationRules = {
     let names = [
         "job-assigned", "job-removed", "job-cancelled", "order-removed", "HELLO", "driver-removed", "driver_arrival",
@@ -43,11 +43,11 @@ let pushingRules: NotificationRules = {
 }()
 
 extension TemporaryStore {
-    /// A ledger that serves these lanes.
+    /// An executor with these lanes enabled.
     func pushing(
         _ lanes: Set<PushLane> = Set(PushLane.allCases), keys: DeviceKeys = testKeys("k1"), at now: Int64 = noon
     ) throws -> CommandExecutor {
-        try ledger(at: now) {
+        try executor(at: now) {
             $0.rules = pushingRules
             $0.lanes = lanes
             $0.keys = keys
@@ -56,46 +56,50 @@ extension TemporaryStore {
 }
 
 extension CommandExecutor {
-    /// A report in a transaction of its own.
+    /// Reports outcomes of a lane and leases it at most `capacity` jobs.
     @discardableResult func report(
-        _ outcomes: [PushOutcome] = [], room: Int = 0, _ lane: PushLane = .fcm, at now: Int64 = noon
+        _ outcomes: [PushOutcome] = [], capacity: Int = 0, _ lane: PushLane = .fcm, at now: Int64 = noon
     ) throws -> PushLease {
-        try answer(PushReport(lane: lane, outcomes: outcomes, capacity: room), at: now).lease
+        try handle(PushReport(lane: lane, outcomes: outcomes, capacity: capacity), at: now).lease
     }
 
-    func answer(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.ReportReply {
+    /// Handles a report in a transaction of its own.
+    func handle(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.ReportReply {
         try transaction { () throws(DatabaseError) in try outbox.handle(report, now: now) }
     }
 
-    /// What the next of a lane are, in its hands from now on.
-    func claim(_ room: Int = 100, _ lane: PushLane = .fcm, at now: Int64 = noon) throws -> [PushJob] {
-        try report(room: room, lane, at: now).jobs
+    /// Leases the next jobs to a lane.
+    func claim(_ capacity: Int = 100, _ lane: PushLane = .fcm, at now: Int64 = noon) throws -> [PushJob] {
+        try report(capacity: capacity, lane, at: now).jobs
     }
 
-    /// Does a piece of the first of what is to do between batches.
-    func doChore(now: Int64) throws -> Set<PushLane> {
-        guard let chore = BackgroundTask.allCases.first(where: backgroundTasks.contains) else { return [] }
-        return try runSlice(of: chore, now: now)
+    /// Runs a slice of the first background task.
+    /// - Returns: the lanes that have new jobs.
+    func runBackgroundSlice(at now: Int64) throws -> Set<PushLane> {
+        guard let task = BackgroundTask.allCases.first(where: backgroundTasks.contains) else { return [] }
+        return try runSlice(of: task, now: now)
     }
 
-    /// Does all that is to do between batches; answers in how many pieces.
-    @discardableResult func doChores(at now: Int64 = noon) throws -> Int {
-        var pieces = 0
+    /// Runs all background tasks to their end.
+    /// - Returns: the number of slices.
+    @discardableResult func runBackgroundTasks(at now: Int64 = noon) throws -> Int {
+        var slices = 0
         while !backgroundTasks.isEmpty {
-            _ = try doChore(now: now)
-            pieces += 1
+            _ = try runBackgroundSlice(at: now)
+            slices += 1
         }
-        return pieces
+        return slices
     }
 
-    /// Each job's device, state and reason, in their order.
+    /// The jobs in the order of their numbers: `driver:42|failed|BadTopic`.
     func jobs() throws -> [String] {
         try database.dump("SELECT recipient, state, COALESCE(reason, '') FROM push_jobs ORDER BY number")
     }
 
+    /// `toke…of-a|driver:42`, sorted by masked token.
     func deviceOwners() throws -> [String] { try database.dump("SELECT masked, owner FROM devices ORDER BY masked") }
 
-    /// How many instructions of SQLite's virtual machine something takes, about.
+    /// About how many instructions of SQLite's virtual machine `body` executes.
     func instructions(_ body: () throws -> Void) rethrows -> Int {
         let count = UnsafeMutablePointer<Int>.allocate(capacity: 1)
         count.pointee = 0

@@ -8,79 +8,79 @@ import Testing
 
 /// The store contains no personal data of an erased person, and other people's data is unchanged.
 @Suite struct ErasureTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
 
     private func named(_ id: String, _ name: String) -> Identity { Identity(role: .driver, id: id, name: name) }
 
     /// Every text in every table.
-    private func everything(_ ledger: CommandExecutor) throws -> String {
-        let tables = try ledger.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        return try tables.flatMap { try ledger.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
+    private func everything(_ executor: CommandExecutor) throws -> String {
+        let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
     }
 
-    /// Two drivers with a job each, which they report as arrived.
-    private func drive(_ ledger: CommandExecutor) throws {
+    /// Two drivers, each with a device, an order reported as arrived, a route, telemetry and preferences.
+    private func drive(_ executor: CommandExecutor) throws {
         for (code, one) in [("A", named("42", "Ann")), ("B", named("43", "Bob"))] {
-            _ = try ledger.settle(register(fcm("phone-\(one.id)"), by: one))
+            _ = try executor.commit(register(fcm("phone-\(one.id)"), by: one))
             let driver = Assignment.Driver(id: Identifier(one.id), name: one.name)
-            _ = try ledger.settle(command(.order(OrderAction(code: code, .assign(driver)))))
-            _ = try ledger.settle(command(.acceptJob(code), by: one, key: "accept"))
+            _ = try executor.commit(command(.order(OrderAction(code: code, .assign(driver)))))
+            _ = try executor.commit(command(.acceptJob(code), by: one, key: "accept"))
             for step in [JobStatus.enRoute, .arrived] {
                 var report = ProgressReport(step: step)
                 report.notes = "\(one.name ?? "") is near"
                 report.latitude = JSONNumber(text: "51.\(one.id)")
                 report.longitude = JSONNumber(text: "-0.\(one.id)")
-                _ = try ledger.settle(command(.progress(code, report), by: one))
+                _ = try executor.commit(command(.progress(code, report), by: one))
             }
-            _ = try ledger.settle(command(.route(RouteAction(id: "R-\(code)", .assign(driver)))))
-            _ = try ledger.settle(telemetry("N-\(code)", by: one))
+            _ = try executor.commit(command(.route(RouteAction(id: "R-\(code)", .assign(driver)))))
+            _ = try executor.commit(telemetry("N-\(code)", by: one))
             var changes = PreferenceChanges()
             changes.timeZone = "Europe/\(one.name ?? "")"
-            _ = try ledger.settle(command(.updatePreferences(changes), by: one))
+            _ = try executor.commit(command(.updatePreferences(changes), by: one))
         }
     }
 
     @Test func erasesDriver() throws {
-        let ledger = try room.pushing()
-        try drive(ledger)
-        _ = try ledger.claim(1)
-        let before = try everything(ledger)
+        let executor = try store.pushing()
+        try drive(executor)
+        _ = try executor.claim(1)
+        let before = try everything(executor)
         #expect(before.contains("Ann") && before.contains("51.42"))
-        let settlement = try ledger.settle(erase(.driver, "42"), at: noon + 9)
-        #expect(settlement.removed.map(\.reason) == ["erased"])
+        let reply = try executor.commit(erase(.driver, "42"), at: noon + 9)
+        #expect(reply.removed.map(\.reason) == ["erased"])
         #expect(
-            settlement.text == #"{"success":true,"message":"Person erased","data":{"devices":1,"preferences":1,"pushes":0,"#
+            reply.text == #"{"success":true,"message":"Person erased","data":{"devices":1,"preferences":1,"pushes":0,"#
                 + #""answers":1,"orders":1,"routes":1,"reports":2,"telemetry":1},"correlationId":"c-e"}"#)
-        try ledger.doChores()
-        let after = try everything(ledger)
+        try executor.runBackgroundTasks()
+        let after = try everything(executor)
         #expect(!after.contains("Ann") && !after.contains("51.42") && !after.contains("-0.42"))
         // The other driver's data is unchanged, and the audit log keeps the actions.
         let others = { (text: String) in text.split(separator: "\n").filter { $0.contains("Bob") || $0.contains("driver:43") } }
         #expect(others(after) == others(before) && !others(after).isEmpty)
-        #expect(try ledger.database.dump("SELECT driver_id, driver_name FROM orders ORDER BY code") == ["42|-", "43|Bob"])
+        #expect(try executor.database.dump("SELECT driver_id, driver_name FROM orders ORDER BY code") == ["42|-", "43|Bob"])
         #expect(
-            try ledger.database.dump("SELECT actor, action, details FROM audit WHERE action = 'erase'")
+            try executor.database.dump("SELECT actor, action, details FROM audit WHERE action = 'erase'")
                 == [#"admin:1|erase|{"person":"driver:42"}"#])
-        #expect(try ledger.count("erasures") == 1 && ledger.count("devices") == 1, "the job is open")
-        #expect(try ledger.jobs().filter { $0.hasPrefix("driver:42") } == ["driver:42|sending|"])
-        let data = try ledger.database.dump("SELECT data FROM notifications WHERE event = 'driver-arrival' ORDER BY id")
+        #expect(try executor.count("erasures") == 1 && executor.count("devices") == 1, "the job is open")
+        #expect(try executor.jobs().filter { $0.hasPrefix("driver:42") } == ["driver:42|sending|"])
+        let data = try executor.database.dump("SELECT data FROM notifications WHERE event = 'driver-arrival' ORDER BY id")
         #expect(data.count == 2 && data[0].contains(#""driverName":null"#) && data[1].contains(#""driverName":"Bob""#))
     }
 
     @Test func openPushesAreCancelled() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
-        let job = try ledger.claim(1)[0]
-        try ledger.report([PushOutcome(job, .retry(at: noon + 60, reason: "503"), wasTried: true)])
-        #expect(try ledger.settle(erase(.driver, "42")).text.contains(#""pushes":3"#))
-        #expect(try ledger.jobs() == [String](repeating: "driver:42|cancelled|erased", count: 3))
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
+        let job = try executor.claim(1)[0]
+        try executor.report([PushOutcome(job, .retry(at: noon + 60, reason: "503"), wasTried: true)])
+        #expect(try executor.commit(erase(.driver, "42")).text.contains(#""pushes":3"#))
+        #expect(try executor.jobs() == [String](repeating: "driver:42|cancelled|erased", count: 3))
     }
 
-    @Test func aCustomerIsForgotten() throws {
-        let ledger = try room.pushing()
+    @Test func erasesCustomer() throws {
+        let executor = try store.pushing()
         for (code, customer) in [("A", "7"), ("B", "7"), ("C", "8")] {
             var changes = OrderChanges()
             changes.bookingReference = .set("REF-\(code)")
@@ -88,17 +88,17 @@ import Testing
             changes.customerName = .set("Name-\(customer)")
             changes.pickupAddress = .set("From-\(code)")
             changes.dropoffAddress = .set("To-\(code)")
-            _ = try ledger.settle(assign(code, to: "42", changes: changes))
-            _ = try ledger.settle(order(.removeDriver, code))
-            if code == "A" { _ = try ledger.settle(order(.cancel, code)) }
+            _ = try executor.commit(assign(code, to: "42", changes: changes))
+            _ = try executor.commit(order(.removeDriver, code))
+            if code == "A" { _ = try executor.commit(order(.cancel, code)) }
         }
         let data = Array(#"{"customerName":"Name-7"}"#.utf8)
-        _ = try ledger.settle(command(.announce(Announcement(type: "HELLO", audience: .customer("7"), data: data))))
-        _ = try ledger.settle(register(fcm("a"), by: customer("7", bookings: ["REF-A"])))
-        let answer = try ledger.settle(erase(.customer, "7"))
-        #expect(answer.text.contains(#""devices":1,"preferences":0,"pushes":0,"answers":0,"orders":2,"routes":0"#))
-        try ledger.doChores()
-        let after = try everything(ledger)
+        _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: .customer("7"), data: data))))
+        _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: ["REF-A"])))
+        let reply = try executor.commit(erase(.customer, "7"))
+        #expect(reply.text.contains(#""devices":1,"preferences":0,"pushes":0,"answers":0,"orders":2,"routes":0"#))
+        try executor.runBackgroundTasks()
+        let after = try everything(executor)
         #expect(!after.contains("Name-7") && after.contains("Name-8"))
         #expect(!after.contains("From-A") && !after.contains("To-A"), "ended")
         #expect(after.contains("From-B") && after.contains("To-B"), "open: the driver needs the address")
@@ -106,47 +106,47 @@ import Testing
     }
 
     @Test func unknownPersonChangesNothing() throws {
-        let ledger = try room.pushing()
-        try drive(ledger)
-        let before = try everything(ledger).split(separator: "\n").filter { !$0.contains("erase") }
+        let executor = try store.pushing()
+        try drive(executor)
+        let before = try everything(executor).split(separator: "\n").filter { !$0.contains("erase") }
         for command in [erase(.driver, "99"), erase(.customer, "42"), erase(.admin, "42")] {
-            let settlement = try ledger.settle(command)
-            #expect(settlement.status == 200 && settlement.removed == [])
-            #expect(settlement.text.contains(#"{"devices":0,"preferences":0,"pushes":0,"answers":0,"orders":0,"#))
+            let reply = try executor.commit(command)
+            #expect(reply.status == 200 && reply.removed == [])
+            #expect(reply.text.contains(#"{"devices":0,"preferences":0,"pushes":0,"answers":0,"orders":0,"#))
         }
-        try ledger.doChores()
-        #expect(try everything(ledger).split(separator: "\n").filter { !$0.contains("erase") } == before)
+        try executor.runBackgroundTasks()
+        #expect(try everything(executor).split(separator: "\n").filter { !$0.contains("erase") } == before)
     }
 
     /// The log is searched in slices. A new process continues where a killed one stopped.
     @Test func continuesAfterARestart() throws {
         do {
-            let ledger = try room.ledger()
-            try ledger.transaction { () throws(DatabaseError) in
+            let executor = try store.executor()
+            try executor.transaction { () throws(DatabaseError) in
                 for number in 0..<400 {
                     let isEven = number.isMultiple(of: 2)
                     let driver = Assignment.Driver(id: Identifier(isEven ? "42" : "43"), name: isEven ? "Ann" : "Bob")
-                    _ = try ledger.execute(
+                    _ = try executor.execute(
                         command(.order(OrderAction(code: "A\(number)", .assign(driver)))), now: noon + Int64(number))
                 }
             }
-            _ = try ledger.settle(erase(.driver, "42"))
+            _ = try executor.commit(erase(.driver, "42"))
         }
-        let count = { (ledger: CommandExecutor, name: String) in
-            try ledger.database.dump("SELECT COUNT(*) FROM notifications WHERE data LIKE '%\"\(name)\"%'")[0]
+        let count = { (executor: CommandExecutor, name: String) in
+            try executor.database.dump("SELECT COUNT(*) FROM notifications WHERE data LIKE '%\"\(name)\"%'")[0]
         }
         var left: [String] = []
         for _ in 0..<3 {
-            let ledger = try room.ledger()
-            _ = try ledger.doChore(now: noon)  // no broadcasts
-            left.append(try count(ledger, "Ann"))
-            _ = try ledger.doChore(now: noon)
+            let executor = try store.executor()
+            _ = try executor.runBackgroundSlice(at: noon)  // no broadcasts
+            left.append(try count(executor, "Ann"))
+            _ = try executor.runBackgroundSlice(at: noon)
         }
-        let ledger = try room.ledger()
-        try ledger.doChores()
+        let executor = try store.executor()
+        try executor.runBackgroundTasks()
         #expect(left == ["400", "233", "66"])
-        #expect(try count(ledger, "Ann") == "0" && count(ledger, "Bob") == "400")
-        #expect(try ledger.database.dump("SELECT cursor, names FROM erasures") == ["~|[]"], "the jobs are open")
+        #expect(try count(executor, "Ann") == "0" && count(executor, "Bob") == "400")
+        #expect(try executor.database.dump("SELECT cursor, names FROM erasures") == ["~|[]"], "the jobs are open")
     }
 
     // MARK: Redaction

@@ -3,10 +3,10 @@ import Testing
 @testable import Store
 
 @Suite struct MigrationsTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     private func open(_ migrations: Migrations = Migrations()) throws(StoreError) -> Database {
-        try Database.open(path: room.path, durability: .normal, now: noon, migrations: migrations)
+        try Database.open(path: store.path, durability: .normal, now: noon, migrations: migrations)
     }
 
     private static let tables = [
@@ -25,15 +25,14 @@ import Testing
     }
 
     @Test func createsSchemaInEmptyFile() throws {
-        room.write([])
+        store.write([])
         #expect(try tables(open()) == Self.tables)
     }
 
     @Test func appliesEachMigrationOnce() throws {
         do {
             try open().run(
-                "INSERT INTO orders VALUES ('A', 'available', NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 1)"
-            )
+                "INSERT INTO orders (code, status, version, created_at, updated_at) VALUES ('A', 'available', 1, 1, 1)")
         }
         for _ in 0..<2 {
             let database = try open()
@@ -67,28 +66,28 @@ import Testing
             try database.run("INSERT INTO schema_migrations VALUES (7, 1)")
             try database.checkpoint()
         }
-        let before = room.bytes()
+        let before = store.bytes()
         let error = #expect(throws: StoreError.self) { try open() }
-        #expect(error == .newer(path: room.path, schema: 7, known: 2))
+        #expect(error == .newer(path: store.path, schema: 7, known: 2))
         #expect(
             error?.description
-                == "open \(room.path): written by a newer Fleetwire (schema 7, this version supports 2). "
+                == "open \(store.path): written by a newer Fleetwire (schema 7, this version supports 2). "
                 + "Run that version, or set store.path to another file.")
-        #expect(room.bytes() == before)
-        #expect(throws: StoreError.newer(path: room.path, schema: 7, known: 2)) { try Database.open(readingFrom: room.path) }
+        #expect(store.bytes() == before)
+        #expect(throws: StoreError.newer(path: store.path, schema: 7, known: 2)) { try Database.open(readingFrom: store.path) }
     }
 
     @Test func rejectsForeignDatabaseWithoutChangingIt() throws {
-        room.write([])
-        try Database(path: room.path, .writing).run("CREATE TABLE recipes (name TEXT)")
-        let before = room.bytes()
-        #expect(throws: StoreError.foreign(path: room.path)) { try open() }
-        #expect(room.bytes() == before)
+        store.write([])
+        try Database(path: store.path, .writing).run("CREATE TABLE recipes (name TEXT)")
+        let before = store.bytes()
+        #expect(throws: StoreError.foreign(path: store.path)) { try open() }
+        #expect(store.bytes() == before)
     }
 
     @Test func readerRejectsOlderSchema() throws {
-        room.write([])
-        #expect(throws: StoreError.older(path: room.path, schema: 0, known: 2)) { try Database.open(readingFrom: room.path) }
+        store.write([])
+        #expect(throws: StoreError.older(path: store.path, schema: 0, known: 2)) { try Database.open(readingFrom: store.path) }
     }
 
     /// No words that PostgreSQL rejects or understands differently.

@@ -6,11 +6,11 @@ import Testing
 @testable import Store
 
 @Suite struct PreferenceTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
     private func stored(_ person: Identity) throws -> String {
-        String(
-            decoding: try QueryExecutor(Database.open(readingFrom: room.path)).execute(.preferences(person)).get(), as: UTF8.self)
+        let executor = try QueryExecutor(Database.open(readingFrom: store.path))
+        return String(decoding: try executor.execute(.preferences(person)).get(), as: UTF8.self)
     }
 
     private func changes(_ change: (inout PreferenceChanges) -> Void) -> Command.Action {
@@ -20,15 +20,15 @@ import Testing
     }
 
     @Test func mergesChangesAndReturnsTheResult() throws {
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         let me = driver("42")
         let defaults = #"{"enabled":false,"from":"22:00","to":"07:00","timeZone":"Europe/London"}"#
         #expect(try stored(me) == #"{"success":true,"data":{"types":{},"quietHours":\#(defaults)}}"#)
-        var settlement = try ledger.settle(command(changes { $0.types = ["new_job": false, "a\"b": true] }, by: me))
+        var reply = try executor.commit(command(changes { $0.types = ["new_job": false, "a\"b": true] }, by: me))
         #expect(
-            settlement.text
+            reply.text
                 == #"{"success":true,"data":{"types":{"a\"b":true,"new_job":false},"quietHours":\#(defaults)}}"#)
-        settlement = try ledger.settle(
+        reply = try executor.commit(
             command(
                 changes {
                     $0.types = ["new_job": true]
@@ -37,42 +37,43 @@ import Testing
                     $0.timeZone = "Asia/Tokyo"
                 }, by: me))
         #expect(
-            settlement.text == #"{"success":true,"data":{"types":{"a\"b":true,"new_job":true},"quietHours":"#
+            reply.text == #"{"success":true,"data":{"types":{"a\"b":true,"new_job":true},"quietHours":"#
                 + #"{"enabled":true,"from":"01:01","to":"07:00","timeZone":"Asia/Tokyo"}}}"#)
-        #expect(try stored(me) == settlement.text)
+        #expect(try stored(me) == reply.text)
         #expect(try stored(customer("42")).contains(#""types":{}"#))
     }
 
     @Test func rejectsTooManyTypes() throws {
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         let many = Dictionary(uniqueKeysWithValues: (0...PreferenceChanges.typesMax).map { ("t\($0)", true) })
-        #expect(try ledger.settle(command(changes { $0.types = many }, by: driver("42"))).status == 400)
-        #expect(try ledger.count("preferences") == 0)
+        #expect(try executor.commit(command(changes { $0.types = many }, by: driver("42"))).status == 400)
+        #expect(try executor.count("preferences") == 0)
     }
 
     @Test func eachJobContainsThem() throws {
-        let ledger = try room.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        _ = try ledger.settle(command(changes { $0.types = ["HELLO": false] }, by: driver("42")))
-        _ = try ledger.settle(announce(to: "42"))
-        #expect(try ledger.claim().map { $0.preferences.types } == [["HELLO": false]])
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        _ = try executor.commit(command(changes { $0.types = ["HELLO": false] }, by: driver("42")))
+        _ = try executor.commit(announce(to: "42"))
+        #expect(try executor.claim().map { $0.preferences.types } == [["HELLO": false]])
     }
 
     @Test(arguments: [
         "", "[]", #"{"types":[]}"#, #"{"types":{"a":1}}"#, #"{"quietHours":{"from":"25:00"}}"#,
         #"{"quietHours":{"enabled":"yes"}}"#, #"{"quietHours":{"colour":1}}"#, "{",
     ]) func unreadablePreferencesCountAsDefaults(json: String) throws {
-        let ledger = try room.pushing()
+        let executor = try store.pushing()
         for id in ["42", "43"] {
-            _ = try ledger.settle(register(fcm(id), by: driver(id)))
-            _ = try ledger.settle(command(changes { $0.types = ["HELLO": false] }, by: driver(id)))
+            _ = try executor.commit(register(fcm(id), by: driver(id)))
+            _ = try executor.commit(command(changes { $0.types = ["HELLO": false] }, by: driver(id)))
         }
-        try ledger.database.run("UPDATE preferences SET json = '\(json)'")
-        _ = try ledger.settle(announce(to: "42", "43"))
-        #expect(try ledger.claim().map(\.preferences) == [Preferences(), Preferences()])
-        #expect(ledger.outbox.drainUnreadableRows() == ["preferences of driver:42"] && ledger.outbox.drainUnreadableRows() == [])
+        try executor.database.run("UPDATE preferences SET json = '\(json)'")
+        _ = try executor.commit(announce(to: "42", "43"))
+        #expect(try executor.claim().map(\.preferences) == [Preferences(), Preferences()])
+        #expect(
+            executor.outbox.drainUnreadableRows() == ["preferences of driver:42"] && executor.outbox.drainUnreadableRows() == [])
         #expect(try stored(driver("42")).contains(#""types":{}"#))
-        #expect(try ledger.settle(command(changes { $0.isEnabled = true }, by: driver("42"))).text.contains(#""enabled":true"#))
+        #expect(try executor.commit(command(changes { $0.isEnabled = true }, by: driver("42"))).text.contains(#""enabled":true"#))
         #expect(try stored(driver("42")).contains(#""enabled":true"#))
     }
 

@@ -4,89 +4,92 @@ import Testing
 
 @testable import Store
 
-/// What is for every driver's phones.
+/// Notifications for every driver: their jobs are created in slices.
 @Suite struct PushBroadcastTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
-    private func fill(_ ledger: CommandExecutor, _ count: Int) throws {
-        try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<count { _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
-            _ = try ledger.execute(register(fcm("c"), by: customer("1")), now: noon)
-            _ = try ledger.execute(register(fcm("d"), by: Identity(role: .driver, id: "0")), now: noon)
+    private func fill(_ executor: CommandExecutor, _ count: Int) throws {
+        try executor.transaction { () throws(DatabaseError) in
+            for number in 0..<count { _ = try executor.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+            _ = try executor.execute(register(fcm("c"), by: customer("1")), now: noon)
+            _ = try executor.execute(register(fcm("d"), by: Identity(role: .driver, id: "0")), now: noon)
         }
     }
 
-    @Test func isExpandedAPieceAtATime() throws {
-        let ledger = try room.pushing()
-        try ledger.doChores()
-        try fill(ledger, 1_200)
-        let settlement = try ledger.settle(announceToAll)
-        #expect(settlement.lanes == [], "there is nothing to do for them yet")
+    @Test func isExpandedInSlices() throws {
+        let executor = try store.pushing()
+        try executor.runBackgroundTasks()
+        try fill(executor, 1_200)
+        let reply = try executor.commit(announceToAll)
+        #expect(reply.lanes == [], "no lane has jobs yet")
         for expected in [499, 998, 1201] {
-            #expect(try ledger.doChore(now: noon) == [.fcm])
-            #expect(try ledger.count("push_jobs") == expected)
+            #expect(try executor.runBackgroundSlice(at: noon) == [.fcm])
+            #expect(try executor.count("push_jobs") == expected)
         }
-        #expect(try ledger.count("push_audiences") == 0 && ledger.doChore(now: noon) == [] && ledger.backgroundTasks == [])
-        #expect(try ledger.jobs().allSatisfy { $0.hasPrefix("driver:") })
-        // One turn for everybody, and another for a second phone.
-        #expect(try ledger.database.dump("SELECT turn, COUNT(*) FROM push_jobs GROUP BY turn") == ["0|1200", "1|1"])
+        #expect(
+            try executor.count("push_audiences") == 0 && executor.runBackgroundSlice(at: noon) == []
+                && executor.backgroundTasks == [])
+        #expect(try executor.jobs().allSatisfy { $0.hasPrefix("driver:") })
+        // Each driver's first device has the same turn; a second device has the next one.
+        #expect(try executor.database.dump("SELECT turn, COUNT(*) FROM push_jobs GROUP BY turn") == ["0|1200", "1|1"])
     }
 
-    @Test func survivesAKillAnywhere() throws {
+    @Test func continuesAfterAKill() throws {
         do {
-            let ledger = try room.pushing()
-            try ledger.doChores()
-            try fill(ledger, 1_200)
-            _ = try ledger.settle(announceToAll)
+            let executor = try store.pushing()
+            try executor.runBackgroundTasks()
+            try fill(executor, 1_200)
+            _ = try executor.commit(announceToAll)
         }
         for _ in 0..<3 {
-            let ledger = try room.pushing()
-            _ = try ledger.doChore(now: noon)
-            // As far as it came in a transaction that never ended.
+            let executor = try store.pushing()
+            _ = try executor.runBackgroundSlice(at: noon)
+            // A slice that is rolled back.
             #expect(throws: DatabaseError.self) {
-                try ledger.transaction { () throws(DatabaseError) in
-                    _ = try ledger.outbox.expandBroadcast(now: noon)
-                    try ledger.database.run("SELECT nothing")
+                try executor.transaction { () throws(DatabaseError) in
+                    _ = try executor.outbox.expandBroadcast(now: noon)
+                    try executor.database.run("SELECT nothing")
                 }
             }
         }
-        let ledger = try room.pushing()
-        try ledger.doChores()
-        #expect(try ledger.count("push_jobs") == 1_201)
-        #expect(try ledger.database.dump("SELECT COUNT(DISTINCT device_id) FROM push_jobs") == ["1201"])
+        let executor = try store.pushing()
+        try executor.runBackgroundTasks()
+        #expect(try executor.count("push_jobs") == 1_201)
+        #expect(try executor.database.dump("SELECT COUNT(DISTINCT device_id) FROM push_jobs") == ["1201"])
     }
 
-    /// The page would end between his phones: the old token is behind its end, and the new one before it.
-    @Test func aTokenReplacedMeanwhileIsNotMissed() throws {
-        let ledger = try room.pushing()
-        try ledger.doChores()
-        try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<499 { _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+    /// If the page ended between the driver's devices, the old token would be after its end and the new one before it.
+    @Test func tokenReplacedDuringExpansionIsNotMissed() throws {
+        let executor = try store.pushing()
+        try executor.runBackgroundTasks()
+        try executor.transaction { () throws(DatabaseError) in
+            for number in 0..<499 { _ = try executor.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
         }
         let tokens = (0..<3).map { fcm("of the last \($0)") }.sorted { DeviceTable.id(of: $0) < DeviceTable.id(of: $1) }
-        _ = try ledger.settle(register(tokens[1], by: driver("x"), deviceID: "one"))
-        _ = try ledger.settle(register(tokens[2], by: driver("x"), deviceID: "other"))
-        _ = try ledger.settle(announceToAll)
-        _ = try ledger.doChore(now: noon)
-        _ = try ledger.settle(register(tokens[0], by: driver("x"), deviceID: "other"))
-        try ledger.doChores()
-        let told = try ledger.database.dump("SELECT device_id FROM push_jobs WHERE recipient = 'driver:x' ORDER BY device_id")
-        #expect(told == [DeviceTable.id(of: tokens[0]), DeviceTable.id(of: tokens[1])])
-        #expect(try ledger.count("push_jobs") == 501)
+        _ = try executor.commit(register(tokens[1], by: driver("x"), deviceID: "one"))
+        _ = try executor.commit(register(tokens[2], by: driver("x"), deviceID: "other"))
+        _ = try executor.commit(announceToAll)
+        _ = try executor.runBackgroundSlice(at: noon)
+        _ = try executor.commit(register(tokens[0], by: driver("x"), deviceID: "other"))
+        try executor.runBackgroundTasks()
+        let devices = try executor.database.dump(
+            "SELECT device_id FROM push_jobs WHERE recipient = 'driver:x' ORDER BY device_id")
+        #expect(devices == [DeviceTable.id(of: tokens[0]), DeviceTable.id(of: tokens[1])])
+        #expect(try executor.count("push_jobs") == 501)
     }
 
-    @Test func leavesOutWhomTheActionHasReached() throws {
-        let ledger = try room.ledger {
+    @Test func skipsTheDriverNotifiedOtherwise() throws {
+        let executor = try store.executor {
             $0.lanes = [.fcm]
             let rule = { NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: false, push: $0) }
             $0.rules = NotificationRules(
                 rules: ["job-removed": rule(.personal), "job-available-again": rule(.broadcast), "job-assigned": rule(.never)])
         }
-        try fill(ledger, 5)
-        _ = try ledger.settle(assign("A", to: "3"))
-        #expect(try ledger.settle(order(.removeDriver, "A")).lanes == [.fcm])
-        try ledger.doChores()
-        let jobs = try ledger.database.dump(
+        try fill(executor, 5)
+        _ = try executor.commit(assign("A", to: "3"))
+        #expect(try executor.commit(order(.removeDriver, "A")).lanes == [.fcm])
+        try executor.runBackgroundTasks()
+        let jobs = try executor.database.dump(
             """
             SELECT recipient, event FROM push_jobs JOIN notifications ON notifications.id = notification_id \
             ORDER BY recipient, event
@@ -98,13 +101,13 @@ import Testing
             ])
     }
 
-    @Test func whatHasExpiredMeanwhileIsDropped() throws {
-        let ledger = try room.pushing()
-        try fill(ledger, 2)
-        _ = try ledger.settle(announceToAll)
-        _ = try ledger.settle(announceToAll, at: noon + 1)
-        try ledger.doChores(at: noon + 3_600_000)
-        #expect(try ledger.count("push_audiences") == 0)
-        #expect(try ledger.database.dump("SELECT COUNT(DISTINCT notification_id) FROM push_jobs") == ["1"])
+    @Test func expiredBroadcastIsDropped() throws {
+        let executor = try store.pushing()
+        try fill(executor, 2)
+        _ = try executor.commit(announceToAll)
+        _ = try executor.commit(announceToAll, at: noon + 1)
+        try executor.runBackgroundTasks(at: noon + 3_600_000)
+        #expect(try executor.count("push_audiences") == 0)
+        #expect(try executor.database.dump("SELECT COUNT(DISTINCT notification_id) FROM push_jobs") == ["1"])
     }
 }

@@ -5,60 +5,61 @@ import Threads
 
 @testable import Store
 
-/// Numbers to look at, not promises: `FLEETWIRE_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter PushMeasurement`.
+/// Prints measurements, without limits:
+/// `FLEETWIRE_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter PushMeasurement`.
 @Suite(.serialized, .enabled(if: getenv("FLEETWIRE_MEASURE") != nil)) struct PushMeasurement {
     private static let drivers = 2_000
     private static let pushes = 200_000
-    private static let room = 100
+    private static let capacity = 100
 
-    /// What the store spends on one push: making its job, handing it over, and noting what became of it.
+    /// The CPU time of one push in the store: creating its job, leasing it, and recording its result.
     @Test func microsecondsPerPush() throws {
-        let storeroom = TemporaryStore()
-        let ledger = try storeroom.pushing([.fcm])
-        try ledger.doChores()
-        try ledger.transaction { () throws(DatabaseError) in
+        let store = TemporaryStore()
+        let executor = try store.pushing([.fcm])
+        try executor.runBackgroundTasks()
+        try executor.transaction { () throws(DatabaseError) in
             for number in 0..<Self.drivers {
-                _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
+                _ = try executor.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
             }
         }
-        let without = try time(ledger, of: "announced to people without phones") { number in
+        let without = try time(executor, of: "announcement to drivers without devices") { number in
             let drivers = (0..<100).map { "none-\((number * 100 + $0) % Self.drivers)" }
             return Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
         }
-        let with = try time(ledger, of: "announced to people with one") { number in
+        let with = try time(executor, of: "announcement to drivers with a device") { number in
             let drivers = (0..<100).map { "\((number * 100 + $0) % Self.drivers)" }
             return Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
         }
-        print("making a job: \((with - without)) µs; \(Self.residentMegabytes()) MB with \(Self.pushes) in the queue")
-        #expect(try ledger.report().depth == Self.pushes)
+        print("creating a job: \((with - without)) µs; \(Self.residentMegabytes()) MB with \(Self.pushes) in the queue")
+        #expect(try executor.report().depth == Self.pushes)
 
         var outcomes: [PushOutcome] = []
-        var carried = 0
+        var done = 0
         let start = Self.threadNanoseconds()
-        while carried < Self.pushes {
-            // As under load: ten reports share a commit.
-            try ledger.transaction { () throws(DatabaseError) in
+        while done < Self.pushes {
+            // As under load, ten reports share a commit.
+            try executor.transaction { () throws(DatabaseError) in
                 for _ in 0..<10 {
-                    let report = PushReport(lane: .fcm, outcomes: outcomes, capacity: Self.room)
-                    let supply = try ledger.outbox.handle(report, now: noon + Int64(carried / 100)).lease
-                    outcomes = supply.jobs.map {
+                    let report = PushReport(lane: .fcm, outcomes: outcomes, capacity: Self.capacity)
+                    let lease = try executor.outbox.handle(report, now: noon + Int64(done / 100)).lease
+                    outcomes = lease.jobs.map {
                         PushOutcome($0, .accepted(messageID: "projects/p/messages/\($0.number)"), wasTried: true)
                     }
-                    carried += supply.jobs.count
+                    done += lease.jobs.count
                 }
             }
         }
         let each = Double(Self.threadNanoseconds() - start) / 1e3 / Double(Self.pushes)
-        print("handing over and noting the answer: \(each) µs; \(Self.residentMegabytes()) MB")
+        print("leasing and recording the result: \(each) µs; \(Self.residentMegabytes()) MB")
     }
 
-    /// The same where the lane keeps up: what is made is carried at once.
+    /// The same if the lane keeps up: each job is leased at once.
     @Test func microsecondsPerPushInASteadyStream() throws {
-        let ledger = try TemporaryStore().pushing([.fcm])
-        try ledger.doChores()
-        try ledger.transaction { () throws(DatabaseError) in
+        let executor = try TemporaryStore().pushing([.fcm])
+        try executor.runBackgroundTasks()
+        try executor.transaction { () throws(DatabaseError) in
             for number in 0..<Self.drivers {
-                _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
+                _ = try executor.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon)
             }
         }
         let rounds = 400
@@ -66,36 +67,36 @@ import Threads
             var outcomes: [PushOutcome] = []
             let start = Self.threadNanoseconds()
             for round in 0..<rounds {
-                try ledger.transaction { () throws(DatabaseError) in
+                try executor.transaction { () throws(DatabaseError) in
                     for part in 0..<5 {
                         let drivers = (0..<100).map { "\(recipients)\(((round * 5 + part) * 100 + $0) % Self.drivers)" }
                         let announcement = Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
-                        _ = try ledger.execute(command(.announce(announcement)), now: noon + Int64(round))
-                        let report = PushReport(lane: .fcm, outcomes: outcomes, capacity: Self.room)
-                        let supply = try ledger.outbox.handle(report, now: noon + Int64(round)).lease
-                        outcomes = supply.jobs.map { PushOutcome($0, .accepted(messageID: "m-\($0.number)"), wasTried: true) }
+                        _ = try executor.execute(command(.announce(announcement)), now: noon + Int64(round))
+                        let report = PushReport(lane: .fcm, outcomes: outcomes, capacity: Self.capacity)
+                        let lease = try executor.outbox.handle(report, now: noon + Int64(round)).lease
+                        outcomes = lease.jobs.map { PushOutcome($0, .accepted(messageID: "m-\($0.number)"), wasTried: true) }
                     }
                 }
             }
             let each = Double(Self.threadNanoseconds() - start) / 1e3 / Double(rounds * 500)
-            print("a steady stream to people \(recipients.isEmpty ? "with" : "without") phones: \(each) µs per notification")
+            print("steady stream to drivers \(recipients.isEmpty ? "with" : "without") a device: \(each) µs per notification")
         }
     }
 
     private static let data = Array(#"{"title":"New batch","text":"\#(String(repeating: "x", count: 200))"}"#.utf8)
 
-    /// Microseconds of CPU per notification.
-    private func time(_ ledger: CommandExecutor, of what: String, _ announcement: (Int) -> Announcement) throws -> Double {
+    /// Executes announcements and prints the microseconds of CPU per notification.
+    private func time(_ executor: CommandExecutor, of label: String, _ announcement: (Int) -> Announcement) throws -> Double {
         let start = Self.threadNanoseconds()
         for batch in 0..<(Self.pushes / 1_000) {
-            try ledger.transaction { () throws(DatabaseError) in
+            try executor.transaction { () throws(DatabaseError) in
                 for number in 0..<10 {
-                    _ = try ledger.execute(command(.announce(announcement(batch * 10 + number))), now: noon + Int64(batch))
+                    _ = try executor.execute(command(.announce(announcement(batch * 10 + number))), now: noon + Int64(batch))
                 }
             }
         }
         let each = Double(Self.threadNanoseconds() - start) / 1e3 / Double(Self.pushes)
-        print("\(what): \(each) µs")
+        print("\(label): \(each) µs")
         return each
     }
 
@@ -105,7 +106,7 @@ import Threads
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// Of the process, now.
+    /// The resident memory of the process.
     private static func residentMegabytes() -> Int {
         let descriptor = open("/proc/self/statm", O_RDONLY)
         defer { close(descriptor) }

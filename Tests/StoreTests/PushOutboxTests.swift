@@ -5,74 +5,76 @@ import Testing
 @testable import Store
 
 @Suite struct PushOutboxTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
-    /// A ledger with a phone for each of them.
-    private func ledger(_ owners: Identity..., lanes: Set<PushLane> = [.fcm]) throws -> CommandExecutor {
-        let ledger = try room.pushing(lanes)
-        for owner in owners { _ = try ledger.settle(register(fcm(owner.key), by: owner)) }
-        return ledger
+    /// An executor, with a device registered for each owner.
+    private func executor(_ owners: Identity..., lanes: Set<PushLane> = [.fcm]) throws -> CommandExecutor {
+        let executor = try store.pushing(lanes)
+        for owner in owners { _ = try executor.commit(register(fcm(owner.key), by: owner)) }
+        return executor
     }
 
     // MARK: Queueing
 
-    @Test func oneJobPerPhoneWithTheAction() throws {
-        let ledger = try ledger(driver("42"), driver("43"))
-        _ = try ledger.settle(register(fcm("second"), by: driver("42")))
-        _ = try ledger.settle(register(apns("abcdef0123456789"), by: driver("42")))  // of a lane that is not served
-        let settlement = try ledger.settle(assign("A", to: "42"))
-        #expect(settlement.lanes == [.fcm] && settlement.removed == [])
-        #expect(try ledger.jobs() == ["driver:42|queued|", "driver:42|queued|"])
-        let jobs = try ledger.claim(9, at: noon + 7)
-        #expect(jobs.map(\.notification) == [settlement.notifications[0], settlement.notifications[0]])
+    @Test func actionCreatesOneJobPerDevice() throws {
+        let executor = try executor(driver("42"), driver("43"))
+        _ = try executor.commit(register(fcm("second"), by: driver("42")))
+        _ = try executor.commit(register(apns("abcdef0123456789"), by: driver("42")))  // its lane is not enabled
+        let reply = try executor.commit(assign("A", to: "42"))
+        #expect(reply.lanes == [.fcm] && reply.removed == [])
+        #expect(try executor.jobs() == ["driver:42|queued|", "driver:42|queued|"])
+        let jobs = try executor.claim(9, at: noon + 7)
+        #expect(jobs.map(\.notification) == [reply.notifications[0], reply.notifications[0]])
         #expect(Set(jobs.map(\.device.token.text)) == [fcm("driver:42").text, fcm("second").text])
         #expect(jobs.map(\.entity) == [.job("A"), .job("A")] && jobs.map(\.attempts) == [0, 0])
         #expect(jobs.map(\.device.lastSeenAt) == [noon, noon] && jobs.map(\.recipient) == ["driver:42", "driver:42"])
-        // To somebody without a phone, and what moves nobody.
-        #expect(try ledger.settle(assign("B", to: "44")).lanes == [])
-        #expect(try ledger.settle(order(.update, "A")).lanes == [])
+        // A driver without devices, and an action without events.
+        #expect(try executor.commit(assign("B", to: "44")).lanes == [])
+        #expect(try executor.commit(order(.update, "A")).lanes == [])
     }
 
-    @Test func withoutLanesThereIsNothingToDo() throws {
-        let ledger = try ledger(driver("42"), lanes: [])
-        #expect(try ledger.settle(assign("A", to: "42")).lanes == [])
-        _ = try ledger.settle(announceToAll)
-        #expect(try ledger.count("push_jobs") == 0 && ledger.count("push_audiences") == 0)
+    @Test func createsNothingWithoutEnabledLanes() throws {
+        let executor = try executor(driver("42"), lanes: [])
+        #expect(try executor.commit(assign("A", to: "42")).lanes == [])
+        _ = try executor.commit(announceToAll)
+        #expect(try executor.count("push_jobs") == 0 && executor.count("push_audiences") == 0)
     }
 
     @Test func reachesTheCustomersOfABooking() throws {
-        let ledger = try ledger(driver("42"))
-        for id in ["7", "8"] { _ = try ledger.settle(register(fcm(id), by: customer(id, bookings: ["A", "B"]))) }
-        _ = try ledger.settle(register(fcm("9"), by: customer("9", bookings: ["B"])))
-        _ = try ledger.settle(assign("A", to: "42"))
-        _ = try ledger.settle(order(.removeDriver, "A"))
+        let executor = try executor(driver("42"))
+        for id in ["7", "8"] { _ = try executor.commit(register(fcm(id), by: customer(id, bookings: ["A", "B"]))) }
+        _ = try executor.commit(register(fcm("9"), by: customer("9", bookings: ["B"])))
+        _ = try executor.commit(assign("A", to: "42"))
+        _ = try executor.commit(order(.removeDriver, "A"))
         #expect(
-            try ledger.jobs().sorted() == ["customer:7|queued|", "customer:8|queued|", "driver:42|queued|", "driver:42|queued|"])
-        // Where the order names its customer, he alone.
+            try executor.jobs().sorted() == [
+                "customer:7|queued|", "customer:8|queued|", "driver:42|queued|", "driver:42|queued|",
+            ])
+        // If the order has a customer id, only that customer gets the push.
         var changes = OrderChanges()
         changes.customerID = .set("9")
-        _ = try ledger.settle(assign("A", to: "44", changes: changes))
-        _ = try ledger.settle(order(.removeDriver, "A"))
+        _ = try executor.commit(assign("A", to: "44", changes: changes))
+        _ = try executor.commit(order(.removeDriver, "A"))
         #expect(
-            try ledger.jobs().filter { $0.hasPrefix("customer:") } == [
+            try executor.jobs().filter { $0.hasPrefix("customer:") } == [
                 "customer:7|queued|", "customer:8|queued|", "customer:9|queued|",
             ])
     }
 
-    @Test func aRollbackLeavesNoJob() throws {
-        let ledger = try ledger(driver("42"))
+    @Test func rollbackLeavesNoJob() throws {
+        let executor = try executor(driver("42"))
         #expect(throws: DatabaseError.self) {
-            try ledger.transaction { () throws(DatabaseError) in
-                _ = try ledger.execute(announce(to: "42"), now: noon)
-                try ledger.database.run("SELECT nothing")
+            try executor.transaction { () throws(DatabaseError) in
+                _ = try executor.execute(announce(to: "42"), now: noon)
+                try executor.database.run("SELECT nothing")
             }
         }
-        #expect(try ledger.count("push_jobs") == 0)
-        _ = try ledger.settle(announce(to: "42"))
-        #expect(try ledger.claim().count == 1)
+        #expect(try executor.count("push_jobs") == 0)
+        _ = try executor.commit(announce(to: "42"))
+        #expect(try executor.claim().count == 1)
     }
 
-    // MARK: What lanes say
+    // MARK: Results
 
     @Test(arguments: [
         (PushOutcome.Result.accepted(messageID: "m"), true, "accepted|1|-|m|x"),
@@ -80,140 +82,141 @@ import Testing
         (.cancelled(reason: "quiet_hours"), false, "cancelled|0|quiet_hours|-|x"), (.expired, false, "expired|0|-|-|x"),
         (.expired, true, "expired|1|-|-|x"), (.retry(at: noon + 50, reason: "503"), true, "waiting|1|503|-|-"),
         (.retry(at: noon + 50, reason: "device_busy"), false, "waiting|0|device_busy|-|-"), (.returned, false, "queued|0|-|-|-"),
-    ]) func settles(fate: PushOutcome.Result, wasTried: Bool, row: String) throws {
-        let ledger = try ledger(driver("42"))
-        _ = try ledger.settle(announce(to: "42"))
-        let job = try ledger.claim()[0]
-        #expect(try ledger.jobs() == ["driver:42|sending|"])
-        try ledger.report([PushOutcome(job, fate, wasTried: wasTried)], at: noon + 9)
+    ]) func recordsResult(result: PushOutcome.Result, wasTried: Bool, row: String) throws {
+        let executor = try executor(driver("42"))
+        _ = try executor.commit(announce(to: "42"))
+        let job = try executor.claim()[0]
+        #expect(try executor.jobs() == ["driver:42|sending|"])
+        try executor.report([PushOutcome(job, result, wasTried: wasTried)], at: noon + 9)
         let columns = "state, attempts, reason, message_id, CASE settled_at WHEN \(noon + 9) THEN 'x' ELSE settled_at END"
-        let rows = { try ledger.database.dump("SELECT \(columns) FROM push_jobs") }
+        let rows = { try executor.database.dump("SELECT \(columns) FROM push_jobs") }
         #expect(try rows() == [row])
-        // Said twice, or by mistake of one that no lane has: it stays as it is.
-        try ledger.report([PushOutcome(job, .failed(reason: "again"), wasTried: true)], at: noon + 10)
+        // A repeated report changes nothing.
+        try executor.report([PushOutcome(job, .failed(reason: "again"), wasTried: true)], at: noon + 10)
         #expect(try rows() == [row])
     }
 
-    @Test func triesAgainWhenItIsDue() throws {
-        let ledger = try ledger(driver("42"))
-        _ = try ledger.settle(announce(to: "42"))
-        let job = try ledger.claim()[0]
-        var supply = try ledger.report([PushOutcome(job, .retry(at: noon + 50, reason: "503"), wasTried: true)], room: 5)
-        #expect(supply.jobs == [] && supply.nextDueAt == noon + 50 && !supply.hasMore && supply.depth == 0)
-        supply = try ledger.report(room: 5, at: noon + 49)
-        #expect(supply.jobs == [] && supply.nextDueAt == noon + 50)
-        supply = try ledger.report(room: 0, at: noon + 50)
-        #expect(supply.jobs == [] && supply.nextDueAt == nil && supply.hasMore)
-        supply = try ledger.report(room: 5, at: noon + 50)
-        #expect(supply.jobs.map(\.number) == [job.number] && supply.jobs[0].attempts == 1 && !supply.hasMore)
-        supply = try ledger.report([PushOutcome(supply.jobs[0], .returned, wasTried: false)], room: 5, at: noon + 51)
-        #expect(supply.jobs.map(\.attempts) == [1], "what was not tried does not count")
+    @Test func retriesWhenDue() throws {
+        let executor = try executor(driver("42"))
+        _ = try executor.commit(announce(to: "42"))
+        let job = try executor.claim()[0]
+        var lease = try executor.report([PushOutcome(job, .retry(at: noon + 50, reason: "503"), wasTried: true)], capacity: 5)
+        #expect(lease.jobs == [] && lease.nextDueAt == noon + 50 && !lease.hasMore && lease.depth == 0)
+        lease = try executor.report(capacity: 5, at: noon + 49)
+        #expect(lease.jobs == [] && lease.nextDueAt == noon + 50)
+        lease = try executor.report(capacity: 0, at: noon + 50)
+        #expect(lease.jobs == [] && lease.nextDueAt == nil && lease.hasMore)
+        lease = try executor.report(capacity: 5, at: noon + 50)
+        #expect(lease.jobs.map(\.number) == [job.number] && lease.jobs[0].attempts == 1 && !lease.hasMore)
+        lease = try executor.report([PushOutcome(lease.jobs[0], .returned, wasTried: false)], capacity: 5, at: noon + 51)
+        #expect(lease.jobs.map(\.attempts) == [1], "a returned job does not count as an attempt")
     }
 
-    @Test func aDeadTokenGoesWithWhatIsQueuedForIt() throws {
-        let ledger = try ledger(driver("42"))
-        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
-        let job = try ledger.claim(1)[0]
+    @Test func invalidTokenIsRemovedWithItsJobs() throws {
+        let executor = try executor(driver("42"))
+        for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
+        let job = try executor.claim(1)[0]
         let removal = { (moment: Int64) in DeviceRemoval(reason: "Unregistered", ifSeenBefore: moment) }
-        // Registered since: it stays.
-        var supply = try ledger.report([PushOutcome(job, .failed(reason: "Unregistered"), wasTried: true, removal: removal(noon))]
-        )
-        #expect(supply.removed == [])
-        #expect(try ledger.jobs() == ["driver:42|failed|Unregistered", "driver:42|queued|", "driver:42|queued|"])
-        let next = try ledger.claim(1)[0]
-        supply = try ledger.report([
+        // Registered again since then: it stays.
+        var lease = try executor.report([
+            PushOutcome(job, .failed(reason: "Unregistered"), wasTried: true, removal: removal(noon))
+        ])
+        #expect(lease.removed == [])
+        #expect(try executor.jobs() == ["driver:42|failed|Unregistered", "driver:42|queued|", "driver:42|queued|"])
+        let next = try executor.claim(1)[0]
+        lease = try executor.report([
             PushOutcome(next, .failed(reason: "Unregistered"), wasTried: true, removal: removal(noon + 1))
         ])
         #expect(
-            supply.removed
+            lease.removed
                 == [
                     RemovedDevice(
                         id: DeviceTable.id(of: fcm("driver:42")), owner: "driver:42", provider: .fcm,
                         maskedToken: fcm("driver:42").masked, reason: "Unregistered")
                 ])
-        #expect(try ledger.jobs()[1...] == ["driver:42|failed|Unregistered", "driver:42|cancelled|device_removed"])
-        #expect(try ledger.count("devices") == 0)
+        #expect(try executor.jobs()[1...] == ["driver:42|failed|Unregistered", "driver:42|cancelled|device_removed"])
+        #expect(try executor.count("devices") == 0)
     }
 
-    // MARK: Time
+    // MARK: Expiry
 
-    @Test func expiresWhatIsTooLate() throws {
-        let ledger = try ledger(driver("42"))
-        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
-        let jobs = try ledger.claim(2)
-        try ledger.report([PushOutcome(jobs[0], .retry(at: noon + 1, reason: "503"), wasTried: true)])
+    @Test func expiresUnsentJobs() throws {
+        let executor = try executor(driver("42"))
+        for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
+        let jobs = try executor.claim(2)
+        try executor.report([PushOutcome(jobs[0], .retry(at: noon + 1, reason: "503"), wasTried: true)])
         let end = noon + 3_600_000
-        #expect(try ledger.report(at: end - 1).dropped == 0)
-        // Without room for any, too; but what is in the lane's hands is the lane's.
-        let supply = try ledger.report(at: end)
-        #expect(supply.dropped == 2 && !supply.hasMore)
-        #expect(try ledger.jobs() == ["driver:42|expired|503", "driver:42|sending|", "driver:42|expired|"])
-        #expect(try ledger.report(at: end + 2_000).depth == 0)
-        #expect(try ledger.report([PushOutcome(jobs[1], .returned, wasTried: false)], room: 1, at: end).dropped == 1)
+        #expect(try executor.report(at: end - 1).dropped == 0)
+        // Also with capacity 0. A job that is being sent does not expire.
+        let lease = try executor.report(at: end)
+        #expect(lease.dropped == 2 && !lease.hasMore)
+        #expect(try executor.jobs() == ["driver:42|expired|503", "driver:42|sending|", "driver:42|expired|"])
+        #expect(try executor.report(at: end + 2_000).depth == 0)
+        #expect(try executor.report([PushOutcome(jobs[1], .returned, wasTried: false)], capacity: 1, at: end).dropped == 1)
     }
 
-    @Test func expiresABoundedNumberAtATimeAndSendsNoneOfThem() throws {
-        let ledger = try ledger(driver("42"))
-        try ledger.transaction { () throws(DatabaseError) in
-            for _ in 0..<600 { _ = try ledger.execute(announce(to: "42"), now: noon) }
+    @Test func expiresInSlicesAndSendsNoExpiredJob() throws {
+        let executor = try executor(driver("42"))
+        try executor.transaction { () throws(DatabaseError) in
+            for _ in 0..<600 { _ = try executor.execute(announce(to: "42"), now: noon) }
         }
-        var supply = try ledger.report(room: 50, at: noon + 3_600_000)
-        #expect(supply.dropped == 550 && supply.jobs == [] && supply.hasMore)
-        supply = try ledger.report(room: 50, at: noon + 3_600_000)
-        #expect(supply.dropped == 50 && !supply.hasMore)
+        var lease = try executor.report(capacity: 50, at: noon + 3_600_000)
+        #expect(lease.dropped == 550 && lease.jobs == [] && lease.hasMore)
+        lease = try executor.report(capacity: 50, at: noon + 3_600_000)
+        #expect(lease.dropped == 50 && !lease.hasMore)
     }
 
-    @Test func whatNobodyServesExpiresToo() throws {
+    @Test func jobsOfDisabledLanesExpireToo() throws {
         do {
-            let ledger = try ledger(driver("42"))
-            _ = try ledger.settle(announce(to: "42"))
+            let executor = try executor(driver("42"))
+            _ = try executor.commit(announce(to: "42"))
         }
-        let ledger = try room.pushing([.apns])
+        let executor = try store.pushing([.apns])
         let now = noon + 3_600_000
         var retention = RetentionSchedule(days: 30)
-        while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
-        #expect(try ledger.jobs() == ["driver:42|expired|"])
+        while retention.isDue(now) { _ = try retention.runSlice(executor, now) }
+        #expect(try executor.jobs() == ["driver:42|expired|"])
     }
 
-    @Test func countsEveryTwoSeconds() throws {
-        let ledger = try ledger(driver("42"))
-        _ = try ledger.settle(announce(to: "42"), at: noon)
-        _ = try ledger.settle(announce(to: "42"), at: noon + 5)
-        _ = try ledger.settle(announce(to: "42"), at: noon + 6)
-        let job = try ledger.claim(1, at: noon + 10)[0]
-        var supply = try ledger.report(
+    @Test func countsDepthEveryTwoSeconds() throws {
+        let executor = try executor(driver("42"))
+        _ = try executor.commit(announce(to: "42"), at: noon)
+        _ = try executor.commit(announce(to: "42"), at: noon + 5)
+        _ = try executor.commit(announce(to: "42"), at: noon + 6)
+        let job = try executor.claim(1, at: noon + 10)[0]
+        var lease = try executor.report(
             [PushOutcome(job, .retry(at: noon + 60_000, reason: "503"), wasTried: true)], at: noon + 2_010)
-        #expect(supply.depth == 2 && supply.oldestAt == noon + 5, "as it was counted, with one in the lane's hands")
-        supply = try ledger.report(at: noon + 2_011)
-        #expect(supply.depth == 3 && supply.oldestAt == noon)
-        supply = try ledger.report(at: noon)
-        #expect(supply.depth == 3, "the clock was set back")
+        #expect(lease.depth == 2 && lease.oldestAt == noon + 5, "as counted before, when one job was being sent")
+        lease = try executor.report(at: noon + 2_011)
+        #expect(lease.depth == 3 && lease.oldestAt == noon)
+        lease = try executor.report(at: noon)
+        #expect(lease.depth == 3, "the clock was set back")
     }
 
-    @Test func killedItSendsTheSameAgain() throws {
+    @Test func restartLeasesJobsBeingSentAgain() throws {
         var before: [PushJob] = []
         do {
-            let ledger = try ledger(driver("42"), driver("43"))
-            _ = try ledger.settle(announce(to: "42", "43"))
-            _ = try ledger.settle(announce(to: "42"))
-            before = try ledger.claim(2)
+            let executor = try executor(driver("42"), driver("43"))
+            _ = try executor.commit(announce(to: "42", "43"))
+            _ = try executor.commit(announce(to: "42"))
+            before = try executor.claim(2)
         }
-        let ledger = try room.pushing([.fcm])
-        let again = try ledger.claim(9)
+        let executor = try store.pushing([.fcm])
+        let again = try executor.claim(9)
         #expect(again.map(\.number) == before.map(\.number) + [3])
         #expect(again.map(\.attempts) == [1, 1, 0])
-        _ = try ledger.settle(announce(to: "42"))
-        #expect(try ledger.claim().map(\.number) == [4])
+        _ = try executor.commit(announce(to: "42"))
+        #expect(try executor.claim().map(\.number) == [4])
     }
 
-    // MARK: Looking back
+    // MARK: History and retention
 
-    @Test func showsTheLifeOfAPush() throws {
-        let ledger = try ledger(driver("42"), driver("43"), driver("44"))
-        let id = try ledger.settle(announceToAll).notifications[0].id
-        try ledger.doChores()
-        let jobs = try ledger.claim()
-        try ledger.report(
+    @Test func historyContainsPushSteps() throws {
+        let executor = try executor(driver("42"), driver("43"), driver("44"))
+        let id = try executor.commit(announceToAll).notifications[0].id
+        try executor.runBackgroundTasks()
+        let jobs = try executor.claim()
+        try executor.report(
             [
                 PushOutcome(jobs[0], .accepted(messageID: "m-1"), wasTried: true),
                 PushOutcome(
@@ -221,11 +224,11 @@ import Testing
                     removal: DeviceRemoval(reason: "x", ifSeenBefore: noon + 1)),
                 PushOutcome(jobs[2], .retry(at: noon + 99, reason: "503"), wasTried: true),
             ], at: noon + 5)
-        _ = try ledger.settle(telemetry(id, by: driver("42")), at: noon + 4)
-        let life = String(
-            decoding: try QueryExecutor(Database.open(readingFrom: room.path)).execute(.notificationHistory(notificationID: id))
+        _ = try executor.commit(telemetry(id, by: driver("42")), at: noon + 4)
+        let history = String(
+            decoding: try QueryExecutor(Database.open(readingFrom: store.path)).execute(.notificationHistory(notificationID: id))
                 .get(), as: UTF8.self)
-        let steps = try #require(life.firstMatch(of: /"steps":(\[.*\])\}$/)?.1)
+        let steps = try #require(history.firstMatch(of: /"steps":(\[.*\])\}$/)?.1)
         func step(_ name: String, _ milliseconds: Int, _ rest: String) -> String {
             #"{"step":"\#(name)","at":"2026-11-21T12:00:00.00\#(milliseconds)Z"\#(rest)}"#
         }
@@ -234,8 +237,9 @@ import Testing
         }
         let masked = ["driver:42", "driver:43", "driver:44"].map { fcm($0).masked }
         let gone = jobs[1].device.id
-        let told = #""toldAt":"2026-11-21T11:59:59Z","detail":{"type":"new_job","entityId":"B-1","metadata":{"title":"New job"}}"#
-        // In the order of the phones' ids.
+        let report =
+            #""toldAt":"2026-11-21T11:59:59Z","detail":{"type":"new_job","entityId":"B-1","metadata":{"title":"New job"}}"#
+        // Sorted by device id.
         let queued = [
             (id: jobs[0].device.id, text: step("push_queued", 0, push("driver:42", masked[0]))),
             (id: gone, text: step("push_queued", 0, push("driver:43", gone))),
@@ -247,48 +251,49 @@ import Testing
         let expected: [String] = [
             step("created", 0, ""),
             queued[0].text, queued[1].text, queued[2].text,
-            step("received", 4, #","subject":"driver:42",\#(told)"#),
+            step("received", 4, #","subject":"driver:42",\#(report)"#),
             step("push_accepted", 5, push("driver:42", masked[0], #","attempts":1,"messageId":"m-1""#)),
             step("push_failed", 5, push("driver:43", gone, #","attempts":1,"reason":"BadDeviceToken""#)),
         ]
         #expect(steps == "[\(expected.joined(separator: ","))]")
     }
 
-    @Test func goWithTheirNotifications() throws {
-        let ledger = try ledger(driver("42"))
-        for moment in [noon, noon + 1] { _ = try ledger.settle(announce(to: "42"), at: moment) }
-        try ledger.report(ledger.claim().map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
+    @Test func retentionDeletesJobsWithTheirNotifications() throws {
+        let executor = try executor(driver("42"))
+        for moment in [noon, noon + 1] { _ = try executor.commit(announce(to: "42"), at: moment) }
+        try executor.report(executor.claim().map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
         var retention = RetentionSchedule(days: 30)
         let now = noon + 30 * day + 1
-        while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
-        #expect(try ledger.database.dump("SELECT number FROM push_jobs") == ["2"])
-        #expect(try ledger.count("notifications") == 1)
+        while retention.isDue(now) { _ = try retention.runSlice(executor, now) }
+        #expect(try executor.database.dump("SELECT number FROM push_jobs") == ["2"])
+        #expect(try executor.count("notifications") == 1)
     }
 
-    /// Kept for a shorter time than it may take to deliver: it comes to an end that is counted, and only then it goes.
-    @Test func noneGoesBeforeItHasEnded() throws {
-        let ledger = try ledger(driver("42"))
-        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
-        let jobs = try ledger.claim(2)
-        try ledger.report([PushOutcome(jobs[0], .accepted(messageID: nil), wasTried: true)])
-        func forget(_ now: Int64) throws {
+    /// Even if rows are kept for a shorter time than a push may take: a job first ends, which is counted, and is then
+    /// deleted.
+    @Test func retentionKeepsOpenJobs() throws {
+        let executor = try executor(driver("42"))
+        for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
+        let jobs = try executor.claim(2)
+        try executor.report([PushOutcome(jobs[0], .accepted(messageID: nil), wasTried: true)])
+        func runRetention(_ now: Int64) throws {
             var retention = RetentionSchedule(days: 1)
-            while retention.isDue(now) { _ = try retention.runSlice(ledger, now) }
+            while retention.isDue(now) { _ = try retention.runSlice(executor, now) }
         }
-        try forget(noon + 2 * day)
-        #expect(try ledger.jobs() == ["driver:42|sending|", "driver:42|queued|"])
-        try ledger.report([PushOutcome(jobs[1], .expired, wasTried: false)], room: 1, at: noon + 2 * day)
-        #expect(try ledger.jobs() == ["driver:42|expired|", "driver:42|expired|"])
-        #expect(ledger.outbox.drainFinished()[.fcm]?.expired == 1, "the other one the lane has told of")
-        try forget(noon + 2 * day)
-        #expect(try ledger.jobs() == [])
+        try runRetention(noon + 2 * day)
+        #expect(try executor.jobs() == ["driver:42|sending|", "driver:42|queued|"])
+        try executor.report([PushOutcome(jobs[1], .expired, wasTried: false)], capacity: 1, at: noon + 2 * day)
+        #expect(try executor.jobs() == ["driver:42|expired|", "driver:42|expired|"])
+        #expect(executor.outbox.drainFinished()[.fcm]?.expired == 1, "the lane reported the other one itself")
+        try runRetention(noon + 2 * day)
+        #expect(try executor.jobs() == [])
     }
 
-    @Test func whoseNotificationIsGoneIsNotSent() throws {
-        let ledger = try ledger(driver("42"))
-        _ = try ledger.settle(announce(to: "42"))
-        try ledger.database.run("DELETE FROM notifications")
-        #expect(try ledger.claim() == [])
-        #expect(try ledger.jobs() == ["driver:42|cancelled|notification_removed"])
+    @Test func jobWithoutNotificationIsCancelled() throws {
+        let executor = try executor(driver("42"))
+        _ = try executor.commit(announce(to: "42"))
+        try executor.database.run("DELETE FROM notifications")
+        #expect(try executor.claim() == [])
+        #expect(try executor.jobs() == ["driver:42|cancelled|notification_removed"])
     }
 }

@@ -5,14 +5,15 @@ import Testing
 
 @testable import Store
 
-/// Phones that come, go and change hands while pushes are under way and the process is killed: a token is its latest
-/// owner's, a phone gets a notification once, states only move forward, and nothing is lost.
+/// Devices are registered, removed and get new owners while pushes are being sent and the process is killed. A token
+/// belongs to its latest owner, each device has one job per notification, jobs change state only as allowed, and no job
+/// is lost.
 @Suite struct PushPropertyTests {
     private static let people = ["1", "2", "3"].map(driver)
     private static let tokens = (0..<5).map { fcm("\($0)") } + [apns("abcdef0123456789"), apns("abcdef0123456780")]
     private static let names: [String?] = [nil, "phone", "tablet"]
 
-    /// What may follow what.
+    /// The states that may follow a state.
     private static let next: [String: Set<String>] = [
         "queued": ["queued", "sending", "expired", "cancelled"],
         "waiting": ["waiting", "queued", "sending", "expired", "cancelled"],
@@ -20,10 +21,10 @@ import Testing
         "accepted": ["accepted"], "failed": ["failed"], "expired": ["expired"], "cancelled": ["cancelled"],
     ]
 
-    @Test(arguments: 1...15) func nothingIsLost(seed: UInt64) throws {
+    @Test(arguments: 1...15) func noJobIsLost(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
-        let room = TemporaryStore()
-        var world = World(ledger: try room.pushing([.fcm, .apns]))
+        let store = TemporaryStore()
+        var world = World(executor: try store.pushing([.fcm, .apns]))
         for _ in 0..<250 {
             world.now += Int64.random(in: 0...20, using: &dice)
             switch Int.random(in: 0..<12, using: &dice) {
@@ -37,33 +38,34 @@ import Testing
                     Self.tokens.randomElement(using: &dice) ?? fcm(""), by: Self.people.randomElement(using: &dice) ?? admin)
             case 7..<11: try world.report([.fcm, .apns].randomElement(using: &dice) ?? .fcm, &dice)
             default:
-                // Killed: the file is all that is left.
-                world.ledger = try TemporaryStore().ledger()
-                world.ledger = try room.pushing([.fcm, .apns])
-                world.hands = [:]
+                // The process is killed: only the file is left.
+                world.executor = try TemporaryStore().executor()
+                world.executor = try store.pushing([.fcm, .apns])
+                world.sending = [:]
             }
             try world.check(Self.next)
         }
         try world.finish()
     }
 
-    /// The store, and what is known of it.
+    /// The store, and its expected content.
     private struct World {
-        var ledger: CommandExecutor
+        var executor: CommandExecutor
         var now = noon
-        var hands: [PushLane: [PushJob]] = [:]
-        /// By the token's text, as it was promised.
+        /// Jobs leased to lanes.
+        var sending: [PushLane: [PushJob]] = [:]
+        /// Owner and device name by token.
         private var owners: [String: (owner: String, name: String?)] = [:]
         private var states: [String: String] = [:]
-        /// The numbers of jobs that lanes have had.
+        /// The numbers of jobs that were leased.
         private var tried: Set<String> = []
-        private var jobsMade = 0
+        private var jobCount = 0
 
-        init(ledger: CommandExecutor) { self.ledger = ledger }
+        init(executor: CommandExecutor) { self.executor = executor }
 
         mutating func announce(to person: Identity) throws {
-            jobsMade += owners.values.count { $0.owner == person.key }
-            _ = try ledger.settle(StoreTests.announce(to: person.id), at: now)
+            jobCount += owners.values.count { $0.owner == person.key }
+            _ = try executor.commit(StoreTests.announce(to: person.id), at: now)
         }
 
         mutating func register(_ token: DeviceToken, by person: Identity, name: String?) throws {
@@ -71,18 +73,18 @@ import Testing
             let kept = name ?? (known?.owner == person.key ? known?.name : nil)
             if let kept { owners = owners.filter { $0.value.owner != person.key || $0.value.name != kept } }
             owners[token.text] = (person.key, kept)
-            _ = try ledger.settle(StoreTests.register(token, by: person, deviceID: name), at: now)
+            _ = try executor.commit(StoreTests.register(token, by: person, deviceID: name), at: now)
         }
 
         mutating func unregister(_ token: DeviceToken, by person: Identity) throws {
             if owners[token.text]?.owner == person.key { owners[token.text] = nil }
-            _ = try ledger.settle(StoreTests.unregister(token, by: person), at: now)
+            _ = try executor.commit(StoreTests.unregister(token, by: person), at: now)
         }
 
         mutating func report(_ lane: PushLane, _ dice: inout SplitMix) throws {
             var kept: [PushJob] = []
             var outcomes: [PushOutcome] = []
-            for job in hands[lane] ?? [] {
+            for job in sending[lane] ?? [] {
                 switch Int.random(in: 0..<7, using: &dice) {
                 case 0: kept.append(job)
                 case 1:
@@ -91,9 +93,9 @@ import Testing
                 case 2: outcomes.append(PushOutcome(job, .returned, wasTried: false))
                 case 3: outcomes.append(PushOutcome(job, .failed(reason: "BadTopic"), wasTried: true))
                 case 4:
-                    // Dead, unless its app has registered it since it was handed over.
+                    // The token is invalid, unless its app has registered it since the lease.
                     let seen = job.device.lastSeenAt + 1
-                    let device = try ledger.outbox.devices.device(id: job.device.id)
+                    let device = try executor.outbox.devices.device(id: job.device.id)
                     if let device, device.lastSeenAt < seen { owners[job.device.token.text] = nil }
                     outcomes.append(
                         PushOutcome(
@@ -102,52 +104,52 @@ import Testing
                 default: outcomes.append(PushOutcome(job, .accepted(messageID: nil), wasTried: true))
                 }
             }
-            let room = Int.random(in: 0...6, using: &dice)
-            let supply = try ledger.report(outcomes, room: room, lane, at: now)
-            #expect(supply.jobs.count <= room)
-            for job in supply.jobs { #expect(owners[job.device.token.text]?.owner == job.recipient, "it is still his") }
-            hands[lane] = kept + supply.jobs
-            let inHands = try ledger.database.dump("SELECT COUNT(*) FROM push_jobs WHERE state = 'sending'")
-            #expect(inHands == ["\(hands.values.map(\.count).reduce(0, +))"])
+            let capacity = Int.random(in: 0...6, using: &dice)
+            let lease = try executor.report(outcomes, capacity: capacity, lane, at: now)
+            #expect(lease.jobs.count <= capacity)
+            for job in lease.jobs { #expect(owners[job.device.token.text]?.owner == job.recipient, "the owner has not changed") }
+            sending[lane] = kept + lease.jobs
+            let count = try executor.database.dump("SELECT COUNT(*) FROM push_jobs WHERE state = 'sending'")
+            #expect(count == ["\(sending.values.map(\.count).reduce(0, +))"])
         }
 
         mutating func check(_ next: [String: Set<String>]) throws {
-            let devices = try ledger.database.dump("SELECT owner, COALESCE(device_id, '-'), id FROM devices ORDER BY id")
-            let promised = owners.map { text, holder in
+            let devices = try executor.database.dump("SELECT owner, COALESCE(device_id, '-'), id FROM devices ORDER BY id")
+            let expected = owners.map { text, holder in
                 let token = PushPropertyTests.tokens.first { $0.text == text } ?? fcm("")
                 return "\(holder.owner)|\(holder.name ?? "-")|\(DeviceTable.id(of: token))"
             }
-            try #require(Set(devices) == Set(promised))
-            let rows = try ledger.database.dump("SELECT number, state FROM push_jobs")
+            try #require(Set(devices) == Set(expected))
+            let rows = try executor.database.dump("SELECT number, state FROM push_jobs")
             for row in rows {
                 let parts = row.split(separator: "|").map(String.init)
                 if parts[1] == "sending" { tried.insert(parts[0]) }
                 let before = states.updateValue(parts[1], forKey: parts[0])
                 if let before { try #require(next[before]?.contains(parts[1]) == true, "\(before) -> \(parts[1])") }
             }
-            try #require(rows.count == jobsMade, "one for each phone that somebody had")
+            try #require(rows.count == jobCount, "one per notification and device")
             let twice = "SELECT 1 FROM push_jobs GROUP BY notification_id, device_id HAVING COUNT(*) > 1"
-            try #require(try ledger.database.dump(twice) == [])
-            // Never tried and not his any more: it was cancelled at once.
-            let astray = """
+            try #require(try executor.database.dump(twice) == [])
+            // A job that was never leased is cancelled as soon as its device has another owner.
+            let stale = """
                 SELECT number FROM push_jobs WHERE state = 'queued' \
                 AND NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND owner = recipient)
                 """
-            try #require(try ledger.database.dump(astray).allSatisfy(tried.contains))
+            try #require(try executor.database.dump(stale).allSatisfy(tried.contains))
         }
 
-        /// Carries everything that is left to its end.
+        /// Sends all jobs that are left.
         mutating func finish() throws {
             now += 1_000
             for lane in [PushLane.fcm, .apns] {
-                var supply = try ledger.report(
-                    (hands[lane] ?? []).map { PushOutcome($0, .returned, wasTried: false) }, room: 7, lane, at: now)
-                while !supply.jobs.isEmpty || supply.hasMore {
-                    supply = try ledger.report(
-                        supply.jobs.map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) }, room: 7, lane, at: now)
+                var lease = try executor.report(
+                    (sending[lane] ?? []).map { PushOutcome($0, .returned, wasTried: false) }, capacity: 7, lane, at: now)
+                while !lease.jobs.isEmpty || lease.hasMore {
+                    lease = try executor.report(
+                        lease.jobs.map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) }, capacity: 7, lane, at: now)
                 }
             }
-            #expect(try ledger.database.dump("SELECT COUNT(*) FROM push_jobs WHERE settled_at IS NULL") == ["0"])
+            #expect(try executor.database.dump("SELECT COUNT(*) FROM push_jobs WHERE settled_at IS NULL") == ["0"])
         }
     }
 }

@@ -5,129 +5,130 @@ import Testing
 
 /// A device shows one notification per order: a retried older one must not replace a newer one.
 @Suite struct PushSupersedingTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
-    private func ledger() throws -> CommandExecutor {
-        let ledger = try room.ledger {
+    private func executor() throws -> CommandExecutor {
+        let executor = try store.executor {
             $0.rules = collapsingRules
             $0.lanes = [.fcm]
         }
-        _ = try ledger.settle(register(fcm("42"), by: driver("42")))
-        return ledger
+        _ = try executor.commit(register(fcm("42"), by: driver("42")))
+        return executor
     }
 
-    private func states(_ ledger: CommandExecutor) throws -> [String] {
-        try ledger.database.dump("SELECT state, COALESCE(reason, '-'), COALESCE(settled_at, '-') FROM push_jobs ORDER BY number")
+    private func states(_ executor: CommandExecutor) throws -> [String] {
+        try executor.database.dump(
+            "SELECT state, COALESCE(reason, '-'), COALESCE(settled_at, '-') FROM push_jobs ORDER BY number")
     }
 
     @Test func newerJobSupersedesRetry() throws {
-        let ledger = try ledger()
-        _ = try ledger.settle(assign("A", to: "42"))
-        let old = try ledger.claim()[0]
-        _ = try ledger.settle(order(.cancel, "A"), at: noon + 1)
-        let supply = try ledger.report([PushOutcome(old, .retry(at: noon + 50, reason: "503"), wasTried: true)], at: noon + 2)
-        #expect(supply.nextDueAt == nil)
-        #expect(try states(ledger) == ["cancelled|superseded|\(noon + 2)", "queued|-|-"])
-        #expect(ledger.outbox.drainFinished()[.fcm]?.cancelled == 1)
-        #expect(try ledger.claim(at: noon + 60).map(\.notification.event) == ["job-cancelled"])
+        let executor = try executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        let old = try executor.claim()[0]
+        _ = try executor.commit(order(.cancel, "A"), at: noon + 1)
+        let lease = try executor.report([PushOutcome(old, .retry(at: noon + 50, reason: "503"), wasTried: true)], at: noon + 2)
+        #expect(lease.nextDueAt == nil)
+        #expect(try states(executor) == ["cancelled|superseded|\(noon + 2)", "queued|-|-"])
+        #expect(executor.outbox.drainFinished()[.fcm]?.cancelled == 1)
+        #expect(try executor.claim(at: noon + 60).map(\.notification.event) == ["job-cancelled"])
     }
 
     @Test func sentNewerJobSupersedesReturnedJob() throws {
-        let ledger = try ledger()
-        _ = try ledger.settle(assign("A", to: "42"))
-        _ = try ledger.settle(order(.cancel, "A"))
-        let jobs = try ledger.claim()
-        try ledger.report([
+        let executor = try executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        _ = try executor.commit(order(.cancel, "A"))
+        let jobs = try executor.claim()
+        try executor.report([
             PushOutcome(jobs[1], .accepted(messageID: nil), wasTried: true), PushOutcome(jobs[0], .returned, wasTried: false),
         ])
-        #expect(try states(ledger) == ["cancelled|superseded|\(noon)", "accepted|-|\(noon)"])
+        #expect(try states(executor) == ["cancelled|superseded|\(noon)", "accepted|-|\(noon)"])
     }
 
-    /// It has its old place, before the newer job.
+    /// A returned job has its old place in the queue, before the newer job.
     @Test func returnedJobBeforeTheNewerOneIsSent() throws {
-        let ledger = try ledger()
-        _ = try ledger.settle(assign("A", to: "42"))
-        let job = try ledger.claim()[0]
-        _ = try ledger.settle(order(.cancel, "A"))
-        try ledger.report([PushOutcome(job, .returned, wasTried: false)])
-        #expect(try ledger.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
+        let executor = try executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        let job = try executor.claim()[0]
+        _ = try executor.commit(order(.cancel, "A"))
+        try executor.report([PushOutcome(job, .returned, wasTried: false)])
+        #expect(try executor.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
     }
 
-    /// Even if the newer push was not delivered: the older one is out of date.
+    /// Even if the newer push was not delivered, the older one is out of date.
     @Test(arguments: [
         PushOutcome.Result.accepted(messageID: nil), .failed(reason: "x"), .cancelled(reason: "preferences"), .expired,
         .retry(at: noon + 90, reason: "503"),
-    ]) func newerJobSupersedesDueRetry(_ fate: PushOutcome.Result) throws {
-        let ledger = try ledger()
-        _ = try ledger.settle(assign("A", to: "42"))
-        try ledger.report([PushOutcome(ledger.claim()[0], .retry(at: noon + 50, reason: "503"), wasTried: true)])
-        _ = try ledger.settle(order(.cancel, "A"), at: noon + 1)
-        let new = try ledger.claim(at: noon + 2)[0]
-        try ledger.report([PushOutcome(new, fate, wasTried: true)], at: noon + 3)
-        let supply = try ledger.report(room: 9, at: noon + 50)
-        #expect(supply.jobs == [] && supply.dropped == 1)
-        #expect(try states(ledger)[0] == "cancelled|superseded|\(noon + 50)")
-        #expect(ledger.outbox.drainFinished()[.fcm]?.cancelled == 1)
+    ]) func newerJobSupersedesDueRetry(_ result: PushOutcome.Result) throws {
+        let executor = try executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        try executor.report([PushOutcome(executor.claim()[0], .retry(at: noon + 50, reason: "503"), wasTried: true)])
+        _ = try executor.commit(order(.cancel, "A"), at: noon + 1)
+        let new = try executor.claim(at: noon + 2)[0]
+        try executor.report([PushOutcome(new, result, wasTried: true)], at: noon + 3)
+        let lease = try executor.report(capacity: 9, at: noon + 50)
+        #expect(lease.jobs == [] && lease.dropped == 1)
+        #expect(try states(executor)[0] == "cancelled|superseded|\(noon + 50)")
+        #expect(executor.outbox.drainFinished()[.fcm]?.cancelled == 1)
     }
 
-    /// The result of the older job is lost, that of the newer one is not.
+    /// The process is killed before the lane reports the older job; the newer one is recorded.
     @Test func restartSendsOnlyTheNewest() throws {
         do {
-            let ledger = try ledger()
-            _ = try ledger.settle(assign("A", to: "42"))
-            _ = try ledger.settle(order(.cancel, "A"))
-            let jobs = try ledger.claim()
-            try ledger.report([PushOutcome(jobs[1], .accepted(messageID: nil), wasTried: true)])
+            let executor = try executor()
+            _ = try executor.commit(assign("A", to: "42"))
+            _ = try executor.commit(order(.cancel, "A"))
+            let jobs = try executor.claim()
+            try executor.report([PushOutcome(jobs[1], .accepted(messageID: nil), wasTried: true)])
         }
-        let ledger = try room.pushing([.fcm])
-        #expect(try ledger.claim(at: noon + 1) == [])
-        #expect(try states(ledger) == ["cancelled|superseded|\(noon + 1)", "accepted|-|\(noon)"])
+        let executor = try store.pushing([.fcm])
+        #expect(try executor.claim(at: noon + 1) == [])
+        #expect(try states(executor) == ["cancelled|superseded|\(noon + 1)", "accepted|-|\(noon)"])
     }
 
     /// The newer job was for the device's old token.
     @Test func replacedTokenDoesNotReviveSupersededJob() throws {
-        let ledger = try ledger()
-        _ = try ledger.settle(register(fcm("old"), by: driver("43"), deviceID: "phone"))
-        _ = try ledger.settle(assign("A", to: "43"))
-        try ledger.report([PushOutcome(ledger.claim()[0], .retry(at: noon + 50, reason: "503"), wasTried: true)])
-        _ = try ledger.settle(order(.cancel, "A"))
-        try ledger.report([PushOutcome(ledger.claim()[0], .accepted(messageID: nil), wasTried: true)])
-        _ = try ledger.settle(register(fcm("new"), by: driver("43"), deviceID: "phone"))
-        #expect(try ledger.claim(at: noon + 50) == [])
-        #expect(try states(ledger)[0] == "cancelled|superseded|\(noon + 50)")
+        let executor = try executor()
+        _ = try executor.commit(register(fcm("old"), by: driver("43"), deviceID: "phone"))
+        _ = try executor.commit(assign("A", to: "43"))
+        try executor.report([PushOutcome(executor.claim()[0], .retry(at: noon + 50, reason: "503"), wasTried: true)])
+        _ = try executor.commit(order(.cancel, "A"))
+        try executor.report([PushOutcome(executor.claim()[0], .accepted(messageID: nil), wasTried: true)])
+        _ = try executor.commit(register(fcm("new"), by: driver("43"), deviceID: "phone"))
+        #expect(try executor.claim(at: noon + 50) == [])
+        #expect(try states(executor)[0] == "cancelled|superseded|\(noon + 50)")
     }
 
     @Test func otherKeysAndRecipientsSupersedeNothing() throws {
-        let ledger = try ledger()
-        _ = try ledger.settle(register(fcm("43"), by: driver("43")))
-        _ = try ledger.settle(assign("A", to: "42"))
-        _ = try ledger.settle(announce(to: "42"))
-        let jobs = try ledger.claim()
-        _ = try ledger.settle(assign("B", to: "42"))
-        _ = try ledger.settle(announce(to: "42"))
-        _ = try ledger.settle(assign("A", to: "43"))  // to 42: job-removed, which does not collapse here
-        try ledger.report(jobs.map { PushOutcome($0, .retry(at: noon + 50, reason: "503"), wasTried: true) })
-        #expect(try ledger.claim(at: noon + 50).count == 6)
+        let executor = try executor()
+        _ = try executor.commit(register(fcm("43"), by: driver("43")))
+        _ = try executor.commit(assign("A", to: "42"))
+        _ = try executor.commit(announce(to: "42"))
+        let jobs = try executor.claim()
+        _ = try executor.commit(assign("B", to: "42"))
+        _ = try executor.commit(announce(to: "42"))
+        _ = try executor.commit(assign("A", to: "43"))  // to 42: job-removed, which does not collapse here
+        try executor.report(jobs.map { PushOutcome($0, .retry(at: noon + 50, reason: "503"), wasTried: true) })
+        #expect(try executor.claim(at: noon + 50).count == 6)
     }
 
     /// First attempts are sent in order: the device receives both and shows the later one.
     @Test func firstAttemptsAreSentInOrder() throws {
-        let ledger = try ledger()
-        _ = try ledger.settle(assign("A", to: "42"))
-        _ = try ledger.settle(order(.cancel, "A"))
-        #expect(try ledger.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
+        let executor = try executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        _ = try executor.commit(order(.cancel, "A"))
+        #expect(try executor.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
     }
 
     /// The jobs of a broadcast are created in slices; meanwhile a driver got a newer notification.
     @Test func newerJobSupersedesBroadcast() throws {
-        let ledger = try ledger()
-        ledger.rules = collapsingRules
-        _ = try ledger.settle(assign("A", to: "43"))
-        _ = try ledger.settle(order(.unassign, "A"))
-        _ = try ledger.settle(assign("A", to: "42"), at: noon + 1)
-        try ledger.doChores(at: noon + 2)
-        #expect(try ledger.claim(at: noon + 3).map(\.notification.event) == ["job-assigned"])
-        #expect(try states(ledger)[1] == "cancelled|superseded|\(noon + 3)")
+        let executor = try executor()
+        executor.rules = collapsingRules
+        _ = try executor.commit(assign("A", to: "43"))
+        _ = try executor.commit(order(.unassign, "A"))
+        _ = try executor.commit(assign("A", to: "42"), at: noon + 1)
+        try executor.runBackgroundTasks(at: noon + 2)
+        #expect(try executor.claim(at: noon + 3).map(\.notification.event) == ["job-assigned"])
+        #expect(try states(executor)[1] == "cancelled|superseded|\(noon + 3)")
     }
 }
 

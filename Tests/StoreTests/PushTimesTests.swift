@@ -4,160 +4,160 @@ import Testing
 
 @testable import Store
 
-/// Clocks of machines are set, sometimes back: nothing may wait for the time that was.
+/// A clock that was set back must not delay anything until it reaches its old time.
 @Suite struct ClockSetBackTests {
-    private let storeroom = TemporaryStore()
+    private let store = TemporaryStore()
 
-    private func ledger(_ owners: Identity...) throws -> CommandExecutor {
-        let ledger = try storeroom.pushing()
-        for owner in owners { _ = try ledger.settle(register(fcm(owner.key), by: owner)) }
-        return ledger
+    private func executor(_ owners: Identity...) throws -> CommandExecutor {
+        let executor = try store.pushing()
+        for owner in owners { _ = try executor.commit(register(fcm(owner.key), by: owner)) }
+        return executor
     }
 
-    @Test func aRetryDoesNotWaitForTheTimeThatWas() throws {
-        let ledger = try ledger(driver("42"))
-        _ = try ledger.settle(announce(to: "42"))
-        let job = try ledger.claim()[0]
-        try ledger.report([PushOutcome(job, .retry(at: noon + 2_000, reason: "503"), wasTried: true)], at: noon + 1_000)
+    @Test func retryDoesNotWaitForTheOldTime() throws {
+        let executor = try executor(driver("42"))
+        _ = try executor.commit(announce(to: "42"))
+        let job = try executor.claim()[0]
+        try executor.report([PushOutcome(job, .retry(at: noon + 2_000, reason: "503"), wasTried: true)], at: noon + 1_000)
         let earlier = noon - 3_000_000
-        #expect(try ledger.report(room: 1, at: earlier).nextDueAt == earlier + 5_000)
-        #expect(try ledger.report(room: 1, at: earlier + 5_000).jobs.map(\.number) == [job.number])
+        #expect(try executor.report(capacity: 1, at: earlier).nextDueAt == earlier + 5_000)
+        #expect(try executor.report(capacity: 1, at: earlier + 5_000).jobs.map(\.number) == [job.number])
     }
 
-    @Test func theNewestOfTooManyStaysThoughItLooksTheOldest() throws {
-        let ledger = try storeroom.pushing()
+    @Test func newestDeviceStaysEvenIfItLooksOldest() throws {
+        let executor = try store.pushing()
         for index in 0..<CommandExecutor.devicesMax {
-            _ = try ledger.settle(register(fcm("\(index)"), by: driver("42")), at: noon)
+            _ = try executor.commit(register(fcm("\(index)"), by: driver("42")), at: noon)
         }
-        _ = try ledger.settle(register(fcm("new"), by: driver("42")), at: noon - 3_000_000)
-        #expect(try ledger.count("devices") == Int64(CommandExecutor.devicesMax))
-        #expect(try ledger.database.dump("SELECT masked FROM devices").contains(fcm("new").masked))
+        _ = try executor.commit(register(fcm("new"), by: driver("42")), at: noon - 3_000_000)
+        #expect(try executor.count("devices") == Int64(CommandExecutor.devicesMax))
+        #expect(try executor.database.dump("SELECT masked FROM devices").contains(fcm("new").masked))
     }
 
-    @Test func aDeadTokenGoesThoughItWasSeenInTimesToCome() throws {
-        let ledger = try ledger(driver("42"))
-        _ = try ledger.settle(announce(to: "42"))
-        let job = try ledger.claim()[0]
+    @Test func invalidTokenIsRemovedEvenIfSeenInTheFuture() throws {
+        let executor = try executor(driver("42"))
+        _ = try executor.commit(announce(to: "42"))
+        let job = try executor.claim()[0]
         let earlier = noon - 3_000_000
         let removal = DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: earlier)
         let outcome = PushOutcome(job, .failed(reason: "UNREGISTERED"), wasTried: true, removal: removal)
-        #expect(try ledger.report([outcome], at: earlier).removed.count == 1)
-        #expect(try ledger.count("devices") == 0)
+        #expect(try executor.report([outcome], at: earlier).removed.count == 1)
+        #expect(try executor.count("devices") == 0)
     }
 }
 
-/// What ends in the store is counted as what ends in a lane's hands.
-@Suite struct PushEndingTests {
-    private let storeroom = TemporaryStore()
+/// Jobs that the store ends are counted by lane, once.
+@Suite struct FinishedPushTests {
+    private let store = TemporaryStore()
 
-    @Test func endingsAreToldOnceAndByLane() throws {
-        let ledger = try storeroom.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        _ = try ledger.settle(register(apns("00112233445566778899"), by: driver("42")))
-        for _ in 0..<3 { _ = try ledger.settle(announce(to: "42")) }
-        #expect(ledger.outbox.drainFinished().isEmpty)
-        _ = try ledger.settle(unregister(fcm("a"), by: driver("42")))
+    @Test func drainReturnsEachEndOnceByLane() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        _ = try executor.commit(register(apns("00112233445566778899"), by: driver("42")))
+        for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
+        #expect(executor.outbox.drainFinished().isEmpty)
+        _ = try executor.commit(unregister(fcm("a"), by: driver("42")))
         var cancelled = FinishedPushes()
         cancelled.cancelled = 3
-        #expect(ledger.outbox.drainFinished() == [.fcm: cancelled])
-        try ledger.report(room: 5, .apns, at: noon + 3_600_000)
+        #expect(executor.outbox.drainFinished() == [.fcm: cancelled])
+        try executor.report(capacity: 5, .apns, at: noon + 3_600_000)
         var expired = FinishedPushes()
         expired.expired = 3
-        #expect(ledger.outbox.drainFinished() == [.apns: expired])
-        #expect(ledger.outbox.drainFinished().isEmpty)
+        #expect(executor.outbox.drainFinished() == [.apns: expired])
+        #expect(executor.outbox.drainFinished().isEmpty)
     }
 
-    /// What a lane has in hand no deed can cancel, but when it comes back there is nobody to send it to.
-    @Test(arguments: [true, false]) func whatComesBackToAnotherOwnerOrNobodyIsCancelled(_ isMoved: Bool) throws {
-        let ledger = try storeroom.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        for _ in 0..<2 { _ = try ledger.settle(announce(to: "42")) }
-        let jobs = try ledger.claim(2)
-        _ = try ledger.settle(isMoved ? register(fcm("a"), by: driver("7")) : unregister(fcm("a"), by: driver("42")))
-        try ledger.report([
+    /// No command cancels a job that is being sent. The job is cancelled when its lane returns it.
+    @Test(arguments: [true, false]) func returnedJobOfAFormerOwnerIsCancelled(hasNewOwner: Bool) throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        for _ in 0..<2 { _ = try executor.commit(announce(to: "42")) }
+        let jobs = try executor.claim(2)
+        _ = try executor.commit(hasNewOwner ? register(fcm("a"), by: driver("7")) : unregister(fcm("a"), by: driver("42")))
+        try executor.report([
             PushOutcome(jobs[0], .returned, wasTried: false),
             PushOutcome(jobs[1], .retry(at: noon + 60_000, reason: "503"), wasTried: true),
         ])
-        let reason = isMoved ? "new_owner" : "device_removed"
-        #expect(try ledger.jobs() == Array(repeating: "driver:42|cancelled|\(reason)", count: 2))
-        #expect(ledger.outbox.drainFinished()[.fcm]?.cancelled == 2)
+        let reason = hasNewOwner ? "new_owner" : "device_removed"
+        #expect(try executor.jobs() == Array(repeating: "driver:42|cancelled|\(reason)", count: 2))
+        #expect(executor.outbox.drainFinished()[.fcm]?.cancelled == 2)
     }
 
-    /// A lane cannot know that its failure is not the end, nor that somebody has heard of it already.
-    @Test func failuresAreToldOnceAndWhenTheyAreFinal() throws {
-        let ledger = try storeroom.pushing()
-        _ = try ledger.settle(register(fcm("old"), by: driver("42"), deviceID: "phone"))
-        _ = try ledger.settle(register(fcm("a"), by: driver("7")))
-        for id in ["42", "7"] { _ = try ledger.settle(announce(to: id)) }
-        let outcomes = try ledger.claim().map {
+    /// A lane cannot know that the job goes on with a new token, or that its report repeats an earlier one.
+    @Test func countsOnlyFinalFailuresAndEachOnce() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("old"), by: driver("42"), deviceID: "phone"))
+        _ = try executor.commit(register(fcm("a"), by: driver("7")))
+        for id in ["42", "7"] { _ = try executor.commit(announce(to: id)) }
+        let outcomes = try executor.claim().map {
             PushOutcome(
                 $0, .failed(reason: "UNREGISTERED"), wasTried: true,
                 removal: DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: noon + 1))
         }
-        _ = try ledger.settle(register(fcm("new"), by: driver("42"), deviceID: "phone"))
-        try ledger.report(outcomes)
-        var endings = FinishedPushes()
-        endings.retried = 1
-        endings.failed = [FailedPush(outcomes[1].job, reason: "UNREGISTERED")]
-        #expect(ledger.outbox.drainFinished() == [.fcm: endings])
-        try ledger.report(outcomes)
-        #expect(ledger.outbox.drainFinished().isEmpty, "said twice")
-        let again = try ledger.claim()
+        _ = try executor.commit(register(fcm("new"), by: driver("42"), deviceID: "phone"))
+        try executor.report(outcomes)
+        var finished = FinishedPushes()
+        finished.retried = 1
+        finished.failed = [FailedPush(outcomes[1].job, reason: "UNREGISTERED")]
+        #expect(executor.outbox.drainFinished() == [.fcm: finished])
+        try executor.report(outcomes)
+        #expect(executor.outbox.drainFinished().isEmpty, "repeated report")
+        let again = try executor.claim()
         #expect(again.map(\.device.token) == [fcm("new")] && again[0].attempts == 1)
     }
 
-    @Test func whatCannotBeReadHasFailedToo() throws {
-        let ledger = try storeroom.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        let notification = try ledger.settle(announce(to: "42")).notifications[0]
-        try ledger.database.run("UPDATE devices SET sealed = X'00'")
-        #expect(try ledger.claim() == [])
+    @Test func undecryptableTokenCountsAsFailed() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        let notification = try executor.commit(announce(to: "42")).notifications[0]
+        try executor.database.run("UPDATE devices SET sealed = X'00'")
+        #expect(try executor.claim() == [])
         let failed = FailedPush(
             notificationID: notification.id, event: "hello", recipient: "driver:42", device: DeviceTable.id(of: fcm("a")),
             attempts: 0, reason: "device_unreadable")
-        #expect(ledger.outbox.drainFinished()[.fcm]?.failed == [failed])
+        #expect(executor.outbox.drainFinished()[.fcm]?.failed == [failed])
     }
 
-    @Test func whatIsRolledBackHasNotEnded() throws {
-        let ledger = try storeroom.pushing()
-        _ = try ledger.settle(register(fcm("a"), by: driver("42")))
-        _ = try ledger.settle(announce(to: "42"))
+    @Test func rollbackDiscardsFinishedJobs() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        _ = try executor.commit(announce(to: "42"))
         #expect(throws: DatabaseError.self) {
-            try ledger.transaction { () throws(DatabaseError) in
-                _ = try ledger.execute(unregister(fcm("a"), by: driver("42")), now: noon)
-                try ledger.database.run("SELECT nothing")
+            try executor.transaction { () throws(DatabaseError) in
+                _ = try executor.execute(unregister(fcm("a"), by: driver("42")), now: noon)
+                try executor.database.run("SELECT nothing")
             }
         }
-        #expect(ledger.outbox.drainFinished().isEmpty)
+        #expect(executor.outbox.drainFinished().isEmpty)
     }
 }
 
-/// A phone may come to go by another lane while its job is in a lane's hands: what comes back waits there, and that lane hears
-/// of it.
+/// A device can change its lane while a job is being sent. If the job is returned, it is queued in the new lane, which
+/// is woken.
 @Suite struct LaneChangeTests {
-    private let storeroom = TemporaryStore()
+    private let store = TemporaryStore()
 
     @Test(arguments: [PushOutcome.Result.returned, .retry(at: noon + 50, reason: "503")])
-    func whatComesBackWakesTheLaneWhereItIs(_ fate: PushOutcome.Result) throws {
-        let ledger = try storeroom.pushing()
+    func returnedJobWakesItsNewLane(_ result: PushOutcome.Result) throws {
+        let executor = try store.pushing()
         let token = "abcdef0123456789"
-        _ = try ledger.settle(register(apns(token), by: driver("1")))
-        _ = try ledger.settle(register(apns("99\(token)"), by: driver("2"), deviceID: "phone"))
-        for id in ["1", "2"] { _ = try ledger.settle(announce(to: id)) }
-        let jobs = try ledger.claim(9, .apns)
-        _ = try ledger.settle(register(apns(token, .sandbox), by: driver("1")))
-        _ = try ledger.settle(register(fcm("new"), by: driver("2"), deviceID: "phone"))
-        let outcomes = jobs.map { PushOutcome($0, fate, wasTried: false) }
-        #expect(try ledger.answer(PushReport(lane: .apns, outcomes: outcomes, capacity: 9)).woken == [.apnsSandbox, .fcm])
-        #expect(try ledger.claim(9, .apnsSandbox, at: noon + 50).map(\.device.token) == [apns(token, .sandbox)])
-        #expect(try ledger.claim(9, .fcm, at: noon + 50).map(\.device.token) == [fcm("new")])
+        _ = try executor.commit(register(apns(token), by: driver("1")))
+        _ = try executor.commit(register(apns("99\(token)"), by: driver("2"), deviceID: "phone"))
+        for id in ["1", "2"] { _ = try executor.commit(announce(to: id)) }
+        let jobs = try executor.claim(9, .apns)
+        _ = try executor.commit(register(apns(token, .sandbox), by: driver("1")))
+        _ = try executor.commit(register(fcm("new"), by: driver("2"), deviceID: "phone"))
+        let outcomes = jobs.map { PushOutcome($0, result, wasTried: false) }
+        #expect(try executor.handle(PushReport(lane: .apns, outcomes: outcomes, capacity: 9)).woken == [.apnsSandbox, .fcm])
+        #expect(try executor.claim(9, .apnsSandbox, at: noon + 50).map(\.device.token) == [apns(token, .sandbox)])
+        #expect(try executor.claim(9, .fcm, at: noon + 50).map(\.device.token) == [fcm("new")])
     }
 
-    @Test func whatComesBackToItsOwnLaneWakesNobody() throws {
-        let ledger = try storeroom.pushing()
-        _ = try ledger.settle(register(fcm("1"), by: driver("1")))
-        _ = try ledger.settle(announce(to: "1"))
-        let outcomes = try ledger.claim().map { PushOutcome($0, .returned, wasTried: false) }
-        #expect(try ledger.answer(PushReport(lane: .fcm, outcomes: outcomes, capacity: 0)).woken == [])
+    @Test func jobReturnedToItsLaneWakesNoOther() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(register(fcm("1"), by: driver("1")))
+        _ = try executor.commit(announce(to: "1"))
+        let outcomes = try executor.claim().map { PushOutcome($0, .returned, wasTried: false) }
+        #expect(try executor.handle(PushReport(lane: .fcm, outcomes: outcomes, capacity: 0)).woken == [])
     }
 }

@@ -5,65 +5,65 @@ import Testing
 
 /// Fair queueing: the order of recipients, independent of their number of jobs.
 @Suite struct PushTurnTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
-    private func ledger(_ drivers: Int) throws -> CommandExecutor {
-        let ledger = try room.pushing()
-        try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<drivers { _ = try ledger.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
+    private func executor(_ drivers: Int) throws -> CommandExecutor {
+        let executor = try store.pushing()
+        try executor.transaction { () throws(DatabaseError) in
+            for number in 0..<drivers { _ = try executor.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
         }
-        return ledger
+        return executor
     }
 
-    private func flood(_ ledger: CommandExecutor, _ count: Int, to driver: String) throws {
-        try ledger.transaction { () throws(DatabaseError) in
-            for _ in 0..<count { _ = try ledger.execute(announce(to: driver), now: noon) }
+    private func flood(_ executor: CommandExecutor, _ count: Int, to driver: String) throws {
+        try executor.transaction { () throws(DatabaseError) in
+            for _ in 0..<count { _ = try executor.execute(announce(to: driver), now: noon) }
         }
     }
 
-    private func recipients(_ ledger: CommandExecutor, _ room: Int, at now: Int64 = noon) throws -> [String] {
-        try ledger.claim(room, at: now).map { String($0.recipient.dropFirst("driver:".count)) }
+    private func recipients(_ executor: CommandExecutor, _ capacity: Int, at now: Int64 = noon) throws -> [String] {
+        try executor.claim(capacity, at: now).map { String($0.recipient.dropFirst("driver:".count)) }
     }
 
     @Test func longQueueOfOneRecipientDelaysNoOther() throws {
-        let ledger = try ledger(3)
-        try flood(ledger, 10_000, to: "0")
-        _ = try ledger.settle(announce(to: "1"))
-        #expect(try recipients(ledger, 3) == ["0", "1", "0"])
-        #expect(try recipients(ledger, 50) == [String](repeating: "0", count: 50))
-        _ = try ledger.settle(announce(to: "2"))
-        _ = try ledger.settle(announce(to: "1"))
-        _ = try ledger.settle(announce(to: "1"))
-        #expect(try recipients(ledger, 6) == ["2", "1", "0", "1", "0", "0"])
+        let executor = try executor(3)
+        try flood(executor, 10_000, to: "0")
+        _ = try executor.commit(announce(to: "1"))
+        #expect(try recipients(executor, 3) == ["0", "1", "0"])
+        #expect(try recipients(executor, 50) == [String](repeating: "0", count: 50))
+        _ = try executor.commit(announce(to: "2"))
+        _ = try executor.commit(announce(to: "1"))
+        _ = try executor.commit(announce(to: "1"))
+        #expect(try recipients(executor, 6) == ["2", "1", "0", "1", "0", "0"])
     }
 
     @Test func recipientsTakeTurns() throws {
-        let ledger = try ledger(4)
-        for number in 0..<4 { try flood(ledger, 3, to: "\(number)") }
-        #expect(try recipients(ledger, 99) == ["0", "1", "2", "3", "0", "1", "2", "3", "0", "1", "2", "3"])
+        let executor = try executor(4)
+        for number in 0..<4 { try flood(executor, 3, to: "\(number)") }
+        #expect(try recipients(executor, 99) == ["0", "1", "2", "3", "0", "1", "2", "3", "0", "1", "2", "3"])
     }
 
     @Test func eachDeviceTakesATurn() throws {
-        let ledger = try ledger(2)
-        for number in 0..<5 { _ = try ledger.settle(register(fcm("more-\(number)"), by: driver("0"))) }
-        _ = try ledger.settle(announce(to: "0"))
-        _ = try ledger.settle(announce(to: "1"))
-        #expect(try recipients(ledger, 3) == ["0", "1", "0"])
+        let executor = try executor(2)
+        for number in 0..<5 { _ = try executor.commit(register(fcm("more-\(number)"), by: driver("0"))) }
+        _ = try executor.commit(announce(to: "0"))
+        _ = try executor.commit(announce(to: "1"))
+        #expect(try recipients(executor, 3) == ["0", "1", "0"])
     }
 
     /// An outage of one device: all of its jobs are due at the same moment.
     @Test func retriesDoNotDelayOtherRecipients() throws {
-        let ledger = try ledger(2)
-        try flood(ledger, 1_200, to: "0")
-        let jobs = try ledger.claim(1_200)
-        try ledger.report(jobs.map { PushOutcome($0, .retry(at: noon + 10, reason: "429"), wasTried: true) })
-        _ = try recipients(ledger, 20, at: noon + 10)
-        _ = try ledger.settle(announce(to: "1"), at: noon + 10)
-        let next = try recipients(ledger, 3, at: noon + 10)
+        let executor = try executor(2)
+        try flood(executor, 1_200, to: "0")
+        let jobs = try executor.claim(1_200)
+        try executor.report(jobs.map { PushOutcome($0, .retry(at: noon + 10, reason: "429"), wasTried: true) })
+        _ = try recipients(executor, 20, at: noon + 10)
+        _ = try executor.commit(announce(to: "1"), at: noon + 10)
+        let next = try recipients(executor, 3, at: noon + 10)
         #expect(next.contains("1"))
         var rest = 23
         while true {
-            let count = try recipients(ledger, 100, at: noon + 10).count
+            let count = try recipients(executor, 100, at: noon + 10).count
             if count == 0 { break }
             rest += count
         }
@@ -72,29 +72,29 @@ import Testing
 
     @Test func turnsContinueAfterARestart() throws {
         do {
-            let ledger = try ledger(2)
-            try flood(ledger, 300, to: "0")
-            try ledger.report(ledger.claim(200).map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
+            let executor = try executor(2)
+            try flood(executor, 300, to: "0")
+            try executor.report(executor.claim(200).map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
         }
-        let ledger = try room.pushing()
-        try flood(ledger, 100, to: "1")
-        #expect(try recipients(ledger, 6) == ["0", "1", "0", "1", "0", "1"])
+        let executor = try store.pushing()
+        try flood(executor, 100, to: "1")
+        #expect(try recipients(executor, 6) == ["0", "1", "0", "1", "0", "1"])
     }
 
     /// With 200,000 jobs in the queue, a claim reads only the jobs that it leases.
     @Test func claimCostDoesNotDependOnQueueLength() throws {
-        let ledger = try ledger(1)
-        let id = try ledger.settle(announce(to: "0")).notifications[0].id
-        let device = try ledger.database.dump("SELECT id FROM devices")[0]
-        try ledger.database.run(
+        let executor = try executor(1)
+        let id = try executor.commit(announce(to: "0")).notifications[0].id
+        let device = try executor.database.dump("SELECT id FROM devices")[0]
+        try executor.database.run(
             """
             WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 200000) \
-            INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, state, turn, attempts, queued_at, expires_at) \
-            SELECT n, 'fcm', '\(id)' || n, '\(device)', 'driver:' || n % 1000, 'queued', n / 1000, 0, \(noon), \(noon + 1000) \
+            INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, state, turn, attempts, queued_at, \
+            expires_at) SELECT n, 'fcm', '\(id)' || n, '\(device)', 'driver:' || n % 1000, 'queued', n / 1000, 0, \(noon), \(noon + 1000) \
             FROM numbers
             """)
-        #expect(try ledger.report(at: noon).depth == 200_000)
-        let work = try ledger.instructions { _ = try ledger.claim(10) }
+        #expect(try executor.report(at: noon).depth == 200_000)
+        let work = try executor.instructions { _ = try executor.claim(10) }
         #expect(work < 20_000, "\(work) instructions of SQLite's virtual machine")
     }
 }

@@ -5,76 +5,77 @@ import Testing
 @testable import Store
 
 @Suite struct RetentionTests {
-    private let room = TemporaryStore()
+    private let store = TemporaryStore()
 
-    /// Steps until there is nothing more to do.
-    private func forget(_ ledger: CommandExecutor, days: Int = 30, at now: Int64) throws -> [Int] {
+    /// Runs slices until no rows are left to delete.
+    /// - Returns: the number of rows of each slice that deleted any.
+    private func runRetention(_ executor: CommandExecutor, days: Int = 30, at now: Int64) throws -> [Int] {
         var retention = RetentionSchedule(days: days)
         var counts: [Int] = []
         while retention.isDue(now) {
-            let count = try retention.runSlice(ledger, now).deleted
+            let count = try retention.runSlice(executor, now).deleted
             if count > 0 { counts.append(count) }
         }
         return counts
     }
 
-    @Test func forgetsNothingThatIsYoung() throws {
-        let ledger = try room.ledger()
-        let id = try ledger.settle(assign("A", to: "42", key: "k")).notifications[0].id
-        _ = try ledger.settle(telemetry(id, by: driver("42")))
-        _ = try ledger.settle(order(.cancel, "A"))
-        let before = try ledger.everything()
-        #expect(try forget(ledger, at: noon + 2 * day - 1) == [])
-        #expect(try ledger.everything() == before)
-        #expect(try forget(ledger, at: noon + 2 * day) == [1])  // the answer
-        #expect(try forget(ledger, at: noon + 30 * day) == [])
+    @Test func keepsYoungRows() throws {
+        let executor = try store.executor()
+        let id = try executor.commit(assign("A", to: "42", key: "k")).notifications[0].id
+        _ = try executor.commit(telemetry(id, by: driver("42")))
+        _ = try executor.commit(order(.cancel, "A"))
+        let before = try executor.everything()
+        #expect(try runRetention(executor, at: noon + 2 * day - 1) == [])
+        #expect(try executor.everything() == before)
+        #expect(try runRetention(executor, at: noon + 2 * day) == [1])  // the stored response
+        #expect(try runRetention(executor, at: noon + 30 * day) == [])
     }
 
-    @Test func forgetsWhatIsOldAndOver() throws {
-        let ledger = try room.ledger()
-        let id = try ledger.settle(assign("A", to: "42", key: "k")).notifications[0].id
-        _ = try ledger.settle(telemetry(id, by: driver("42")))
-        _ = try ledger.settle(telemetry("unknown", by: driver("42")))
-        _ = try ledger.settle(order(.cancel, "A"))
+    @Test func deletesOldRowsOfEndedJobs() throws {
+        let executor = try store.executor()
+        let id = try executor.commit(assign("A", to: "42", key: "k")).notifications[0].id
+        _ = try executor.commit(telemetry(id, by: driver("42")))
+        _ = try executor.commit(telemetry("unknown", by: driver("42")))
+        _ = try executor.commit(order(.cancel, "A"))
         var route = RouteAction(id: "R", .cancel)
         route.fallbackDriver = Identifier("42")
-        _ = try ledger.settle(command(.route(route)))
-        _ = try ledger.settle(assign("open", to: "42"))
-        _ = try ledger.settle(assign("young", to: "42"), at: noon + 20 * day)
-        _ = try ledger.settle(telemetry(id, .viewed, by: driver("42")), at: noon + 20 * day)
-        _ = try forget(ledger, at: noon + 30 * day + 1)
-        #expect(try ledger.database.dump("SELECT code FROM orders ORDER BY code") == ["open", "young"])
-        #expect(try ledger.count("routes") == 0)
-        #expect(try ledger.count("notifications") == 3)
-        // A late word on an old notification goes with it.
-        #expect(try ledger.count("notification_steps") == 0)
-        #expect(try ledger.database.dump("SELECT order_code FROM audit") == ["young"])
-        #expect(try ledger.count("idempotency") == 0)
+        _ = try executor.commit(command(.route(route)))
+        _ = try executor.commit(assign("open", to: "42"))
+        _ = try executor.commit(assign("young", to: "42"), at: noon + 20 * day)
+        _ = try executor.commit(telemetry(id, .viewed, by: driver("42")), at: noon + 20 * day)
+        _ = try runRetention(executor, at: noon + 30 * day + 1)
+        #expect(try executor.database.dump("SELECT code FROM orders ORDER BY code") == ["open", "young"])
+        #expect(try executor.count("routes") == 0)
+        #expect(try executor.count("notifications") == 3)
+        // A late step is deleted with its old notification.
+        #expect(try executor.count("notification_steps") == 0)
+        #expect(try executor.database.dump("SELECT order_code FROM audit") == ["young"])
+        #expect(try executor.count("idempotency") == 0)
     }
 
-    @Test func goesAFewAtATime() throws {
-        let ledger = try room.ledger()
-        try ledger.transaction { () throws(DatabaseError) in
-            for number in 0..<401 { _ = try ledger.execute(assign("A\(number)", to: "42"), now: noon + Int64(number)) }
+    @Test func deletesInSlices() throws {
+        let executor = try store.executor()
+        try executor.transaction { () throws(DatabaseError) in
+            for number in 0..<401 { _ = try executor.execute(assign("A\(number)", to: "42"), now: noon + Int64(number)) }
         }
         let now = noon + 31 * day
-        #expect(try forget(ledger, at: now) == [500, 500, 203, 401])
-        #expect(try ledger.count("notifications") == 0)
+        #expect(try runRetention(executor, at: now) == [500, 500, 203, 401])
+        #expect(try executor.count("notifications") == 0)
         var retention = RetentionSchedule(days: 30)
-        while retention.isDue(now) { #expect(try retention.runSlice(ledger, now).deleted == 0) }
+        while retention.isDue(now) { #expect(try retention.runSlice(executor, now).deleted == 0) }
         #expect(!retention.isDue(now + 59_999) && retention.isDue(now + 60_000))
-        #expect(retention.isDue(now - day), "a clock set back does not put it off for a day")
+        #expect(retention.isDue(now - day), "a clock that was set back does not prolong the pause")
     }
 
-    @Test func numbersAreNeverGivenTwice() throws {
+    @Test func sequenceNumbersAreNeverReused() throws {
         var last: [String: Int] = [:]
         for round in 0..<4 {
-            let ledger = try room.ledger()
+            let executor = try store.executor()
             let now = noon + Int64(round) * 40 * day
-            let notifications = try ledger.settle(assign("A\(round)", to: "42"), at: now).notifications
-            _ = try ledger.settle(order(.cancel, "A\(round)"), at: now)
+            let notifications = try executor.commit(assign("A\(round)", to: "42"), at: now).notifications
+            _ = try executor.commit(order(.cancel, "A\(round)"), at: now)
             #expect(notifications.count == 3)
-            for row in try ledger.database.dump(
+            for row in try executor.database.dump(
                 "SELECT channel, sequence FROM notifications WHERE created_at = \(now) ORDER BY id")
             {
                 let parts = row.split(separator: "|")
@@ -82,55 +83,55 @@ import Testing
                 #expect(sequence == last[channel, default: 0] + 1, "\(channel)")
                 last[channel] = sequence
             }
-            _ = try forget(ledger, at: now + 31 * day)
-            #expect(try ledger.count("notifications") == 0)
+            _ = try runRetention(executor, at: now + 31 * day)
+            #expect(try executor.count("notifications") == 0)
         }
         #expect(last["driver-42"] == 12 && last["admin-channel"] == 12)
     }
 
-    @Test func channelsOfBookingsGoInTheEndAndOthersNever() throws {
-        let ledger = try room.ledger()
-        _ = try ledger.settle(assign("A", to: "42"))
-        _ = try ledger.settle(order(.cancel, "A"))
-        let channels = { try ledger.database.dump("SELECT channel FROM channel_sequences ORDER BY channel") }
-        _ = try forget(ledger, at: noon + 366 * day)
+    @Test func deletesOnlyChannelsOfBookings() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        _ = try executor.commit(order(.cancel, "A"))
+        let channels = { try executor.database.dump("SELECT channel FROM channel_sequences ORDER BY channel") }
+        _ = try runRetention(executor, at: noon + 366 * day)
         #expect(try channels() == ["admin-channel", "driver-42", "drivers-channel", "tracking-A"])
-        _ = try forget(ledger, days: 300, at: noon + 367 * day)
-        #expect(try channels().contains("tracking-A"), "twice the retention, where that is longer than a year")
-        _ = try forget(ledger, at: noon + 367 * day)
+        _ = try runRetention(executor, days: 300, at: noon + 367 * day)
+        #expect(try channels().contains("tracking-A"), "kept for twice the retention if that is longer than a year")
+        _ = try runRetention(executor, at: noon + 367 * day)
         #expect(try channels() == ["admin-channel", "driver-42", "drivers-channel"])
     }
 
-    @Test func aFailureIsTriedAgainLater() throws {
-        let ledger = try room.ledger()
-        _ = try ledger.settle(assign("A", to: "42", key: "k"))
-        try ledger.database.run("PRAGMA query_only = 1")
+    @Test func retriesAfterAFailure() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42", key: "k"))
+        try executor.database.run("PRAGMA query_only = 1")
         var retention = RetentionSchedule(days: 30)
         let now = noon + 40 * day
-        #expect(throws: DatabaseError.self) { try retention.runSlice(ledger, now) }
+        #expect(throws: DatabaseError.self) { try retention.runSlice(executor, now) }
         #expect(!retention.isDue(now) && retention.isDue(now + 5000))
-        try ledger.database.run("PRAGMA query_only = 0")
-        while try retention.runSlice(ledger, now + 5000).deleted == 0 {}
-        while retention.isDue(now + 5000) { _ = try retention.runSlice(ledger, now + 5000) }
-        #expect(try ledger.count("idempotency") == 0, "the first kind has had its second turn")
+        try executor.database.run("PRAGMA query_only = 0")
+        while try retention.runSlice(executor, now + 5000).deleted == 0 {}
+        while retention.isDue(now + 5000) { _ = try retention.runSlice(executor, now + 5000) }
+        #expect(try executor.count("idempotency") == 0, "the kind that failed first is deleted in the next round")
     }
 
-    @Test func aKindThatFailsStopsNoOther() throws {
-        let ledger = try room.ledger()
-        _ = try ledger.settle(assign("A", to: "42", key: "k"))
-        _ = try ledger.settle(order(.cancel, "A"))
-        try ledger.database.run(
+    @Test func failingKindDoesNotStopOthers() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42", key: "k"))
+        _ = try executor.commit(order(.cancel, "A"))
+        try executor.database.run(
             "CREATE TRIGGER poison BEFORE DELETE ON notifications BEGIN SELECT RAISE(ABORT, 'poisoned'); END")
         var retention = RetentionSchedule(days: 30)
         var now = noon + 40 * day
         var failures = 0
         for _ in 0..<40 {
-            do throws(DatabaseError) { _ = try retention.runSlice(ledger, now) } catch {
+            do throws(DatabaseError) { _ = try retention.runSlice(executor, now) } catch {
                 failures += 1
                 now += 5_000
             }
         }
         #expect(failures > 1)
-        #expect(try ledger.count("orders") == 0 && ledger.count("notifications") > 0)
+        #expect(try executor.count("orders") == 0 && executor.count("notifications") > 0)
     }
 }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Store
 
-/// Runs every statement of the store once, then checks each: SQL stands where it is used, so a typo would otherwise show
-/// only when its method is called.
+/// Runs every statement of the store once, then checks each: SQL stands where it is used, so a typo would otherwise
+/// show only when its method is called.
 @Suite struct SQLTests {
     private let store = TemporaryStore()
 
@@ -224,13 +224,13 @@ import Testing
 
     /// Claims jobs from a lane and reports every kind of result.
     private func runResults(_ executor: CommandExecutor) throws {
-        try executor.doChores()
-        _ = try executor.settle(register(fcm("a"), by: driver("42")))
+        try executor.runBackgroundTasks()
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
         for result in [PushOutcome.Result.accepted(messageID: nil), .returned, .retry(at: noon, reason: "r")] {
-            _ = try executor.settle(announce(to: "42"))
+            _ = try executor.commit(announce(to: "42"))
             try executor.report(executor.claim().map { PushOutcome($0, result, wasTried: true) })
         }
-        _ = try executor.settle(unregister(fcm("a"), by: driver("42")))
+        _ = try executor.commit(unregister(fcm("a"), by: driver("42")))
     }
 
     private func runErasures(_ erasures: ErasureTable) throws(DatabaseError) {

@@ -5,26 +5,27 @@ import Threads
 
 @testable import Store
 
-/// A number to look at, not a promise: `FLEETWIRE_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter StoreMeasurement`.
+/// Prints measurements, without limits:
+/// `FLEETWIRE_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter StoreMeasurement`.
 @Suite(.serialized, .enabled(if: getenv("FLEETWIRE_MEASURE") != nil)) struct StoreMeasurement {
     private static let count = 40_000
 
-    /// Announcements to five drivers, and assignments with three events, each with a stored answer.
+    /// Announcements to five drivers, and assignments with three events, each with a stored response.
     @Test(arguments: Durability.allCases) func actionsPerSecond(_ durability: Durability) throws {
         for name in ["five notifications", "assign"] {
-            let room = TemporaryStore()
-            var settings = StoreWriter.Options(path: room.path, keys: testKeys("k1"))
-            settings.durability = durability
-            settings.queueMax = Self.count
-            let settled = WorkQueue<Int>(capacity: Self.count)
+            let store = TemporaryStore()
+            var options = StoreWriter.Options(path: store.path, keys: testKeys("k1"))
+            options.durability = durability
+            options.queueMax = Self.count
+            let committed = WorkQueue<Int>(capacity: Self.count)
             let cpu = Lock<(start: UInt64, end: UInt64)>((0, 0))
             let writer = try StoreWriter(
-                settings,
+                options,
                 onOpen: { (_: CommandExecutor) throws(DatabaseError) in cpu.withLock { $0.start = Self.threadNanoseconds() } },
                 onCommit: { commit in
                     for one in commit.replies { #expect(one.reply.status == 200) }
                     cpu.withLock { $0.end = Self.threadNanoseconds() }
-                    if !commit.replies.isEmpty { _ = settled.post(commit.replies.count) }
+                    if !commit.replies.isEmpty { _ = committed.post(commit.replies.count) }
                 }, onEvent: { Issue.record("\($0)") })
             let commands = (0..<Self.count).map { name == "assign" ? Self.assignment($0) : Self.announcement($0) }
             let start = Clock.monotonicNanoseconds()
@@ -33,7 +34,7 @@ import Threads
             }
             var done = 0
             var batch: [Int] = []
-            while done < Self.count, settled.take(into: &batch, most: 1000) == .items { done += batch.reduce(0, +) }
+            while done < Self.count, committed.take(into: &batch, most: 1000) == .items { done += batch.reduce(0, +) }
             let seconds = Double(Clock.monotonicNanoseconds() - start) / 1e9
             let busy = cpu.withLock { Double($0.end - $0.start) / 1e9 }
             writer.stop()

@@ -4,45 +4,45 @@ import Testing
 
 @testable import Store
 
-/// Many commands in any order, committed, rolled back and reonOpen: what the file then holds is what a naive model holds.
+/// Random commands, committed or rolled back, and restarts: the file then equals a simple model.
 @Suite struct StorePropertyTests {
-    @Test(arguments: 1...12) func theFileIsTheModel(seed: UInt64) throws {
+    @Test(arguments: 1...12) func fileEqualsModel(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
-        let room = TemporaryStore()
+        let store = TemporaryStore()
         var model = Model()
-        var ledger = try room.ledger()
+        var executor = try store.executor()
         var now = noon
         for _ in 0..<60 {
             now += Int64.random(in: 0...3, using: &dice)
             let batch = (0..<Int.random(in: 1...8, using: &dice)).map { _ in Self.command(&dice) }
             if Int.random(in: 0..<5, using: &dice) == 0 {
                 #expect(throws: DatabaseError.self) {
-                    try ledger.transaction { () throws(DatabaseError) in
-                        for command in batch { _ = try ledger.execute(command, now: now) }
-                        try ledger.database.run("SELECT nothing")
+                    try executor.transaction { () throws(DatabaseError) in
+                        for command in batch { _ = try executor.execute(command, now: now) }
+                        try executor.database.run("SELECT nothing")
                     }
                 }
             } else {
-                let settlements = try ledger.transaction { () throws(DatabaseError) in
-                    var settlements: [CommandReply] = []
-                    for command in batch { settlements.append(try ledger.execute(command, now: now)) }
-                    return settlements
+                let replies = try executor.transaction { () throws(DatabaseError) in
+                    var replies: [CommandReply] = []
+                    for command in batch { replies.append(try executor.execute(command, now: now)) }
+                    return replies
                 }
-                for (command, settlement) in zip(batch, settlements) { try model.note(command, settlement) }
+                for (command, reply) in zip(batch, replies) { try model.record(command, reply) }
             }
             if Int.random(in: 0..<10, using: &dice) == 0 {
-                ledger = try reopened(room, &ledger)
-                try model.check(ledger)
+                executor = try reopened(store, &executor)
+                try model.check(executor)
             }
         }
-        ledger = try reopened(room, &ledger)
-        try model.check(ledger)
+        executor = try reopened(store, &executor)
+        try model.check(executor)
     }
 
-    /// The one that holds the file has to go before the next can have it.
-    private func reopened(_ room: TemporaryStore, _ ledger: inout CommandExecutor) throws -> CommandExecutor {
-        ledger = try TemporaryStore().ledger()
-        return try room.ledger()
+    /// Closes the store and opens it again: the old executor must release the file first.
+    private func reopened(_ store: TemporaryStore, _ executor: inout CommandExecutor) throws -> CommandExecutor {
+        executor = try TemporaryStore().executor()
+        return try store.executor()
     }
 
     private static func command(_ dice: inout SplitMix) -> Command {
@@ -65,49 +65,52 @@ import Testing
     }
 }
 
-/// What was promised, kept the simplest way.
+/// The expected content of the store.
 private struct Model {
     private var orders: [String: Order] = [:]
-    /// Ids by channel, in the order of the commits.
+    /// Ids of notifications by channel, in commit order.
     private var channels: [String: [String]] = [:]
-    private var answers: [String: [UInt8]] = [:]
-    private var told: Set<String> = []
-    private var deeds = 0
+    /// Stored responses by actor, idempotency key and digest.
+    private var responses: [String: [UInt8]] = [:]
+    /// Notification, step and reporter of each telemetry event.
+    private var steps: Set<String> = []
+    /// Commands that changed an order.
+    private var changes = 0
 
-    mutating func note(_ command: Command, _ settlement: CommandReply) throws {
+    mutating func record(_ command: Command, _ reply: CommandReply) throws {
         let key = command.idempotencyKey.map { "\(command.actor.key) \($0.text) \($0.digest)" }
-        let stored = key.flatMap { answers[$0] }
-        #expect(settlement.isReplay == (stored != nil))
-        if let stored { #expect(settlement.body == stored) }
-        guard settlement.error == nil, !settlement.isReplay else {
-            #expect(settlement.notifications.isEmpty && settlement.order == nil)
+        let stored = key.flatMap { responses[$0] }
+        #expect(reply.isReplay == (stored != nil))
+        if let stored { #expect(reply.body == stored) }
+        guard reply.error == nil, !reply.isReplay else {
+            #expect(reply.notifications.isEmpty && reply.order == nil)
             return
         }
-        if let key { answers[key] = settlement.body }
-        if let order = settlement.order {
+        if let key { responses[key] = reply.body }
+        if let order = reply.order {
             #expect(order.assignment.version == (orders[order.code]?.assignment.version ?? 0) + 1)
             orders[order.code] = order
-            deeds += 1
+            changes += 1
         }
-        for notification in settlement.notifications { channels[notification.channel, default: []].append(notification.id) }
+        for notification in reply.notifications { channels[notification.channel, default: []].append(notification.id) }
         if case .telemetry(let events) = command.action {
-            for event in events { told.insert("\(event.notificationID) \(event.kind) \(command.actor.key)") }
+            for event in events { steps.insert("\(event.notificationID) \(event.kind) \(command.actor.key)") }
         }
     }
 
-    func check(_ ledger: CommandExecutor) throws {
-        let table = OrderTable(database: ledger.database)
+    func check(_ executor: CommandExecutor) throws {
+        let table = OrderTable(database: executor.database)
         for (code, order) in orders { #expect(try table.order(code: code) == order) }
-        #expect(try ledger.count("orders") == orders.count)
-        #expect(try ledger.count("notifications") == channels.values.map(\.count).reduce(0, +))
+        #expect(try executor.count("orders") == orders.count)
+        #expect(try executor.count("notifications") == channels.values.map(\.count).reduce(0, +))
         for (channel, ids) in channels {
-            // Dense, in order, and never given twice.
+            // No gaps, in commit order, and no number twice.
             let rows = "SELECT id, sequence FROM notifications WHERE channel = '\(channel)' ORDER BY sequence"
-            #expect(try ledger.database.dump(rows) == ids.enumerated().map { "\($1)|\($0 + 1)" })
+            #expect(try executor.database.dump(rows) == ids.enumerated().map { "\($1)|\($0 + 1)" })
         }
-        #expect(try ledger.count("audit") == deeds)
-        #expect(try ledger.count("idempotency") == answers.count)
-        #expect(try ledger.count("notification_steps") == told.count)
-        #expect(try ledger.database.dump("PRAGMA integrity_check") == ["ok"])
+        #expect(try executor.count("audit") == changes)
+        #expect(try executor.count("idempotency") == responses.count)
+        #expect(try executor.count("notification_steps") == steps.count)
+        #expect(try executor.database.dump("PRAGMA integrity_check") == ["ok"])
     }
 }

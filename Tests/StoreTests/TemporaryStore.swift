@@ -7,7 +7,7 @@ import Threads
 
 @testable import Store
 
-/// A directory of its own for a store, gone with the test.
+/// A directory for a store, removed after the test.
 final class TemporaryStore: Sendable {
     let directory: String
     var path: String { directory + "/var/fleetwire.db" }
@@ -25,13 +25,14 @@ final class TemporaryStore: Sendable {
         rmdir(directory)
     }
 
-    func ledger(at now: Int64 = noon, _ change: (inout StoreWriter.Options) -> Void = { _ in }) throws -> CommandExecutor {
-        var settings = StoreWriter.Options(path: path, keys: testKeys("k1"))
-        change(&settings)
-        return try CommandExecutor(Database.open(path: path, durability: .normal, now: now), settings)
+    /// Opens the store and its executor.
+    func executor(at now: Int64 = noon, _ change: (inout StoreWriter.Options) -> Void = { _ in }) throws -> CommandExecutor {
+        var options = StoreWriter.Options(path: path, keys: testKeys("k1"))
+        change(&options)
+        return try CommandExecutor(Database.open(path: path, durability: .normal, now: now), options)
     }
 
-    /// Puts `bytes` where the store is looked for.
+    /// Writes `bytes` to the database file.
     func write(_ bytes: [UInt8]) {
         mkdir(directory + "/var", 0o700)
         let descriptor = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o600)
@@ -39,6 +40,7 @@ final class TemporaryStore: Sendable {
         close(descriptor)
     }
 
+    /// The database file, at most 1 MiB.
     func bytes() -> [UInt8] {
         let descriptor = open(path, O_RDONLY)
         defer { close(descriptor) }
@@ -47,11 +49,12 @@ final class TemporaryStore: Sendable {
     }
 }
 
-/// A moment: 2026-11-21T12:00:00Z.
+/// 2026-11-21T12:00:00Z in milliseconds since 1970.
 let noon: Int64 = 1_795_262_400_000
+/// Milliseconds.
 let day: Int64 = 86_400_000
 
-/// Keys with these ids, each always the same.
+/// Keys with these ids. The same id always yields the same key.
 func testKeys(_ ids: String...) -> DeviceKeys {
     let keys = ids.map { id in
         let secret = (0..<32).map { UInt8(truncatingIfNeeded: $0 &+ id.utf8.reduce(7) { $0 &* 31 &+ Int($1) }) }
@@ -94,14 +97,15 @@ func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: 
 }
 
 extension CommandExecutor {
-    /// A command in a transaction of its own.
-    func settle(_ command: Command, at now: Int64 = noon) throws -> CommandReply {
+    /// Executes a command in a transaction of its own.
+    func commit(_ command: Command, at now: Int64 = noon) throws -> CommandReply {
         try transaction { () throws(DatabaseError) in try execute(command, now: now) }
     }
 
-    /// What a table holds, row by row, with the columns' texts.
+    /// The rows of a table, each as its columns' texts.
     func dump(_ table: String) throws -> [String] { try database.dump("SELECT * FROM \(table) ORDER BY 1, 2, 3") }
 
+    /// The rows of the tables that commands without devices write.
     func everything() throws -> [[String]] {
         try ["orders", "routes", "notifications", "channel_sequences", "notification_steps", "audit", "idempotency"].map(dump)
     }

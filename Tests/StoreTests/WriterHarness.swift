@@ -85,7 +85,8 @@ final class WriterHarness: Sendable {
     }
 }
 
-/// Stops the writer's thread after the commit of request 7, until the test has queued what is to share the next commit.
+/// Blocks the writer's thread after the commit of request 7, so that the test can queue requests that share the next
+/// commit.
 func pause(at barrier: StartBarrier) -> @Sendable (Commit) -> Void {
     { commit in if commit.replies.first?.request.replyTo.request == 7 { barrier.arriveAndWait() } }
 }

@@ -1,7 +1,7 @@
 /// A connection to the store's database, with its prepared statements. Used by one thread.
 ///
-/// SQL literals stand where they are used. The first call with a literal prepares the statement; later calls find it by the
-/// literal's address, in about ten nanoseconds.
+/// SQL literals stand where they are used. The first call with a literal prepares the statement; later calls find it by
+/// the literal's address, in about ten nanoseconds.
 package final class Database {
     let connection: SQLiteConnection
     /// The store's path, for errors.
@@ -68,7 +68,8 @@ package final class Database {
 
     // MARK: Transactions
 
-    /// Commits all changes of `body`. Rolls back and rethrows if `body` throws or the commit fails. Transactions do not nest.
+    /// Commits all changes of `body`. Rolls back and rethrows if `body` throws or the commit fails. Transactions do not
+    /// nest.
     func transaction<Result>(
         _ mode: TransactionMode = .writing, _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {

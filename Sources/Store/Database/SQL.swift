@@ -1,7 +1,7 @@
 /// A statement's text at a fixed address. The address identifies the statement in the cache of ``Database``.
 ///
-/// A literal stands where it is used: `database.first("SELECT …", …)`. Text composed of parts, such as a column list, must
-/// be a static constant: `static let byCode = SQL("SELECT \(columns) …")`.
+/// A literal stands where it is used: `database.first("SELECT …", …)`. Text composed of parts, such as a column list,
+/// must be a static constant: `static let byCode = SQL("SELECT \(columns) …")`.
 struct SQL: ExpressibleByStringLiteral, Sendable {
     let address: UInt
     private let count: Int

@@ -5,7 +5,8 @@
 /// - Order: ids, owners and cursors are compared by bytes (`id < '~'`). PostgreSQL needs the collation `C`.
 /// - Text: SQLite stores U+0000 in text; PostgreSQL rejects it.
 /// - Counts: the number of changed rows and `RETURNING` exist in both.
-/// - Locks: in SQLite a writing transaction locks the database. PostgreSQL needs `FOR UPDATE` on rows read before a write.
+/// - Locks: in SQLite a writing transaction locks the database. PostgreSQL needs `FOR UPDATE` on rows read before a
+///   write.
 /// - Errors: the driver maps its codes to ``DatabaseError/Kind``.
 enum SQLDialect {
     /// The column type for bytes. PostgreSQL: `BYTEA`.

@@ -22,8 +22,8 @@ extension Schema {
     ]
 
     private static let outbox = [
-        // One notification for one device, at most once. `number` identifies the job, `turn` is its position in the lane's
-        // queue. `collapse_key` is the notification's; NULL where it is just the notification's id.
+        // One notification for one device, at most once. `number` identifies the job, `turn` is its position in the
+        // lane's queue. `collapse_key` is the notification's; NULL where it is just the notification's id.
         """
         CREATE TABLE push_jobs (
             number BIGINT NOT NULL PRIMARY KEY, lane TEXT NOT NULL, notification_id TEXT NOT NULL, device_id TEXT NOT NULL,
@@ -48,7 +48,8 @@ extension Schema {
         """,
     ]
 
-    /// The unread count is updated with each change, so a badge reads one row. `seen_at` is the recipient's first action.
+    /// The unread count is updated with each change, so a badge reads one row. `seen_at` is the recipient's first
+    /// action.
     private static let badges = [
         "ALTER TABLE notifications ADD COLUMN seen_at BIGINT",
         "ALTER TABLE channel_sequences ADD COLUMN unread BIGINT NOT NULL DEFAULT 0",

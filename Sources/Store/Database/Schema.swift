@@ -32,7 +32,8 @@ enum Schema {
             created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)
         """,
         "CREATE INDEX orders_by_booking ON orders (booking_id) WHERE booking_id IS NOT NULL",
-        // There are a hundred ended orders and routes per open one, so open and ended rows have separate partial indexes.
+        // There are a hundred ended orders and routes per open one, so open and ended rows have separate partial
+        // indexes.
         "CREATE INDEX orders_open ON orders (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
         "CREATE INDEX routes_open ON routes (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
         "CREATE INDEX orders_final ON orders (updated_at) WHERE status IN ('completed', 'cancelled')",

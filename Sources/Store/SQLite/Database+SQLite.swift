@@ -42,7 +42,7 @@ extension Database {
     }
 
     /// Moves the write-ahead log into the file and truncates it, so that the file alone is the store.
-    /// - Parameter waiting: true waits up to a second for readers. False moves as much as it can and throws an error with
-    ///   `isBusy` if there is a reader.
+    /// - Parameter waiting: true waits up to a second for readers. False moves as much as it can and throws an error
+    ///   with `isBusy` if there is a reader.
     func checkpoint(waiting: Bool = true) throws(DatabaseError) { try connection.checkpoint(waiting: waiting) }
 }

@@ -37,7 +37,8 @@ final class SQLiteConnection {
 
     /// Turns on the write-ahead log. This changes the file, so the caller checks first that it is a Fleetwire store.
     func setUpWriting(_ durability: Durability) throws(DatabaseError) {
-        // WAL mode is stored in the file. On a file system without shared memory the result is another mode, not an error.
+        // WAL mode is stored in the file. On a file system without shared memory the result is another mode, not an
+        // error.
         var mode = ""
         try prepare("PRAGMA journal_mode = WAL").run([]) { row throws(DatabaseError) in mode = row.string(0) }
         guard mode == "wal" else {

@@ -38,7 +38,8 @@ final class SQLiteStatement {
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    /// The bytes of a text or blob; sqlite3_column_blob returns a text's bytes without a terminator. Valid until the next step.
+    /// The bytes of a text or blob; sqlite3_column_blob returns a text's bytes without a terminator. Valid until the
+    /// next step.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         // In this order: "the safest policy is to invoke sqlite3_column_blob() followed by sqlite3_column_bytes()".
         let start = sqlite3_column_blob(handle, column)
@@ -68,7 +69,8 @@ final class SQLiteStatement {
             return bytes.withUnsafeBytes { bindText($0, at: index) }
         case .blob(let bytes):
             return bytes.withUnsafeBytes { buffer in
-                // "If the third parameter is a NULL pointer then sqlite3_bind_null() is invoked": an empty array has no address.
+                // "If the third parameter is a NULL pointer then sqlite3_bind_null() is invoked": an empty array has no
+                // address.
                 buffer.isEmpty
                     ? sqlite3_bind_zeroblob(handle, index, 0)
                     : csqlite_bind_blob(handle, index, buffer.baseAddress, Int32(buffer.count))

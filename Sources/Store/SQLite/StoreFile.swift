@@ -5,7 +5,8 @@ final class StoreFile {
     let path: String
     private let lock: Int32
 
-    /// Creates the directory (0700) and the file (0600; SQLite gives its log the same mode) if missing, and takes the lock.
+    /// Creates the directory (0700) and the file (0600; SQLite gives its log the same mode) if missing, and takes the
+    /// lock.
     init(path: String) throws(StoreError) {
         try Self.makeDirectory(of: path)
         self.path = path

@@ -89,8 +89,9 @@ struct DeviceTable {
         let lastOwner: String?
     }
 
-    /// The next page of all drivers' devices, sorted by owner and id, about `most` rows. A driver's devices are never split
-    /// over two pages: a device that gets another token between two pages would be in neither of them, or in both.
+    /// The next page of all drivers' devices, sorted by owner and id, about `most` rows. A driver's devices are never
+    /// split over two pages: a device that gets another token between two pages would be in neither of them, or in
+    /// both.
     func reachableDrivers(after owner: String, since: Int64, most: Int) throws(DatabaseError) -> DriversPage {
         // ';' follows ':' in ASCII, so the range contains exactly the keys of drivers.
         let rows = try database.all(
@@ -102,8 +103,8 @@ struct DeviceTable {
         guard rows.count == most, let last = rows.last?.owner else {
             return DriversPage(devices: rows.compactMap(\.device), lastOwner: nil)
         }
-        // The last driver may have more devices after this page, so that driver goes to the next one. A driver whose devices
-        // fill a whole page does not occur (20 devices per user); the rest of them would be left out.
+        // The last driver may have more devices after this page, so that driver goes to the next one. A driver whose
+        // devices fill a whole page does not occur (20 devices per user); the rest of them would be left out.
         let whole = rows.prefix { !$0.owner.isSame(as: last) }
         return whole.isEmpty
             ? DriversPage(devices: rows.compactMap(\.device), lastOwner: last)
@@ -134,8 +135,8 @@ struct DeviceTable {
         try database.change("DELETE FROM devices WHERE id = ?", .string(id))
     }
 
-    /// Removes a device unless it was seen at `moment` or later. A time after `now` does not count: it only shows that the
-    /// clock was set back.
+    /// Removes a device unless it was seen at `moment` or later. A time after `now` does not count: it only shows that
+    /// the clock was set back.
     /// - Returns: the removed device; nil if none was removed.
     func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) -> StoredDevice? {
         try database.first(Self.deleteIfUnseen, .string(id), .integer(moment), .integer(now), as: device) ?? nil

@@ -89,7 +89,8 @@ struct NotificationTable {
     /// Marks a channel's notifications as read: those of `ids`, or all if nil. Ignores ids of other channels and
     /// notifications that are marked already.
     func markRead(_ ids: [String]?, channel: String, now: Int64) throws(DatabaseError) -> Change {
-        // Returns the column: SQLite 3.40 evaluates "RETURNING seen_at IS NULL" wrongly where another column is NOT NULL.
+        // Returns the column: SQLite 3.40 evaluates "RETURNING seen_at IS NULL" wrongly where another column is NOT
+        // NULL.
         var change = Change()
         let add: (Row) throws(DatabaseError) -> Void = { row in change.add(wasUnread: row.isNull(0)) }
         guard let ids else {

@@ -19,7 +19,8 @@ struct OrderTable {
 
     private static let selectByCode = SQL("\(select) WHERE code = ?")
 
-    /// Finds the order for a job id of the driver's app, which is an order's code or a booking's id. The code has precedence.
+    /// Finds the order for a job id of the driver's app, which is an order's code or a booking's id. The code has
+    /// precedence.
     func order(job id: String, driverID: String) throws(DatabaseError) -> Order? {
         if let order = try order(code: id) { return order }
         return try database.first(Self.selectByBooking, .string(id), .string(driverID), as: Order.init(row:))

@@ -1,7 +1,7 @@
 import FleetRules
 
-/// Notifications for every driver whose push jobs are still being created. There may be a hundred thousand drivers, so each
-/// broadcast is expanded in slices.
+/// Notifications for every driver whose push jobs are still being created. There may be a hundred thousand drivers, so
+/// each broadcast is expanded in slices.
 struct PushBroadcastTable {
     /// A broadcast and its progress.
     struct Broadcast {

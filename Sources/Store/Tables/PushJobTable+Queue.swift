@@ -55,8 +55,8 @@ extension PushJobTable {
         WHERE job.lane = ? AND job.state = 'queued' ORDER BY job.turn, job.number LIMIT ?
         """)
 
-    /// Turns keep a recipient's jobs in order, except for jobs that were sent and came back, and jobs created long after
-    /// their notification (broadcasts). Only these are checked for newer jobs.
+    /// Turns keep a recipient's jobs in order, except for jobs that were sent and came back, and jobs created long
+    /// after their notification (broadcasts). Only these are checked for newer jobs.
     private static let mayBeOvertaken = """
         job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at
         """
@@ -79,7 +79,8 @@ extension PushJobTable {
     /// Expires unsent jobs of a lane whose notification has expired, at most `most`.
     /// - Returns: the number of expired jobs.
     func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
-        // The index contains all open jobs. Jobs being sent do not expire here; they are too few for an index of their own.
+        // The index contains all open jobs. Jobs being sent do not expire here; they are too few for an index of their
+        // own.
         try database.change(
             """
             UPDATE push_jobs SET state = 'expired', settled_at = ? WHERE number IN (SELECT number FROM push_jobs \

@@ -1,8 +1,8 @@
 import FleetRules
 import Primitives
 
-/// A push job's state. Only a lane's report makes a job `accepted`; the store itself can end a job as `failed`, `expired` or
-/// `cancelled`.
+/// A push job's state. Only a lane's report makes a job `accepted`; the store itself can end a job as `failed`,
+/// `expired` or `cancelled`.
 enum PushState: String {
     case queued
     /// Waits for a retry at its due time.
@@ -64,7 +64,8 @@ struct PushJobTable {
     /// The effect of a lane's result on a job.
     enum UpdateResult {
         case ended
-        /// Queued or waiting in this lane, which may differ from the lane that had it. Nil if the stored lane is unknown.
+        /// Queued or waiting in this lane, which may differ from the lane that had it. Nil if the stored lane is
+        /// unknown.
         case open(PushLane?)
         /// The job was not `sending`: the lane has reported it before.
         case unchanged
@@ -144,8 +145,8 @@ struct PushJobTable {
         EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
         """
 
-    /// An SQL condition: the recipient has a newer job of the same order or route. By default in any state: even if the newer
-    /// push failed, this one is out of date.
+    /// An SQL condition: the recipient has a newer job of the same order or route. By default in any state: even if the
+    /// newer push failed, this one is out of date.
     static func isSuperseded(_ job: String, and condition: String = "TRUE") -> String {
         """
         EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
@@ -153,8 +154,8 @@ struct PushJobTable {
         """
     }
 
-    /// An SQL condition. A returned job has its old place in the queue again, so only a newer job that has left the queue is
-    /// ahead of it.
+    /// An SQL condition. A returned job has its old place in the queue again, so only a newer job that has left the
+    /// queue is ahead of it.
     private static let isAhead = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
 
     // MARK: Device changes
@@ -178,8 +179,8 @@ struct PushJobTable {
         ).compactMap { $0 }
     }
 
-    /// Moves the open jobs of a device to another, except those of notifications for which the other has a job. A job that
-    /// is being sent moves for its next attempt.
+    /// Moves the open jobs of a device to another, except those of notifications for which the other has a job. A job
+    /// that is being sent moves for its next attempt.
     /// - Parameter shift: the difference between the turns of the new device's lane and the old one's.
     func transfer(
         of recipient: String, from old: String, to new: DeviceTable.Address, shift: Int64
@@ -252,8 +253,8 @@ struct PushJobTable {
         RETURNING recipient
         """)
 
-    /// Deletes jobs of notifications created before `cutoff`. Open jobs are not deleted: they end first, and their end is
-    /// counted and reported.
+    /// Deletes jobs of notifications created before `cutoff`. Open jobs are not deleted: they end first, and their end
+    /// is counted and reported.
     /// - Returns: the number of deleted jobs.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         // Compares notification ids, which begin with the time: they have an index anyway.
@@ -275,7 +276,8 @@ extension PushIntent.Entity {
         }
     }
 
-    /// Nil if the text is neither. Compares bytes: a combining character after the colon would form one Character with it.
+    /// Nil if the text is neither. Compares bytes: a combining character after the colon would form one Character with
+    /// it.
     init?(stored text: String) {
         if text.utf8.starts(with: "job:".utf8) {
             self = .job(String(Substring(text.utf8.dropFirst(4))))

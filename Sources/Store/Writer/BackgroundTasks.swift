@@ -1,7 +1,7 @@
 import FleetRules
 
-/// Work that one command's transaction starts and the writer finishes in slices between batches, until nothing is left. Each
-/// slice is a transaction that also stores its progress, so a killed process loses nothing.
+/// Work that one command's transaction starts and the writer finishes in slices between batches, until nothing is left.
+/// Each slice is a transaction that also stores its progress, so a killed process loses nothing.
 enum BackgroundTask: String, CaseIterable {
     /// Creates the push jobs of notifications for every driver.
     case broadcasts

@@ -2,8 +2,8 @@ import FleetRules
 
 /// Deletes old rows.
 extension CommandExecutor {
-    /// The kinds of rows that are deleted, each at its own age. Push jobs go before their notifications. Preferences stay
-    /// until their owner is erased.
+    /// The kinds of rows that are deleted, each at its own age. Push jobs go before their notifications. Preferences
+    /// stay until their owner is erased.
     enum RetentionKind: CaseIterable {
         case idempotency, pushes, notifications, steps, audit, orders, routes, channels
         /// Devices that were not registered again for `push.stale_days`.

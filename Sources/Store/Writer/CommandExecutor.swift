@@ -4,11 +4,11 @@ import Primitives
 
 /// Executes commands: reads the state that a command needs, plans its effects (``DispatchPlanner``), and writes them.
 ///
-/// Owned by the writer's thread. The sources of ids and of turns, which it keeps in memory, only advance. So a rolled-back
-/// transaction leaves a gap there, which is harmless.
+/// Owned by the writer's thread. The sources of ids and of turns, which it keeps in memory, only advance. So a
+/// rolled-back transaction leaves a gap there, which is harmless.
 ///
-/// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and `+Retention`
-/// run in slices between batches. ``PushOutbox`` creates push jobs.
+/// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and
+/// `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable
@@ -61,8 +61,8 @@ package final class CommandExecutor {
     /// Open orders, oldest first. Used at the start to restore job assignments.
     package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) { try orders.eachOpen(each) }
 
-    /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to many
-    /// tables.
+    /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to
+    /// many tables.
     package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
         guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
         let subject = command.actor.key

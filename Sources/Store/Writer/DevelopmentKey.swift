@@ -2,8 +2,8 @@ import Crypto
 import Glibc
 
 extension DeviceKeys {
-    /// The key used if none is configured: 32 bytes in base64 in a file beside the database (mode 0600), created at the first
-    /// start. A copy of the database alone does not reveal the tokens.
+    /// The key used if none is configured: 32 bytes in base64 in a file beside the database (mode 0600), created at the
+    /// first start. A copy of the database alone does not reveal the tokens.
     /// - Throws: ``StoreError`` if the file can neither be read nor created, or contains no key.
     package static func development(besideDatabase path: String) throws(StoreError) -> DeviceKeys {
         try StoreFile.makeDirectory(of: path)
@@ -18,8 +18,8 @@ extension DeviceKeys {
         return DeviceKeys([("development", key)])
     }
 
-    /// Creates the file with a new key; nil if the file exists. The file gets its name when it is complete: a truncated key
-    /// would make every later start fail.
+    /// Creates the file with a new key; nil if the file exists. The file gets its name when it is complete: a truncated
+    /// key would make every later start fail.
     private static func create(_ file: String, of path: String) throws(StoreError) -> [UInt8]? {
         var status = stat()
         if stat(file, &status) == 0 { return nil }

@@ -8,8 +8,8 @@ extension PushOutbox {
     /// Milliseconds for which a count of the queue is reused.
     private static let depthLifetime: Int64 = 2_000
 
-    /// Milliseconds. If the clock was set back by more, waiting jobs get a new due time. Otherwise they would wait until the
-    /// clock reaches the old one.
+    /// Milliseconds. If the clock was set back by more, waiting jobs get a new due time. Otherwise they would wait
+    /// until the clock reaches the old one.
     private static let clockSlack: Int64 = 1_000
     /// Milliseconds until the new due time, at most.
     private static let waitAfterSetBack: Int64 = 5_000
@@ -21,8 +21,8 @@ extension PushOutbox {
         var woken: Set<PushLane> = []
     }
 
-    /// Records a lane's results and leases as many jobs as the lane has capacity for. Call it in a transaction: it writes to
-    /// several tables.
+    /// Records a lane's results and leases as many jobs as the lane has capacity for. Call it in a transaction: it
+    /// writes to several tables.
     func handle(_ report: PushReport, now: Int64) throws(DatabaseError) -> ReportReply {
         let lane = report.lane
         var reply = ReportReply(lease: PushLease(lane: lane))
@@ -77,9 +77,9 @@ extension PushOutbox {
 
     // MARK: Due retries
 
-    /// Queues the jobs whose retry is due. Each gets a turn after its recipient's last open job: otherwise a thousand retries
-    /// for one recipient would delay all others. And each gets a turn after the lane's current one: otherwise a stopped lane
-    /// would probe its provider with the same job forever.
+    /// Queues the jobs whose retry is due. Each gets a turn after its recipient's last open job: otherwise a thousand
+    /// retries for one recipient would delay all others. And each gets a turn after the lane's current one: otherwise a
+    /// stopped lane would probe its provider with the same job forever.
     private func wakeDue(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
         if now < lastReportAt - Self.clockSlack { try jobs.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
@@ -169,8 +169,8 @@ extension PushOutbox {
                 preferences: readable(candidate.preferences, of: candidate.recipient)))
     }
 
-    /// The recipient's number of unread notifications, this one included. The channel's count already includes it, unless it
-    /// has been read.
+    /// The recipient's number of unread notifications, this one included. The channel's count already includes it,
+    /// unless it has been read.
     private func badge(of recipient: String, with notification: Notification) throws(DatabaseError) -> Int {
         guard let channel = Identity(key: recipient)?.channel else { return 1 }
         let unread = try sequences.unread(channel: channel)

@@ -1,6 +1,7 @@
 import FleetRules
 
-/// Decides which old rows are deleted next, and when: a slice at a time, so that no command waits long, until none is left.
+/// Decides which old rows are deleted next, and when: a slice at a time, so that no command waits long, until none is
+/// left.
 struct RetentionSchedule {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "retention"

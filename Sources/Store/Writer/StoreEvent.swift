@@ -8,9 +8,10 @@ package enum StoreEvent: Equatable, Sendable {
     case failed(DatabaseError, correlationID: String)
     /// A ``BackgroundTask`` or `retention` failed. Retried every few seconds; emitted once until it succeeds.
     case backgroundTaskFailed(DatabaseError, kind: String)
-    /// The write-ahead log could not be moved into the database file at shutdown. Nothing is lost: the next start does it.
+    /// The write-ahead log could not be moved into the database file at shutdown. Nothing is lost: the next start does
+    /// it.
     case checkpointFailed(DatabaseError)
-    /// A row has a value that this program cannot have written: `preferences of driver:42`. The row is treated as missing.
-    /// Emitted once per kind of row.
+    /// A row has a value that this program cannot have written: `preferences of driver:42`. The row is treated as
+    /// missing. Emitted once per kind of row.
     case unreadable(String)
 }

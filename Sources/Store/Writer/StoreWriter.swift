@@ -5,8 +5,8 @@ import Threads
 /// The one thread that writes to the store: executes the queued commands in one transaction, commits, and publishes the
 /// result.
 ///
-/// Group commit: a disk sync takes milliseconds and a statement microseconds, so all that arrives during one commit shares
-/// the next.
+/// Group commit: a disk sync takes milliseconds and a statement microseconds, so all that arrives during one commit
+/// shares the next.
 package final class StoreWriter: Sendable {
     /// The writer's settings.
     package struct Options: Sendable {
@@ -83,13 +83,13 @@ package final class StoreWriter: Sendable {
 
     /// Queues a command. Returns false if too many wait, or after ``stop()``.
     package func post(_ request: CommandRequest) -> Bool {
-        // Commands that several threads post at the same moment may pass this check together. They then take some of the
-        // places for reports.
+        // Commands that several threads post at the same moment may pass this check together. They then take some of
+        // the places for reports.
         queue.depth < queueMax && queue.post(.command(request))
     }
 
-    /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if too many requests
-    /// wait, or after ``stop()``.
+    /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if too many
+    /// requests wait, or after ``stop()``.
     package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) }
 
     /// Replaces the rules, from the next batch on.

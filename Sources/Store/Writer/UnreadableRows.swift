@@ -1,5 +1,5 @@
-/// Collects unreadable rows for the log. A defect can affect one row or all rows, so each kind is reported once, with the
-/// subject of the first row.
+/// Collects unreadable rows for the log. A defect can affect one row or all rows, so each kind is reported once, with
+/// the subject of the first row.
 final class UnreadableRows {
     private var reported: Set<String> = []
     private var pending: [String] = []

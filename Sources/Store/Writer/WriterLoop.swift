@@ -1,8 +1,8 @@
 import FleetRules
 import Threads
 
-/// The writer thread's state and its loop: take queued requests, execute them in a transaction, commit, publish, then run
-/// one slice of a background task.
+/// The writer thread's state and its loop: take queued requests, execute them in a transaction, commit, publish, then
+/// run one slice of a background task.
 struct WriterLoop {
     /// Under load, a slice of retention runs once per this many batches.
     private static let batchesPerRetention = 4
@@ -113,7 +113,8 @@ struct WriterLoop {
             return commit
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
-        // Drain after each commit: if a later transaction fails, its rollback discards all finished jobs not drained yet.
+        // Drain after each commit: if a later transaction fails, its rollback discards all finished jobs not drained
+        // yet.
         commit.finished = executor.outbox.drainFinished()
         counts.withLock {
             $0.count(commit, nanoseconds: nanoseconds)

@@ -1,8 +1,8 @@
 import FleetRules
 
 extension StoreWriter.Request {
-    /// The most rows that one transaction writes, about. An announcement may notify a thousand drivers, and a command must not
-    /// wait until hundreds of announcements are committed.
+    /// The most rows that one transaction writes, about. An announcement may notify a thousand drivers, and a command
+    /// must not wait until hundreds of announcements are committed.
     private static let rowsMax = 2_000
 
     /// Splits a batch into transactions, in its order.
