@@ -91,15 +91,16 @@ import Testing
         #expect(try database.all("SELECT number FROM things", as: { $0.integer(0) }) == Array(0..<10))
     }
 
-    /// Statements with the same text share a literal's address, so the inner run would reset the outer one.
+    /// A literal has one prepared statement, so the inner run would reset the outer one.
     @Test func runningAStatementInsideItselfTraps() async {
         await #expect(processExitsWith: .failure) {
+            // An error ends this process with success, so that only the trap passes.
             let store = TemporaryStore()
-            let database = try Database.open(path: store.path, durability: .normal, now: noon)
+            guard let database = try? Database.open(path: store.path, durability: .normal, now: noon) else { return }
             func versions(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
                 try database.each("SELECT version FROM schema_migrations") { _ throws(DatabaseError) in try body() }
             }
-            try versions { () throws(DatabaseError) in try versions { () throws(DatabaseError) in } }
+            try? versions { () throws(DatabaseError) in try versions { () throws(DatabaseError) in } }
         }
     }
 
