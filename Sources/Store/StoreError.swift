@@ -54,10 +54,10 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "open \(path): the disk is full. Free some space, then try again."
         case .keyMissing(let path, let key, let devices):
             "open \(path): it contains \(devices) devices encrypted with the key '\(key)', which store.encryption_keys does not "
-                + "list. Add it after the first key, which then re-encrypts them; \(Self.ifLost(key))"
+                + "list. Add the key after the first one, which then re-encrypts them. \(Self.ifLost(key))"
         case .keyWrong(let path, let key, let devices):
             "open \(path): it contains \(devices) devices encrypted with another key than '\(key)' in store.encryption_keys. "
-                + "Restore the old key under this id, and give a new key a new id; \(Self.ifLost(key))"
+                + "Restore the old key under this id, and give a new key a new id. \(Self.ifLost(key))"
         case .failed(let path, let error):
             "use \(path): \(error)"
         }
@@ -65,6 +65,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// What to do if a key is lost.
     private static func ifLost(_ key: String) -> String {
-        "if it is lost, delete them (DELETE FROM devices WHERE key_id = '\(key)'): devices register again when their apps start."
+        "If the key is lost, delete the devices (DELETE FROM devices WHERE key_id = '\(key)'): they register again when their "
+            + "apps start."
     }
 }

@@ -63,7 +63,7 @@ extension CommandExecutor {
         try handle(PushReport(lane: lane, outcomes: outcomes, capacity: capacity), at: now).lease
     }
 
-    /// Handles a report in a transaction of its own.
+    /// Handles a report in a transaction.
     func handle(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.ReportReply {
         try transaction { () throws(DatabaseError) in try outbox.handle(report, now: now) }
     }

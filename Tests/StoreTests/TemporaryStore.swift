@@ -97,7 +97,7 @@ func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: 
 }
 
 extension CommandExecutor {
-    /// Executes a command in a transaction of its own.
+    /// Executes a command in a transaction.
     func commit(_ command: Command, at now: Int64 = noon) throws -> CommandReply {
         try transaction { () throws(DatabaseError) in try execute(command, now: now) }
     }

@@ -79,8 +79,7 @@ extension PushJobTable {
     /// Expires unsent jobs of a lane whose notification has expired, at most `most`.
     /// - Returns: the number of expired jobs.
     func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
-        // The index contains all open jobs. Jobs being sent do not expire here; they are too few for an index of their
-        // own.
+        // The index contains all open jobs. Jobs being sent do not expire here; they are too few to justify an index.
         try database.change(
             """
             UPDATE push_jobs SET state = 'expired', settled_at = ? WHERE number IN (SELECT number FROM push_jobs \

@@ -80,7 +80,7 @@ struct WriterLoop {
 
     // MARK: Commands and reports
 
-    /// Executes requests in one transaction; if that fails because of one of them, each in a transaction of its own.
+    /// Executes requests in one transaction; if one of them makes it fail, each in a separate transaction.
     private mutating func execute(_ batch: [StoreWriter.Request]) -> Commit {
         let changesBefore = executor.database.changes
         do throws(DatabaseError) {
