@@ -6,6 +6,7 @@ import Glibc
 /// ``init(_:_:_:)`` sets the options that never change, ``begin(_:tag:allowsPrivateAddresses:at:)`` those of a request.
 /// libcurl keeps pointers into this object: it must not be freed while it is in a multi handle.
 final class EasyHandle {
+    /// libcurl's handle.
     let easy: UnsafeMutableRawPointer
     private(set) var tag = 0
     /// Changes when a request begins and when it ends, so that ``TimedRequest`` can tell requests apart.
@@ -33,7 +34,7 @@ final class EasyHandle {
     private(set) var writes = 0
     /// Bytes of the written request, at most.
     private var requestBytes = 0
-    /// Bytes of it that are reserved in the send buffers.
+    /// How many of them are reserved in the send buffers.
     private var reservedBytes = 0 {
         didSet { buffers.reserved += reservedBytes - oldValue }
     }
@@ -43,7 +44,7 @@ final class EasyHandle {
     private var isFirst = false {
         didSet { handshaking.count += (isFirst ? 1 : 0) - (oldValue ? 1 : 0) }
     }
-    /// Why a callback of ours aborted the request.
+    /// Why one of the callbacks below aborted the request.
     private var abortReason: String?
     private var isResponseTooLarge = false
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -64,7 +65,7 @@ final class EasyHandle {
         ccurl_set_writer(easy, Self.receiveBody, this)
         ccurl_set_header_reader(easy, Self.receiveHeader, this)
         ccurl_set_opensocket(easy, Self.openSocket, this)
-        // Not this handle: a connection outlives the request that opened it, as the budget does.
+        // The budget instead of this handle: a connection may outlive the request that opened it.
         ccurl_set_closesocket(easy, Self.closeSocket, Unmanaged.passUnretained(buffers).toOpaque())
         ccurl_set_prerequest(easy, Self.mayWrite, this)
     }
@@ -108,7 +109,7 @@ final class EasyHandle {
         _ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool, at now: ContinuousClock.Instant
     ) throws(HTTPClientError) {
         // A NUL would end the URL early, after callers have checked the whole.
-        guard !request.url.utf8.contains(0) else { throw .notSent("a URL with a NUL") }
+        guard !request.url.utf8.contains(0) else { throw .notSent("the URL contains a NUL byte") }
         bodyBytes = request.method == .post ? request.body.count : 0
         requestBytes = SendBufferBudget.overheadBytes + request.url.utf8.count + bodyBytes
         for header in request.headers { try append(header) }
@@ -146,7 +147,7 @@ final class EasyHandle {
     /// follow long after the headers.
     func completeUpload() -> Bool {
         var uploaded: curl_off_t = 0
-        // A second write cannot be followed: the reservation then stays until the request ends.
+        // The progress of a second write is unknown: the reservation then stays until the request ends.
         guard writes == 1, ccurl_uploaded(easy, &uploaded) == CURLE_OK, uploaded >= bodyBytes else { return false }
         reservedBytes = 0
         return true
@@ -193,7 +194,7 @@ final class EasyHandle {
         line.append(contentsOf: header.value.utf8)
         guard nameBytes > 0, isHeader(nameBytes: nameBytes) else {
             discardHeaders()
-            throw .notSent("a header that cannot be written: \(header.name.prefix(64))")
+            throw .notSent("invalid header: \(header.name.prefix(64))")
         }
         line.append(0)
         requestBytes += line.count

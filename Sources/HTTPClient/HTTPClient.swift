@@ -2,13 +2,15 @@ import CCurl
 
 /// Sends one request and blocks until its response: for commands, and for threads that do one thing at a time.
 ///
-/// Certificates are verified, redirects are not followed. Uses the environment's proxies, except for http to this
-/// machine.
+/// Certificates are verified, redirects are not followed. Uses the environment's proxies, except that
+/// ``sendAuthenticated(_:timeoutSeconds:)`` sends http to this machine directly.
 package enum HTTPClient {
     /// Bytes of a response's body; a longer one is an error.
     static let responseBytesMax = 1_048_576
 
+    /// Sends a request to an http or https URL. Returns a response of any status.
     /// - Parameter timeoutSeconds: for everything together (1–3,600).
+    /// - Throws: ``HTTPClientError``, also if the response is incomplete or its body exceeds 1,048,576 bytes.
     package static func send(
         _ request: HTTPClientRequest, timeoutSeconds: Int
     ) throws(HTTPClientError) -> HTTPClientResponse {
@@ -17,7 +19,7 @@ package enum HTTPClient {
 
     /// Sends a request whose response has to be genuine, such as an issuer's keys.
     /// - Parameter timeoutSeconds: for everything together (1–3,600).
-    /// - Throws: `.notSent` also if the URL is not one that ``checkAuthenticated(_:)`` allows.
+    /// - Throws: as ``send(_:timeoutSeconds:)``; `.notSent` also for a URL that ``checkAuthenticated(_:)`` rejects.
     package static func sendAuthenticated(
         _ request: HTTPClientRequest, timeoutSeconds: Int
     ) throws(HTTPClientError) -> HTTPClientResponse {
@@ -59,7 +61,7 @@ package enum HTTPClient {
         let result = curl_url_set(parts, CURLUPART_URL, url, UInt32(CURLU_DISALLOW_USER))
         // A NUL would end the URL early for libcurl, but not for other readers.
         guard result == CURLUE_OK, !url.utf8.contains(0) else {
-            throw .notSent("expected a URL without a user name or password")
+            throw .notSent("expected a valid URL without user name and password")
         }
         let scheme = part(CURLUPART_SCHEME, of: parts)
         let host = part(CURLUPART_HOST, of: parts)

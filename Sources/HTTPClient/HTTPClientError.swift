@@ -1,4 +1,4 @@
-/// Why a request has no response, by what the server may have done with it (PUSH.md section 6).
+/// Why a request has no response, by what the server may have done with it.
 package enum HTTPClientError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Not processed: no connection was made, or the request was not written. The text is libcurl's.
     case notSent(String)
@@ -7,6 +7,7 @@ package enum HTTPClientError: Error, Equatable, Sendable, CustomStringConvertibl
     /// Perhaps processed: written, and no response within the time-out.
     case timedOut
 
+    /// libcurl's text, or `timed out`. Names neither URL nor method.
     package var description: String {
         switch self {
         case .notSent(let text), .lost(let text): text
@@ -16,7 +17,7 @@ package enum HTTPClientError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension HTTPClientError {
-    /// Maps a transfer that libcurl ended with `code`.
+    /// Maps a transfer that libcurl ended with `code`, as measured with libcurl 7.88.1.
     ///
     /// How often the request was written says more than the code. libcurl may write it again on another connection, and
     /// an error of the second (a refused connection, say) leaves the first in doubt. The codes of lost connections are

@@ -1,6 +1,8 @@
 /// A response of any status.
 package struct HTTPClientResponse: Equatable, Sendable {
+    /// The HTTP status.
     package let status: Int
+    /// The body, or its first ``HTTPPool/Options/responseBytesMax`` bytes.
     package let body: [UInt8]
     /// By lower-case name; of repeated headers the last. Only the headers of ``Header`` are kept.
     package let headers: [String: String]

@@ -29,8 +29,8 @@ package final class HTTPPool {
         /// for a pool of one upstream.
         package var requiresHTTP2 = false
         /// Bytes of a connection's send buffer, if the system allows as many. The pool starts only as many requests as fit
-        /// (see ``SendBufferBudget``), whichever connection will carry them: a slow one delays all. Nil: the system's size,
-        /// and requests start at once.
+        /// (see ``SendBufferBudget``), whichever connection they will use: a slow one delays all. Nil: the system's size, and
+        /// requests start at once.
         package var sendBufferBytes: Int?
         /// Bytes kept of a response's body. The rest is read and discarded: the server has processed the request.
         package var responseBytesMax = 65_536
@@ -47,10 +47,11 @@ package final class HTTPPool {
         /// The tag of ``start(_:tag:allowsPrivateAddresses:isFirst:)``.
         package let tag: Int
         package let result: Result<HTTPClientResponse, HTTPClientError>
-        /// Since the start.
+        /// Between ``start(_:tag:allowsPrivateAddresses:isFirst:)`` and the end.
         package let seconds: Double
     }
 
+    /// Ends ``wait(milliseconds:)`` from other threads.
     package let waker = Waker()
 
     private let options: Options
@@ -63,7 +64,7 @@ package final class HTTPPool {
     private let buffers: SendBufferBudget
     /// Requests not yet added to libcurl, in the order of their start.
     private var queued: [TimedRequest] = []
-    /// Requests added to libcurl that were not completely written at the last check.
+    /// Requests added to libcurl that were not completely written at the last ``perform()``.
     private var uploading: [TimedRequest] = []
     private var streamsPerConnection = 0
     /// Requests that libcurl was working on at the last `curl_multi_perform`.
@@ -114,12 +115,12 @@ package final class HTTPPool {
     /// Reads and writes without blocking. Returns the requests that have ended.
     package func perform() -> [Completion] {
         admit()
-        // Its error, if any, belongs to no request; each request has its deadline.
+        // Its error, if any, concerns no single request, and each request has its deadline.
         curl_multi_perform(multi, &running)
         var completions = drainFinished()
         let now = ContinuousClock.now
         while let (handle, deadline) = deadlines.next(), deadline <= now {
-            let result = handle.result(ifWritten: .timedOut, otherwise: "no connection was ready for it in time")
+            let result = handle.result(ifWritten: .timedOut, otherwise: "no connection was ready within the time-out")
             completions.append(end(handle, result, at: now))
         }
         limitStreams()
@@ -166,7 +167,7 @@ package final class HTTPPool {
     package func retire() -> [Completion] {
         var completions = drainFinished()
         let now = ContinuousClock.now
-        let text = "its connection was given up"
+        let text = "all connections were closed"
         while let (handle, _) = deadlines.next() {
             completions.append(end(handle, handle.result(ifWritten: .lost(text), otherwise: text), at: now))
         }
@@ -250,7 +251,8 @@ package final class HTTPPool {
         guard let multi = curl_multi_init() else { preconditionFailure("curl_multi_init: out of memory") }
         ccurl_set_multi_number(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         ccurl_set_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.connectionsPerHost)
-        // The default is four per request in flight: a quiet moment would close connections that the next burst needs.
+        // The default is four per request in flight: with few in flight it would close connections that the next burst
+        // needs.
         ccurl_set_multi_number(multi, CURLMOPT_MAXCONNECTS, max(64, options.connectionsPerHost))
         return multi
     }

@@ -2,8 +2,8 @@ import Glibc
 
 /// The address that a connection is about to be made to.
 ///
-/// An untrusted URL must not lead into our own network (SSRF). Only the address shows where it leads: a name may resolve
-/// to anything, and to something else tomorrow.
+/// An untrusted URL must not lead into the gateway's network (SSRF). The address decides, not the name: a name may
+/// resolve to anything, and to another address the next time.
 struct PeerAddress: Equatable, CustomStringConvertible {
     /// 4 of IPv4, 16 of IPv6, in network order.
     let bytes: [UInt8]

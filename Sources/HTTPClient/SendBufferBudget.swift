@@ -2,20 +2,20 @@ import CCurl
 
 /// The free space in the kernel's send buffers of a pool's connections.
 ///
-/// libcurl 7.88 does not handle a full send buffer under HTTP/2: it takes EAGAIN for an error, or sleeps without polling
-/// for writability. Received responses are lost with it, connections stall until their requests time out, and bodies
+/// libcurl 7.88 does not handle a full send buffer under HTTP/2: it treats EAGAIN as an error, or sleeps without polling
+/// for writability. Received responses are lost, connections stall until their requests time out, and bodies
 /// are cut off. So a pool with such a budget starts only requests that surely fit. It also asks for larger buffers: a
 /// distant connection takes some tens of KiB at once while the kernel sizes its buffer, less than the notifications of
 /// a burst.
 final class SendBufferBudget {
-    /// Bytes that a request takes in the buffer besides its own, at most: the kernel's overhead for the two or three
+    /// Bytes that a request occupies in the buffer beyond its own, at most: the kernel's overhead for the two or three
     /// segments in which it is written.
     static let overheadBytes = 4_096
 
     /// Bytes of requests that libcurl has and has not completely written.
     var reserved = 0
     private let bytesEach: Int?
-    /// Bytes of a new connection's buffer: as granted last; before that, the smallest that systems give.
+    /// Bytes of a new connection's buffer: as granted last; before the first connection, the smallest size to expect.
     private var granted = 65_536
     /// With the kernel's cookie of each socket: libcurl closes some without a callback, and their descriptors are reused.
     private var sockets: [(descriptor: Int32, cookie: UInt64)] = []

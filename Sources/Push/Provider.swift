@@ -3,18 +3,18 @@ import HTTPClient
 
 /// The push provider of one lane: everything that differs between APNs, FCM and any further provider.
 ///
-/// A provider is a folder beside `APNs/` and `FCM/` with one function that returns this value. The lane, its worker and
-/// its connections know no provider by name.
+/// To add a provider, add a folder beside `APNs/` and `FCM/` with one function that returns this value. The lane, its
+/// worker and its connections know no provider by name.
 package struct Provider: Sendable {
-    /// The lane that sends through it. ``PushLane/provider`` is the provider's persisted name.
+    /// The lane that sends to this provider. ``PushLane/provider`` is the provider's name in the database and in metrics.
     package let lane: PushLane
     /// Window, retry and back-off limits.
     let rules: LaneRules
-    /// How the pool connects. ``ProviderConnection`` takes the timeout from `rules`.
+    /// The pool's options. ``ProviderConnection`` sets the time-out from `rules`, and the send buffers.
     let connection: HTTPPool.Options
-    /// The request that shows a message on a device.
+    /// Makes the request that shows a message on a device. `now`: milliseconds since 1970.
     let makeRequest: @Sendable (PushMessage, PushJob.Device, _ authorization: String, _ now: Int64) -> HTTPClientRequest
-    /// What a response means for the job, its device and the lane.
+    /// Maps a response. `sentAt` and `now`: milliseconds since 1970.
     let parseResponse: @Sendable (HTTPClientResponse, _ sentAt: Int64, _ now: Int64) -> SendResult
     /// Creates the credential, on the thread that owns the connection.
     let makeCredential: @Sendable () -> any ProviderCredential

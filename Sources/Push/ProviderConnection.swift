@@ -7,6 +7,7 @@ final class ProviderConnection {
     /// The pool's tag of a credential fetch. Job numbers, the other tags, count from 1.
     private static let credentialTag = -1
 
+    /// What a turn or a call causes in the lane.
     enum Event {
         case completed(Lane.Completion)
         /// A request was withdrawn before it was written; it has no other result.

@@ -2,7 +2,8 @@ import HTTPClient
 
 /// The credential of a lane's requests: APNs' provider token or FCM's access token.
 ///
-/// It performs no I/O: ``update(at:)`` returns the request that fetches a new one, ``handle(_:at:using:)`` takes its result.
+/// It performs no I/O: ``update(at:)`` returns the request that fetches a new one, ``handle(_:at:using:)`` handles its
+/// result.
 protocol ProviderCredential {
     /// True if the lane can send before the first ``CredentialEvent``.
     var isAvailableAtStart: Bool { get }
@@ -25,7 +26,7 @@ protocol ProviderCredential {
         using rng: inout some RandomNumberGenerator
     ) -> [CredentialEvent]
 
-    /// All connections were closed: the next ones have seen no credential.
+    /// All connections were closed. No credential has been sent over the next ones yet.
     mutating func connectionsRetired()
 }
 
@@ -39,7 +40,7 @@ package struct IssuedCredential: Equatable, Sendable {
 
 /// A moment on both clocks, in milliseconds.
 struct CredentialTime {
-    /// Since 1970: the time that a token states as its issue time. May be set.
+    /// Since 1970: a token's issue time. The wall clock, which may be set.
     let clock: Int64
     /// Monotonic: measures a token's age.
     let tick: Int64
@@ -50,6 +51,6 @@ enum CredentialEvent {
     case update(Lane.CredentialUpdate)
     /// A new credential was issued. `kind` is the metric's label: `apns_jwt`, `fcm_oauth`.
     case renewed(kind: String)
-    /// The present connections must carry no further requests.
+    /// No further request may use the open connections.
     case connectionsOutdated(reason: String)
 }

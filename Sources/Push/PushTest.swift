@@ -4,9 +4,11 @@ import HTTPClient
 /// Sends one push to one device, so that an operator can check the configuration. Uses the same requests, credentials
 /// and response parsing as all other pushes.
 package enum PushTest {
+    /// The outcome of the test.
     package struct Result: Equatable, Sendable {
+        /// Whether the provider accepted the push.
         package let isAccepted: Bool
-        /// The result for the operator.
+        /// The outcome for the operator, with the provider's reason.
         package let text: String
     }
 
@@ -27,7 +29,7 @@ package enum PushTest {
         var rng = SystemRandomNumberGenerator()
         var (isSent, isReady) = (false, connection.hasCredential)
         let start = now()
-        // Events of a first renewal come with the next turn.
+        // The result of the fetch comes with a later turn.
         if !isReady { _ = connection.renewCredential(after: -1, at: start) }
         while now() - start < timeMax {
             for event in connection.turn(at: now(), using: &rng) {
@@ -66,13 +68,13 @@ package enum PushTest {
         switch result {
         case .accepted(let messageID): "accepted" + (messageID.map { " as \($0)" } ?? "")
         case .rejected(let reason, _): "rejected: \(reason)"
-        case .invalidToken(let removal): "rejected: the token is not or no longer valid: \(removal.reason)"
-        case .retry(let reason, _): "not accepted this time: \(reason)"
-        case .deviceThrottled(let reason, _): "not accepted this time, too many pushes to this device: \(reason)"
-        case .credentialExpired(let reason): "refused: \(reason): is the clock right?"
+        case .invalidToken(let removal): "rejected: the device token is invalid or no longer registered: \(removal.reason)"
+        case .retry(let reason, _): "not accepted: \(reason). Try again later"
+        case .deviceThrottled(let reason, _): "not accepted: too many pushes to this device: \(reason). Try again later"
+        case .credentialExpired(let reason): "refused: \(reason): check the clock"
         case .configurationError(let reason, _): "refused: \(reason): check address, key, team and topic"
-        case .tooManyTokens(let reason): "not accepted this time, the connection has carried too many tokens: \(reason)"
-        case .goAway(let reason): "not accepted this time, the provider was closing the connection: \(reason)"
+        case .tooManyTokens(let reason): "not accepted: too many provider tokens on the connection: \(reason). Try again later"
+        case .goAway(let reason): "not accepted: the provider is closing the connection: \(reason). Try again"
         }
     }
 

@@ -4,11 +4,11 @@ import Threads
 
 /// The thread of one lane. It owns the lane, the connections to its provider, and the credential.
 ///
-/// Other threads post ``Commands``. They need no queue limit: there is at most one of each kind, because the store
-/// answers a report before it gets the next. (The set of lost devices is limited by what the store's one writer commits
-/// during a turn of the thread; a turn never blocks.)
+/// Other threads post ``Commands``. They need no queue limit: there is at most one of each kind, because a lane has one
+/// report under way at a time. (The set of lost devices grows only by what the store's one writer commits during a turn
+/// of the thread; a turn never blocks.)
 package final class PushWorker: Sendable {
-    /// What the thread needs from the program. It calls all of these on itself.
+    /// What the thread needs from the program. It calls all of these closures on its own thread.
     package struct Environment: Sendable {
         /// Milliseconds since 1970.
         package var now: @Sendable () -> Int64
@@ -17,6 +17,7 @@ package final class PushWorker: Sendable {
         package var report: @Sendable (PushReport) -> Bool
         /// Whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
         package var isConnected: @Sendable (_ recipient: String) -> Bool
+        /// Logs and counts an event.
         package var event: @Sendable (LaneEvent) -> Void
 
         package init(
@@ -50,6 +51,7 @@ package final class PushWorker: Sendable {
         let waker = Lock<HTTPPool.Waker?>(nil)
     }
 
+    /// The lane that it serves.
     package let lane: PushLane
     private let shared = Shared()
     private let run: @Sendable () -> Void

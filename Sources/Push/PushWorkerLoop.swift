@@ -5,7 +5,7 @@ import Threads
 struct PushWorkerLoop {
     /// Maximum sleep in milliseconds: the wall clock may be set.
     private static let sleepMax: Int64 = 5_000
-    /// Milliseconds after the end of ``PushWorker/stop(withinSeconds:)`` for the store to take the last report.
+    /// Milliseconds that the store gets to confirm the last report, after the time of ``PushWorker/stop(withinSeconds:)``.
     private static let drainTime: Int64 = 1_000
 
     private let environment: PushWorker.Environment
@@ -14,7 +14,7 @@ struct PushWorkerLoop {
     private var lane: Lane
     private var templates: PushCatalogue
     private var rng = SystemRandomNumberGenerator()
-    /// Monotonic milliseconds: when to close the connections, and when to end without waiting for anything.
+    /// Monotonic milliseconds: when to close the connections, and when to end even with unconfirmed results.
     private var (cutAt, endAt) = (Int64.max, Int64.max)
     private var isFinished = false
 
@@ -41,8 +41,8 @@ struct PushWorkerLoop {
         if !isFinished { sendFinalReport() }
     }
 
-    /// Reports, without waiting for a reply, all that the store has not taken: it would send unreported jobs again after
-    /// the next start.
+    /// Reports all results that the store has not confirmed, without waiting for a reply. The store would send unreported
+    /// jobs again after the next start.
     private mutating func sendFinalReport() {
         let now = environment.now()
         apply(connection.retire(at: now, using: &rng), now)

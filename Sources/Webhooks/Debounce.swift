@@ -9,7 +9,7 @@ struct Debounce {
     /// Delayed events at most. Further ones are sent at once: early, but correct.
     static let capacity = 100_000
 
-    /// What an opposite event cancels.
+    /// What an event is about. An occupied or added event cancels the delayed vacated or removed event of its subject.
     private enum Subject: Hashable {
         case channel(app: Int, ChannelName)
         case member(app: Int, ChannelName, Identifier)
@@ -22,7 +22,7 @@ struct Debounce {
         let serial: UInt64
     }
 
-    /// The serial of the delayed event of a subject.
+    /// The serial of each subject's delayed event.
     private var serials: [Subject: UInt64] = [:]
     /// In the order of due times, because all are delayed equally. A cancelled event leaves its entry, which is skipped.
     private var line: [Entry] = []
@@ -73,7 +73,7 @@ struct Debounce {
 
     private mutating func delay(_ event: AppWebhookEvent, _ subject: Subject, _ now: Int64) -> AppWebhookEvent? {
         guard serials.count < Self.capacity else { return event }
-        // A subject that alternates leaves a cancelled entry each time: remove them once they outnumber the delayed events.
+        // Each cancelled event leaves its entry: remove them once they outnumber the delayed events.
         if line.count > 2 * serials.count + 64 {
             line.removeAll { serials[$0.subject] != $0.serial }
             head = 0

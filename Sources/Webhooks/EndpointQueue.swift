@@ -1,5 +1,5 @@
 /// The events queued for one endpoint, and when to send them. Pure: ``next(at:)`` returns what to do,
-/// ``complete(_:at:jitter:)`` takes the result.
+/// ``complete(_:at:jitter:)`` records the result.
 ///
 /// One request is in flight at a time, which keeps the order whatever the endpoint responds and however long it takes. A
 /// rejected request is sent again until the endpoint accepts it, or until five minutes after its first attempt (V10). The
@@ -24,7 +24,7 @@ struct EndpointQueue {
     enum Step: Equatable {
         /// Send the request, then call ``complete(_:at:jitter:)``.
         case send(WebhookRequest)
-        /// Nothing before this time or the next event.
+        /// Nothing before this time (monotonic milliseconds) or the next event.
         case wait(until: Int64)
         /// Nothing before the next event or result.
         case idle
@@ -119,7 +119,7 @@ struct EndpointQueue {
         return .retrying(count)
     }
 
-    /// Ends the linger time of batches: no further events will follow.
+    /// Sends batches without linger time from now on: no further events will follow.
     mutating func stopLingering() { lingers = false }
 
     /// Milliseconds until the next attempt: one second, doubled with each attempt, ±25 %.

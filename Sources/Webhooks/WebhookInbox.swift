@@ -2,10 +2,10 @@ import PusherProtocol
 import Synchronization
 import Threads
 
-/// Carries webhook events from the hub to the worker, in order. Never blocks: events beyond the limit are dropped and
-/// counted; the worker logs the count.
+/// The queue of webhook events between the hub and the worker. Never blocks: events beyond the limit are dropped and
+/// counted, and the worker logs the count.
 package final class WebhookInbox: Sendable {
-    /// Events queued at most: about a second of a busy node. The worker only has to sort them into the endpoints' queues.
+    /// Events queued at most: those of about a second on a busy node. The worker only moves them to the endpoints' queues.
     package static let capacity = 16_384
 
     private let mailbox = Mailbox<AppWebhookEvent>(highWater: WebhookInbox.capacity)

@@ -57,7 +57,8 @@ struct WebhookQueues {
         for event in debounce.release(at: moment.now) { enqueue(event, moment) }
     }
 
-    /// No further events follow: queues all delayed events, since no connection can come back, and ends batches' linger.
+    /// Prepares for the end, when no further events follow: queues all delayed events, since no connection can come back,
+    /// and ends the linger time of batches.
     mutating func close(at moment: Moment) {
         for event in debounce.release(at: .max) { enqueue(event, moment) }
         for index in endpoints.indices { endpoints[index].queue.stopLingering() }

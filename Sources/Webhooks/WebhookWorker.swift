@@ -5,7 +5,7 @@ import Threads
 
 /// Sends webhooks: one thread and one connection pool for all endpoints.
 ///
-/// ``WebhookQueues`` decides; the worker performs. ``post(_:)`` never blocks.
+/// ``WebhookQueues`` decides what to send and when, the worker sends it. ``post(_:)`` never blocks.
 package final class WebhookWorker: Sendable {
     /// What the worker needs from the program.
     package struct Environment: Sendable {
@@ -15,14 +15,15 @@ package final class WebhookWorker: Sendable {
         package var monotonicMilliseconds: @Sendable () -> Int64 = Clock.monotonicMilliseconds
         /// Milliseconds since 1970.
         package var unixMilliseconds: @Sendable () -> Int64 = Clock.unixMilliseconds
-        /// Time-out of a request.
+        /// Time-out of a request (10 s).
         package var timeoutMilliseconds = 10_000
 
         package init(report: @escaping @Sendable (WebhookReport) -> Void) { self.report = report }
     }
 
-    /// For metrics.
+    /// Counters and queue depth, for metrics.
     package struct Statistics: Equatable, Sendable {
+        /// Since the start.
         package internal(set) var counts = WebhookCounts()
         /// Events queued or in flight, at all endpoints.
         package internal(set) var depth = 0
@@ -63,6 +64,7 @@ package final class WebhookWorker: Sendable {
         inbox.wake()
     }
 
+    /// Counts and queue depth at the end of the worker's last turn, with the events that the inbox dropped.
     package var statistics: Statistics {
         var statistics = current.withLock { $0 }
         statistics.counts.refused += inbox.refusals

@@ -10,10 +10,11 @@ extension Provider {
     package static func apns(
         lane: PushLane = .apns, _ address: APNsAddress, token: APNsToken, caFile: String = ""
     ) -> Provider {
-        // APNs allows about 1,000 streams on a connection that has accepted a token (PUSH.md section 1).
+        precondition(lane.provider == .apns, "Provider.apns: \(lane.rawValue) is not a lane of APNs")
+        // APNs typically allows 1,000 streams on a connection that has accepted a token, and one before.
         let rules = LaneRules(windowMax: 1_000)
         var connection = HTTPPool.Options()
-        // All requests share one connection. The second replaces it when APNs closes it.
+        // All requests share one connection. A second one replaces it when APNs closes it.
         connection.connectionsPerHost = 2
         connection.streamsPerConnection = rules.windowMax
         connection.requiresHTTP2 = true
@@ -49,7 +50,7 @@ struct APNsCredential: ProviderCredential {
     mutating func renew(after generation: Int, at time: CredentialTime) -> [CredentialEvent] {
         guard token.renew(after: generation, at: time) == nil else { return [.update(.ready)] }
         let minutes = APNsTokenAge.interval / 60_000
-        let reason = "a provider token less than \(minutes) minutes old is too old: is the clock right?"
+        let reason = "APNs refuses a provider token less than \(minutes) minutes old as expired: check the clock"
         return [.update(.refused(reason: reason))]
     }
 
@@ -58,7 +59,7 @@ struct APNsCredential: ProviderCredential {
         if token.drainRenewed() { events.append(.renewed(kind: "apns_jwt")) }
         if let generation = firstGeneration, token.outdatesConnections(withGeneration: generation, at: time) {
             firstGeneration = nil  // reported once
-            events.append(.connectionsOutdated(reason: "the clock was set: the provider token is issued again"))
+            events.append(.connectionsOutdated(reason: "the clock was set, and the provider token has to be issued again"))
         }
         return (events, nil)
     }

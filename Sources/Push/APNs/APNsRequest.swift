@@ -3,7 +3,7 @@ import FleetRules
 import HTTPClient
 import JSON
 
-/// The server of an APNs environment, and the app.
+/// The server of an APNs environment, and the app's topic.
 package struct APNsAddress: Equatable, Sendable {
     package var host: String
     package var port: Int
@@ -16,11 +16,11 @@ package struct APNsAddress: Equatable, Sendable {
         self.topic = topic
     }
 
-    /// Maximum bytes of a payload (PUSH.md section 1).
+    /// Maximum bytes of a payload (Apple, "Generating a remote notification").
     package static let payloadBytesMax = 4_096
 
     /// The request that shows a message on a device. A retry has the same `apns-id`: APNs does not deduplicate by it, but
-    /// its log and ours then agree.
+    /// the logs of APNs and Fleetwire then show the same id.
     /// - Parameter authorization: the header's whole value, `bearer …`.
     package func request(_ message: PushMessage, to device: PushJob.Device, authorization: String) -> HTTPClientRequest {
         let payload = PushPayload(message, bytesMax: Self.payloadBytesMax)

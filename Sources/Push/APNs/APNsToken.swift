@@ -3,13 +3,13 @@ import JSON
 import JWT
 import Threads
 
-/// When to issue a provider token. Apple wants a new one at most every 20 minutes, and rejects tokens older than an
-/// hour (PUSH.md section 1).
+/// When to issue a provider token. APNs allows a new one at most every 20 minutes, and rejects tokens older than an hour
+/// (Apple, "Establishing a token-based connection to APNs").
 struct APNsTokenAge {
     /// Between Apple's limits, with a margin for a clock that is off by some minutes.
     static let lifetime: Int64 = 45 * 60_000
-    /// Minimum between two forced renewals. If Apple rejects a newer token as too old, our clock is wrong, and a new
-    /// token does not help.
+    /// Minimum between two forced renewals. If APNs rejects a token younger than that as expired, this machine's clock is
+    /// wrong, and a new token does not help.
     static let interval: Int64 = 20 * 60_000
     /// If the clock is set back by more than this, the token's issue time is in the future.
     static let skewMax: Int64 = 60_000
@@ -24,7 +24,7 @@ struct APNsTokenAge {
         return now.tick - issued.tick >= Self.lifetime || age >= Self.lifetime || age < -Self.skewMax
     }
 
-    /// Whether a connection that carried this token must not carry another one yet.
+    /// Whether it is too early to send another token over a connection that has carried this one.
     func isRecent(at now: CredentialTime) -> Bool { issued.map { now.tick - $0.tick < Self.interval } ?? false }
 
     /// Records a renewal if one is due. Returns true if the caller has to issue the token.

@@ -5,7 +5,7 @@ import JSON
 enum AccessTokenResponse: Equatable {
     /// A token, valid for that long.
     case granted(String, seconds: Int64)
-    /// Key, account or clock are wrong.
+    /// The key, the account or the clock is wrong.
     case refused(reason: String)
     /// Try again later.
     case delayed(reason: String)

@@ -2,19 +2,19 @@ import FleetRules
 import HTTPClient
 
 extension Provider {
-    /// FCM.
+    /// FCM's HTTP v1 API, for the project of a service account.
     /// - Parameters:
     ///   - baseURL: `https://fcm.googleapis.com`, without a trailing slash.
     ///   - caFile: a PEM file to trust instead of the system's certificates, also for access tokens; empty: the system's.
     package static func fcm(baseURL: String, account: ServiceAccount, caFile: String = "") -> Provider {
-        // FCM allows 100 streams on each connection (PUSH.md section 2).
+        // FCM allows 100 streams on each connection (observed, not documented).
         let rules = LaneRules(windowMax: 400)
         var connection = HTTPPool.Options()
         connection.connectionsPerHost = 4
         connection.streamsPerConnection = rules.windowMax / connection.connectionsPerHost
-        // FCM closes connections that were idle for four minutes (PUSH.md section 2).
+        // FCM closes connections that were idle for four minutes (observed, not documented).
         connection.idleSecondsMax = 230
-        // Used only for access tokens from this machine: ServiceAccount checks `token_uri`, and `baseURL` is https.
+        // Only for access tokens, from a server on this machine: ServiceAccount checks `token_uri`, and `baseURL` is https.
         connection.allowsPlainHTTP = true
         connection.caFile = caFile
         let address = FCMAddress(baseURL: baseURL, projectID: account.projectID)
@@ -52,7 +52,7 @@ struct FCMCredential: ProviderCredential {
             wasValid = false  // `handle` reports what follows
             return []
         case .alreadyRenewed: return [.update(.ready)]
-        case .tooSoon: return [.update(.refused(reason: "new access tokens are refused as well"))]
+        case .tooSoon: return [.update(.refused(reason: "FCM also refuses a new access token"))]
         }
     }
 

@@ -2,7 +2,7 @@ import FleetRules
 import HTTPClient
 import JSON
 
-/// FCM's server and our project.
+/// FCM's server and the Firebase project.
 package struct FCMAddress: Equatable, Sendable {
     /// `https://fcm.googleapis.com`, without a trailing slash.
     package var baseURL: String
@@ -13,11 +13,13 @@ package struct FCMAddress: Equatable, Sendable {
         self.projectID = projectID
     }
 
-    /// Maximum bytes of a payload for Android and Apple devices (PUSH.md section 2), less the members beside it: FCM adds its
-    /// own for Apple (`gcm.message_id`, `google.c.…`), we add channel, sound and tag for Android.
+    /// Maximum bytes of a payload: 4,096 for Android and Apple devices (Firebase, "About FCM messages"), less the members
+    /// beside it. FCM adds its own for Apple (`gcm.message_id`, `google.c.…`), this request channel, sound and tag for
+    /// Android.
     package static let payloadBytesMax = 4_096 - 384
 
-    /// The request that shows a message on an Android or Apple device: many tokens do not say which.
+    /// The request that shows a message on a device. It has a part for Android and one for Apple: many registrations do
+    /// not tell which it is.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - authorization: the header's whole value, `Bearer …`.

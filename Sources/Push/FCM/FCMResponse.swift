@@ -3,7 +3,8 @@ import HTTPClient
 import JSON
 
 extension SendResult {
-    /// Maps a response of FCM (PUSH.md section 2): by FCM's error code, else by the status name, else by the HTTP status.
+    /// Maps a response of FCM: by FCM's error code (`ErrorCode` of the HTTP v1 API), else by the status name, else by the
+    /// HTTP status.
     /// - Parameters:
     ///   - sentAt: when the request was sent: milliseconds since 1970.
     ///   - now: milliseconds since 1970.
@@ -25,7 +26,7 @@ extension SendResult {
         switch code {
         case "UNREGISTERED", "SENDER_ID_MISMATCH": .invalidToken(DeviceRemoval(reason: code, ifSeenBefore: sentAt))
         case "INVALID_ARGUMENT": invalid(error, mayBeToken: !error.isTooBig, sentAt)
-        // Firebase's key for APNs is wrong; our credential and the token are not.
+        // The APNs key stored at Firebase is invalid. Access token and device token are not.
         case "THIRD_PARTY_AUTH_ERROR": .rejected(reason: code, alarm: true)
         case "QUOTA_EXCEEDED": exceeded(code, error, after)
         case "UNAVAILABLE", "INTERNAL": .retry(reason: code, after: after)
@@ -52,7 +53,7 @@ extension SendResult {
         case 403: .configurationError(reason: reason, newConnection: false)
         case 429: .retry(reason: reason, after: after ?? quotaMilliseconds)
         case 500...: .retry(reason: reason, after: after)
-        case 404, 405: .rejected(reason: reason, alarm: true)  // not FCM's response for a token
+        case 404, 405: .rejected(reason: reason, alarm: true)  // for a device token FCM adds an error code
         default: .rejected(reason: reason, alarm: false)
         }
     }
@@ -138,7 +139,7 @@ private struct FCMErrorBody {
         }
     }
 
-    /// By its text. Only its content is documented: whether the rate is the project's, the device's or the topic's.
+    /// Searches the violation's text: it names the project's, the device's or the topic's rate, in undocumented words.
     private static func isOfDevice(_ violation: JSONSlice) -> Bool {
         var isOfDevice = false
         violation.readMembers { key, value in

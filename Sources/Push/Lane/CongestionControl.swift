@@ -3,9 +3,9 @@ import FleetRules
 /// How many requests a lane may have in flight, and whether it may send at all: a congestion window with slow start, a
 /// circuit breaker (paused, stopped) with probes, and the decision when to close connections.
 ///
-/// A connection starts with one request: APNs allows no second until it has accepted a token, and libcurl would open a
-/// connection for each of several (PUSH.md sections 1 and 6). Each success then opens the window by one, which doubles it
-/// every round trip. A setback starts a new *epoch*, and results of earlier epochs are ignored: a connection that breaks
+/// A connection starts with one request: APNs allows no second until it has accepted a token, and libcurl 7.88 would
+/// open a connection for each of several requests. Each success then opens the window by one, which doubles it every
+/// round trip. A setback starts a new *epoch*, and results of earlier epochs are ignored: a connection that breaks
 /// under a thousand requests counts as one failure, not as a thousand.
 struct CongestionControl {
     enum Mode: Equatable { case running, paused, stopped }
@@ -22,7 +22,7 @@ struct CongestionControl {
         case forbidden(newConnection: Bool)
         /// The provider is closing this connection.
         case goAway
-        /// The connection has carried too many credentials.
+        /// APNs got too many provider tokens over this connection.
         case tooManyTokens
         case notSent, lost, timedOut
     }
@@ -125,7 +125,7 @@ struct CongestionControl {
             return .nothing
         case .overloaded(let after): return overloaded(after, now, &rng)
         case .forbidden(let newConnection):
-            if newConnection { retireAfterDrain("the provider wants a new connection", now) }
+            if newConnection { retireAfterDrain("the provider requires a new connection", now) }
             return stop(now)
         case .goAway: return goAway(now, &rng)
         case .tooManyTokens: return tooManyTokens(now, &rng)
@@ -175,8 +175,8 @@ struct CongestionControl {
 
     private mutating func goAway(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
-        retireAfterDrain("the provider is leaving", now)
-        // As the first response of a connection it would repeat on the next: pause.
+        retireAfterDrain("the provider is closing the connection", now)
+        // If it is the connection's first response, the next connection would probably get it too: pause.
         return hasResponse && mode == .running ? setBack() : backOff(now, &rng)
     }
 
@@ -185,7 +185,7 @@ struct CongestionControl {
         let change = overloaded(nil, now, &rng)
         guard tooManyTokensInRow >= rules.tooManyTokensMax else { return change }
         tooManyTokensInRow = 0
-        let setBack = retireConnections("the provider has seen too many tokens over it", now)
+        let setBack = retireConnections("too many provider tokens on the connection", now)
         return change == .nothing ? setBack : change
     }
 
@@ -194,12 +194,12 @@ struct CongestionControl {
     private mutating func notSent(_ startedAt: Int64, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         guard mode == .running, hasResponse else { return backOff(now, &rng) }
         guard now - startedAt >= rules.requestTime * 9 / 10 else { return setBack() }
-        // The request waited for its turn until its time-out. Without any response meanwhile, the connection is dead.
+        // The request was queued until its time-out. Without any response meanwhile, the connection is dead.
         guard lastResponseAt > startedAt else {
-            retirement = (now, "nothing was received for \(rules.requestTime / 1_000) s")
+            retirement = (now, "no response for \(rules.requestTime / 1_000) s")
             return setBack()
         }
-        // Otherwise the server allows fewer concurrent streams: halve the window, once for all that waited behind it.
+        // Otherwise the server allows fewer concurrent streams: halve the window, once for all queued requests.
         guard startedAt >= halvedAt else { return .nothing }
         halvedAt = now
         window = max(1, window / 2)
@@ -211,7 +211,7 @@ struct CongestionControl {
         return mode == .running && hasResponse && failuresInRow < rules.failuresMax ? setBack() : backOff(now, &rng)
     }
 
-    /// A time-out is a wait by itself: pauses only after ``LaneRules/failuresMax`` failures in a row.
+    /// The time-out has already delayed the lane, so it pauses only after ``LaneRules/failuresMax`` failures in a row.
     private mutating func timedOut(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
         timeOutsInRow += 1
@@ -235,7 +235,7 @@ struct CongestionControl {
         return .setBack
     }
 
-    /// Waits: until the next probe if stopped, else for a pause.
+    /// Delays the next probe if stopped, else pauses.
     private mutating func backOff(
         _ now: Int64, _ rng: inout some RandomNumberGenerator, retryAfter: Int64 = 0
     ) -> Change {
@@ -245,7 +245,7 @@ struct CongestionControl {
     private mutating func pause(
         _ now: Int64, _ rng: inout some RandomNumberGenerator, retryAfter: Int64 = 0
     ) -> Change {
-        // The provider's time replaces the schedule, unless it is "at once" (below one second).
+        // The provider's retry-after replaces the schedule, unless it is shorter than a second.
         let delay =
             retryAfter >= 1_000
             ? min(retryAfter, rules.retryAfterMax) : RetrySchedule.delay(afterAttempts: pausesInRow, using: &rng)

@@ -5,16 +5,18 @@ struct DeviceBackoff {
     /// The provider rejected a push because the device got too many.
     private struct Backoff {
         var until: Int64
-        /// When the device was last throttled. Requests that started before say nothing new.
+        /// When the device was last throttled. Throttled requests that started earlier do not count again.
         var since: Int64
-        /// How often in a row.
+        /// How often the device was throttled in a row.
         var count: Int
     }
 
     private let waitMax: Int64
     private var backoffs: [String: Backoff] = [:]
+    /// The number of entries at which elapsed ones are removed.
     private var backoffsMax = 1_024
-    /// By device: it is dead for jobs that were leased when it had last been seen before that time.
+    /// By device id, in milliseconds since 1970: the device is dead if a job says that it was last seen before that time.
+    /// If it was seen later, its app has registered again.
     private var dead: [String: Int64] = [:]
     /// Dead devices that no report contains yet, and those of the report under way.
     private var unreported: [String] = []
@@ -41,12 +43,12 @@ struct DeviceBackoff {
         return backoff.until
     }
 
-    /// The device accepted a push.
+    /// The provider accepted a push to the device.
     mutating func clear(_ device: String) {
         if !backoffs.isEmpty { backoffs[device] = nil }
     }
 
-    /// When the device's back-off ends; nil if it has none.
+    /// When the device's back-off ends; nil if it has none, or if the clock was set back to before its beginning.
     func backoff(of device: String, at now: Int64) -> Int64? {
         guard !backoffs.isEmpty, let backoff = backoffs[device], backoff.until > now, backoff.since <= now else { return nil }
         return backoff.until
@@ -71,6 +73,7 @@ struct DeviceBackoff {
         return device.lastSeenAt < before
     }
 
+    /// Whether the report under way contains dead devices.
     var hasReported: Bool { !reported.isEmpty }
 
     /// A report with all dead devices goes out.

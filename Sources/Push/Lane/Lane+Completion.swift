@@ -50,7 +50,7 @@ extension Lane {
             return (.success, "")
         case .rejected(let reason, let alarm):
             reject(job, reason, nil, completion, now)
-            if alarm { self.alarm("notifications are rejected: \(reason)", now) }
+            if alarm { self.alarm("the provider rejects pushes: \(reason)", now) }
             return (.success, reason)
         case .invalidToken(let removal):
             backoff.markDead(job.device.id, removal)
@@ -71,12 +71,12 @@ extension Lane {
         case .configurationError(let reason, let newConnection):
             if congestion.isRunning(epoch: request.epoch), poisonJobs.isPoison(job.number) {
                 reject(job, reason, nil, completion, now)
-                alarm("a notification is refused, and others are not: \(reason)", now)
+                alarm("rejected a push that the provider refuses while it accepts others: \(reason)", now)
                 return (.answered, reason)
             }
             recordError(reason, now)
-            // Not an attempt, but the job loses its place in the queue, here and below: if it is a poison job, the lane
-            // would otherwise probe with it forever and send no other.
+            // Not an attempt, but the job loses its place in the queue (also below, if the credential expired): if it is
+            // a poison job, the lane would otherwise probe with it forever and send no other.
             postpone(job, until: now, reason, wasTried: false)
             return (.forbidden(newConnection: newConnection), reason)
         case .credentialExpired(let reason):

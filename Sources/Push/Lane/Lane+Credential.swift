@@ -32,7 +32,7 @@ extension Lane {
         }
     }
 
-    /// Emits an alarm, unless the same one was emitted a moment ago.
+    /// Emits an alarm, unless the same one was emitted less than a minute ago.
     mutating func alarm(_ reason: String, _ now: Int64) {
         recordError(reason, now)
         if alarms.permits(reason, at: now) { emit(.alarm("\(lane.rawValue): \(reason)")) }

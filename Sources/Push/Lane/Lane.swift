@@ -1,15 +1,15 @@
 import FleetRules
 import HTTPClient
 
-/// Sends the store's push jobs of one lane to its provider: which jobs are in hand, which are in flight, and the result
-/// of each.
+/// One lane: gets push jobs from the store, decides when to send each to the provider, and reports the results. Jobs
+/// *in hand* are leased from the store and not sent yet; jobs *in flight* have a request without a result.
 ///
-/// Pure: ``handle(_:at:using:)`` takes in an event, ``nextEffects(at:using:deciding:)`` returns what to do. The lane
-/// requests only as many jobs as it has room to send, and returns them when it has none: the store can cancel queued
-/// jobs, but not those that a lane holds. So the only queue is the store's.
+/// Pure: ``handle(_:at:using:)`` handles an event, ``nextEffects(at:using:deciding:)`` returns what to do. The lane
+/// requests only as many jobs as it can send now, and returns those in hand when it can no longer send them: the store
+/// can cancel queued jobs, but not those that a lane holds. So the only queue is the store's.
 ///
-/// The lane reports each job once. It also returns jobs that are to be sent again at once: the store's reply to that
-/// report supplies them again, unless they were cancelled meanwhile.
+/// The lane reports each job once. A job that can be sent again at once is also returned: the store's reply to that
+/// report leases it again, unless it was cancelled meanwhile.
 package struct Lane {
     /// An event.
     package enum Input: Sendable {
@@ -20,12 +20,13 @@ package struct Lane {
         /// The store did not write the report under way.
         case refused
         case completed(Completion)
-        /// Devices that were removed or have another owner. Their jobs in hand go back to the store, which knows.
+        /// Devices that were removed or have another owner. Jobs in hand for them go back to the store, which cancels
+        /// them or sends them to another device.
         case lost(devices: Set<String>)
         /// The request of a job was withdrawn before it was written, because its device was lost.
         case withdrawn(Int64)
         case credential(CredentialUpdate)
-        /// The present connections must carry no further requests.
+        /// No further request may use the open connections.
         case connectionsOutdated(reason: String)
         /// Send nothing new, and finish.
         case stop
@@ -49,6 +50,7 @@ package struct Lane {
         }
     }
 
+    /// A change of the lane's credential.
     package enum CredentialUpdate: Equatable, Sendable {
         /// A new one is available.
         case ready
@@ -63,12 +65,12 @@ package struct Lane {
         case renewalFailed(reason: String)
     }
 
-    /// What to do, in this order.
+    /// What the caller has to do. Effects are performed in the order in which they are returned.
     package enum Effect: Equatable, Sendable {
         /// Close the connections and complete all requests in flight.
         case retireConnections
         case send(PushJob, PushMessage)
-        /// Get a credential newer than that generation; -1: any.
+        /// Get a credential newer than that of the generation; -1: any.
         case renewCredential(after: Int)
         case report(PushReport)
         /// Count and log an event.
@@ -82,6 +84,7 @@ package struct Lane {
         package let job: PushJob
         /// Milliseconds since 1970.
         package let startedAt: Int64
+        /// The epoch of ``CongestionControl`` in which it started.
         let epoch: Int
     }
 
@@ -94,9 +97,11 @@ package struct Lane {
         case missing
     }
 
-    /// Milliseconds. A longer pause is an alarm: an operator should check that it is really the provider that asks for it.
+    /// Milliseconds. A longer pause raises an alarm: an operator should check that the retry-after is the provider's and
+    /// not a proxy's.
     private static let longPause: Int64 = 3_600_000
 
+    /// Which lane it is: the name in store, log and metrics.
     package let lane: PushLane
     let rules: LaneRules
     var congestion: CongestionControl
@@ -142,6 +147,8 @@ package struct Lane {
 
     // MARK: Events
 
+    /// Handles an event that happened at `now` (milliseconds since 1970). Its effects follow from
+    /// ``nextEffects(at:using:deciding:)``.
     package mutating func handle(_ input: Input, at now: Int64, using rng: inout some RandomNumberGenerator) {
         switch input {
         case .wake: reports.wake()
@@ -165,7 +172,7 @@ package struct Lane {
 
     private mutating func accept(_ lease: PushLease, _ now: Int64) {
         reports.taken(lease, at: now)
-        // The lane is about to forget dead devices: first return their jobs.
+        // `completeReport` clears the dead devices, so return their jobs in hand first.
         if backoff.hasReported {
             release { [backoff] in backoff.isDead($0.device) }
             backoff.completeReport()
@@ -184,9 +191,10 @@ package struct Lane {
         case .paused(let milliseconds):
             emit(.paused(reason: reason, milliseconds: milliseconds))
             if milliseconds > Self.longPause {
-                emit(.alarm("\(lane.rawValue): paused for \(milliseconds / 60_000) minutes, as the provider asks: \(reason)"))
+                let minutes = milliseconds / 60_000
+                emit(.alarm("\(lane.rawValue): paused for \(minutes) minutes (the provider's retry-after): \(reason)"))
             }
-        case .stopped: emit(.alarm("\(lane.rawValue): stopped, for the provider refuses us: \(reason)"))
+        case .stopped: emit(.alarm("\(lane.rawValue): stopped until the configuration is fixed: \(reason)"))
         }
         release()
     }
@@ -224,7 +232,7 @@ package struct Lane {
         return outcomes.isEmpty ? nil : PushReport(lane: lane, outcomes: outcomes, capacity: 0)
     }
 
-    /// How many more jobs the lane can take.
+    /// How many more jobs the lane can hold.
     private func room(_ now: Int64) -> Int {
         guard !isStopping, credential == .ready || credential == .expired else { return 0 }
         return max(0, congestion.room(total: inFlight.count, at: now) - (ready.count - head))

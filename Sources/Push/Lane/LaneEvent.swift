@@ -1,9 +1,9 @@
 import FleetRules
 
-/// An event of a lane, for metrics and log. Of jobs only those whose result the lane knows: the store's replies report
-/// jobs that expired or were cancelled in its queue, and removed devices.
+/// An event of a lane, for metrics and log. It covers only jobs whose result the lane knows; jobs that expired or were
+/// cancelled in the store's queue, and removed devices, are reported by the store.
 package enum LaneEvent: Equatable, Sendable {
-    /// `seconds`: from the request's start to its end, here and below.
+    /// `seconds`, here and below: from the request's start to its end.
     case accepted(PushJob, seconds: Double)
     /// The provider rejected the push. The store decides whether the job has failed: the device may have a new token.
     case rejected(PushJob, reason: String, seconds: Double)
@@ -11,9 +11,9 @@ package enum LaneEvent: Equatable, Sendable {
     case retried(PushJob, reason: String, seconds: Double)
     case expired(PushJob)
     case cancelled(PushJob, reason: String)
-    /// An operator has to act; the text says on what.
+    /// An operator has to act. The text names the lane and the reason.
     case alarm(String)
-    /// The lane does not send for that long; `milliseconds` nil: until a credential is available.
+    /// The lane does not send for so many milliseconds; nil: until a credential is available.
     case paused(reason: String, milliseconds: Int64?)
     /// The lane sends again.
     case resumed

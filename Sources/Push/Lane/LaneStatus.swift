@@ -1,5 +1,6 @@
 /// The status of a lane. Times are milliseconds since 1970.
 package struct LaneStatus: Equatable, Sendable {
+    /// Raw values are those of the REST API.
     package enum State: String, Sendable {
         case running
         /// For a limited time, or until a credential is available.
@@ -8,19 +9,22 @@ package struct LaneStatus: Equatable, Sendable {
         case stopped
     }
 
+    /// A failure and when it happened.
     package struct Failure: Equatable, Sendable {
         package let text: String
         package let at: Int64
     }
 
     package var state = State.running
+    /// When `state` began.
     package var since: Int64 = 0
     /// Requests in flight.
     package var inFlight = 0
     package var lastError: Failure?
+    /// When the provider last accepted a push.
     package var lastAcceptedAt: Int64?
-    /// Jobs queued in the store, as of its last reply; if it cannot write, at least the jobs whose results it did not
-    /// take.
+    /// Jobs queued in the store, as of its last reply; while it cannot write, at least as many as the results that it has
+    /// not written.
     package var depth = 0
     /// When the oldest of them was queued.
     package var oldestAt: Int64?
@@ -29,6 +33,7 @@ package struct LaneStatus: Equatable, Sendable {
 }
 
 extension Lane {
+    /// The present status.
     package var status: LaneStatus {
         var status = recorded
         switch congestion.mode {
@@ -38,7 +43,7 @@ extension Lane {
         }
         status.since = max(congestion.since, isCredentialMissing && congestion.mode == .running ? credentialSince : .min)
         status.inFlight = inFlight.count
-        // Jobs whose results the store did not take are still queued there.
+        // Jobs whose results the store has not written are still queued there.
         status.depth = max(recorded.depth, reports.refusedCount)
         return status
     }

@@ -1,7 +1,7 @@
 /// Detects poison jobs: a job that stops the lane twice, with successes of other jobs in between, is rejected. The
 /// error is then the job's and not the configuration's, and each of its turns would cost all others a probe interval.
 ///
-/// A lane stops at most every half minute, so that few jobs have to be remembered. A restart forgets them.
+/// A lane stops at most once in 30 s, so few jobs have to be remembered. They are not kept across a restart.
 struct PoisonJobs {
     /// Jobs remembered at most; beyond, the oldest is dropped.
     static let countMax = 64

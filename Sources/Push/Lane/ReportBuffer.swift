@@ -42,13 +42,13 @@ struct ReportBuffer {
     mutating func wake() { mayHaveJobs = true }
 
     /// The results to report now; nil if no report is due.
-    /// - Parameter room: jobs that the lane can take.
+    /// - Parameter room: how many more jobs the lane can hold.
     mutating func next(room: Int, at now: Int64) -> [PushOutcome]? {
         if let due = nextDueAt, now >= due {
             nextDueAt = nil
             mayHaveJobs = true
         }
-        let isClockSetBack = now < lastAt  // do not wait for the clock to catch up
+        let isClockSetBack = now < lastAt  // Do not wait until the clock reaches `lastAt` again.
         guard !isUnderway, now >= notBefore || isClockSetBack else { return nil }
         let isIntervalOver = now - lastAt >= rules.reportInterval || isClockSetBack
         guard !pending.isEmpty || room > 0 && mayHaveJobs || isIntervalOver else { return nil }

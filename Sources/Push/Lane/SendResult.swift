@@ -1,6 +1,6 @@
 import FleetRules
 
-/// What a provider's response means for the job, its device and the lane (PUSH.md sections 1 and 2).
+/// What a provider's response means for the job, its device and the lane.
 package enum SendResult: Equatable, Sendable {
     /// `messageID`: the provider's id of the message, if it gives one.
     case accepted(messageID: String?)
@@ -17,7 +17,7 @@ package enum SendResult: Equatable, Sendable {
     /// Nothing can be sent until an operator fixes the configuration; the job goes back to the queue. `newConnection`:
     /// the next attempt needs one.
     case configurationError(reason: String, newConnection: Bool)
-    /// The connection carried too many credentials: try again; if it goes on, on another connection.
+    /// APNs got too many provider tokens over this connection: try again; if it persists, on another connection.
     case tooManyTokens(reason: String)
     /// The server is closing this connection: send again on another.
     case goAway(reason: String)

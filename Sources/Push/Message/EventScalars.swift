@@ -3,7 +3,7 @@ import JSON
 /// The strings, numbers and booleans of an event's data, in its order. Null, objects and arrays are left out: devices
 /// do not get them.
 struct EventScalars {
-    /// As devices get them: a number as written, `true` or `false`. Of repeated names the first.
+    /// As devices get them: numbers as written, booleans as `true` or `false`. Of repeated names the first.
     private(set) var fields: [PushMessage.Field] = []
 
     /// - Parameter data: a JSON object; anything else has no scalars.
@@ -24,7 +24,7 @@ struct EventScalars {
 
     subscript(name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
-    /// Further fields are ignored. Not half as many fit into a notification.
+    /// Fields read at most. Less than half as many fit into a push.
     private static let countMax = 256
 
     private static func text(of value: JSONSlice) -> String? {

@@ -34,7 +34,7 @@ package enum LocalTime {
     /// The longest name has 32.
     private static let nameBytesMax = 64
 
-    /// The database's other names without a slash are deprecated names of countries.
+    /// The accepted names without a slash. The database's others are deprecated names of countries.
     private static let namesWithoutSlash: Set = [
         "UTC", "GMT", "WET", "CET", "MET", "EET", "EST", "MST", "HST", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT",
     ]

@@ -13,8 +13,8 @@ extension PushDecision {
     /// and the recipient's connection may have changed.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
-    ///   - minuteOfDay: of an IANA time zone, at a time in milliseconds since 1970; nil if the zone is unknown, UTC is
-    ///     used then.
+    ///   - minuteOfDay: minutes since midnight in an IANA time zone, at a time in milliseconds since 1970; nil if the
+    ///     zone is unknown, which is then treated as UTC.
     ///   - isConnected: whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
     package init(
         on job: PushJob, templates: PushCatalogue, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,

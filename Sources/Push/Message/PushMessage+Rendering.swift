@@ -112,7 +112,7 @@ extension String {
 // MARK: Collapse keys
 
 extension PushMessage {
-    /// Bytes of an apns-collapse-id (PUSH.md section 1).
+    /// Maximum bytes of an apns-collapse-id (Apple, "Sending notification requests to APNs").
     private static let collapseBytesMax = 64
 
     private static func collapseID(of key: String) -> String {

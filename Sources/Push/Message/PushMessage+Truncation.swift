@@ -1,5 +1,5 @@
 extension PushMessage {
-    /// Bytes that a text keeps at least.
+    /// Bytes (as JSON) to which a data field, and the title or body, are cut at most.
     private static let detailBytesMin = 24
     private static let lineBytesMin = 64
 
@@ -80,7 +80,7 @@ extension String {
 
     fileprivate func cut(by excess: Int, keeping least: Int) -> String { cut(toJSONBytes: max(least, jsonBytes - excess)) }
 
-    /// The text if it fits, else as many of its first characters as fit with an ellipsis. Characters are grapheme clusters:
+    /// The string if it fits, else as many of its first characters as fit with an ellipsis. Characters are grapheme clusters:
     /// an emoji with its skin tone, a letter with its accents.
     fileprivate func cut(toJSONBytes bytesMax: Int) -> String {
         guard jsonBytes > bytesMax else { return self }

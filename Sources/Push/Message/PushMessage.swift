@@ -1,15 +1,16 @@
 /// A rendered notification for one device, before it is encoded for its provider.
 package struct PushMessage: Equatable, Sendable {
+    /// The id of its notification in the store.
     package var notificationID: String
     /// The first line; may be empty if the body is not.
     package var title: String
-    /// The text; may be empty if the title is not.
+    /// The text below it; may be empty if the title is not.
     package var body: String
-    /// Empty: none.
+    /// The sound's name; empty: none.
     package var sound: String
-    /// Empty: none.
+    /// APNs' category, which selects the notification's actions; empty: none.
     package var category: String
-    /// Empty: none.
+    /// APNs' thread-id, by which devices group notifications; empty: none.
     package var thread: String
     /// Android's notification channel; empty: the app's default.
     package var channelID: String

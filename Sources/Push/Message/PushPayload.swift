@@ -1,6 +1,6 @@
 import JSON
 
-/// The JSON that both providers carry: the alert that the device shows, and the data fields for its app, truncated to
+/// The JSON that both providers deliver: the alert that the device shows, and the data fields for its app, truncated to
 /// the provider's limit.
 struct PushPayload {
     /// The message after truncation.
