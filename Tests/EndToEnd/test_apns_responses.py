@@ -225,8 +225,8 @@ def test_non_apns_responses_stop_the_lane(fleet, response):
     fleet.apns.script(response, times=1)
     notification = fleet.announce(device)
     lane = fleet.wait_for_lane_state("apns", "stopped")
-    assert lane["lastError"]["reason"] == f"HTTP {response.status}, not of the provider"
-    fleet.wait_for_log_entry("not of the provider", "error")
+    assert lane["lastError"]["reason"] == f"HTTP {response.status}: not a response of the provider"
+    fleet.wait_for_log_entry("not a response of the provider", "error")
     assert fleet.steps(notification)[-1]["step"] == "push_queued"
 
 

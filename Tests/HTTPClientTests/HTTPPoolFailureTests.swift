@@ -13,8 +13,8 @@ import Testing
     }
 
     @Test(arguments: ["", "HTTP/1.1 500 No\r\nContent-Length: 10\r\n\r\nshort", "HTTP/1.1 100 Continue\r\n\r\n", "nonsense"])
-    func connectionClosedAfterTheRequestIsLost(answer: String) {
-        guard case .lost(let text)? = Self.error(of: ScriptedServer({ _ in .last(answer) })) else {
+    func connectionClosedAfterTheRequestIsLost(response: String) {
+        guard case .lost(let text)? = Self.error(of: ScriptedServer({ _ in .last(response) })) else {
             Issue.record("expected .lost")
             return
         }
@@ -23,15 +23,15 @@ import Testing
 
     /// The server has processed the request.
     @Test func incomplete2xxIsAResponse() {
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"
+        let raw = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"
         let response = Result<HTTPClientResponse, HTTPClientError>.success(
             HTTPClientResponse(status: 200, body: Array("short".utf8), isWhole: false))
-        let short = ScriptedServer { _ in .last(answer) }
+        let short = ScriptedServer { _ in .last(raw) }
         let pool = HTTPPool(HTTPPoolTests.options { $0.timeoutMilliseconds = 200 })
         pool.start(HTTPClientRequest(.get, short.url), tag: 0)
         #expect(HTTPPoolTests.run(pool, short, until: 1)[0] == response, "connection closed")
 
-        let slow = ScriptedServer { _ in .bytes(answer) }
+        let slow = ScriptedServer { _ in .bytes(raw) }
         pool.start(HTTPClientRequest(.get, slow.url), tag: 1)
         #expect(HTTPPoolTests.run(pool, slow, until: 1)[1] == response, "timed out")
 
@@ -72,7 +72,7 @@ import Testing
     @Test func timeOutDependsOnWhetherTheRequestWasWritten() {
         let silent = ScriptedServer { _ in .silence }
         #expect(Self.error(of: silent) { $0.timeoutMilliseconds = 50 } == .timedOut)
-        // The server takes the greeting of TLS for the beginning of a request, and waits for more.
+        // The server treats the TLS ClientHello as the start of a request, and waits for the rest.
         guard case .notSent? = Self.error(of: silent, scheme: "https", { $0.timeoutMilliseconds = 50 }) else {
             Issue.record("expected .notSent")
             return
@@ -88,34 +88,34 @@ import Testing
             })
         for tag in 0..<20 { pool.start(HTTPClientRequest(.post, silent.url + "/", body: [1]), tag: tag) }
         let results = HTTPPoolTests.run(pool, silent, until: 20).values
+        let unsent = HTTPClientError.notSent("no connection was ready within the time-out")
         #expect(results.count { $0 == .failure(.timedOut) } == silent.requests.count)
-        #expect(
-            results.count { $0 == .failure(.notSent("no connection was ready for it in time")) } == 20 - silent.requests.count)
+        #expect(results.count { $0 == .failure(unsent) } == 20 - silent.requests.count)
         #expect(silent.requests.count < 20)
     }
 
     @Test func retireEndsAllRequestsAndConnections() {
-        var answer = ScriptedServer.Response.bytes(HTTPPoolTests.ok)
-        let server = ScriptedServer { _ in answer }
+        var scripted = ScriptedServer.Response.bytes(HTTPPoolTests.ok)
+        let server = ScriptedServer { _ in scripted }
         let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
         #expect(pool.retire().isEmpty)
         pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 0)
         _ = HTTPPoolTests.run(pool, server, until: 1)
 
-        answer = .silence
+        scripted = .silence
         for tag in 1...3 { pool.start(HTTPClientRequest(.get, server.url + "/"), tag: tag) }
         while server.requests.count < 2 {
             #expect(pool.perform().isEmpty)
             server.step()
         }
-        pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 4)  // libcurl has not heard of it
+        pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 4)  // not yet added to libcurl
         let ended = pool.retire().sorted { $0.tag < $1.tag }
-        let text = "its connection was given up"
+        let text = "all connections were closed"
         #expect(ended.map(\.tag) == [1, 2, 3, 4])
         #expect(ended.map(\.result) == [.failure(.lost(text))] + Array(repeating: .failure(.notSent(text)), count: 3))
         #expect(pool.inFlight == 0 && pool.perform().isEmpty)
 
-        answer = .bytes(HTTPPoolTests.ok)
+        scripted = .bytes(HTTPPoolTests.ok)
         pool.start(HTTPClientRequest(.get, server.url + "/"), tag: 1)
         #expect((try? HTTPPoolTests.run(pool, server, until: 1)[1]?.get())?.status == 200)
         #expect(server.connectionCount == 2)
@@ -165,13 +165,13 @@ import Testing
     @Test func invalidRequestsAreNotSent() {
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
         let strict = HTTPPool(HTTPPool.Options())
-        let calls = [
+        let requests = [
             HTTPClientRequest(.get, server.url + "/"), HTTPClientRequest(.get, "ftp://127.0.0.1/"),
             HTTPClientRequest(.get, "file:///etc/passwd"),
             HTTPClientRequest(.get, ""), HTTPClientRequest(.get, "https://127.0.0.1\0.example.com/"),
             HTTPClientRequest(.get, "https://a b/"),
         ]
-        for (tag, call) in calls.enumerated() { strict.start(call, tag: tag) }
+        for (tag, request) in requests.enumerated() { strict.start(request, tag: tag) }
         let lenient = HTTPPool(HTTPPoolTests.options())
         let headers = [
             ("", "v"), ("n:", "v"), ("n;", "v"), ("n n", "v"), ("n\r\n", "v"), ("n", "v\r\nx: y"), ("n", "v\n"), ("n", "\0"),
@@ -181,7 +181,7 @@ import Testing
             lenient.start(HTTPClientRequest(.get, server.url + "/", headers: [("fine", "yes"), header]), tag: tag)
         }
         #expect(lenient.inFlight == headers.count)
-        for (pool, count) in [(strict, calls.count), (lenient, headers.count)] {
+        for (pool, count) in [(strict, requests.count), (lenient, headers.count)] {
             for (tag, result) in HTTPPoolTests.run(pool, server, until: count) {
                 guard case .failure(.notSent) = result else {
                     Issue.record("\(tag): expected .notSent")

@@ -109,7 +109,7 @@ import Testing
         #expect(pool.withdraw([2]) == [2])
         let results = Self.run(pool, server, until: 3)
         #expect(results.keys.sorted() == [0, 1, 3])
-        #expect(results[3] == .failure(.notSent("no connection was ready for it in time")))
+        #expect(results[3] == .failure(.notSent("no connection was ready within the time-out")))
         #expect(pool.inFlight == 0)
     }
 

@@ -8,7 +8,7 @@ struct FCMAccessTokenTests {
     /// Reference wrapper, so that `#expect` can call mutating methods.
     private final class Fixture {
         private var token = FCMAccessToken()
-        private var dice = SplitMix(seed: 3)
+        private var rng = SplitMix(seed: 3)
 
         var nextTurn: Int64? { token.nextTurn }
         var isExpected: Bool { token.isExpected }
@@ -19,8 +19,8 @@ struct FCMAccessTokenTests {
             token.requestRenewal(after: generation, at: now)
         }
 
-        @discardableResult func handle(_ reply: AccessTokenResponse, at now: Int64) -> FCMAccessToken.FetchResult {
-            token.handle(reply, at: now, using: &dice)
+        @discardableResult func handle(_ response: AccessTokenResponse, at now: Int64) -> FCMAccessToken.FetchResult {
+            token.handle(response, at: now, using: &rng)
         }
 
         func grant(_ text: String, at now: Int64) {

@@ -13,8 +13,8 @@ import Testing
         for paragraph in paragraphs {
             let lines = paragraph.split(separator: "\n").map(String.init)
             try #require(lines.count == 4, "\(lines[0])")
-            let words = lines[0].split(separator: " ").map(String.init)
-            let job = PushFixture.job(words[0], lines[1], entity(words[1]), collapseKey: words[2])
+            let fields = lines[0].split(separator: " ").map(String.init)
+            let job = PushFixture.job(fields[0], lines[1], entity(fields[1]), collapseKey: fields[2])
             let message = try PushFixture.message(job)
             let apns = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "bearer t")
             let fcm = PushFixture.fcm.request(message, to: PushFixture.android, at: PushFixture.now, authorization: "Bearer t")
@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    private func entity(_ word: String) -> PushIntent.Entity? {
-        let parts = word.split(separator: ":").map(String.init)
+    private func entity(_ text: String) -> PushIntent.Entity? {
+        let parts = text.split(separator: ":").map(String.init)
         return switch parts[0] {
         case "job": .job(parts[1])
         case "route": .route(parts[1])

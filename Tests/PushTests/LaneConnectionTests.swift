@@ -8,325 +8,326 @@ import Testing
 /// Congestion control: window, retired connections, pauses and probes.
 struct LaneConnectionTests {
     /// Jobs 1 to `count` in flight, all started now; no report under way.
-    private func scene(inFlight count: Int64, window: Int = 64) -> LaneFixture {
-        var scene = LaneFixture(window: window)
-        scene.warmUp(Int(count))
-        scene.supply(LaneFixture.jobs(1...count))
-        #expect(scene.takeSent().count == Int(count))
-        return scene
+    private func makeFixture(inFlight count: Int64, window: Int = 64) -> LaneFixture {
+        var fixture = LaneFixture(window: window)
+        fixture.warmUp(Int(count))
+        fixture.supply(LaneFixture.jobs(1...count))
+        #expect(fixture.drainSent().count == Int(count))
+        return fixture
     }
 
     @Test func failedConnectPausesAtOnceAndCountsNoAttempt() {
-        var scene = LaneFixture()
-        scene.act()
-        scene.supply(LaneFixture.jobs(1...1))
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        fixture.supply(LaneFixture.jobs(1...1))
         var waits: [Int64] = []
         for _ in 1...6 {
-            scene.end(1, .failure(.notSent("connection refused")))
-            scene.act()
-            #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)])
-            #expect(scene.lane.status.state == .paused)
-            scene.supply([])
-            let start = scene.now
-            while scene.report?.capacity != 1 {
-                if scene.takeReport() != nil { scene.supply([]) }
-                scene.pass(max(1, scene.lane.nextTurn(at: scene.now) - scene.now))
+            fixture.complete(1, .failure(.notSent("connection refused")))
+            fixture.performEffects()
+            #expect(fixture.drainReport()?.outcomes == [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)])
+            #expect(fixture.lane.status.state == .paused)
+            fixture.supply([])
+            let start = fixture.now
+            while fixture.report?.capacity != 1 {
+                if fixture.drainReport() != nil { fixture.supply([]) }
+                fixture.pass(max(1, fixture.lane.nextTurn(at: fixture.now) - fixture.now))
             }
-            waits.append(scene.now - start)
-            _ = scene.takeReport()
-            scene.supply(LaneFixture.jobs(1...1))
+            waits.append(fixture.now - start)
+            _ = fixture.drainReport()
+            fixture.supply(LaneFixture.jobs(1...1))
         }
         for (wait, range) in zip(
             waits, [1...1_500, 2...3_000, 4...6_000, 8...12_000, 8...12_000, 8...12_000] as [ClosedRange<Int64>])
         {
             #expect(range.contains(wait) && wait >= range.lowerBound * 1_000 - 1, "\(waits)")
         }
-        scene.answer(1, .accepted(messageID: nil))
-        scene.act()
-        #expect(scene.lane.status.state == .running)
-        #expect(scene.takeReport()?.capacity == 2)
+        fixture.respond(1, .accepted(messageID: nil))
+        fixture.performEffects()
+        #expect(fixture.lane.status.state == .running)
+        #expect(fixture.drainReport()?.capacity == 2)
     }
 
     @Test func lostConnectionCountsAsOneFailure() {
-        var scene = scene(inFlight: 20)
-        for number in Int64(1)...20 { scene.end(number, .failure(.lost("reset"))) }
-        scene.act()
-        let report = scene.takeReport()
+        var fixture = makeFixture(inFlight: 20)
+        for number in Int64(1)...20 { fixture.complete(number, .failure(.lost("reset"))) }
+        fixture.performEffects()
+        let report = fixture.drainReport()
         #expect(report?.outcomes.count == 20)
-        #expect(report?.capacity == 1, "the next connection starts with one")
-        #expect(scene.lane.status.state == .running)
+        #expect(report?.capacity == 1, "the next connection starts with one request")
+        #expect(fixture.lane.status.state == .running)
     }
 
     @Test func resultsOfAnEarlierEpochDoNotChangeTheWindow() {
-        var scene = scene(inFlight: 20)
-        scene.end(1, .failure(.lost("stream")))
-        scene.act()
-        #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneFixture.jobs(21...21))
-        #expect(scene.takeSent() == [21])
+        var fixture = makeFixture(inFlight: 20)
+        fixture.complete(1, .failure(.lost("stream")))
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.capacity == 1)
+        fixture.supply(LaneFixture.jobs(21...21))
+        #expect(fixture.drainSent() == [21])
         // The nineteen others are of the epoch before: they neither open the window nor close it.
-        for number in Int64(2)...20 { scene.end(number, .failure(.lost("stream"))) }
-        scene.act()
-        #expect(scene.takeReport()?.capacity == 0)
-        #expect(scene.lane.status.state == .running)
+        for number in Int64(2)...20 { fixture.complete(number, .failure(.lost("stream"))) }
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.capacity == 0)
+        #expect(fixture.lane.status.state == .running)
     }
 
     @Test func requestsOfAnEarlierEpochCountAgainstTheWindow() {
-        var pace = CongestionControl(LaneRules(windowMax: 8), at: 0)
-        var dice = SplitMix(seed: 1)
-        let first = pace.begin()
-        _ = pace.complete(.success, epoch: first, startedAt: 0, at: 1, using: &dice)
-        let second = pace.begin()
-        let change = pace.complete(.lost, epoch: second, startedAt: 1, at: 2, using: &dice)
+        var congestion = CongestionControl(LaneRules(windowMax: 8), at: 0)
+        var rng = SplitMix(seed: 1)
+        let first = congestion.begin()
+        _ = congestion.complete(.success, epoch: first, startedAt: 0, at: 1, using: &rng)
+        let second = congestion.begin()
+        let change = congestion.complete(.lost, epoch: second, startedAt: 1, at: 2, using: &rng)
         #expect(change == .setBack)
         // Six of the epoch before are still in flight.
         for count in 1...8 {
-            #expect(pace.room(total: 6, at: 3) == min(count, 2))
-            let era = pace.begin()
-            _ = pace.complete(.success, epoch: era, startedAt: 3, at: 3, using: &dice)
+            #expect(congestion.room(total: 6, at: 3) == min(count, 2))
+            let epoch = congestion.begin()
+            _ = congestion.complete(.success, epoch: epoch, startedAt: 3, at: 3, using: &rng)
         }
-        #expect(pace.room(total: 0, at: 3) == 8)
+        #expect(congestion.room(total: 0, at: 3) == 8)
     }
 
     @Test func unprocessedRequestIsSentAgainAtOnce() {
-        var scene = scene(inFlight: 3)
-        scene.end(1, .failure(.notSent("HTTP/2: not processed")))
-        scene.act()
+        var fixture = makeFixture(inFlight: 3)
+        fixture.complete(1, .failure(.notSent("HTTP/2: not processed")))
+        fixture.performEffects()
         #expect(
-            scene.takeReport()
+            fixture.drainReport()
                 == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], capacity: 1))
-        scene.supply(LaneFixture.jobs(1...1))
-        #expect(scene.takeSent() == [1])
-        #expect(scene.retired == 0)
+        fixture.supply(LaneFixture.jobs(1...1))
+        #expect(fixture.drainSent() == [1])
+        #expect(fixture.retired == 0)
     }
 
     @Test func goAwayRetiresConnectionsAfterTheOtherResponses() {
-        var scene = scene(inFlight: 3)
-        scene.answer(1, .goAway(reason: "IdleTimeout"))
-        scene.act()
-        #expect(scene.takeReport()?.capacity == 0)
-        #expect(scene.retired == 0)
-        scene.answer(2, .accepted(messageID: nil))
-        scene.answer(3, .accepted(messageID: nil))
-        scene.act()
-        #expect(scene.retired == 1)
-        #expect(scene.takeEvents().contains(.connectionRetired(reason: "the provider is leaving")))
-        scene.supply([])
-        #expect(scene.takeReport()?.capacity == 1)
+        var fixture = makeFixture(inFlight: 3)
+        fixture.respond(1, .goAway(reason: "IdleTimeout"))
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.capacity == 0)
+        #expect(fixture.retired == 0)
+        fixture.respond(2, .accepted(messageID: nil))
+        fixture.respond(3, .accepted(messageID: nil))
+        fixture.performEffects()
+        #expect(fixture.retired == 1)
+        #expect(fixture.drainEvents().contains(.connectionRetired(reason: "the provider is closing the connection")))
+        fixture.supply([])
+        #expect(fixture.drainReport()?.capacity == 1)
     }
 
     @Test func goAwayRetiresConnectionsAfterOneSecond() {
-        var scene = scene(inFlight: 3)
-        scene.answer(1, .goAway(reason: "Shutdown"))
-        scene.act()
-        scene.pass(999)
-        #expect(scene.retired == 0)
-        scene.pass(1)
-        #expect(scene.retired == 1)
-        scene.end(2, .failure(.lost("retired")))
-        scene.end(3, .failure(.notSent("retired")))
-        scene.supply([])
-        #expect(scene.takeReport()?.outcomes.count == 2)
-        #expect(scene.lane.status.state == .running)
+        var fixture = makeFixture(inFlight: 3)
+        fixture.respond(1, .goAway(reason: "Shutdown"))
+        fixture.performEffects()
+        fixture.pass(999)
+        #expect(fixture.retired == 0)
+        fixture.pass(1)
+        #expect(fixture.retired == 1)
+        fixture.complete(2, .failure(.lost("retired")))
+        fixture.complete(3, .failure(.notSent("retired")))
+        fixture.supply([])
+        #expect(fixture.drainReport()?.outcomes.count == 2)
+        #expect(fixture.lane.status.state == .running)
     }
 
     @Test func goAwayAsFirstResponsePauses() {
-        var scene = LaneFixture()
-        scene.act()
-        scene.supply(LaneFixture.jobs(1...1))
-        scene.answer(1, .goAway(reason: "Shutdown"))
-        scene.act()
-        #expect(scene.lane.status.state == .paused)
-        #expect(scene.retired == 1)
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        fixture.supply(LaneFixture.jobs(1...1))
+        fixture.respond(1, .goAway(reason: "Shutdown"))
+        fixture.performEffects()
+        #expect(fixture.lane.status.state == .paused)
+        #expect(fixture.retired == 1)
     }
 
     @Test func threeTooManyTokensInARowRetireConnections() {
-        var scene = scene(inFlight: 5)
-        let spoilt = SendResult.tooManyTokens(reason: "TooManyProviderTokenUpdates")
-        scene.answer(1, spoilt)
-        scene.answer(2, spoilt)
-        scene.answer(3, .accepted(messageID: nil))
-        for number in [4, 5] as [Int64] { scene.answer(number, spoilt) }
-        scene.act()
-        #expect(scene.retired == 0, "one succeeded in between")
-        scene.supply(LaneFixture.jobs(6...6))
-        scene.answer(6, spoilt)
-        scene.act()
-        #expect(scene.retired == 1)
-        #expect(scene.lane.status.state == .running)
-        #expect(scene.takeEvents().contains(.connectionRetired(reason: "the provider has seen too many tokens over it")))
-        #expect(scene.renewals.isEmpty, "another token would bring it again")
+        var fixture = makeFixture(inFlight: 5)
+        let tooMany = SendResult.tooManyTokens(reason: "TooManyProviderTokenUpdates")
+        fixture.respond(1, tooMany)
+        fixture.respond(2, tooMany)
+        fixture.respond(3, .accepted(messageID: nil))
+        for number in [4, 5] as [Int64] { fixture.respond(number, tooMany) }
+        fixture.performEffects()
+        #expect(fixture.retired == 0, "one succeeded in between")
+        fixture.supply(LaneFixture.jobs(6...6))
+        fixture.respond(6, tooMany)
+        fixture.performEffects()
+        #expect(fixture.retired == 1)
+        #expect(fixture.lane.status.state == .running)
+        #expect(fixture.drainEvents().contains(.connectionRetired(reason: "too many provider tokens on the connection")))
+        #expect(fixture.renewals.isEmpty, "a new token would cause it again")
     }
 
-    /// Another connection does not help.
+    /// A new connection does not help.
     @Test func tooManyTokensOnEveryConnectionPauses() {
-        var scene = LaneFixture()
-        scene.act()
+        var fixture = LaneFixture()
+        fixture.performEffects()
         for number in Int64(1)...10 {
-            #expect(scene.lane.status.state == .running)
-            scene.supply([LaneFixture.job(number)])
-            scene.answer(number, .tooManyTokens(reason: "TooManyProviderTokenUpdates"))
-            scene.act()
+            #expect(fixture.lane.status.state == .running)
+            fixture.supply([LaneFixture.job(number)])
+            fixture.respond(number, .tooManyTokens(reason: "TooManyProviderTokenUpdates"))
+            fixture.performEffects()
         }
-        #expect(scene.lane.status.state == .paused)
-        #expect(scene.retired == 3)
+        #expect(fixture.lane.status.state == .paused)
+        #expect(fixture.retired == 3)
     }
 
     @Test func outdatedConnectionsRetireAfterTheResponsesUnderWay() {
-        var scene = scene(inFlight: 2)
-        scene.handle(.connectionsOutdated(reason: "the clock was set"))
-        scene.supply(LaneFixture.jobs(3...3))
-        #expect(scene.takeSent().isEmpty)
-        #expect(scene.retired == 0)
-        for number in [1, 2] as [Int64] { scene.answer(number, .accepted(messageID: nil)) }
-        scene.act()
-        #expect(scene.retired == 1)
-        #expect(scene.takeSent() == [3])
-        #expect(scene.lane.status.state == .running)
+        var fixture = makeFixture(inFlight: 2)
+        fixture.handle(.connectionsOutdated(reason: "the clock was set"))
+        fixture.supply(LaneFixture.jobs(3...3))
+        #expect(fixture.drainSent().isEmpty)
+        #expect(fixture.retired == 0)
+        for number in [1, 2] as [Int64] { fixture.respond(number, .accepted(messageID: nil)) }
+        fixture.performEffects()
+        #expect(fixture.retired == 1)
+        #expect(fixture.drainSent() == [3])
+        #expect(fixture.lane.status.state == .running)
     }
 
     @Test func twoTimeOutsInARowRetireConnections() {
-        var scene = scene(inFlight: 4)
-        scene.now += 10_000
-        scene.end(1, .failure(.timedOut))
-        scene.act()
-        #expect(scene.retired == 0)
-        scene.answer(2, .accepted(messageID: nil))
-        scene.end(3, .failure(.timedOut))
-        scene.act()
-        #expect(scene.retired == 0, "a response arrived in between")
-        scene.end(4, .failure(.timedOut))
-        scene.act()
-        #expect(scene.retired == 1)
-        #expect(scene.lane.status.state == .running)
+        var fixture = makeFixture(inFlight: 4)
+        fixture.now += 10_000
+        fixture.complete(1, .failure(.timedOut))
+        fixture.performEffects()
+        #expect(fixture.retired == 0)
+        fixture.respond(2, .accepted(messageID: nil))
+        fixture.complete(3, .failure(.timedOut))
+        fixture.performEffects()
+        #expect(fixture.retired == 0, "a response arrived in between")
+        fixture.complete(4, .failure(.timedOut))
+        fixture.performEffects()
+        #expect(fixture.retired == 1)
+        #expect(fixture.lane.status.state == .running)
     }
 
     @Test func tenTimeOutsInARowPause() {
-        var scene = LaneFixture()
-        scene.act()
+        var fixture = LaneFixture()
+        fixture.performEffects()
         for number in Int64(1)...10 {
-            scene.supply([LaneFixture.job(number)])
-            #expect(scene.takeSent() == [number])
-            #expect(scene.lane.status.state == .running)
-            scene.now += 10_000
-            scene.end(number, .failure(.timedOut))
-            scene.act()
-            #expect(scene.retired == Int(number) / 2)
-            _ = scene.takeReport()
+            fixture.supply([LaneFixture.job(number)])
+            #expect(fixture.drainSent() == [number])
+            #expect(fixture.lane.status.state == .running)
+            fixture.now += 10_000
+            fixture.complete(number, .failure(.timedOut))
+            fixture.performEffects()
+            #expect(fixture.retired == Int(number) / 2)
+            _ = fixture.drainReport()
         }
-        #expect(scene.lane.status.state == .paused)
+        #expect(fixture.lane.status.state == .paused)
     }
 
     @Test func simultaneousTimeOutsRetireOnce() {
-        var scene = scene(inFlight: 20)
-        scene.now += 10_000
-        for number in Int64(1)...10 { scene.end(number, .failure(.timedOut)) }
-        scene.act()
-        for number in Int64(11)...20 { scene.end(number, .failure(.lost("retired"))) }
-        scene.act()
-        #expect(scene.retired == 1)
-        #expect(scene.lane.status.state == .running)
+        var fixture = makeFixture(inFlight: 20)
+        fixture.now += 10_000
+        for number in Int64(1)...10 { fixture.complete(number, .failure(.timedOut)) }
+        fixture.performEffects()
+        for number in Int64(11)...20 { fixture.complete(number, .failure(.lost("retired"))) }
+        fixture.performEffects()
+        #expect(fixture.retired == 1)
+        #expect(fixture.lane.status.state == .running)
     }
 
     @Test func queuedTimeOutWithoutAnyResponseRetiresConnections() {
-        var scene = scene(inFlight: 4)
-        scene.now += 10_000
-        scene.end(1, .failure(.notSent("queued")))
-        scene.act()
-        #expect(scene.retired == 1)
+        var fixture = makeFixture(inFlight: 4)
+        fixture.now += 10_000
+        fixture.complete(1, .failure(.notSent("queued")))
+        fixture.performEffects()
+        #expect(fixture.retired == 1)
     }
 
     @Test func queuedTimeOutsBehindAStreamLimitHalveTheWindowOnce() {
-        var scene = scene(inFlight: 16)
-        scene.now += 9_000
-        for number in Int64(1)...4 { scene.answer(number, .accepted(messageID: nil)) }
-        scene.act()
-        _ = scene.takeReport()
-        scene.now += 1_000
-        for number in Int64(5)...12 { scene.end(number, .failure(.notSent("queued"))) }
+        var fixture = makeFixture(inFlight: 16)
+        fixture.now += 9_000
+        for number in Int64(1)...4 { fixture.respond(number, .accepted(messageID: nil)) }
+        fixture.performEffects()
+        _ = fixture.drainReport()
+        fixture.now += 1_000
+        for number in Int64(5)...12 { fixture.complete(number, .failure(.notSent("queued"))) }
         // Window: 1, plus 16 successes to warm up, plus 4 now: 21, halved to 10. Four are still in flight.
-        scene.supply([])
-        let report = scene.takeReport()
+        fixture.supply([])
+        let report = fixture.drainReport()
         #expect(report?.outcomes.count == 8)
         #expect(report?.capacity == 10 - 4)
-        #expect(scene.retired == 0)
+        #expect(fixture.retired == 0)
     }
 
     @Test func tenFailuresInARowPause() {
-        var scene = scene(inFlight: 20)
-        for number in Int64(1)...9 { scene.answer(number, .retry(reason: "500", after: nil)) }
-        #expect(scene.lane.status.state == .running)
-        scene.answer(10, .accepted(messageID: nil))
-        for number in Int64(11)...19 { scene.answer(number, .retry(reason: "500", after: nil)) }
-        #expect(scene.lane.status.state == .running, "one succeeded in between")
-        scene.answer(20, .retry(reason: "500", after: nil))
-        #expect(scene.lane.status.state == .paused)
-        scene.act()
-        #expect(scene.takeReport()?.capacity == 0)
+        var fixture = makeFixture(inFlight: 20)
+        for number in Int64(1)...9 { fixture.respond(number, .retry(reason: "500", after: nil)) }
+        #expect(fixture.lane.status.state == .running)
+        fixture.respond(10, .accepted(messageID: nil))
+        for number in Int64(11)...19 { fixture.respond(number, .retry(reason: "500", after: nil)) }
+        #expect(fixture.lane.status.state == .running, "one succeeded in between")
+        fixture.respond(20, .retry(reason: "500", after: nil))
+        #expect(fixture.lane.status.state == .paused)
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.capacity == 0)
     }
 
     @Test func threeRetryAftersInARowPauseTheLane() {
-        var scene = scene(inFlight: 3)
-        for number in Int64(1)...2 { scene.answer(number, .retry(reason: "QUOTA_EXCEEDED", after: 60_000)) }
-        #expect(scene.lane.status.state == .running)
-        scene.answer(3, .retry(reason: "QUOTA_EXCEEDED", after: 60_000))
-        scene.act()
-        #expect(scene.lane.status.state == .paused)
-        #expect(scene.takeEvents().contains(.paused(reason: "QUOTA_EXCEEDED", milliseconds: 60_000)))
-        _ = scene.takeReport()
-        scene.supply([], hasMore: true)
-        scene.pass(59_999)
-        #expect(scene.takeReport()?.capacity == 0)
-        scene.supply([], hasMore: true)
-        scene.pass(1)
-        #expect(scene.takeReport()?.capacity == 1)
+        var fixture = makeFixture(inFlight: 3)
+        for number in Int64(1)...2 { fixture.respond(number, .retry(reason: "QUOTA_EXCEEDED", after: 60_000)) }
+        #expect(fixture.lane.status.state == .running)
+        fixture.respond(3, .retry(reason: "QUOTA_EXCEEDED", after: 60_000))
+        fixture.performEffects()
+        #expect(fixture.lane.status.state == .paused)
+        #expect(fixture.drainEvents().contains(.paused(reason: "QUOTA_EXCEEDED", milliseconds: 60_000)))
+        _ = fixture.drainReport()
+        fixture.supply([], hasMore: true)
+        fixture.pass(59_999)
+        #expect(fixture.drainReport()?.capacity == 0)
+        fixture.supply([], hasMore: true)
+        fixture.pass(1)
+        #expect(fixture.drainReport()?.capacity == 1)
     }
 
     @Test func probeHonoursRetryAfter() {
-        var pace = CongestionControl(LaneRules(windowMax: 8), at: 0)
-        var dice = SplitMix(seed: 1)
+        var congestion = CongestionControl(LaneRules(windowMax: 8), at: 0)
+        var rng = SplitMix(seed: 1)
         var now: Int64 = 0
         var waits: [Int64] = []
-        for wish in [nil, 3_000, 3_000, 0, 9_000_000, .max] as [Int64?] {
-            let era = pace.begin()
-            let sign = wish.map { CongestionControl.Signal.overloaded(after: $0) } ?? .notSent
-            guard case .paused(let wait) = pace.complete(sign, epoch: era, startedAt: now, at: now, using: &dice) else { break }
+        for retryAfter in [nil, 3_000, 3_000, 0, 9_000_000, .max] as [Int64?] {
+            let epoch = congestion.begin()
+            let signal = retryAfter.map { CongestionControl.Signal.overloaded(after: $0) } ?? .notSent
+            let change = congestion.complete(signal, epoch: epoch, startedAt: now, at: now, using: &rng)
+            guard case .paused(let wait) = change else { break }
             waits.append(wait)
             now += wait
-            #expect(pace.room(total: 0, at: now) == 1)
+            #expect(congestion.room(total: 0, at: now) == 1)
         }
         #expect(waits.count == 6 && waits[1...2] == [3_000, 3_000] && waits[4...] == [9_000_000, 2_419_200_000], "\(waits)")
     }
 
     @Test func pausedLaneProbesWithOneJob() {
-        var scene = scene(inFlight: 20)
-        for number in Int64(1)...10 { scene.answer(number, .retry(reason: "503", after: nil)) }
-        scene.act()
-        _ = scene.takeReport()
-        scene.supply([], hasMore: true)
-        scene.pass(1_500)
-        #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneFixture.jobs(21...21), hasMore: true)
-        #expect(scene.takeSent() == [21])
+        var fixture = makeFixture(inFlight: 20)
+        for number in Int64(1)...10 { fixture.respond(number, .retry(reason: "503", after: nil)) }
+        fixture.performEffects()
+        _ = fixture.drainReport()
+        fixture.supply([], hasMore: true)
+        fixture.pass(1_500)
+        #expect(fixture.drainReport()?.capacity == 1)
+        fixture.supply(LaneFixture.jobs(21...21), hasMore: true)
+        #expect(fixture.drainSent() == [21])
         // The others are of the epoch before.
-        scene.answer(11, .accepted(messageID: nil))
-        scene.act()
-        #expect(scene.lane.status.state == .paused)
-        #expect(scene.takeReport()?.capacity == 0)
-        scene.answer(21, .rejected(reason: "PayloadEmpty", alarm: false))
-        #expect(scene.lane.status.state == .running)
+        fixture.respond(11, .accepted(messageID: nil))
+        fixture.performEffects()
+        #expect(fixture.lane.status.state == .paused)
+        #expect(fixture.drainReport()?.capacity == 0)
+        fixture.respond(21, .rejected(reason: "PayloadEmpty", alarm: false))
+        #expect(fixture.lane.status.state == .running)
     }
 
     @Test func clockSetBackDoesNotLengthenAPause() {
-        var scene = LaneFixture()
-        scene.act()
-        scene.supply(LaneFixture.jobs(1...1))
-        scene.answer(1, .configurationError(reason: "Forbidden", newConnection: true))
-        scene.act()
-        #expect(scene.retired == 1)
-        _ = scene.takeReport()
-        scene.supply([])
-        scene.pass(-900_000)
-        #expect(scene.takeReport()?.capacity == 1)
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        fixture.supply(LaneFixture.jobs(1...1))
+        fixture.respond(1, .configurationError(reason: "Forbidden", newConnection: true))
+        fixture.performEffects()
+        #expect(fixture.retired == 1)
+        _ = fixture.drainReport()
+        fixture.supply([])
+        fixture.pass(-900_000)
+        #expect(fixture.drainReport()?.capacity == 1)
     }
 }

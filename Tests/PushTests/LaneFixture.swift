@@ -8,10 +8,10 @@ import TestSupport
 struct LaneFixture {
     var lane: Lane
     var now: Int64 = 1_000_000
-    var dice = SplitMix(seed: 7)
+    var rng = SplitMix(seed: 7)
     /// The decision for each job; by default it is sent.
     var decide: (PushJob) -> PushDecision = { .send(LaneFixture.message(of: $0)) }
-    /// Since the last ``takeEvents()``.
+    /// Emitted since the last ``drainEvents()``.
     var events: [LaneEvent] = []
     private(set) var sent: [Int64] = []
     private(set) var report: PushReport?
@@ -25,8 +25,9 @@ struct LaneFixture {
 
     // MARK: Input
 
-    mutating func act() {
-        for effect in lane.nextEffects(at: now, using: &dice, deciding: decide) {
+    /// Records the lane's effects.
+    mutating func performEffects() {
+        for effect in lane.nextEffects(at: now, using: &rng, deciding: decide) {
             switch effect {
             case .retireConnections: retired += 1
             case .send(let job, _): sent.append(job.number)
@@ -38,64 +39,66 @@ struct LaneFixture {
         }
     }
 
-    mutating func handle(_ input: Lane.Input) { lane.handle(input, at: now, using: &dice) }
+    mutating func handle(_ input: Lane.Input) { lane.handle(input, at: now, using: &rng) }
 
     /// Advances the clock.
     mutating func pass(_ milliseconds: Int64) {
         now += milliseconds
-        act()
+        performEffects()
     }
 
     /// The jobs sent since the last call.
-    mutating func takeSent() -> [Int64] {
+    mutating func drainSent() -> [Int64] {
         defer { sent = [] }
         return sent
     }
 
-    mutating func takeEvents() -> [LaneEvent] {
+    mutating func drainEvents() -> [LaneEvent] {
         defer { events = [] }
         return events
     }
 
     /// The report under way, removed from the fixture.
-    mutating func takeReport() -> PushReport? {
+    mutating func drainReport() -> PushReport? {
         defer { report = nil }
         return report
     }
 
     /// The store replies with jobs.
     mutating func supply(_ jobs: [PushJob], hasMore: Bool = false, nextDueAt: Int64? = nil) {
-        var supply = PushLease(lane: lane.lane)
-        supply.jobs = jobs
-        supply.hasMore = hasMore
-        supply.nextDueAt = nextDueAt
-        handle(.supplied(supply))
-        act()
+        var lease = PushLease(lane: lane.lane)
+        lease.jobs = jobs
+        lease.hasMore = hasMore
+        lease.nextDueAt = nextDueAt
+        handle(.supplied(lease))
+        performEffects()
     }
 
-    /// A request ends.
-    mutating func end(_ number: Int64, _ result: Result<SendResult, HTTPClientError>, credential: Int = 0, seconds: Double = 0.05)
-    {
+    /// The request of a job ends.
+    mutating func complete(
+        _ number: Int64, _ result: Result<SendResult, HTTPClientError>, credential: Int = 0, seconds: Double = 0.05
+    ) {
         handle(.completed(Lane.Completion(number: number, result: result, seconds: seconds, credential: credential)))
     }
 
-    mutating func answer(_ number: Int64, _ verdict: SendResult, credential: Int = 0) {
-        end(number, .success(verdict), credential: credential)
+    /// The provider responds to the request of a job.
+    mutating func respond(_ number: Int64, _ result: SendResult, credential: Int = 0) {
+        complete(number, .success(result), credential: credential)
     }
 
     /// Opens the window by `count` successes, all reported.
     mutating func warmUp(_ count: Int) {
-        act()
+        performEffects()
         for number in 0..<Int64(count) {
             supply([Self.job(900_000 + number)])
-            answer(900_000 + number, .accepted(messageID: nil))
-            act()
+            respond(900_000 + number, .accepted(messageID: nil))
+            performEffects()
         }
         supply([])
-        _ = (takeSent(), takeReport(), takeEvents())
+        _ = (drainSent(), drainReport(), drainEvents())
     }
 
-    // MARK: Things
+    // MARK: Values
 
     static func job(_ number: Int64, device: String? = nil, attempts: Int = 0, seenAt: Int64 = 0, expiresAt: Int64 = .max)
         -> PushJob

@@ -29,12 +29,12 @@ struct LaneResultTests {
             (.goAway(reason: "R"), PushOutcome(LaneFixture.job(1), .returned, wasTried: false)),
         ]
         for (result, outcome) in table {
-            var scene = LaneFixture()
-            scene.act()
-            scene.supply(LaneFixture.jobs(1...1))
-            scene.answer(1, result)
-            scene.act()
-            #expect(scene.takeReport()?.outcomes == [outcome], "\(result)")
+            var fixture = LaneFixture()
+            fixture.performEffects()
+            fixture.supply(LaneFixture.jobs(1...1))
+            fixture.respond(1, result)
+            fixture.performEffects()
+            #expect(fixture.drainReport()?.outcomes == [outcome], "\(result)")
         }
     }
 
@@ -42,28 +42,28 @@ struct LaneResultTests {
         for (attempts, retryAfter, range) in [
             (0, nil, 1_000...1_500), (2, nil, 4_000...6_000), (9, nil, 60_000...90_000), (0, 20_000, 20_000...30_000),
         ] as [(Int, Int64?, ClosedRange<Int64>)] {
-            var scene = LaneFixture()
-            scene.act()
-            scene.supply([LaneFixture.job(1, attempts: attempts)])
-            scene.answer(1, .retry(reason: "InternalServerError", after: retryAfter))
-            scene.act()
-            let outcome = try #require(scene.takeReport()?.outcomes.first)
+            var fixture = LaneFixture()
+            fixture.performEffects()
+            fixture.supply([LaneFixture.job(1, attempts: attempts)])
+            fixture.respond(1, .retry(reason: "InternalServerError", after: retryAfter))
+            fixture.performEffects()
+            let outcome = try #require(fixture.drainReport()?.outcomes.first)
             guard case .retry(let at, "InternalServerError") = outcome.result else {
                 Issue.record("\(outcome)")
                 continue
             }
-            #expect(range.contains(at - scene.now))
+            #expect(range.contains(at - fixture.now))
         }
     }
 
     @Test func retryPastExpiryExpiresNotification() {
-        var scene = LaneFixture()
-        scene.act()
-        let job = LaneFixture.job(1, expiresAt: scene.now + 900)
-        scene.supply([job])
-        scene.answer(1, .retry(reason: "ServiceUnavailable", after: nil))
-        scene.act()
-        #expect(scene.takeReport()?.outcomes == [PushOutcome(job, .expired, wasTried: true)])
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        let job = LaneFixture.job(1, expiresAt: fixture.now + 900)
+        fixture.supply([job])
+        fixture.respond(1, .retry(reason: "ServiceUnavailable", after: nil))
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.outcomes == [PushOutcome(job, .expired, wasTried: true)])
     }
 
     /// A retry-after of hours is honoured; a notification that does not live so long expires.
@@ -75,160 +75,160 @@ struct LaneResultTests {
             (.deviceThrottled(reason: "UNAVAILABLE", after: .max), nil),
         ] as [(SendResult, ClosedRange<Int64>?)])
     func longRetryAfterIsHonouredOrExpiresNotification(_ result: SendResult, _ range: ClosedRange<Int64>?) throws {
-        var scene = LaneFixture()
-        scene.act()
-        let job = LaneFixture.job(1, expiresAt: scene.now + 86_400_000)
-        scene.supply([job])
-        scene.answer(1, result)
-        scene.act()
-        switch try #require(scene.takeReport()?.outcomes.first?.result) {
-        case .retry(let at, _): #expect(range?.contains(at - scene.now) == true)
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        let job = LaneFixture.job(1, expiresAt: fixture.now + 86_400_000)
+        fixture.supply([job])
+        fixture.respond(1, result)
+        fixture.performEffects()
+        switch try #require(fixture.drainReport()?.outcomes.first?.result) {
+        case .retry(let at, _): #expect(range?.contains(at - fixture.now) == true)
         case let reported: #expect(reported == .expired && range == nil)
         }
     }
 
     @Test func deviceBackoffHonoursRetryAfter() {
-        var scene = LaneFixture()
-        scene.act()
-        let job = LaneFixture.job(1, expiresAt: scene.now + 86_400_000)
-        scene.supply([job])
-        scene.answer(1, .deviceThrottled(reason: "QUOTA_EXCEEDED", after: 90_000))
-        scene.act()
-        let later = PushOutcome.Result.retry(at: scene.now + 90_000, reason: "QUOTA_EXCEEDED")
-        #expect(scene.takeReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        let job = LaneFixture.job(1, expiresAt: fixture.now + 86_400_000)
+        fixture.supply([job])
+        fixture.respond(1, .deviceThrottled(reason: "QUOTA_EXCEEDED", after: 90_000))
+        fixture.performEffects()
+        let later = PushOutcome.Result.retry(at: fixture.now + 90_000, reason: "QUOTA_EXCEEDED")
+        #expect(fixture.drainReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
     }
 
     /// The lane sends nothing meanwhile, and the response may be a proxy's.
     @Test(arguments: [(3_600_000, 0), (3_600_001, 1), (Int64.max, 1)] as [(Int64, Int)])
     func pauseOfMoreThanAnHourAlarms(_ retryAfter: Int64, _ count: Int) {
-        var scene = LaneFixture()
-        scene.warmUp(3)
-        scene.supply(LaneFixture.jobs(1...3))
-        for number in 1...3 as ClosedRange<Int64> { scene.answer(number, .retry(reason: "UNAVAILABLE", after: retryAfter)) }
-        scene.act()
-        #expect(scene.lane.status.state == .paused)
-        #expect(scene.takeEvents().count { if case .alarm = $0 { true } else { false } } == count)
+        var fixture = LaneFixture()
+        fixture.warmUp(3)
+        fixture.supply(LaneFixture.jobs(1...3))
+        for number in 1...3 as ClosedRange<Int64> { fixture.respond(number, .retry(reason: "UNAVAILABLE", after: retryAfter)) }
+        fixture.performEffects()
+        #expect(fixture.lane.status.state == .paused)
+        #expect(fixture.drainEvents().count { if case .alarm = $0 { true } else { false } } == count)
     }
 
     @Test func withdrawnRequestIsReturnedWithoutSetback() {
-        var scene = LaneFixture()
-        scene.warmUp(3)
-        scene.supply([LaneFixture.job(1), LaneFixture.job(2)])
-        #expect(scene.takeSent() == [1, 2])
-        scene.handle(.withdrawn(1))
-        scene.act()
-        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)])
+        var fixture = LaneFixture()
+        fixture.warmUp(3)
+        fixture.supply([LaneFixture.job(1), LaneFixture.job(2)])
+        #expect(fixture.drainSent() == [1, 2])
+        fixture.handle(.withdrawn(1))
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.outcomes == [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)])
         // Repeated or unknown: ignored.
-        scene.handle(.withdrawn(1))
-        scene.answer(2, .accepted(messageID: nil))
-        scene.act()
-        #expect(scene.lane.status.state == .running && scene.lane.status.inFlight == 0)
+        fixture.handle(.withdrawn(1))
+        fixture.respond(2, .accepted(messageID: nil))
+        fixture.performEffects()
+        #expect(fixture.lane.status.state == .running && fixture.lane.status.inFlight == 0)
     }
 
-    /// A setback between report and supply leaves more in hand than can be sent.
+    /// A setback between a report and its lease leaves more jobs in hand than can be sent.
     @Test func lostDevicesJobsInHandAreReturned() {
-        var scene = LaneFixture(window: 2)
-        scene.warmUp(1)
+        var fixture = LaneFixture(window: 2)
+        fixture.warmUp(1)
         let jobs = [
             LaneFixture.job(1), LaneFixture.job(2), LaneFixture.job(3, device: "D"), LaneFixture.job(4, device: "E"),
             LaneFixture.job(5, device: "D"),
         ]
-        scene.supply(jobs)
-        #expect(scene.takeSent() == [1, 2])
-        scene.handle(.lost(devices: ["D", "device-1", "another"]))
-        scene.act()
+        fixture.supply(jobs)
+        #expect(fixture.drainSent() == [1, 2])
+        fixture.handle(.lost(devices: ["D", "device-1", "another"]))
+        fixture.performEffects()
         #expect(
-            scene.takeReport()?.outcomes == [
+            fixture.drainReport()?.outcomes == [
                 PushOutcome(jobs[2], .returned, wasTried: false), PushOutcome(jobs[4], .returned, wasTried: false),
             ])
         // The lane does not know whether the first is written.
-        #expect(scene.lane.status.inFlight == 2)
-        scene.answer(1, .accepted(messageID: nil))
-        scene.answer(2, .accepted(messageID: nil))
-        scene.act()
-        #expect(scene.takeSent() == [4])
+        #expect(fixture.lane.status.inFlight == 2)
+        fixture.respond(1, .accepted(messageID: nil))
+        fixture.respond(2, .accepted(messageID: nil))
+        fixture.performEffects()
+        #expect(fixture.drainSent() == [4])
     }
 
     @Test func deadDevicesJobsInHandAreReturned() {
-        var scene = LaneFixture()
-        scene.warmUp(1)
+        var fixture = LaneFixture()
+        fixture.warmUp(1)
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)
         let jobs = [
             LaneFixture.job(1, device: "D"), LaneFixture.job(2), LaneFixture.job(3, device: "D"),
             LaneFixture.job(4, device: "D", seenAt: 50),
         ]
-        scene.supply(jobs)
-        #expect(scene.takeSent() == [1, 2])
-        scene.answer(1, .invalidToken(removal))
-        scene.act()
+        fixture.supply(jobs)
+        #expect(fixture.drainSent() == [1, 2])
+        fixture.respond(1, .invalidToken(removal))
+        fixture.performEffects()
         // The fourth has the device as registered again since.
-        #expect(scene.takeSent() == [4])
+        #expect(fixture.drainSent() == [4])
         #expect(
-            scene.takeReport()?.outcomes == [
+            fixture.drainReport()?.outcomes == [
                 PushOutcome(jobs[0], .failed(reason: "Unregistered"), wasTried: true, removal: removal),
                 PushOutcome(jobs[2], .returned, wasTried: false),
             ])
         // The store has removed it: a device leased now is alive, whatever its last-seen time.
-        scene.supply([LaneFixture.job(5, device: "D")])
-        #expect(scene.takeSent() == [5])
+        fixture.supply([LaneFixture.job(5, device: "D")])
+        #expect(fixture.drainSent() == [5])
     }
 
-    @Test func deadDevicesJobsAreReturnedBeforeTheDeviceIsForgotten() {
-        var scene = LaneFixture(window: 2)
-        scene.warmUp(1)
+    @Test func deadDevicesJobsAreReturnedBeforeTheDeviceIsCleared() {
+        var fixture = LaneFixture(window: 2)
+        fixture.warmUp(1)
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)
         // More than the room: the third stays in hand.
-        scene.supply([
+        fixture.supply([
             LaneFixture.job(1, device: "D"), LaneFixture.job(2), LaneFixture.job(3, device: "E"), LaneFixture.job(4, device: "D"),
         ])
-        #expect(scene.takeSent() == [1, 2])
-        scene.answer(1, .invalidToken(removal))
-        scene.act()
-        #expect(scene.takeSent() == [3])
-        #expect(scene.takeReport()?.outcomes.count == 1)
-        scene.supply([])
+        #expect(fixture.drainSent() == [1, 2])
+        fixture.respond(1, .invalidToken(removal))
+        fixture.performEffects()
+        #expect(fixture.drainSent() == [3])
+        #expect(fixture.drainReport()?.outcomes.count == 1)
+        fixture.supply([])
         #expect(
-            scene.takeReport()?.outcomes == [
+            fixture.drainReport()?.outcomes == [
                 PushOutcome(LaneFixture.job(4, device: "D"), .returned, wasTried: false)
             ])
     }
 
     @Test func throttledDeviceDelaysOnlyItsOwnJobs() throws {
-        var scene = LaneFixture()
-        scene.warmUp(3)
-        scene.supply([LaneFixture.job(1, device: "D")])
-        scene.answer(1, .deviceThrottled(reason: "TooManyRequests", after: nil))
-        scene.act()
-        let until = scene.now + 1_000
+        var fixture = LaneFixture()
+        fixture.warmUp(3)
+        fixture.supply([LaneFixture.job(1, device: "D")])
+        fixture.respond(1, .deviceThrottled(reason: "TooManyRequests", after: nil))
+        fixture.performEffects()
+        let until = fixture.now + 1_000
         #expect(
-            scene.takeReport()?.outcomes == [
+            fixture.drainReport()?.outcomes == [
                 PushOutcome(LaneFixture.job(1, device: "D"), .retry(at: until, reason: "TooManyRequests"), wasTried: true)
             ])
-        _ = scene.takeSent()
-        scene.supply([LaneFixture.job(2, device: "D"), LaneFixture.job(3)])
-        #expect(scene.takeSent() == [3])
+        _ = fixture.drainSent()
+        fixture.supply([LaneFixture.job(2, device: "D"), LaneFixture.job(3)])
+        #expect(fixture.drainSent() == [3])
         #expect(
-            scene.takeReport()?.outcomes == [
+            fixture.drainReport()?.outcomes == [
                 PushOutcome(LaneFixture.job(2, device: "D"), .retry(at: until, reason: "device_busy"), wasTried: false)
             ]
         )
     }
 
     @Test func deviceBackoffDoublesUntilAccepted() throws {
-        var scene = LaneFixture()
-        scene.warmUp(3)
+        var fixture = LaneFixture()
+        fixture.warmUp(3)
         var waits: [Int64] = []
         for number in Int64(1)...9 {
-            scene.supply([LaneFixture.job(number, device: "D")])
-            #expect(scene.takeSent() == [number])
+            fixture.supply([LaneFixture.job(number, device: "D")])
+            #expect(fixture.drainSent() == [number])
             let result: SendResult = number == 8 ? .accepted(messageID: nil) : .deviceThrottled(reason: "B", after: nil)
-            scene.answer(number, result)
-            scene.act()
-            let reported = try #require(scene.takeReport()?.outcomes.first?.result)
-            if case .retry(let at, _) = reported { waits.append((at - scene.now) / 1_000) }
-            scene.now += 61_000
-            scene.supply([])
-            _ = scene.takeReport()
+            fixture.respond(number, result)
+            fixture.performEffects()
+            let reported = try #require(fixture.drainReport()?.outcomes.first?.result)
+            if case .retry(let at, _) = reported { waits.append((at - fixture.now) / 1_000) }
+            fixture.now += 61_000
+            fixture.supply([])
+            _ = fixture.drainReport()
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 1])
     }
@@ -244,130 +244,130 @@ struct LaneResultTests {
     }
 
     @Test func expiredCredentialIsRenewedOnce() {
-        var scene = LaneFixture()
-        scene.warmUp(3)
-        scene.supply(LaneFixture.jobs(1...4))
-        for number in Int64(1)...3 { scene.answer(number, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5) }
-        scene.act()
-        #expect(scene.renewals == [5])
+        var fixture = LaneFixture()
+        fixture.warmUp(3)
+        fixture.supply(LaneFixture.jobs(1...4))
+        for number in Int64(1)...3 { fixture.respond(number, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5) }
+        fixture.performEffects()
+        #expect(fixture.renewals == [5])
         // No room until it is ready; none of the three counts as an attempt.
         #expect(
-            scene.takeReport()
+            fixture.drainReport()
                 == PushReport(
                     lane: .apns,
                     outcomes: LaneFixture.jobs(1...3).map {
-                        PushOutcome($0, .retry(at: scene.now, reason: "ExpiredProviderToken"), wasTried: false)
+                        PushOutcome($0, .retry(at: fixture.now, reason: "ExpiredProviderToken"), wasTried: false)
                     }, capacity: 0))
-        scene.handle(.credential(.ready))
-        scene.answer(4, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5)
-        scene.supply([])
-        #expect(scene.renewals == [5], "the fourth carried the old one, too")
-        #expect(scene.takeReport()?.capacity == 4)
-        scene.supply(LaneFixture.jobs(1...4))
-        _ = scene.takeSent()
-        scene.answer(1, .credentialExpired(reason: "ExpiredProviderToken"), credential: 6)
-        scene.act()
-        #expect(scene.renewals == [5, 6])
-        scene.handle(.credential(.refused(reason: "is the clock right?")))
-        scene.act()
-        #expect(scene.lane.status.state == .stopped)
-        #expect(scene.events.contains(.alarm("apns: stopped, for the provider refuses us: is the clock right?")))
+        fixture.handle(.credential(.ready))
+        fixture.respond(4, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5)
+        fixture.supply([])
+        #expect(fixture.renewals == [5], "the fourth carried the old credential, too")
+        #expect(fixture.drainReport()?.capacity == 4)
+        fixture.supply(LaneFixture.jobs(1...4))
+        _ = fixture.drainSent()
+        fixture.respond(1, .credentialExpired(reason: "ExpiredProviderToken"), credential: 6)
+        fixture.performEffects()
+        #expect(fixture.renewals == [5, 6])
+        fixture.handle(.credential(.refused(reason: "check the clock")))
+        fixture.performEffects()
+        #expect(fixture.lane.status.state == .stopped)
+        #expect(fixture.events.contains(.alarm("apns: stopped until the configuration is fixed: check the clock")))
         // A probe that fails for the same reason requests a renewal again: it may be granted by then.
-        scene.answer(2, .accepted(messageID: nil))
-        scene.supply([])
-        _ = (scene.takeReport(), scene.takeSent())
-        scene.pass(30_000)
-        scene.supply(LaneFixture.jobs(3...3))
-        #expect(scene.takeSent() == [3])
-        scene.answer(3, .credentialExpired(reason: "ExpiredProviderToken"), credential: 6)
-        scene.act()
-        #expect(scene.renewals == [5, 6, 6])
+        fixture.respond(2, .accepted(messageID: nil))
+        fixture.supply([])
+        _ = (fixture.drainReport(), fixture.drainSent())
+        fixture.pass(30_000)
+        fixture.supply(LaneFixture.jobs(3...3))
+        #expect(fixture.drainSent() == [3])
+        fixture.respond(3, .credentialExpired(reason: "ExpiredProviderToken"), credential: 6)
+        fixture.performEffects()
+        #expect(fixture.renewals == [5, 6, 6])
     }
 
     @Test func fetchesCredentialForTheFirstJob() {
-        var scene = LaneFixture(.fcm, hasCredential: false)
-        scene.act()
-        #expect(scene.renewals.isEmpty)
-        #expect(scene.lane.status.state == .running)
-        #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneFixture.jobs(1...1))
-        #expect(scene.takeSent().isEmpty)
-        #expect(scene.renewals == [-1])
+        var fixture = LaneFixture(.fcm, hasCredential: false)
+        fixture.performEffects()
+        #expect(fixture.renewals.isEmpty)
+        #expect(fixture.lane.status.state == .running)
+        #expect(fixture.drainReport()?.capacity == 1)
+        fixture.supply(LaneFixture.jobs(1...1))
+        #expect(fixture.drainSent().isEmpty)
+        #expect(fixture.renewals == [-1])
         #expect(
-            scene.takeReport()
+            fixture.drainReport()
                 == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], capacity: 0))
-        scene.supply([], hasMore: true)
-        #expect(scene.report == nil)
-        scene.handle(.credential(.ready))
-        scene.act()
-        #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneFixture.jobs(1...1))
-        #expect(scene.takeSent() == [1])
-        scene.answer(1, .accepted(messageID: nil))
-        scene.handle(.credential(.expired))
-        scene.act()
-        #expect(scene.renewals == [-1], "no job needs another yet")
-        #expect(scene.lane.status.state == .running)
-        #expect(scene.takeReport()?.capacity == 2)
+        fixture.supply([], hasMore: true)
+        #expect(fixture.report == nil)
+        fixture.handle(.credential(.ready))
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.capacity == 1)
+        fixture.supply(LaneFixture.jobs(1...1))
+        #expect(fixture.drainSent() == [1])
+        fixture.respond(1, .accepted(messageID: nil))
+        fixture.handle(.credential(.expired))
+        fixture.performEffects()
+        #expect(fixture.renewals == [-1], "no job needs another credential yet")
+        #expect(fixture.lane.status.state == .running)
+        #expect(fixture.drainReport()?.capacity == 2)
     }
 
     @Test func missingCredentialPauses() {
-        var scene = LaneFixture(.fcm)
-        scene.act()
-        _ = scene.takeReport()
-        scene.handle(.credential(.missing(reason: "no access token: 500")))
-        scene.supply(LaneFixture.jobs(1...1))
-        #expect(scene.takeSent().isEmpty)
+        var fixture = LaneFixture(.fcm)
+        fixture.performEffects()
+        _ = fixture.drainReport()
+        fixture.handle(.credential(.missing(reason: "no access token: 500")))
+        fixture.supply(LaneFixture.jobs(1...1))
+        #expect(fixture.drainSent().isEmpty)
         #expect(
-            scene.takeReport()
+            fixture.drainReport()
                 == PushReport(lane: .fcm, outcomes: [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)], capacity: 0))
-        #expect(scene.lane.status.state == .paused)
-        scene.supply([])
-        scene.handle(.credential(.missing(reason: "no access token: 503")))
-        scene.handle(.credential(.ready))
-        scene.act()
-        #expect(scene.takeReport()?.capacity == 1)
-        #expect(scene.takeEvents() == [.paused(reason: "no access token: 500", milliseconds: nil), .resumed])
-        #expect(scene.lane.status.lastError?.text == "no access token: 503")
+        #expect(fixture.lane.status.state == .paused)
+        fixture.supply([])
+        fixture.handle(.credential(.missing(reason: "no access token: 503")))
+        fixture.handle(.credential(.ready))
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.capacity == 1)
+        #expect(fixture.drainEvents() == [.paused(reason: "no access token: 500", milliseconds: nil), .resumed])
+        #expect(fixture.lane.status.lastError?.text == "no access token: 503")
     }
 
     @Test func refusedCredentialStopsUntilReady() {
-        var scene = LaneFixture(.fcm)
-        scene.act()
-        _ = scene.takeReport()
+        var fixture = LaneFixture(.fcm)
+        fixture.performEffects()
+        _ = fixture.drainReport()
         for _ in 1...2 {
-            scene.handle(.credential(.missing(reason: "invalid_grant")))
-            scene.handle(.credential(.refused(reason: "invalid_grant")))
+            fixture.handle(.credential(.missing(reason: "invalid_grant")))
+            fixture.handle(.credential(.refused(reason: "invalid_grant")))
         }
-        scene.supply([], hasMore: true)
-        #expect(scene.lane.status.state == .stopped)
-        #expect(scene.takeEvents().count { if case .alarm = $0 { true } else { false } } == 1)
-        scene.pass(30_000)
-        #expect(scene.takeReport()?.capacity == 0)
-        scene.supply([], hasMore: true)
-        scene.handle(.credential(.ready))
-        scene.act()
-        #expect(scene.takeReport()?.capacity == 1)
-        scene.supply(LaneFixture.jobs(1...1))
-        scene.answer(1, .accepted(messageID: nil))
-        scene.act()
-        #expect(scene.takeEvents().contains(.resumed))
-        #expect(scene.lane.status.state == .running)
+        fixture.supply([], hasMore: true)
+        #expect(fixture.lane.status.state == .stopped)
+        #expect(fixture.drainEvents().count { if case .alarm = $0 { true } else { false } } == 1)
+        fixture.pass(30_000)
+        #expect(fixture.drainReport()?.capacity == 0)
+        fixture.supply([], hasMore: true)
+        fixture.handle(.credential(.ready))
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.capacity == 1)
+        fixture.supply(LaneFixture.jobs(1...1))
+        fixture.respond(1, .accepted(messageID: nil))
+        fixture.performEffects()
+        #expect(fixture.drainEvents().contains(.resumed))
+        #expect(fixture.lane.status.state == .running)
     }
 
     @Test func repeatedAlarmsAreLimitedToOneAMinute() {
-        var scene = LaneFixture()
-        scene.warmUp(1)
+        var fixture = LaneFixture()
+        fixture.warmUp(1)
         var alarms = 0
         for number in Int64(1)...4 {
-            scene.supply([LaneFixture.job(number)])
-            scene.answer(number, .rejected(reason: "TopicDisallowed", alarm: true))
-            alarms += scene.takeEvents().count { if case .alarm = $0 { true } else { false } }
-            scene.act()
-            alarms += scene.takeEvents().count { if case .alarm = $0 { true } else { false } }
-            if number == 3 { scene.now += 60_000 }
+            fixture.supply([LaneFixture.job(number)])
+            fixture.respond(number, .rejected(reason: "TopicDisallowed", alarm: true))
+            alarms += fixture.drainEvents().count { if case .alarm = $0 { true } else { false } }
+            fixture.performEffects()
+            alarms += fixture.drainEvents().count { if case .alarm = $0 { true } else { false } }
+            if number == 3 { fixture.now += 60_000 }
         }
         #expect(alarms == 2)
-        #expect(scene.lane.status.state == .running)
+        #expect(fixture.lane.status.state == .running)
     }
 }

@@ -16,7 +16,7 @@ private struct LaneWorld {
     /// A narrow window is often full; a wide one has many jobs in hand when a fault occurs.
     let windowMax: Int
     let seed: UInt64
-    var dice: SplitMix
+    var rng: SplitMix
     /// Relative frequency of each result.
     var weights: [Int]
     var lane: Lane
@@ -38,11 +38,11 @@ private struct LaneWorld {
     init(seed: UInt64) {
         self.seed = seed
         windowMax = seed.isMultiple(of: 2) ? 3 : 16
-        dice = SplitMix(seed: seed)
+        rng = SplitMix(seed: seed)
         // Each world has its own mix of faults.
         weights = (0..<13).map { _ in 0 }
         weights[0] = 60
-        for index in 1..<13 where Bool.random(using: &dice) { weights[index] = Int.random(in: 1...12, using: &dice) }
+        for index in 1..<13 where Bool.random(using: &rng) { weights[index] = Int.random(in: 1...12, using: &rng) }
         var rules = LaneRules(windowMax: windowMax)
         rules.failuresMax = 4
         lane = Lane(.apns, rules, hasCredential: true, at: now)
@@ -55,75 +55,75 @@ private struct LaneWorld {
     // MARK: One step
 
     mutating func step(isCalm: Bool) {
-        let kind = Int.random(in: 0..<10, using: &dice)
+        let kind = Int.random(in: 0..<10, using: &rng)
         switch kind {
-        case 0..<2 where !isCalm: queue(Int.random(in: 1...12, using: &dice))
+        case 0..<2 where !isCalm: queue(Int.random(in: 1...12, using: &rng))
         case 0..<6: endSome(isCalm)
         case 6..<8: replyToReport(isCalm)
-        default: now += Int64.random(in: 0...3_000, using: &dice)
+        default: now += Int64.random(in: 0...3_000, using: &rng)
         }
-        if !isCalm, Int.random(in: 0..<200, using: &dice) == 0 { now -= 20_000 }
-        if !isCalm, Int.random(in: 0..<100, using: &dice) == 0 {
-            lane.handle(.connectionsOutdated(reason: "clock"), at: now, using: &dice)
+        if !isCalm, Int.random(in: 0..<200, using: &rng) == 0 { now -= 20_000 }
+        if !isCalm, Int.random(in: 0..<100, using: &rng) == 0 {
+            lane.handle(.connectionsOutdated(reason: "clock"), at: now, using: &rng)
         }
-        if !isCalm, Int.random(in: 0..<20, using: &dice) == 0 {
-            lane.handle(.lost(devices: ["device-\(Int.random(in: 0..<12, using: &dice))"]), at: now, using: &dice)
+        if !isCalm, Int.random(in: 0..<20, using: &rng) == 0 {
+            lane.handle(.lost(devices: ["device-\(Int.random(in: 0..<12, using: &rng))"]), at: now, using: &rng)
         }
-        act()
+        performEffects()
         check()
     }
 
     mutating func queue(_ count: Int) {
         for _ in 0..<count {
-            let device = "device-\(Int.random(in: 0..<12, using: &dice))"
-            let expiresAt = Int.random(in: 0..<10, using: &dice) == 0 ? now + 3_000 : now + 100_000_000
+            let device = "device-\(Int.random(in: 0..<12, using: &rng))"
+            let expiresAt = Int.random(in: 0..<10, using: &rng) == 0 ? now + 3_000 : now + 100_000_000
             let job = LaneFixture.job(next, device: removed.contains(device) ? device + "-\(next)" : device, expiresAt: expiresAt)
             jobs[next] = job
             states[next] = .waiting(dueAt: now)
             next += 1
         }
-        lane.handle(.wake, at: now, using: &dice)
+        lane.handle(.wake, at: now, using: &rng)
     }
 
-    mutating func act() {
+    mutating func performEffects() {
         for _ in 0..<10 {
             let decide = { [now] (job: PushJob) -> PushDecision in
                 if job.notification.expiresAt <= now { return .expired }
                 return job.number % 17 == 0 ? .cancelled(reason: "off") : .send(LaneFixture.message(of: job))
             }
             var hasMore = false
-            for effect in lane.nextEffects(at: now, using: &dice, deciding: decide) {
+            for effect in lane.nextEffects(at: now, using: &rng, deciding: decide) {
                 hasMore = perform(effect) || hasMore
             }
             if !hasMore { return }
         }
-        expect(false, "effects never end")
+        expect(false, "each turn has further effects")
     }
 
     mutating func perform(_ effect: Lane.Effect) -> Bool {
-        expect(!isFinished, "effects after it has finished")
+        expect(!isFinished, "effects after the lane has finished")
         switch effect {
         case .retireConnections:
             for number in inFlight.keys.sorted() {
-                end(number, .failure(Bool.random(using: &dice) ? .lost("retired") : .notSent("retired")))
+                end(number, .failure(Bool.random(using: &rng) ? .lost("retired") : .notSent("retired")))
             }
             return true
         case .send(let job, _):
             expect(inFlight[job.number] == nil, "\(job.number) is in flight twice")
-            expect(states[job.number] == .claimed, "\(job.number) is sent, and is not the lane's")
+            expect(states[job.number] == .claimed, "\(job.number) is sent without a lease")
             expect(!removed.contains(job.device.id), "\(job.number) is sent to a dead device")
             inFlight[job.number] = job
         case .renewCredential(let generation):
-            if generation < credential || Bool.random(using: &dice) {
+            if generation < credential || Bool.random(using: &rng) {
                 credential = max(credential, generation + 1)
-                lane.handle(.credential(.ready), at: now, using: &dice)
+                lane.handle(.credential(.ready), at: now, using: &rng)
             } else {
-                lane.handle(.credential(.refused(reason: "too soon")), at: now, using: &dice)
+                lane.handle(.credential(.refused(reason: "too soon")), at: now, using: &rng)
             }
             return true
         case .report(let report):
             expect(underway == nil, "two reports are under way")
-            expect(report.capacity >= 0 && report.capacity <= windowMax, "room for \(report.capacity)")
+            expect(report.capacity >= 0 && report.capacity <= windowMax, "a capacity of \(report.capacity)")
             underway = report
         case .emit: break
         case .finished: isFinished = true
@@ -133,7 +133,7 @@ private struct LaneWorld {
 
     mutating func check() {
         expect(inFlight.count <= windowMax, "\(inFlight.count) in flight")
-        expect(lane.status.inFlight == inFlight.count, "it counts \(lane.status.inFlight), and \(inFlight.count) are in flight")
+        expect(lane.status.inFlight == inFlight.count, "status: \(lane.status.inFlight) in flight; actually \(inFlight.count)")
     }
 
     // MARK: The store
@@ -141,11 +141,11 @@ private struct LaneWorld {
     mutating func replyToReport(_ isCalm: Bool) {
         guard let report = underway else { return }
         underway = nil
-        if !isCalm, Int.random(in: 0..<5, using: &dice) == 0 {
-            return lane.handle(.refused, at: now, using: &dice)
+        if !isCalm, Int.random(in: 0..<5, using: &rng) == 0 {
+            return lane.handle(.refused, at: now, using: &rng)
         }
         for outcome in report.outcomes { record(outcome) }
-        var supply = PushLease(lane: .apns)
+        var lease = PushLease(lane: .apns)
         // Due jobs, in order.
         let due = states.filter { if case .waiting(let at) = $0.value { at <= now } else { false } }.keys.sorted()
         for number in due.prefix(report.capacity) {
@@ -154,16 +154,16 @@ private struct LaneWorld {
                 continue
             }
             states[number] = .claimed
-            supply.jobs.append(job)
+            lease.jobs.append(job)
         }
-        supply.hasMore = due.count > report.capacity
-        supply.nextDueAt = states.values.compactMap { if case .waiting(let at) = $0, at > now { at } else { nil } }.min()
-        lane.handle(.supplied(supply), at: now, using: &dice)
+        lease.hasMore = due.count > report.capacity
+        lease.nextDueAt = states.values.compactMap { if case .waiting(let at) = $0, at > now { at } else { nil } }.min()
+        lane.handle(.supplied(lease), at: now, using: &rng)
     }
 
     mutating func record(_ outcome: PushOutcome) {
         let number = outcome.job.number
-        expect(states[number] == .claimed, "\(number) is reported, and was not the lane's")
+        expect(states[number] == .claimed, "\(number) is reported without a lease")
         expect(inFlight[number] == nil, "\(number) is reported while in flight")
         if outcome.removal != nil { removed.insert(outcome.job.device.id) }
         switch outcome.result {
@@ -181,38 +181,38 @@ private struct LaneWorld {
     // MARK: The provider
 
     mutating func endSome(_ isCalm: Bool) {
-        for number in inFlight.keys.sorted() where Int.random(in: 0..<3, using: &dice) > 0 {
+        for number in inFlight.keys.sorted() where Int.random(in: 0..<3, using: &rng) > 0 {
             guard let job = inFlight[number] else { continue }
             let result = isCalm ? .success(.accepted(messageID: nil)) : result(of: job)
             if result == .failure(.timedOut) { now += 2_000 }
             end(number, result)
             // Results of one moment are handled in one turn, or not.
-            if Bool.random(using: &dice) { act() }
+            if Bool.random(using: &rng) { performEffects() }
         }
     }
 
     mutating func end(_ number: Int64, _ result: Result<SendResult, HTTPClientError>) {
         inFlight[number] = nil
         if result == .success(.accepted(messageID: nil)) { accepted += 1 }
-        let used = Bool.random(using: &dice) ? credential : max(0, credential - 1)
+        let used = Bool.random(using: &rng) ? credential : max(0, credential - 1)
         lane.handle(
-            .completed(Lane.Completion(number: number, result: result, seconds: 0.1, credential: used)), at: now, using: &dice)
+            .completed(Lane.Completion(number: number, result: result, seconds: 0.1, credential: used)), at: now, using: &rng)
     }
 
     mutating func result(of job: PushJob) -> Result<SendResult, HTTPClientError> {
-        var draw = Int.random(in: 0..<weights.reduce(0, +), using: &dice)
+        var draw = Int.random(in: 0..<weights.reduce(0, +), using: &rng)
         let kind = weights.firstIndex { weight in
             draw -= weight
             return draw < 0
         }
         switch kind {
-        case 1: return .success(.rejected(reason: "R", alarm: Bool.random(using: &dice)))
+        case 1: return .success(.rejected(reason: "R", alarm: Bool.random(using: &rng)))
         case 2: return .success(.invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: 1)))
         case 3: return .success(.retry(reason: "500", after: nil))
         case 4: return .success(.retry(reason: "429", after: 5_000))
         case 5: return .success(.deviceThrottled(reason: "busy", after: nil))
         case 6: return .success(.credentialExpired(reason: "old"))
-        case 7: return .success(.configurationError(reason: "forbidden", newConnection: Bool.random(using: &dice)))
+        case 7: return .success(.configurationError(reason: "forbidden", newConnection: Bool.random(using: &rng)))
         case 8: return .success(.goAway(reason: "bye"))
         case 9: return .failure(.notSent("no"))
         case 10: return .failure(.lost("gone"))
@@ -235,15 +235,15 @@ private struct LaneWorld {
     }
 
     mutating func stop() {
-        lane.handle(.stop, at: now, using: &dice)
+        lane.handle(.stop, at: now, using: &rng)
         for _ in 0..<5_000 where !isFinished {
-            act()
+            performEffects()
             step(isCalm: true)
             now += 200
         }
-        expect(isFinished, "it does not stop")
-        expect(inFlight.isEmpty && underway == nil, "it has stopped, and something is under way")
-        expect(!states.values.contains(.claimed), "it has stopped with jobs in hand")
+        expect(isFinished, "the lane does not finish")
+        expect(inFlight.isEmpty && underway == nil, "the lane has finished with a request or report under way")
+        expect(!states.values.contains(.claimed), "the lane has finished with leased jobs")
     }
 }
 
@@ -251,7 +251,7 @@ struct LaneSimulationTests {
     @Test(arguments: 1...60)
     func everyJobEndsExactlyOnce(seed: Int) {
         var world = LaneWorld(seed: UInt64(seed))
-        world.act()
+        world.performEffects()
         for _ in 0..<400 where world.problems.isEmpty { world.step(isCalm: false) }
         world.drain()
         world.stop()
@@ -262,7 +262,7 @@ struct LaneSimulationTests {
     @Test(arguments: 61...100)
     func stopsCleanlyDuringFaults(seed: Int) {
         var world = LaneWorld(seed: UInt64(seed))
-        world.act()
+        world.performEffects()
         for _ in 0..<(seed * 3) where world.problems.isEmpty { world.step(isCalm: false) }
         world.stop()
         #expect(world.problems.first == nil)

@@ -6,190 +6,190 @@ import Testing
 /// The lane and the store: leased, sent, reported and returned jobs.
 struct LaneTests {
     @Test func newConnectionStartsWithOneRequest() {
-        var scene = LaneFixture()
-        scene.act()
-        #expect(scene.takeReport() == PushReport(lane: .apns, capacity: 1))
-        scene.supply(LaneFixture.jobs(1...1))
-        #expect(scene.takeSent() == [1])
-        #expect(scene.report == nil)
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        #expect(fixture.drainReport() == PushReport(lane: .apns, capacity: 1))
+        fixture.supply(LaneFixture.jobs(1...1))
+        #expect(fixture.drainSent() == [1])
+        #expect(fixture.report == nil)
     }
 
     @Test func eachSuccessOpensTheWindowByOne() {
-        var scene = LaneFixture(window: 4)
-        scene.act()
+        var fixture = LaneFixture(window: 4)
+        fixture.performEffects()
         var rooms: [Int] = []
         var next: Int64 = 1
         for _ in 1...6 {
-            let room = scene.takeReport()?.capacity ?? 0
+            let room = fixture.drainReport()?.capacity ?? 0
             rooms.append(room)
             let jobs = (0..<Int64(room)).map { LaneFixture.job(next + $0) }
             next += Int64(room)
-            scene.supply(jobs, hasMore: true)
+            fixture.supply(jobs, hasMore: true)
             // Responses to all requests in flight.
-            for number in scene.takeSent() { scene.answer(number, .accepted(messageID: nil)) }
-            scene.act()
+            for number in fixture.drainSent() { fixture.respond(number, .accepted(messageID: nil)) }
+            fixture.performEffects()
         }
         #expect(rooms == [1, 2, 4, 4, 4, 4])
     }
 
     @Test func reportsEachOutcomeOnceWithOneReportUnderWay() {
-        var scene = LaneFixture()
-        scene.warmUp(3)
-        scene.handle(.wake)
-        scene.act()
-        #expect(scene.takeReport()?.capacity == 4)
-        scene.supply(LaneFixture.jobs(1...3))
-        scene.answer(2, .accepted(messageID: "A"))
-        scene.act()
-        let first = scene.takeReport()
+        var fixture = LaneFixture()
+        fixture.warmUp(3)
+        fixture.handle(.wake)
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.capacity == 4)
+        fixture.supply(LaneFixture.jobs(1...3))
+        fixture.respond(2, .accepted(messageID: "A"))
+        fixture.performEffects()
+        let first = fixture.drainReport()
         #expect(first?.outcomes == [PushOutcome(LaneFixture.job(2), .accepted(messageID: "A"), wasTried: true)])
-        scene.answer(1, .rejected(reason: "PayloadEmpty", alarm: false))
-        scene.act()
-        #expect(scene.report == nil)
-        scene.answer(3, .accepted(messageID: nil))
-        scene.act()
-        #expect(scene.report == nil)
-        scene.supply([])
-        let second = scene.takeReport()
+        fixture.respond(1, .rejected(reason: "PayloadEmpty", alarm: false))
+        fixture.performEffects()
+        #expect(fixture.report == nil)
+        fixture.respond(3, .accepted(messageID: nil))
+        fixture.performEffects()
+        #expect(fixture.report == nil)
+        fixture.supply([])
+        let second = fixture.drainReport()
         #expect(
             second?.outcomes == [
                 PushOutcome(LaneFixture.job(1), .failed(reason: "PayloadEmpty"), wasTried: true),
                 PushOutcome(LaneFixture.job(3), .accepted(messageID: nil), wasTried: true),
             ])
-        scene.supply([])
-        #expect(scene.report == nil)
+        fixture.supply([])
+        #expect(fixture.report == nil)
     }
 
     @Test func refusedReportIsRepeatedAfterASecond() {
-        var scene = LaneFixture()
-        scene.act()
-        scene.supply(LaneFixture.jobs(1...1))
-        scene.answer(1, .accepted(messageID: nil))
-        scene.act()
-        let report = scene.takeReport()
-        scene.handle(.refused)
-        scene.act()
-        #expect(scene.report == nil)
-        scene.pass(999)
-        #expect(scene.report == nil)
-        #expect(scene.lane.nextTurn(at: scene.now) == scene.now + 1)
-        scene.pass(1)
-        #expect(scene.takeReport()?.outcomes == report?.outcomes)
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        fixture.supply(LaneFixture.jobs(1...1))
+        fixture.respond(1, .accepted(messageID: nil))
+        fixture.performEffects()
+        let report = fixture.drainReport()
+        fixture.handle(.refused)
+        fixture.performEffects()
+        #expect(fixture.report == nil)
+        fixture.pass(999)
+        #expect(fixture.report == nil)
+        #expect(fixture.lane.nextTurn(at: fixture.now) == fixture.now + 1)
+        fixture.pass(1)
+        #expect(fixture.drainReport()?.outcomes == report?.outcomes)
     }
 
     /// The status counts the unconfirmed results as queued.
     @Test func statusShowsThatTheStoreCannotWrite() {
-        var scene = LaneFixture()
-        scene.warmUp(2)
-        scene.supply(LaneFixture.jobs(1...2))
-        for number in [1, 2] as [Int64] { scene.answer(number, .accepted(messageID: nil)) }
-        scene.act()
-        scene.handle(.refused)
-        #expect(scene.lane.status.lastError?.text == "the store cannot write")
-        #expect(scene.lane.status.depth == 2)
-        scene.pass(1_000)
-        scene.supply([])
-        #expect(scene.lane.status.depth == 0)
+        var fixture = LaneFixture()
+        fixture.warmUp(2)
+        fixture.supply(LaneFixture.jobs(1...2))
+        for number in [1, 2] as [Int64] { fixture.respond(number, .accepted(messageID: nil)) }
+        fixture.performEffects()
+        fixture.handle(.refused)
+        #expect(fixture.lane.status.lastError?.text == "the store cannot write")
+        #expect(fixture.lane.status.depth == 2)
+        fixture.pass(1_000)
+        fixture.supply([])
+        #expect(fixture.lane.status.depth == 0)
     }
 
     @Test func reportsWhenJobsAreDueOrTheIntervalIsOver() {
-        var scene = LaneFixture()
-        scene.act()
-        _ = scene.takeReport()
-        scene.supply([], nextDueAt: scene.now + 700)
-        #expect(scene.report == nil)
-        #expect(scene.lane.nextTurn(at: scene.now) == scene.now + 700)
-        scene.pass(699)
-        #expect(scene.report == nil)
-        scene.pass(1)
-        #expect(scene.takeReport()?.capacity == 1)
-        scene.supply([])
-        scene.pass(4_999)
-        #expect(scene.report == nil)
-        scene.pass(1)
-        #expect(scene.takeReport() != nil, "replies report what expired in the queue")
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        _ = fixture.drainReport()
+        fixture.supply([], nextDueAt: fixture.now + 700)
+        #expect(fixture.report == nil)
+        #expect(fixture.lane.nextTurn(at: fixture.now) == fixture.now + 700)
+        fixture.pass(699)
+        #expect(fixture.report == nil)
+        fixture.pass(1)
+        #expect(fixture.drainReport()?.capacity == 1)
+        fixture.supply([])
+        fixture.pass(4_999)
+        #expect(fixture.report == nil)
+        fixture.pass(1)
+        #expect(fixture.drainReport() != nil, "replies report what expired in the queue")
     }
 
     @Test func wakeDuringAReportCausesAnother() {
-        var scene = LaneFixture()
-        scene.act()
-        _ = scene.takeReport()
-        scene.handle(.wake)
-        scene.act()
-        #expect(scene.report == nil)
-        scene.supply([])
-        #expect(scene.takeReport()?.capacity == 1)
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        _ = fixture.drainReport()
+        fixture.handle(.wake)
+        fixture.performEffects()
+        #expect(fixture.report == nil)
+        fixture.supply([])
+        #expect(fixture.drainReport()?.capacity == 1)
     }
 
     @Test func emptyLeaseWithMoreJobsIsRetriedAfterASecond() {
-        var scene = LaneFixture()
-        scene.act()
-        _ = scene.takeReport()
-        scene.supply([], hasMore: true)
-        #expect(scene.report == nil)
-        scene.pass(1_000)
-        #expect(scene.takeReport()?.capacity == 1)
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        _ = fixture.drainReport()
+        fixture.supply([], hasMore: true)
+        #expect(fixture.report == nil)
+        fixture.pass(1_000)
+        #expect(fixture.drainReport()?.capacity == 1)
     }
 
     @Test func cancelledAndExpiredJobsAreReportedUnsent() {
-        var scene = LaneFixture()
-        scene.warmUp(3)
-        scene.decide = { job in
+        var fixture = LaneFixture()
+        fixture.warmUp(3)
+        fixture.decide = { job in
             switch job.number {
             case 1: .cancelled(reason: "quiet_hours")
             case 2: .expired
             default: .send(LaneFixture.message(of: job))
             }
         }
-        scene.supply(LaneFixture.jobs(1...3))
-        #expect(scene.takeSent() == [3])
+        fixture.supply(LaneFixture.jobs(1...3))
+        #expect(fixture.drainSent() == [3])
         #expect(
-            scene.takeReport()?.outcomes == [
+            fixture.drainReport()?.outcomes == [
                 PushOutcome(LaneFixture.job(1), .cancelled(reason: "quiet_hours"), wasTried: false),
                 PushOutcome(LaneFixture.job(2), .expired, wasTried: false),
             ])
-        #expect(scene.takeEvents() == [.cancelled(LaneFixture.job(1), reason: "quiet_hours"), .expired(LaneFixture.job(2))])
+        #expect(fixture.drainEvents() == [.cancelled(LaneFixture.job(1), reason: "quiet_hours"), .expired(LaneFixture.job(2))])
     }
 
     @Test func stopsAfterTheResponsesUnderWayAndTheirReport() {
-        var scene = LaneFixture()
-        scene.warmUp(1)
-        scene.supply(LaneFixture.jobs(1...3))
-        #expect(scene.takeSent() == [1, 2])
-        scene.handle(.stop)
-        scene.act()
+        var fixture = LaneFixture()
+        fixture.warmUp(1)
+        fixture.supply(LaneFixture.jobs(1...3))
+        #expect(fixture.drainSent() == [1, 2])
+        fixture.handle(.stop)
+        fixture.performEffects()
         #expect(
-            scene.takeReport()
+            fixture.drainReport()
                 == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(3), .returned, wasTried: false)], capacity: 0))
         // A lease requested before the stop.
-        scene.supply(LaneFixture.jobs(4...4), hasMore: true)
-        #expect(scene.takeReport()?.outcomes == [PushOutcome(LaneFixture.job(4), .returned, wasTried: false)])
-        scene.supply([])
-        #expect(!scene.isFinished)
-        scene.answer(1, .accepted(messageID: nil))
-        scene.end(2, .failure(.lost("cut")))
-        scene.act()
-        #expect(scene.takeReport()?.outcomes.count == 2)
-        #expect(!scene.isFinished)
-        scene.supply([])
-        #expect(scene.isFinished)
-        #expect(scene.takeSent().isEmpty)
+        fixture.supply(LaneFixture.jobs(4...4), hasMore: true)
+        #expect(fixture.drainReport()?.outcomes == [PushOutcome(LaneFixture.job(4), .returned, wasTried: false)])
+        fixture.supply([])
+        #expect(!fixture.isFinished)
+        fixture.respond(1, .accepted(messageID: nil))
+        fixture.complete(2, .failure(.lost("cut")))
+        fixture.performEffects()
+        #expect(fixture.drainReport()?.outcomes.count == 2)
+        #expect(!fixture.isFinished)
+        fixture.supply([])
+        #expect(fixture.isFinished)
+        #expect(fixture.drainSent().isEmpty)
     }
 
     @Test func statusShowsQueueAndLastAcceptance() {
-        var scene = LaneFixture()
-        scene.act()
-        var supply = PushLease(lane: .apns)
-        supply.jobs = LaneFixture.jobs(1...1)
-        supply.depth = 12
-        supply.oldestAt = 5
-        scene.handle(.supplied(supply))
-        scene.act()
-        scene.answer(1, .accepted(messageID: nil))
-        #expect(scene.lane.status.lastAcceptedAt == scene.now)
-        #expect(scene.lane.status.depth == 12)
-        #expect(scene.lane.status.oldestAt == 5)
-        #expect(scene.lane.status.state == .running)
-        #expect(scene.lane.status.lastError == nil)
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        var lease = PushLease(lane: .apns)
+        lease.jobs = LaneFixture.jobs(1...1)
+        lease.depth = 12
+        lease.oldestAt = 5
+        fixture.handle(.supplied(lease))
+        fixture.performEffects()
+        fixture.respond(1, .accepted(messageID: nil))
+        #expect(fixture.lane.status.lastAcceptedAt == fixture.now)
+        #expect(fixture.lane.status.depth == 12)
+        #expect(fixture.lane.status.oldestAt == 5)
+        #expect(fixture.lane.status.state == .running)
+        #expect(fixture.lane.status.lastError == nil)
     }
 }

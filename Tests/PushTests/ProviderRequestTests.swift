@@ -5,11 +5,11 @@ import Testing
 @Suite struct ProviderRequestTests {
     @Test func apnsHeaders() throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned", "{}", .job("B-1"), collapseKey: "order:A"))
-        let call = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "bearer token")
-        #expect(call.method == .post)
-        #expect(call.url == "https://api.push.apple.com:443/3/device/" + String(repeating: "a1", count: 32))
+        let request = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "bearer token")
+        #expect(request.method == .post)
+        #expect(request.url == "https://api.push.apple.com:443/3/device/" + String(repeating: "a1", count: 32))
         #expect(
-            call.headers.map { "\($0.name): \($0.value)" } == [
+            request.headers.map { "\($0.name): \($0.value)" } == [
                 "authorization: bearer token", "content-type: application/json", "apns-topic: uk.example.driver",
                 "apns-push-type: alert", "apns-id: bc6d73c9-ef49-fc8e-9011-95da74b18448", "apns-priority: 10",
                 "apns-expiration: 1795257000", "apns-collapse-id: order:A",
@@ -19,8 +19,9 @@ import Testing
     @Test func apnsURLBracketsIPv6Hosts() throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned"))
         for (host, written) in [("::1", "[::1]"), ("127.0.0.1", "127.0.0.1")] {
-            let call = APNsAddress(host: host, port: 2197, topic: "t").request(message, to: PushFixture.iPhone, authorization: "")
-            #expect(call.url.hasPrefix("https://\(written):2197/3/device/"))
+            let request = APNsAddress(host: host, port: 2197, topic: "t").request(
+                message, to: PushFixture.iPhone, authorization: "")
+            #expect(request.url.hasPrefix("https://\(written):2197/3/device/"))
         }
     }
 
@@ -37,11 +38,14 @@ import Testing
 
     @Test func fcmHeaders() throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned"))
-        let call = PushFixture.fcm.request(message, to: PushFixture.android, at: PushFixture.now, authorization: "Bearer token")
-        #expect(call.method == .post)
-        #expect(call.url == "https://fcm.googleapis.com/v1/projects/fleet-1/messages:send")
+        let request = PushFixture.fcm.request(
+            message, to: PushFixture.android, at: PushFixture.now, authorization: "Bearer token")
+        #expect(request.method == .post)
+        #expect(request.url == "https://fcm.googleapis.com/v1/projects/fleet-1/messages:send")
         #expect(
-            call.headers.map { "\($0.name): \($0.value)" } == ["authorization: Bearer token", "content-type: application/json"])
+            request.headers.map { "\($0.name): \($0.value)" } == [
+                "authorization: Bearer token", "content-type: application/json",
+            ])
     }
 
     /// The rest of an hour in whole seconds, between 0 and FCM's maximum.
@@ -61,7 +65,7 @@ import Testing
             $0.sound = ""
             $0.channelID = "jobs"
         }
-        let message = try PushFixture.message(PushFixture.job("e"), texts: PushFixture.texts(entry))
+        let message = try PushFixture.message(PushFixture.job("e"), catalogue: PushFixture.makeCatalogue(entry))
         let object = try sent(message).object("message")
         #expect(try object.object("android")["priority"] == "NORMAL")
         #expect(try object.object("android").names == ["priority", "ttl", "notification"])
@@ -69,10 +73,10 @@ import Testing
         #expect(try object.object("notification").names == ["body"])
         #expect(try object.object("apns.headers")["apns-priority"] == "5")
         #expect(try object.object("apns.payload.aps").names == ["alert", "badge"])
-        let call = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "")
-        #expect(call.headers.contains { $0 == ("apns-priority", "5") })
-        #expect(try ReadObject(call.body).object("aps.alert").names == ["body"])
-        #expect(try ReadObject(call.body)["title"]?.isEmpty == true)
+        let request = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "")
+        #expect(request.headers.contains { $0 == ("apns-priority", "5") })
+        #expect(try ReadObject(request.body).object("aps.alert").names == ["body"])
+        #expect(try ReadObject(request.body)["title"]?.isEmpty == true)
     }
 
     @Test func escapesTexts() throws {

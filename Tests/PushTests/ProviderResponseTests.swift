@@ -4,7 +4,7 @@ import Push
 import Testing
 
 @Suite struct APNsResponseTests {
-    /// PUSH.md section 1, row by row.
+    /// Each reason of Apple's page "Handling notification responses from APNs".
     @Test(arguments: [
         (400, "BadDeviceToken", SendResult.invalidToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt))),
         (400, "DeviceTokenNotForTopic", .invalidToken(DeviceRemoval(reason: "DeviceTokenNotForTopic", ifSeenBefore: sentAt))),
@@ -63,7 +63,7 @@ import Testing
         (200, "<html>Sign in</html>"), (200, #"{"reason":"BadDeviceToken"}"#), (204, ""), (302, ""), (308, "x"),
     ])
     func nonAPNsResponsesAreConfigurationErrors(_ status: Int, _ body: String) {
-        let reason = "HTTP \(status), not of the provider"
+        let reason = "HTTP \(status): not a response of the provider"
         #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 
@@ -100,7 +100,7 @@ import Testing
 }
 
 @Suite struct FCMResponseTests {
-    /// PUSH.md section 2, row by row: the error code, if there is one, before status and HTTP.
+    /// Each `ErrorCode` of FCM's HTTP v1 API. The error code, if there is one, precedes status name and HTTP status.
     @Test(
         arguments: [
             (
@@ -162,7 +162,7 @@ import Testing
             (304, #"{"error":{"status":"UNAVAILABLE"}}"#),
         ])
     func nonFCMResponsesAreConfigurationErrors(_ status: Int, _ body: String) {
-        let reason = "HTTP \(status), not of the provider"
+        let reason = "HTTP \(status): not a response of the provider"
         #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 

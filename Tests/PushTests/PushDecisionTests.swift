@@ -11,7 +11,7 @@ import Testing
         let job = PushFixture.job("job-assigned", lifetimeSeconds: 1)
         #expect(decide(job, at: job.notification.expiresAt - 1).isSent)
         #expect(decide(job, at: job.notification.expiresAt) == .expired)
-        // What is too late is too late, switched off or not.
+        // Expired, although the entry is off.
         #expect(decide(PushFixture.job("schedule-updated"), at: .max) == .expired)
     }
 
@@ -43,10 +43,10 @@ import Testing
     /// A type whose entry gives it another data type can be switched off by any of the three.
     @Test(arguments: ["batch_news", "new-batch", "NEW_BATCH"])
     func preferencesByAllNames(_ name: String) {
-        let texts = PushFixture.texts(PushFixture.entry("NEW_BATCH") { $0.dataType = "batch_news" })
+        let catalogue = PushFixture.makeCatalogue(PushFixture.entry("NEW_BATCH") { $0.dataType = "batch_news" })
         var preferences = Preferences()
         preferences.types = [name: false]
-        let decision = decide(PushFixture.job("new-batch", preferences: preferences), texts)
+        let decision = decide(PushFixture.job("new-batch", preferences: preferences), catalogue)
         #expect(decision == .cancelled(reason: "preferences"))
     }
 
@@ -62,7 +62,7 @@ import Testing
         var queries: [String] = []
         let job = quiet("job-assigned", 0, 1, zone: "Asia/Kolkata")
         let decision = PushDecision(
-            on: job, templates: PushFixture.texts, now: PushFixture.now,
+            on: job, templates: PushFixture.catalogue, now: PushFixture.now,
             minuteOfDay: { zone, time in
                 queries.append("\(zone) \(time)")
                 return 0
@@ -71,7 +71,7 @@ import Testing
         #expect(queries == ["Asia/Kolkata \(PushFixture.now)"])
     }
 
-    /// It is 09:30 UTC. Also before 1970.
+    /// The fixture's time is 09:30 UTC. Also checks a time before 1970.
     @Test func unknownTimeZoneIsUTC() {
         let job = quiet("job-assigned", 9 * 60 + 30, 9 * 60 + 31, zone: "Nowhere/At_All")
         #expect(decide(job, minute: nil) == .cancelled(reason: "quiet_hours"))
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func quietHoursFollowDaylightSavingTime() {
-        // 21:30 UTC: in London half past nine in winter, half past ten in summer.
+        // 21:30 UTC: in London 21:30 in winter, 22:30 in summer.
         let job = PushFixture.job("job-assigned", lifetimeSeconds: 86_400 * 365, preferences: nights)
         let winter: Int64 = 1_795_296_600_000  // 2026-11-21T21:30:00Z
         let summer: Int64 = 1_813_613_400_000  // 2027-06-21T21:30:00Z
@@ -101,9 +101,10 @@ import Testing
         #expect(decision == .cancelled(reason: "connected"))
         #expect(queries == ["driver:42"])
         #expect(decide(PushFixture.job("job-assigned"), fallback).isSent)
-        // Mirrored is what is pushed to everybody: nobody asks.
+        // The mode `mirror` ignores connections.
         let mirrored = PushDecision(
-            on: PushFixture.job("job-assigned"), templates: PushFixture.texts, now: PushFixture.now, minuteOfDay: { _, _ in nil },
+            on: PushFixture.job("job-assigned"), templates: PushFixture.catalogue, now: PushFixture.now,
+            minuteOfDay: { _, _ in nil },
             isConnected: { _ in
                 Issue.record("isConnected was called")
                 return true
@@ -112,7 +113,7 @@ import Testing
     }
 
     /// Preferences, then quiet hours, then connection.
-    @Test func reasonsHaveAnOrder() {
+    @Test func reasonsHaveAPrecedence() {
         var job = quiet("job-assigned", 0, 0)
         let fallback = PushCatalogue(.builtIn, mode: .fallback)
         #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "quiet_hours"))
@@ -137,15 +138,15 @@ import Testing
     }
 
     private func decide(
-        _ job: PushJob, _ texts: PushCatalogue = PushFixture.texts, at now: Int64 = PushFixture.now, minute: Int? = 0,
+        _ job: PushJob, _ catalogue: PushCatalogue = PushFixture.catalogue, at now: Int64 = PushFixture.now, minute: Int? = 0,
         isConnected: Bool = false
     ) -> PushDecision {
-        PushDecision(on: job, templates: texts, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })
+        PushDecision(on: job, templates: catalogue, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })
     }
 
     private func local(_ job: PushJob, _ now: Int64) -> PushDecision {
         PushDecision(
-            on: job, templates: PushFixture.texts, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:),
+            on: job, templates: PushFixture.catalogue, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:),
             isConnected: { _ in false })
     }
 }

@@ -7,7 +7,7 @@ import Testing
 enum PushFixture {
     /// 2026-11-21T09:30:00.123Z
     static let now: Int64 = 1_795_253_400_123
-    static let texts = PushCatalogue(.builtIn, mode: .mirror)
+    static let catalogue = PushCatalogue(.builtIn, mode: .mirror)
     static let apns = APNsAddress(host: "api.push.apple.com", port: 443, topic: "uk.example.driver")
     static let fcm = FCMAddress(baseURL: "https://fcm.googleapis.com", projectID: "fleet-1")
 
@@ -33,10 +33,10 @@ enum PushFixture {
 
     /// The message of a job that is sent.
     static func message(
-        _ job: PushJob, texts: PushCatalogue = texts, _ location: SourceLocation = #_sourceLocation
+        _ job: PushJob, catalogue: PushCatalogue = catalogue, _ location: SourceLocation = #_sourceLocation
     ) throws -> PushMessage {
         let decision = PushDecision(
-            on: job, templates: texts, now: now, minuteOfDay: { _, _ in nil }, isConnected: { _ in false })
+            on: job, templates: catalogue, now: now, minuteOfDay: { _, _ in nil }, isConnected: { _ in false })
         guard case .send(let message) = decision else {
             throw UnexpectedDecision(decision: decision)
         }
@@ -56,7 +56,8 @@ enum PushFixture {
         return entry
     }
 
-    static func texts(_ entries: NotificationCatalogue.Entry..., mode: NotificationCatalogue.PushMode = .mirror) -> PushCatalogue
+    static func makeCatalogue(_ entries: NotificationCatalogue.Entry..., mode: NotificationCatalogue.PushMode = .mirror)
+        -> PushCatalogue
     {
         PushCatalogue(NotificationCatalogue(entries), mode: mode)
     }

@@ -79,17 +79,17 @@ import Testing
     /// Null, objects, arrays and absent fields count as missing; no text contains "null".
     @Test(arguments: ["{}", #"{"x":null}"#, #"{"x":{"y":1}}"#, #"{"x":[]}"#, #"{"x":""}"#, "[]", "no JSON", #"{"x":"torn"#])
     func missingFieldsUseTheTemplatesDefaults(_ data: String) throws {
-        let texts = PushFixture.texts(PushFixture.entry("e", title: "T {x}", body: "B {x|none}"))
-        let message = try PushFixture.message(PushFixture.job("e", data), texts: texts)
+        let catalogue = PushFixture.makeCatalogue(PushFixture.entry("e", title: "T {x}", body: "B {x|none}"))
+        let message = try PushFixture.message(PushFixture.job("e", data), catalogue: catalogue)
         #expect(message.title == "T ")
         #expect(message.body == "B none")
         #expect(!message.data.contains { $0.value == "null" })
     }
 
     @Test func templatesInsertFieldsAsWritten() throws {
-        let texts = PushFixture.texts(PushFixture.entry("e", title: "{type} {flag}", body: "£{total} {message}"))
+        let catalogue = PushFixture.makeCatalogue(PushFixture.entry("e", title: "{type} {flag}", body: "£{total} {message}"))
         let job = PushFixture.job("e", #"{"total":10.50,"flag":false,"type":"T","message":"{total}"}"#)
-        let message = try PushFixture.message(job, texts: texts)
+        let message = try PushFixture.message(job, catalogue: catalogue)
         #expect(message.title == "T false")
         #expect(message.body == "£10.50 {total}")
         #expect(message["message"] == "£10.50 {total}")
@@ -103,7 +103,7 @@ import Testing
         throws
     {
         let entry = try PushFixture.entry(event, title: Template(parsing: title), body: Template(parsing: body))
-        let message = try PushFixture.message(PushFixture.job(event), texts: PushFixture.texts(entry))
+        let message = try PushFixture.message(PushFixture.job(event), catalogue: PushFixture.makeCatalogue(entry))
         #expect(message.title == seenTitle)
         #expect(message.body == seenBody)
         #expect(message["title"] == seenTitle)
@@ -140,7 +140,7 @@ import Testing
             ($0.sound, $0.category, $0.thread, $0.channelID) = ("s.caf", "C", "t", "ch")
             $0.priority = .normal
         }
-        let message = try PushFixture.message(PushFixture.job("e"), texts: PushFixture.texts(entry))
+        let message = try PushFixture.message(PushFixture.job("e"), catalogue: PushFixture.makeCatalogue(entry))
         #expect([message.sound, message.category, message.thread, message.channelID] == ["s.caf", "C", "t", "ch"])
         #expect(!message.isHighPriority)
         #expect(message.badge == 3)

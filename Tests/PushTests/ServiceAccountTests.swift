@@ -52,8 +52,8 @@ struct ServiceAccountTests {
             ("project_id", "a/b", "project_id: expected letters, digits, '-', '.' and ':'"),
             ("private_key", PushKeys.p256, "private_key: expected an RSA key"),
         ] as [(String, String?, String)])
-    func errorsNameTheMember(member: String, text: String?, words: String) {
-        #expect(throws: ServiceAccountError(description: words)) {
+    func errorsNameTheMember(member: String, text: String?, expected: String) {
+        #expect(throws: ServiceAccountError(description: expected)) {
             try ServiceAccount(json: Self.json([member: text]))
         }
     }
@@ -68,12 +68,12 @@ struct ServiceAccountTests {
     }
 
     @Test func requestsATokenWithASignedAssertion() throws {
-        let call = try ServiceAccount(json: Self.json()).tokenRequest(at: 1_700_000_000_500)
-        #expect(call.method == .post)
-        #expect(call.url == "https://oauth2.example/token")
-        #expect(call.headers.map(\.name) == ["content-type"])
-        #expect(call.headers.map(\.value) == ["application/x-www-form-urlencoded"])
-        let form = String(decoding: call.body, as: UTF8.self)
+        let request = try ServiceAccount(json: Self.json()).tokenRequest(at: 1_700_000_000_500)
+        #expect(request.method == .post)
+        #expect(request.url == "https://oauth2.example/token")
+        #expect(request.headers.map(\.name) == ["content-type"])
+        #expect(request.headers.map(\.value) == ["application/x-www-form-urlencoded"])
+        let form = String(decoding: request.body, as: UTF8.self)
         let start = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="
         try #require(form.hasPrefix(start))
         let parts = form.dropFirst(start.count).split(separator: ".").map(String.init)

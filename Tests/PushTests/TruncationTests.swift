@@ -70,7 +70,7 @@ import Testing
         #expect(try object.object("aps.alert")["title"] == object["title"])
     }
 
-    /// As long as they alone fit.
+    /// Provided that they fit without the others.
     @Test func requiredFieldsStayWhole() throws {
         let reference = String(repeating: "R", count: 150)
         let data = #"""
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Half a zone is another zone. A reason is a text and may be cut.
+    /// Half a zone would be another zone. A reason is free text and may be cut.
     @Test(
         arguments: [
             ("new-batch-available", ["batchId", "batchNumber", "zone", "orderCount"]),
@@ -145,8 +145,8 @@ import Testing
     /// Random messages fit, are JSON and UTF-8 (the reader checks both), and each text is whole or a prefix.
     @Test func everyMessageFits() throws {
         for seed in 0..<150 {
-            var dice = SplitMix(seed: UInt64(seed))
-            let message = try randomMessage(&dice)
+            var rng = SplitMix(seed: UInt64(seed))
+            let message = try randomMessage(&rng)
             let apns = payload(message)
             #expect(apns.count <= 4_096, "seed \(seed)")
             try checkBeginnings(of: message, in: ReadObject(apns), "seed \(seed)")
@@ -176,19 +176,19 @@ import Testing
         object.names.reduce(0) { $0 + $1.utf8.count + (object[$1]?.utf8.count ?? 0) }
     }
 
-    private func randomMessage(_ dice: inout SplitMix) throws -> PushMessage {
+    private func randomMessage(_ rng: inout SplitMix) throws -> PushMessage {
         var message = try message()
-        message.title = dice.text()
-        message.body = dice.text()
-        message.sound = dice.text(few: true)
-        message.category = dice.text(few: true)
-        message.thread = dice.text(few: true)
-        message.channelID = dice.text(few: true)
+        message.title = rng.text()
+        message.body = rng.text()
+        message.sound = rng.text(few: true)
+        message.category = rng.text(few: true)
+        message.thread = rng.text(few: true)
+        message.channelID = rng.text(few: true)
         message.ids = ["type", "event", "notificationId", "entityId", "jobId"].map {
-            PushMessage.Field($0, dice.text(few: true), isRequired: true)
+            PushMessage.Field($0, rng.text(few: true), isRequired: true)
         }
-        message.details = (0..<Int.random(in: 0...30, using: &dice)).map {
-            PushMessage.Field("\($0)\(dice.text(few: true))", dice.text(), isRequired: $0 % 7 == 6)
+        message.details = (0..<Int.random(in: 0...30, using: &rng)).map {
+            PushMessage.Field("\($0)\(rng.text(few: true))", rng.text(), isRequired: $0 % 7 == 6)
         }
         return message
     }

@@ -74,7 +74,7 @@ import Testing
         #expect(debounce.handle(vacated("b"), at: 1) == vacated("b"))
         #expect(debounce.handle(occupied("b"), at: 2) == occupied("b"), "it cannot be cancelled")
         #expect(debounce.handle(occupied("a7"), at: 2) == nil)
-        #expect(debounce.handle(vacated("b"), at: 3) == nil, "there is room again")
+        #expect(debounce.handle(vacated("b"), at: 3) == nil, "below capacity again")
         #expect(debounce.release(at: 3_000).count == Debounce.capacity - 1)
     }
 

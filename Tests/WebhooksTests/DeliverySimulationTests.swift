@@ -46,37 +46,37 @@ private struct Simulation {
 
     var queues: WebhookQueues
     private var endpoints: [EndpointModel] = []
-    private var dice: SplitMix
+    private var rng: SplitMix
     private var now: Int64 = 0
     private let eventsMax: Int
     /// The occupied channels, and the delayed events.
     private var occupied: Set<String> = []
-    private var held: [Edge] = []
-    private var said = 0
+    private var delayed: [Edge] = []
+    private var lastCount = 0
     private var refused = 0
 
     init(seed: UInt64) {
-        var dice = SplitMix(seed: seed)
+        var rng = SplitMix(seed: seed)
         let filters: [WebhookKinds] = [.all, .all, .occupancy, .channelVacated, [.subscriptionCount, .channelOccupied]]
         let acceptances = [100, 95, 50, 0]
-        eventsMax = dice.below(2) == 0 ? 10_000 : 1 + dice.below(40)
-        for _ in 0...dice.below(4) {
-            let endpoint = endpoint(app: dice.below(2), events: filters[dice.below(5)], batch: dice.below(2) == 0)
-            endpoints.append(EndpointModel(endpoint: endpoint, acceptance: acceptances[dice.below(4)]))
+        eventsMax = rng.below(2) == 0 ? 10_000 : 1 + rng.below(40)
+        for _ in 0...rng.below(4) {
+            let endpoint = endpoint(app: rng.below(2), events: filters[rng.below(5)], batch: rng.below(2) == 0)
+            endpoints.append(EndpointModel(endpoint: endpoint, acceptance: acceptances[rng.below(4)]))
         }
         queues = WebhookQueues(endpoints.map(\.endpoint), eventsMax: eventsMax)
-        self.dice = dice
+        self.rng = rng
     }
 
     mutating func run(steps: Int) throws {
         for _ in 0..<steps {
-            switch dice.below(10) {
+            switch rng.below(10) {
             case 0...4: happen()
             case 5...7: completeSome()
-            case 8: now += Int64(dice.below(4_000))
+            case 8: now += Int64(rng.below(4_000))
             default:
-                now += Int64(dice.below(dice.below(5) == 0 ? 200_000 : 100))
-                if dice.below(30) == 0 { endpoints[dice.below(endpoints.count)].acceptance = [100, 95, 50, 0][dice.below(4)] }
+                now += Int64(rng.below(rng.below(5) == 0 ? 200_000 : 100))
+                if rng.below(30) == 0 { endpoints[rng.below(endpoints.count)].acceptance = [100, 95, 50, 0][rng.below(4)] }
             }
             release()
             queues.advance(to: moment)
@@ -84,7 +84,7 @@ private struct Simulation {
         }
         for index in endpoints.indices { endpoints[index].acceptance = 100 }
         queues.close(at: moment)
-        for edge in held { expect(edge.event) }
+        for edge in delayed { expect(edge.event) }
         while !queues.isEmpty {
             try send()
             completeSome()
@@ -102,29 +102,29 @@ private struct Simulation {
 
     /// Occupies or vacates a channel, or changes its subscription count.
     private mutating func happen() {
-        let (app, channel) = (dice.below(2), "c\(dice.below(4))")
+        let (app, channel) = (rng.below(2), "c\(rng.below(4))")
         let key = "\(app) \(channel)"
         release()
-        guard dice.below(3) > 0 else {
-            said += 1
-            let event = AppWebhookEvent(app: app, .subscriptionCount(name(channel), said))
+        guard rng.below(3) > 0 else {
+            lastCount += 1
+            let event = AppWebhookEvent(app: app, .subscriptionCount(name(channel), lastCount))
             expect(event)
             return queues.handle(event, at: moment)
         }
         if occupied.remove(key) != nil {
-            held.append(Edge(event: vacated(channel, app: app), due: now + 3_000))
+            delayed.append(Edge(event: vacated(channel, app: app), due: now + 3_000))
             queues.handle(vacated(channel, app: app), at: moment)
         } else {
             occupied.insert(key)
-            let leaving = held.firstIndex { $0.event == vacated(channel, app: app) }
-            if let leaving { held.remove(at: leaving) } else { expect(WebhooksTests.occupied(channel, app: app)) }
+            let leaving = delayed.firstIndex { $0.event == vacated(channel, app: app) }
+            if let leaving { delayed.remove(at: leaving) } else { expect(WebhooksTests.occupied(channel, app: app)) }
             queues.handle(WebhooksTests.occupied(channel, app: app), at: moment)
         }
     }
 
     /// Releases the delayed events that are due.
     private mutating func release() {
-        while let first = held.first, first.due <= now { expect(held.removeFirst().event) }
+        while let first = delayed.first, first.due <= now { expect(delayed.removeFirst().event) }
     }
 
     /// Adds the event to the endpoints that want it, unless their queue is full.
@@ -166,11 +166,11 @@ private struct Simulation {
 
     /// Completes some requests in flight.
     private mutating func completeSome() {
-        for index in endpoints.indices where endpoints[index].isInFlight && dice.below(3) > 0 {
+        for index in endpoints.indices where endpoints[index].isInFlight && rng.below(3) > 0 {
             guard let request = endpoints[index].request else { continue }
-            let isAccepted = dice.below(100) < endpoints[index].acceptance
+            let isAccepted = rng.below(100) < endpoints[index].acceptance
             queues.complete(
-                index, problem: isAccepted ? nil : "HTTP 500", at: now, jitter: Double(dice.below(100)) / 100)
+                index, problem: isAccepted ? nil : "HTTP 500", at: now, jitter: Double(rng.below(100)) / 100)
             endpoints[index].isInFlight = false
             guard isAccepted || now >= request.firstAttempt + 300_000 else { continue }
             endpoints[index].completed += request.events.count

@@ -62,13 +62,13 @@ import Testing
         while true {
             #expect(sent(at: now) == [#""a""#])
             attempts.append(now)
-            // Each is refused at once.
+            // Each attempt is rejected at once.
             guard queue.complete(false, at: now, jitter: 0.5) == .retrying(1) else { break }
             guard case .wait(let until) = queue.next(at: now) else { return #expect(Bool(false), "it waits") }
             now = until
         }
         #expect(attempts.map { ($0 - 50) / 1_000 } == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 300])
-        #expect(sent(at: now) == [#""b""#], "and the next one has its own five minutes")
+        #expect(sent(at: now) == [#""b""#], "the next request has its own five minutes")
         #expect(queue.complete(false, at: now + 299_999, jitter: 0) == .retrying(1))
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(sent(at: 1_000) == [#""a""#])
         append("b", "c", at: 1_100)
         #expect(queue.complete(false, at: 1_200, jitter: 0.5) == .retrying(1))
-        #expect(sent(at: 2_200) == [#""a""#], "the same bytes again, without the newcomers")
+        #expect(sent(at: 2_200) == [#""a""#], "the same bytes again, without later events")
         #expect(queue.complete(true, at: 2_300, jitter: 0) == .delivered(1))
         #expect(sent(at: 2_300) == [#""b""#, #""c""#])
     }
@@ -118,7 +118,7 @@ import Testing
         for index in 0...EndpointQueue.batchEventsMax { append("\(index)", at: 0) }
         #expect(sent(at: 0)?.count == EndpointQueue.batchEventsMax)
         #expect(queue.complete(true, at: 0, jitter: 0) == .delivered(EndpointQueue.batchEventsMax))
-        #expect(queue.next(at: 0) == .wait(until: 1_000), "the one that is left has time")
+        #expect(queue.next(at: 0) == .wait(until: 1_000), "the remaining event lingers")
     }
 
     @Test mutating func batchIsLimitedInBytes() {
@@ -148,7 +148,7 @@ import Testing
         for index in 0..<EndpointQueue.eventsMaxDefault { append("\(index)") }
         #expect(!fits(event("more")))
         #expect(sent(at: 0) == [#""0""#])
-        #expect(!fits(event("more")), "what is being sent counts")
+        #expect(!fits(event("more")), "the event in flight counts")
         _ = queue.complete(true, at: 0, jitter: 0)
         append("last")
         #expect(queue.depth == EndpointQueue.eventsMaxDefault)

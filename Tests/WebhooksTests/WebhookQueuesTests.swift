@@ -93,7 +93,7 @@ import Testing
         for number in 1...7 { queues.handle(count(number), at: moment(0)) }
         #expect(queues.counts.refused == 3)
         #expect(queues.drainReports() == [.full(label)])
-        // Room for one event, and it is used: the episode goes on.
+        // Room for one event only: the episode continues.
         _ = sent(at: 0)
         queues.complete(1, problem: nil, at: 0, jitter: 0)
         for number in 8...9 { queues.handle(count(number), at: moment(0)) }

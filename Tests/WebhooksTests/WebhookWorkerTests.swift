@@ -43,10 +43,10 @@ import Threads
     @Test func stopDropsAndCountsTheRest() {
         let failed = StartBarrier(1)
         failed.open()
-        let nowhere = WebhookEndpoint(
+        let unreachable = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .subscriptionCount, batch: false,
             allowsPrivate: true)
-        let worker = worker([nowhere]) { if case .failing = $0 { failed.arriveAndWait() } }
+        let worker = worker([unreachable]) { if case .failing = $0 { failed.arriveAndWait() } }
         for number in 1...3 { worker.post(count(number)) }
         worker.post(occupied("unwanted"))
         failed.waitForArrival()
@@ -61,10 +61,10 @@ import Threads
     @Test func abortDrainEndsAStop() {
         let failed = StartBarrier(1)
         failed.open()
-        let nowhere = WebhookEndpoint(
+        let unreachable = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: false,
             allowsPrivate: true)
-        let worker = worker([nowhere]) { if case .failing = $0 { failed.arriveAndWait() } }
+        let worker = worker([unreachable]) { if case .failing = $0 { failed.arriveAndWait() } }
         worker.post(count(1))
         failed.waitForArrival()
         // Without the second thread this would take five minutes.
@@ -76,10 +76,10 @@ import Threads
 
     /// A gateway that closes its connections still posts events.
     @Test func eventsAfterAbortDrainAreDroppedAndCounted() {
-        let nowhere = WebhookEndpoint(
+        let unreachable = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: true,
             allowsPrivate: true)
-        let worker = worker([nowhere])
+        let worker = worker([unreachable])
         worker.abortDrain()
         for number in 1...3 { worker.post(count(number)) }
         worker.post(vacated("a"))

@@ -71,7 +71,7 @@ extension Lane {
         case .configurationError(let reason, let newConnection):
             if congestion.isRunning(epoch: request.epoch), poisonJobs.isPoison(job.number) {
                 reject(job, reason, nil, completion, now)
-                alarm("rejected a push that the provider refuses while it accepts others: \(reason)", now)
+                alarm("rejected a push that the provider refuses, unlike others: \(reason)", now)
                 return (.answered, reason)
             }
             recordError(reason, now)
