@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["http", "https"]) func failsWithLibcurlsTextIfTheConnectionIsRefused(scheme: String) {
-        // Port 1 of this machine: nothing listens there.
+        // Nothing listens on port 1.
         let request = HTTPClientRequest(.get, scheme + "://127.0.0.1:1/keys")
         let error = #expect(throws: HTTPClientError.self) { try HTTPClient.sendAuthenticated(request, timeoutSeconds: 5) }
         #expect(error?.description.contains("127.0.0.1") == true)
@@ -74,14 +74,14 @@ import Testing
     }
 }
 
-/// An HTTP/1.1 server on a thread of its own: accepts one connection, reads one request that ends with `{}`, responds, and
+/// An HTTP/1.1 server on its own thread: accepts one connection, reads one request that ends with `{}`, responds, and
 /// closes the connection.
 private final class OneShotServer {
     let url: String
     private let state: State
     private var thread = pthread_t()
 
-    /// Used by one thread at a time: by the server's until ``join()`` returns.
+    /// Used by one thread at a time: the server's until ``join()`` returns, then the test's.
     private final class State {
         let listener: Int32
         let response: [UInt8]

@@ -161,7 +161,7 @@ struct LaneResultTests {
         #expect(fixture.drainSent() == [1, 2])
         fixture.respond(1, .invalidToken(removal))
         fixture.performEffects()
-        // The fourth has the device as registered again since.
+        // The fourth job's device has registered again since.
         #expect(fixture.drainSent() == [4])
         #expect(
             fixture.drainReport()?.outcomes == [
@@ -177,7 +177,7 @@ struct LaneResultTests {
         var fixture = LaneFixture(window: 2)
         fixture.warmUp(1)
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)
-        // More than the room: the third stays in hand.
+        // More jobs than can be sent: the third stays in hand.
         fixture.supply([
             LaneFixture.job(1, device: "D"), LaneFixture.job(2), LaneFixture.job(3, device: "E"), LaneFixture.job(4, device: "D"),
         ])

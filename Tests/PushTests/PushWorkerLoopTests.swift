@@ -69,7 +69,7 @@ import Threads
                 $0.stopAt = 0
             }
             loop.run()
-            // Refused, or not replied to.
+            // With 0 the store refuses the report, with 1 it does not reply.
             let report = PushReport(lane: .apns, outcomes: unsent, capacity: 0)
             #expect(recorded.withLock { $0.reports } == [report, report])
         }

@@ -149,11 +149,11 @@ import Testing
             let message = try randomMessage(&rng)
             let apns = payload(message)
             #expect(apns.count <= 4_096, "seed \(seed)")
-            try checkBeginnings(of: message, in: ReadObject(apns), "seed \(seed)")
+            try checkPrefixes(of: message, in: ReadObject(apns), "seed \(seed)")
 
             let request = try ReadObject(fcm(message)).object("message")
             let data = try request.object("data")
-            try checkBeginnings(of: message, in: data, "seed \(seed)")
+            try checkPrefixes(of: message, in: data, "seed \(seed)")
             let payload = try request.object("apns.payload")
             #expect(bytes(data) + (payload["aps"]?.utf8.count ?? 0) <= 4_096, "seed \(seed)")
             let shown = try bytes(request.object("notification")) + bytes(request.object("android.notification"))
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    private func checkBeginnings(of message: PushMessage, in object: ReadObject, _ comment: Comment) throws {
+    private func checkPrefixes(of message: PushMessage, in object: ReadObject, _ comment: Comment) throws {
         for name in object.names where name != "aps" {
             let (value, whole) = (try #require(object[name]), try #require(message[name]))
             if value.utf8.elementsEqual(whole.utf8) { continue }

@@ -26,7 +26,7 @@ extension SendResult {
         switch code {
         case "UNREGISTERED", "SENDER_ID_MISMATCH": .invalidToken(DeviceRemoval(reason: code, ifSeenBefore: sentAt))
         case "INVALID_ARGUMENT": invalid(error, mayBeToken: !error.isTooBig, sentAt)
-        // The APNs key stored at Firebase is invalid. Access token and device token are not.
+        // The APNs key stored at Firebase is invalid. The access token and the device token are valid.
         case "THIRD_PARTY_AUTH_ERROR": .rejected(reason: code, alarm: true)
         case "QUOTA_EXCEEDED": exceeded(code, error, after)
         case "UNAVAILABLE", "INTERNAL": .retry(reason: code, after: after)

@@ -101,7 +101,7 @@ package struct Lane {
     /// not a proxy's.
     private static let longPause: Int64 = 3_600_000
 
-    /// Which lane it is: the name in store, log and metrics.
+    /// Which lane it is. The raw value is its name in store, log and REST API.
     package let lane: PushLane
     let rules: LaneRules
     var congestion: CongestionControl

@@ -24,7 +24,7 @@ struct EventScalars {
 
     subscript(name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
-    /// Fields read at most. Less than half as many fit into a push.
+    /// Fields read at most. Fewer than half as many fit into a push.
     private static let countMax = 256
 
     private static func text(of value: JSONSlice) -> String? {

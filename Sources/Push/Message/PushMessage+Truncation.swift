@@ -1,6 +1,7 @@
 extension PushMessage {
-    /// Bytes (as JSON) to which a data field, and the title or body, are cut at most.
+    /// Bytes, as JSON, that a cut data field keeps at least.
     private static let detailBytesMin = 24
+    /// The same for title and body.
     private static let lineBytesMin = 64
 
     /// Truncates the message to a size: first the longest details, then the body, then the title, between grapheme
