@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Private keys made for these tests and used nowhere else.
 enum PrivateTestKeys {
     /// P-256 as PKCS #8, which is what a .p8 file is.

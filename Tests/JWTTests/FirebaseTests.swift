@@ -1,5 +1,6 @@
 import Access
 import JWT
+import TestSupport
 import Testing
 
 @Suite struct FirebaseTests {

@@ -1,5 +1,6 @@
 import Crypto
 import JWT
+import TestSupport
 import Testing
 import Threads
 

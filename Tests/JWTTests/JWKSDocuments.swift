@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What issuers publish: JWK sets and single keys, true or hostile.
 enum KeyDocuments {
     static func set(_ keys: String...) -> [UInt8] { Array(("{\"keys\":[" + keys.joined(separator: ",") + "]}").utf8) }

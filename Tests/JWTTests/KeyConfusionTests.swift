@@ -1,6 +1,7 @@
 import Access
 import Crypto
 import JWT
+import TestSupport
 import Testing
 
 /// Combinations of keys, algorithms and issuers that must not verify.

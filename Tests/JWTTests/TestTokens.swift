@@ -1,6 +1,7 @@
 import Access
 import Crypto
 import JWT
+import TestSupport
 import Testing
 
 /// Tokens made by hand, true or hostile, and verifiers of them.

@@ -1,49 +1,9 @@
-/// Keys made for these tests and used nowhere else, and tokens signed with them.
-enum TestKeys {
-    /// When the tests take place, in seconds since 1970; the tokens expire an hour later.
+import TestSupport
+
+/// Further keys, and tokens signed with them.
+extension TestKeys {
+    /// The time in the tests: seconds since 1970. The tokens expire an hour later.
     static let now: Int64 = 1_800_000_000
-
-    /// RSA, 2,048 bits: `rsa1` of https://rsa.example.
-    static let rsa = """
-        -----BEGIN PUBLIC KEY-----
-        MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu/Aem+1C69dVJF0Z+evh
-        XHLA2uoGkN5Gr9p5vmyuVQ1gQkFsNl9C9DXyREhIkEKoNiu5UFZAn+FYFb6FAxJo
-        vAhcAwQb5VOllEqxUsaeXhXXbTBNgEJFw7Kj8wIEFZa4/VsY9was4D/WxEAAQfHd
-        CyvnllagYRuACyCaKeXlltmJSfzg+Iv8TV8GVQTU4rVNE3RIqnc9vtSVvYhbBeA3
-        6PpgZ6ZkZncw2GzjwpJKENoY7L/KVvp2gGJ2FKyoefnLiKTPfLXJdL1DlqUmSMIA
-        4amSsGWSS1nFme9uNSiccC1REFIISw0Htsh2qQrpQXsdcj9WRybcjuTzgl2TitGB
-        wQIDAQAB
-        -----END PUBLIC KEY-----
-        """
-
-    /// Its modulus; its exponent is AQAB.
-    static let rsaModulus = """
-        u_Aem-1C69dVJF0Z-evhXHLA2uoGkN5Gr9p5vmyuVQ1gQkFsNl9C9DXyREhIkEKoNiu5UFZAn-FYFb6FAxJovAhcAwQb5VOllEqx\
-        UsaeXhXXbTBNgEJFw7Kj8wIEFZa4_VsY9was4D_WxEAAQfHdCyvnllagYRuACyCaKeXlltmJSfzg-Iv8TV8GVQTU4rVNE3RIqnc9\
-        vtSVvYhbBeA36PpgZ6ZkZncw2GzjwpJKENoY7L_KVvp2gGJ2FKyoefnLiKTPfLXJdL1DlqUmSMIA4amSsGWSS1nFme9uNSiccC1R\
-        EFIISw0Htsh2qQrpQXsdcj9WRybcjuTzgl2TitGBwQ
-        """
-
-    /// The same in a certificate.
-    static let rsaCertificate = """
-        -----BEGIN CERTIFICATE-----
-        MIICoTCCAYmgAwIBAgIBBzANBgkqhkiG9w0BAQsFADAUMRIwEAYDVQQDDAl0ZXN0
-        IG9ubHkwHhcNMjAwMTAxMDAwMDAwWhcNMjEwMTAxMDAwMDAwWjAUMRIwEAYDVQQD
-        DAl0ZXN0IG9ubHkwggEiMA0GCSqGSIb3DQEBAQUAA4IBDwAwggEKAoIBAQC78B6b
-        7ULr11UkXRn56+FccsDa6gaQ3kav2nm+bK5VDWBCQWw2X0L0NfJESEiQQqg2K7lQ
-        VkCf4VgVvoUDEmi8CFwDBBvlU6WUSrFSxp5eFddtME2AQkXDsqPzAgQVlrj9Wxj3
-        BqzgP9bEQABB8d0LK+eWVqBhG4ALIJop5eWW2YlJ/OD4i/xNXwZVBNTitU0TdEiq
-        dz2+1JW9iFsF4Dfo+mBnpmRmdzDYbOPCkkoQ2hjsv8pW+naAYnYUrKh5+cuIpM98
-        tcl0vUOWpSZIwgDhqZKwZZJLWcWZ7241KJxwLVEQUghLDQe2yHapCulBex1yP1ZH
-        JtyO5POCXZOK0YHBAgMBAAEwDQYJKoZIhvcNAQELBQADggEBAD+65mtwos9X14Ry
-        95MlqnA5D1o/Qvv1lFN2xgtujTJ4MevqF681ijMsXhCwqbRjP54T5M6GTjIg/0ic
-        wECdXFuyy8Fky3/Fp9HtVoSDSFABoEv6VUK0rFBLQpAjkbXIihT9f5s+N1Gjyicn
-        5TuDlu6qaMj/jPhZh7NumOyZOx8OR9Ob83ticZT81sExXQh/fOLWpVIu7fa5ZxFt
-        M9Zp4yOCe8p+xE90pXddZ9pptCq8bR7SX9wNvGJcJJAuFs1pyJSQa0WFCkC7MI6z
-        HYbJVbFcU5NtMCwHgRz3smsTMI8tLL1q9z6IbhtxySePnJKxRliQySyHkeif1SKd
-        xqwedac=
-        -----END CERTIFICATE-----
-        """
 
     /// Another RSA key of 2,048 bits.
     static let otherRSAModulus = """
@@ -53,7 +13,7 @@ enum TestKeys {
         7FQiZiCw6Kwg_rmUoQ-0EGihUb5xEYyHj4Fo8JhMCQ
         """
 
-    /// The same in a certificate.
+    /// The key of ``otherRSAModulus`` in a certificate.
     static let otherRSACertificate = """
         -----BEGIN CERTIFICATE-----
         MIICoTCCAYmgAwIBAgIBBzANBgkqhkiG9w0BAQsFADAUMRIwEAYDVQQDDAl0ZXN0
@@ -80,25 +40,7 @@ enum TestKeys {
         fkVQXao9RrOZnE3C-UBuaU5O-yN5BBtaA_IcNcuhekilg1FzZhQNHAFE5wzopOz3sCxBGtU
         """
 
-    /// P-256: `ec1` of https://ec.example.
-    static let p256 = """
-        -----BEGIN PUBLIC KEY-----
-        MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaaAHHe+8esC39CjOWLlPdFfNlX0q
-        QhIugxz/MaPCv49bUhDeIWUzNpA/SmbsIby0LcxN86211SlCvbDwbLROiQ==
-        -----END PUBLIC KEY-----
-        """
-
-    /// Its coordinates.
-    static let p256X = """
-        aaAHHe-8esC39CjOWLlPdFfNlX0qQhIugxz_MaPCv48
-        """
-
-    /// Its coordinates.
-    static let p256Y = """
-        W1IQ3iFlMzaQP0pm7CG8tC3MTfOttdUpQr2w8Gy0Tok
-        """
-
-    /// The same in a certificate.
+    /// ``p256`` in a certificate.
     static let p256Certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBFDCBu6ADAgECAgEHMAoGCCqGSM49BAMCMBQxEjAQBgNVBAMMCXRlc3Qgb25s
@@ -110,7 +52,7 @@ enum TestKeys {
         -----END CERTIFICATE-----
         """
 
-    /// Driver 42 by `rsa1` of https://rsa.example.
+    /// Driver 42, signed by the key `rsa1` of https://rsa.example.
     static let rs256 = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYTEifQ.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2xlI\
         joiZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.cqd8oT4p-KF8dPKbuNZ_IXM16U0gHwOSNEumMUdTsrlUj7_k3YKyxX5GnncAZs\
@@ -119,7 +61,7 @@ enum TestKeys {
         CHcyC0D_nhkMuG_YFufYDnzu0SHFVnIJbiuVkuKh_GsWAQ9qIBJU_xyo_dHCCIOy3i6PRHIpoexMrZqA
         """
 
-    /// The same without a kid.
+    /// Like ``rs256``, without a `kid`.
     static let rs256Nameless = """
         eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2xlIjoiZHJpdmVyIiwiZXh\
         wIjoxODAwMDAzNjAwfQ.e19JTc2i0xt_vW3RwGM6kxbNEvbjnTm0NSA--WTYk06LDut-SzQzIgcE5OgsrnQ4DaPUMj09TQuRx73Q\
@@ -128,28 +70,28 @@ enum TestKeys {
         XNHcR6v1WW_-ByF2sWMl1vp8HXT8BYTvT8mUCQ_SSyZUKEUoxrjwWzu9sWi19g
         """
 
-    /// Driver 42 by `ec1` of https://ec.example.
+    /// Driver 42, signed by the key `ec1` of https://ec.example.
     static let es256 = """
         eyJhbGciOiJFUzI1NiIsImtpZCI6ImVjMSJ9.eyJpc3MiOiJodHRwczovL2VjLmV4YW1wbGUiLCJzdWIiOiI0MiIsInJvbGUiOiJ\
         kcml2ZXIiLCJleHAiOjE4MDAwMDM2MDB9.jNUZxdowUJQTSg8Mw3EqT0JR7PlZAA3-6KJzqHRfz_smAJU8zJ9t4fxT7M8CLw4UoO\
         --Hj5vEdDrklicbha6-g
         """
 
-    /// The same, its signature as OpenSSL writes it.
+    /// Like ``es256``, but its signature is in DER as OpenSSL writes it.
     static let es256DER = """
         eyJhbGciOiJFUzI1NiIsImtpZCI6ImVjMSJ9.eyJpc3MiOiJodHRwczovL2VjLmV4YW1wbGUiLCJzdWIiOiI0MiIsInJvbGUiOiJ\
         kcml2ZXIiLCJleHAiOjE4MDAwMDM2MDB9.MEUCIQDItwyeaq2M59Tx77p46-LUowFZOavfVa39-Bzsbdp1qgIgSDkiRivngBad6o\
         SMKX3P0CdN7aswHBQXh_7T1sc9Z8c
         """
 
-    /// `ec1`'s owner speaks for https://rsa.example.
+    /// Names the issuer https://rsa.example, but is signed by `ec1` of https://ec.example.
     static let borrowedKey = """
         eyJhbGciOiJFUzI1NiIsImtpZCI6ImVjMSJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2xlIjo\
         iZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.zrlIMjwBKLoK1d8vuYxXP_WOvjOChRvRFbjGIo-PwyDCIkJ_Vu4oLT2NQKw7acoi\
         u6yrrQsY2fMQBUDa-4CIcw
         """
 
-    /// `other1` of another issuer speaks for https://rsa.example.
+    /// Names the issuer https://rsa.example, but is signed by `other1` of another issuer.
     static let borrowedName = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6Im90aGVyMSJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2x\
         lIjoiZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.F1z5nh-HieZH4yR1NYeoSl6XO_2fYBz5voyziDqDBxfwkICZHboQYL2EcVSr\
@@ -158,7 +100,7 @@ enum TestKeys {
         h41WpuieMAvIYqXDGySNSlpA6VZZf9RUtmQ5cwZFldEZ8wb08ezIaY7BjXB7ObFGfTHv7BeKYWJCwrGrFA
         """
 
-    /// A stranger, who brings his own key.
+    /// Brings its own key in `jwk`, `jku` and `x5u`.
     static let ownKey = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYTEiLCJqd2siOnsia3R5IjoiUlNBIiwibiI6InlCSGJzOUMxMXNNRzk3ZlFrTjZ3LU1s\
         QzREZTljWDRqQ2dWeW1wMzdKZWh4UWhqSFZhWXJuQmdWcWEwNFBmb0l3U08yQ0lnXzloUHRkaGVYb3RrOG5MbEdEQ3plRUQ2aUZR\
@@ -173,7 +115,7 @@ enum TestKeys {
         XpdS--5nBQ1XND5mxpTrbL-fjLW1UaDmmaSlsDeX4EhonqwIqO_ZzfSZhD5wOkdPVdnzuXXNgj-A
         """
 
-    /// User uid1 of the project fleet-test.
+    /// The user uid1 of the Firebase project fleet-test.
     static let firebase = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6ImZiMSIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwczovL3NlY3VyZXRva2VuLmdvb2dsZS5\
         jb20vZmxlZXQtdGVzdCIsImF1ZCI6ImZsZWV0LXRlc3QiLCJhdXRoX3RpbWUiOjE3OTk5OTk5MDAsImlhdCI6MTc5OTk5OTk1MCw\
@@ -184,7 +126,7 @@ enum TestKeys {
         gO7L-w
         """
 
-    /// The same, known to us as driver D-7.
+    /// Like ``firebase``, with the claims of driver D-7.
     static let firebaseDriver = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6ImZiMSIsInR5cCI6IkpXVCJ9.eyJkcml2ZXJfaWQiOiJELTciLCJyb2xlIjoiRHJpdmVyIiw\
         iaXNzIjoiaHR0cHM6Ly9zZWN1cmV0b2tlbi5nb29nbGUuY29tL2ZsZWV0LXRlc3QiLCJhdWQiOiJmbGVldC10ZXN0IiwiYXV0aF9\

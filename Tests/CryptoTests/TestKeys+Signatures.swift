@@ -1,21 +1,10 @@
-/// Keys made for these tests and used nowhere else, and signatures of `signedText` by their owners.
-enum TestKeys {
+import TestSupport
+
+/// Further keys, and signatures of ``signedText``.
+extension TestKeys {
     static let signedText = "to be signed"
 
-    /// RSA, 2,048 bits.
-    static let rsa = """
-        -----BEGIN PUBLIC KEY-----
-        MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu/Aem+1C69dVJF0Z+evh
-        XHLA2uoGkN5Gr9p5vmyuVQ1gQkFsNl9C9DXyREhIkEKoNiu5UFZAn+FYFb6FAxJo
-        vAhcAwQb5VOllEqxUsaeXhXXbTBNgEJFw7Kj8wIEFZa4/VsY9was4D/WxEAAQfHd
-        CyvnllagYRuACyCaKeXlltmJSfzg+Iv8TV8GVQTU4rVNE3RIqnc9vtSVvYhbBeA3
-        6PpgZ6ZkZncw2GzjwpJKENoY7L/KVvp2gGJ2FKyoefnLiKTPfLXJdL1DlqUmSMIA
-        4amSsGWSS1nFme9uNSiccC1REFIISw0Htsh2qQrpQXsdcj9WRybcjuTzgl2TitGB
-        wQIDAQAB
-        -----END PUBLIC KEY-----
-        """
-
-    /// The same as PKCS #1.
+    /// ``rsa`` in PKCS #1.
     static let rsaPKCS1 = """
         -----BEGIN RSA PUBLIC KEY-----
         MIIBCgKCAQEAu/Aem+1C69dVJF0Z+evhXHLA2uoGkN5Gr9p5vmyuVQ1gQkFsNl9C
@@ -27,36 +16,7 @@ enum TestKeys {
         -----END RSA PUBLIC KEY-----
         """
 
-    /// The same in a certificate that expired in 2021.
-    static let rsaCertificate = """
-        -----BEGIN CERTIFICATE-----
-        MIICoTCCAYmgAwIBAgIBBzANBgkqhkiG9w0BAQsFADAUMRIwEAYDVQQDDAl0ZXN0
-        IG9ubHkwHhcNMjAwMTAxMDAwMDAwWhcNMjEwMTAxMDAwMDAwWjAUMRIwEAYDVQQD
-        DAl0ZXN0IG9ubHkwggEiMA0GCSqGSIb3DQEBAQUAA4IBDwAwggEKAoIBAQC78B6b
-        7ULr11UkXRn56+FccsDa6gaQ3kav2nm+bK5VDWBCQWw2X0L0NfJESEiQQqg2K7lQ
-        VkCf4VgVvoUDEmi8CFwDBBvlU6WUSrFSxp5eFddtME2AQkXDsqPzAgQVlrj9Wxj3
-        BqzgP9bEQABB8d0LK+eWVqBhG4ALIJop5eWW2YlJ/OD4i/xNXwZVBNTitU0TdEiq
-        dz2+1JW9iFsF4Dfo+mBnpmRmdzDYbOPCkkoQ2hjsv8pW+naAYnYUrKh5+cuIpM98
-        tcl0vUOWpSZIwgDhqZKwZZJLWcWZ7241KJxwLVEQUghLDQe2yHapCulBex1yP1ZH
-        JtyO5POCXZOK0YHBAgMBAAEwDQYJKoZIhvcNAQELBQADggEBAD+65mtwos9X14Ry
-        95MlqnA5D1o/Qvv1lFN2xgtujTJ4MevqF681ijMsXhCwqbRjP54T5M6GTjIg/0ic
-        wECdXFuyy8Fky3/Fp9HtVoSDSFABoEv6VUK0rFBLQpAjkbXIihT9f5s+N1Gjyicn
-        5TuDlu6qaMj/jPhZh7NumOyZOx8OR9Ob83ticZT81sExXQh/fOLWpVIu7fa5ZxFt
-        M9Zp4yOCe8p+xE90pXddZ9pptCq8bR7SX9wNvGJcJJAuFs1pyJSQa0WFCkC7MI6z
-        HYbJVbFcU5NtMCwHgRz3smsTMI8tLL1q9z6IbhtxySePnJKxRliQySyHkeif1SKd
-        xqwedac=
-        -----END CERTIFICATE-----
-        """
-
-    /// The same as numbers; its exponent is 65537.
-    static let rsaModulus = """
-        u_Aem-1C69dVJF0Z-evhXHLA2uoGkN5Gr9p5vmyuVQ1gQkFsNl9C9DXyREhIkEKoNiu5UFZAn-FYFb6FAxJovAhcAwQb5VOllEqx\
-        UsaeXhXXbTBNgEJFw7Kj8wIEFZa4_VsY9was4D_WxEAAQfHdCyvnllagYRuACyCaKeXlltmJSfzg-Iv8TV8GVQTU4rVNE3RIqnc9\
-        vtSVvYhbBeA36PpgZ6ZkZncw2GzjwpJKENoY7L_KVvp2gGJ2FKyoefnLiKTPfLXJdL1DlqUmSMIA4amSsGWSS1nFme9uNSiccC1R\
-        EFIISw0Htsh2qQrpQXsdcj9WRybcjuTzgl2TitGBwQ
-        """
-
-    /// By the owner of `rsa`.
+    /// By ``rsa``, with PKCS #1 v1.5 padding (RS256).
     static let rsaSignature = """
         BWQslurG4K4L9xl5dmXy4E_hIq5ZBTwPyVxOv0_z4U6nIKTmojqjFv97nKyCQeDkJ0PRFK_K82Gqkg-IEe5E1eBldzKi0hPek88T\
         AIeBVQiLxOUj4zgQ3FbnMuJCcPENeTCGJqbT4vZsn3FCSbcrqfjqX_Xk75M_A-IC7ioqD0vLcQEibhOD75oPS4BXFFpBRWbsW_kb\
@@ -64,7 +24,7 @@ enum TestKeys {
         C1wcaBPz_48GwqAP12cvnfAONcaKc7bsdblu6K5_pg
         """
 
-    /// By the same, padded otherwise (PS256).
+    /// By ``rsa``, with PSS padding (PS256).
     static let rsaPSSSignature = """
         qGMWDbHoOEmwK9OtZMutCqss1eJe4za_7q5ygXzOh_UaSZvPsa5DuorkUPaFTgu86zkipo2YEAwR0fPdTrODv-Ct-zy0ePIxVpA2\
         lMlhXtfZLx8EXye6oEq8xP6WG6Rq1c-eiLJyc7aq4bv0plOYXXakKtKJWg9RtsmhMX_nxNK725yJb9KKMEeBOVXeBZU6bz3DHE6j\
@@ -72,7 +32,7 @@ enum TestKeys {
         1ADWcxDXiKTwVvgz38QCLH_DWQc1eEncSv2fUx_e3Q
         """
 
-    /// By the same, of the SHA-1 digest.
+    /// By ``rsa``, over the SHA-1 digest.
     static let rsaSHA1Signature = """
         GUB5Nr94Pl5mo3CXCCBmOWEWqZ5CpQpXitCCk9-G5Jr6mmLDsgfarnUOV4HPyD7z3ETU55k7qmV0--A-S6Ht35Hagk47aHvWXwq1\
         vIjeGzhfg23GchI00UjN-RQKq6u2gDh0QUijE8sLQUzHX23_Avbnjoxkdp91gChdVVhkaXzqlLSqdVqyjeZ3gdF0RiaI1LnRNJk6\
@@ -80,15 +40,7 @@ enum TestKeys {
         mZ8i8Ky-HvhS0T-mc92LJj0sFKxQDxt16-K5TUEMZw
         """
 
-    /// A point of P-256.
-    static let p256 = """
-        -----BEGIN PUBLIC KEY-----
-        MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaaAHHe+8esC39CjOWLlPdFfNlX0q
-        QhIugxz/MaPCv49bUhDeIWUzNpA/SmbsIby0LcxN86211SlCvbDwbLROiQ==
-        -----END PUBLIC KEY-----
-        """
-
-    /// The same in a certificate.
+    /// ``p256`` in a certificate.
     static let p256Certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBFTCBu6ADAgECAgEHMAoGCCqGSM49BAMCMBQxEjAQBgNVBAMMCXRlc3Qgb25s
@@ -100,27 +52,17 @@ enum TestKeys {
         -----END CERTIFICATE-----
         """
 
-    /// Its coordinates.
-    static let p256X = """
-        aaAHHe-8esC39CjOWLlPdFfNlX0qQhIugxz_MaPCv48
-        """
-
-    /// Its coordinates.
-    static let p256Y = """
-        W1IQ3iFlMzaQP0pm7CG8tC3MTfOttdUpQr2w8Gy0Tok
-        """
-
-    /// By the owner of `p256`: r and s.
+    /// By ``p256``: r and s, 32 bytes each (RFC 7518 section 3.4).
     static let p256Signature = """
         RvCrMrWu8hKYRu5zStACebYFZzaxaMjD7gRyKJtCIR6pPi9nb1CZepK_Z41gdU68XGiiGNunYjUyL-IE6NWVVA
         """
 
-    /// By the same, as OpenSSL writes it.
+    /// By ``p256``, in DER as OpenSSL writes it.
     static let p256DERSignature = """
         MEQCIFelB9vPb6Bo7kO9KL4AOCIdNgY7PG9pBxYjZ3L3O3fHAiACtt4-AeXouW25OgyPkDI6_hHeHDGvHWh8kWb0OY8I-w
         """
 
-    /// Another point of P-256.
+    /// Another key on P-256.
     static let otherP256 = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAErj/zU6SfmckO50ShTLfjpkMTY6AC
@@ -128,7 +70,7 @@ enum TestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// RSA, too short.
+    /// RSA, 1,024 bits: too short.
     static let rsa1024 = """
         -----BEGIN PUBLIC KEY-----
         MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCn/WwdpWQRTSD0jXhuIfAiL/sb
@@ -138,7 +80,7 @@ enum TestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// A point of another curve.
+    /// A key on an unsupported curve.
     static let p384 = """
         -----BEGIN PUBLIC KEY-----
         MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAECiY/svfZ3XRsuqiuoStga/1MgUecZQde
@@ -147,14 +89,14 @@ enum TestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// A key of another kind.
+    /// A key of an unsupported algorithm.
     static let ed25519 = """
         -----BEGIN PUBLIC KEY-----
         MCowBQYDK2VwAyEAIUUO6DDCs1aT932B88V2CXGANMNIYlg92rMnVJkfKXk=
         -----END PUBLIC KEY-----
         """
 
-    /// What nobody should configure.
+    /// A private key where a public key is expected.
     static let privateP256 = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg9pjoIxxGe4/4hbPr
@@ -163,7 +105,7 @@ enum TestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// What would ask for a password, if it were read.
+    /// An encrypted private key. OpenSSL asks for its password on the terminal unless a callback refuses.
     static let encryptedP256 = """
         -----BEGIN EC PRIVATE KEY-----
         Proc-Type: 4,ENCRYPTED
