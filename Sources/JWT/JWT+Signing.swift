@@ -27,9 +27,11 @@ extension JWT {
     private static func header(for key: JWTKey) -> [UInt8] {
         guard case .privateKey(let key, let id) = key else { return Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8) }
         var header = JSONWriter(capacity: 96)
-        header.raw(key.kind == .p256 ? #"{"alg":"ES256","typ":"JWT","kid":"# : #"{"alg":"RS256","typ":"JWT","kid":"#)
-        header.string(id)
-        header.raw("}")
+        header.object {
+            $0.member("alg", key.kind == .p256 ? "ES256" : "RS256")
+            $0.member("typ", "JWT")
+            $0.member("kid", id)
+        }
         return header.bytes
     }
 }

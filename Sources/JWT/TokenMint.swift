@@ -22,35 +22,16 @@ package enum TokenMint {
     ) -> [UInt8] {
         let (expiry, overflow) = issuedAt.addingReportingOverflow(lifetimeSeconds)
         var json = JSONWriter()
-        json.raw(#"{"sub":"#)
-        json.string(identity.id)
-        json.raw(#","role":"#)
-        json.string(identity.role.rawValue)
-        if let name = identity.name {
-            json.raw(#","name":"#)
-            json.string(name)
+        json.object {
+            $0.member("sub", identity.id)
+            $0.member("role", identity.role.rawValue)
+            $0.member("name", ifPresent: identity.name)
+            if identity.role == .customer { $0.member("bookings", identity.bookings) }
+            if !issuer.isEmpty { $0.member("iss", issuer) }
+            if !audience.isEmpty { $0.member("aud", audience) }
+            $0.member("iat", issuedAt)
+            $0.member("exp", overflow ? .max : expiry)
         }
-        if identity.role == .customer {
-            json.raw(#","bookings":["#)
-            for (index, reference) in identity.bookings.enumerated() {
-                if index > 0 { json.raw(",") }
-                json.string(reference)
-            }
-            json.raw("]")
-        }
-        if !issuer.isEmpty {
-            json.raw(#","iss":"#)
-            json.string(issuer)
-        }
-        if !audience.isEmpty {
-            json.raw(#","aud":"#)
-            json.string(audience)
-        }
-        json.raw(#","iat":"#)
-        json.integer(issuedAt)
-        json.raw(#","exp":"#)
-        json.integer(overflow ? .max : expiry)
-        json.raw("}")
         return json.bytes
     }
 }

@@ -12,14 +12,10 @@ struct WebhookRequest: Equatable {
     ///   - time: when the last event happened, in milliseconds since 1970. Receivers can tell how late the webhook is.
     init(_ events: ArraySlice<[UInt8]>, time: Int64) {
         var json = JSONWriter(capacity: events.reduce(64) { $0 + $1.count + 1 })
-        json.raw(#"{"time_ms":"#)
-        json.integer(time)
-        json.raw(#","events":["#)
-        for (index, event) in events.enumerated() {
-            if index > 0 { json.raw(",") }
-            json.raw(event)
+        json.object {
+            $0.member("time_ms", time)
+            $0.member("events", Array(events)) { $0.raw($1) }
         }
-        json.raw("]}")
         body = json.bytes
         count = events.count
     }

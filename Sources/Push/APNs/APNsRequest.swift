@@ -25,11 +25,12 @@ package struct APNsAddress: Equatable, Sendable {
     package func request(_ message: PushMessage, to device: PushJob.Device, authorization: String) -> HTTPClientRequest {
         let payload = PushPayload(message, bytesMax: Self.payloadBytesMax)
         var json = JSONWriter(capacity: payload.aps.count + payload.data.count + 16)
-        json.raw(#"{"aps":"#)
-        json.raw(payload.aps)
-        if !payload.data.isEmpty { json.raw(",") }
-        json.raw(payload.data)
-        json.raw("}")
+        json.object {
+            $0.member("aps", json: payload.aps)
+            guard !payload.data.isEmpty else { return }
+            $0.separate()
+            $0.raw(payload.data)
+        }
         return HTTPClientRequest(
             .post, "https://\(urlHost):\(port)/3/device/\(device.token.text)",
             headers: [

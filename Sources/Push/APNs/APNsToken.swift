@@ -104,11 +104,10 @@ package final class APNsToken: Sendable {
 
     private func issue(_ state: inout State, _ now: Int64) -> IssuedCredential {
         var claims = JSONWriter(capacity: 64)
-        claims.raw(#"{"iss":"#)
-        claims.string(teamID)
-        claims.raw(#","iat":"#)
-        claims.integer(now / 1_000)
-        claims.raw("}")
+        claims.object {
+            $0.member("iss", teamID)
+            $0.member("iat", now / 1_000)
+        }
         let issued = IssuedCredential(
             authorization: "bearer " + JWT.signed(claims: claims.bytes, with: key),
             generation: (state.issued?.generation ?? -1) + 1)

@@ -28,16 +28,15 @@ package struct FCMAddress: Equatable, Sendable {
     ) -> HTTPClientRequest {
         let payload = PushPayload(message, bytesMax: Self.payloadBytesMax - message.channelID.utf8.count)
         var json = JSONWriter(capacity: 2 * (payload.aps.count + payload.data.count) + 512)
-        json.raw(#"{"message":{"token":"#)
-        json.string(device.token.text)
-        json.raw(#","notification":{"#)
-        json.alert(payload.message)
-        json.raw(#"},"data":{"#)
-        json.raw(payload.data)
-        json.raw("},")
-        json.android(payload.message, at: now)
-        json.apple(payload)
-        json.raw("}}")
+        json.object {
+            $0.member("message") {
+                $0.member("token", device.token.text)
+                $0.member("notification") { $0.alert(payload.message) }
+                $0.member("data") { $0.raw(payload.data) }
+                $0.member("android") { $0.android(payload.message, at: now) }
+                $0.member("apns") { $0.apple(payload) }
+            }
+        }
         return HTTPClientRequest(
             .post, "\(baseURL)/v1/projects/\(projectID)/messages:send",
             headers: [("authorization", authorization), ("content-type", "application/json")], body: json.bytes)
@@ -48,32 +47,28 @@ extension JSONWriter {
     /// FCM's maximum lifetime of a message in seconds: 28 days.
     private static let lifetimeSecondsMax: Int64 = 2_419_200
 
+    /// The members of `android`.
     fileprivate mutating func android(_ message: PushMessage, at now: Int64) {
-        raw(#""android":{"priority":"#)
-        raw(message.isHighPriority ? #""HIGH""# : #""NORMAL""#)
-        raw(#","ttl":""#)
-        integer(min(max((message.expiresAt - now) / 1000, 0), Self.lifetimeSecondsMax))
-        raw(#"s""#)
-        member(#","collapse_key":"#, message.collapseKey?.rawValue ?? "")
-        raw(#","notification":{"tag":"#)
-        string(message.collapseID)
-        member(#","channel_id":"#, message.channelID)
-        member(#","sound":"#, message.sound)
-        raw(#","notification_count":"#)
-        integer(message.badge)
-        raw("}}")
+        member("priority", message.isHighPriority ? "HIGH" : "NORMAL")
+        member("ttl", "\(min(max((message.expiresAt - now) / 1000, 0), Self.lifetimeSecondsMax))s")
+        member("collapse_key", ifPresent: message.collapseKey?.rawValue)
+        member("notification") {
+            $0.member("tag", message.collapseID)
+            $0.member("channel_id", ifNotEmpty: message.channelID)
+            $0.member("sound", ifNotEmpty: message.sound)
+            $0.member("notification_count", message.badge)
+        }
     }
 
+    /// The members of `apns`.
     fileprivate mutating func apple(_ payload: PushPayload) {
         let message = payload.message
-        raw(#","apns":{"headers":{"apns-push-type":"alert","apns-priority":"#)
-        string(message.apnsPriority)
-        raw(#","apns-expiration":"#)
-        string(message.apnsExpiration)
-        raw(#","apns-collapse-id":"#)
-        string(message.collapseID)
-        raw(#"},"payload":{"aps":"#)
-        raw(payload.aps)
-        raw("}}")
+        member("headers") {
+            $0.member("apns-push-type", "alert")
+            $0.member("apns-priority", message.apnsPriority)
+            $0.member("apns-expiration", message.apnsExpiration)
+            $0.member("apns-collapse-id", message.collapseID)
+        }
+        member("payload") { $0.member("aps", json: payload.aps) }
     }
 }

@@ -3,7 +3,7 @@ import HTTPClient
 import JSON
 import JWT
 
-/// Why a text is not a valid service account, to follow "the service account: ". Contains no secrets.
+/// Why a string is not a valid service account, to follow "the service account: ". Contains no secrets.
 package struct ServiceAccountError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
@@ -58,17 +58,13 @@ package struct ServiceAccount: Sendable {
 
     private func assertion(at seconds: Int64) -> String {
         var claims = JSONWriter(capacity: 256)
-        claims.raw(#"{"iss":"#)
-        claims.string(clientEmail)
-        claims.raw(#","scope":"#)
-        claims.string(Self.scope)
-        claims.raw(#","aud":"#)
-        claims.string(tokenURI)
-        claims.raw(#","iat":"#)
-        claims.integer(seconds)
-        claims.raw(#","exp":"#)
-        claims.integer(seconds + Self.assertionSeconds)
-        claims.raw("}")
+        claims.object {
+            $0.member("iss", clientEmail)
+            $0.member("scope", Self.scope)
+            $0.member("aud", tokenURI)
+            $0.member("iat", seconds)
+            $0.member("exp", seconds + Self.assertionSeconds)
+        }
         return JWT.signed(claims: claims.bytes, with: .privateKey(key, id: keyID))
     }
 

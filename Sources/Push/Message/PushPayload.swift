@@ -42,14 +42,13 @@ extension PushMessage {
 
 extension JSONWriter {
     fileprivate mutating func aps(_ message: PushMessage) {
-        raw(#"{"alert":{"#)
-        alert(message)
-        raw(#"},"badge":"#)
-        integer(message.badge)
-        member(#","sound":"#, message.sound)
-        member(#","category":"#, message.category)
-        member(#","thread-id":"#, message.thread)
-        raw("}")
+        object {
+            $0.member("alert") { $0.alert(message) }
+            $0.member("badge", message.badge)
+            $0.member("sound", ifNotEmpty: message.sound)
+            $0.member("category", ifNotEmpty: message.category)
+            $0.member("thread-id", ifNotEmpty: message.thread)
+        }
     }
 
     fileprivate mutating func data(_ message: PushMessage) {
@@ -60,23 +59,18 @@ extension JSONWriter {
     }
 
     private mutating func field(_ name: String, _ value: String) {
-        if !bytes.isEmpty { raw(",") }
-        string(name)
-        raw(":")
+        key(name)
         string(value)
     }
 
     /// The members `title` and `body`. Empty ones are left out: a device would show an empty line.
     mutating func alert(_ message: PushMessage) {
-        member(#""title":"#, message.title)
-        if !message.title.isEmpty, !message.body.isEmpty { raw(",") }
-        member(#""body":"#, message.body)
+        member("title", ifNotEmpty: message.title)
+        member("body", ifNotEmpty: message.body)
     }
 
-    /// Writes a member, unless its value is empty. `name` is written as is, with comma, quotes and colon.
-    mutating func member(_ name: StaticString, _ value: String) {
-        guard !value.isEmpty else { return }
-        raw(name)
-        string(value)
+    /// A string member; none if `value` is empty.
+    mutating func member(_ name: StaticString, ifNotEmpty value: String) {
+        if !value.isEmpty { member(name, value) }
     }
 }
