@@ -3,6 +3,7 @@ import Configuration
 import Crypto
 import FanOut
 import FleetRules
+import HTTPAPI
 import JWT
 import Observability
 import PusherProtocol
@@ -58,7 +59,7 @@ final class FleetService: Sendable {
         }
         do throws(StoreError) {
             reader = try StoreReader(
-                path: settings.store.path, onReplies: { publisher.publish($0) },
+                path: settings.store.path, encode: FleetResponses.body(of:), onReplies: { publisher.publish($0) },
                 onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
         } catch {
             writer.stop()
@@ -148,7 +149,9 @@ extension StoreWriter.Options {
             Base64.bytes(of: key.key).flatMap(AESGCMKey.init).map { (key.id, $0) }
         }
         let path = settings.store.path
-        self.init(path: path, keys: keys.isEmpty ? try .development(besideDatabase: path) : DeviceKeys(keys))
+        self.init(
+            path: path, keys: keys.isEmpty ? try .development(besideDatabase: path) : DeviceKeys(keys),
+            encode: FleetResponses.body(of:correlationID:))
         durability = settings.store.durability == .full ? .full : .normal
         retentionDays = settings.store.retentionDays
         rules = NotificationRules(settings)

@@ -1,7 +1,6 @@
 import FleetRules
 import JSON
 import Push
-import Store
 
 /// The response of `GET /api/ops/push`: the state of the lanes. Contains no personal data.
 struct PushStatusResponse {
@@ -9,43 +8,28 @@ struct PushStatusResponse {
 
     init(_ statuses: [(lane: PushLane, status: LaneStatus?)]) {
         var json = JSONWriter(capacity: 1_024)
-        json.raw(#"{"lanes":["#)
-        json.list(statuses) { $0.lane($1.lane, $1.status) }
-        json.raw("]}")
+        json.object { $0.member("lanes", statuses) { $0.lane($1.lane, $1.status) } }
         self.json = json.bytes
     }
 }
 
 extension JSONWriter {
     fileprivate mutating func lane(_ lane: PushLane, _ status: LaneStatus?) {
-        raw(#"{"lane":"#)
-        string(lane.rawValue)
-        raw(#","provider":"#)
-        string(lane.provider.rawValue)
-        raw(#","state":"#)
-        string(status?.state.rawValue ?? "disabled")
-        if let status {
-            raw(#","since":"#)
-            time(status.since)
-            raw(#","inFlight":"#)
-            integer(status.inFlight)
-            raw(#","depth":"#)
-            integer(status.depth)
-            raw(#","oldestAt":"#)
-            time(status.oldestAt)
-            raw(#","lastAcceptedAt":"#)
-            time(status.lastAcceptedAt)
-            raw(#","lastError":"#)
-            if let failure = status.lastError {
-                raw(#"{"reason":"#)
-                string(failure.text)
-                raw(#","at":"#)
-                time(failure.at)
-                raw("}")
-            } else {
-                raw("null")
+        object {
+            $0.member("lane", lane.rawValue)
+            $0.member("provider", lane.provider.rawValue)
+            $0.member("state", status?.state.rawValue ?? "disabled")
+            guard let status else { return }
+            $0.member("since", time: status.since)
+            $0.member("inFlight", status.inFlight)
+            $0.member("depth", status.depth)
+            $0.member("oldestAt", time: status.oldestAt)
+            $0.member("lastAcceptedAt", time: status.lastAcceptedAt)
+            guard let failure = status.lastError else { return $0.member("lastError", nil as String?) }
+            $0.member("lastError") {
+                $0.member("reason", failure.text)
+                $0.member("at", time: failure.at)
             }
         }
-        raw("}")
     }
 }

@@ -1,86 +1,85 @@
+import FanOut
 import JSON
 import Observability
 
-/// `GET /api/ops/stats`: what the node does now, per loop and per application, for people and their tools.
+/// The response of `GET /api/ops/stats`: the node's current counts, per loop and per application, for people and scripts.
 struct StatsResponse {
     let json: [UInt8]
 
     init(board: NodeMetrics, hub: SharedHub, fleet: FleetService, apps: [String]) {
-        let census = hub.read { hub in apps.indices.map { hub.statistics(app: $0) } }
+        let statistics = hub.read { hub in apps.indices.map { hub.statistics(app: $0) } }
         let loops = board.counters
+        let mailboxes = hub.mailboxes.map(\.depth)
+        func total(_ counters: LoopCounter...) -> Int {
+            loops.reduce(0) { sum, loop in counters.reduce(sum) { $0 + loop[$1] } }
+        }
         var json = JSONWriter(capacity: 2_048)
-        json.raw("{")
-        json.members([
-            ("connections", census.reduce(0) { $0 + $1.connections }), ("channels", census.reduce(0) { $0 + $1.channels }),
-            ("subscriptions", census.reduce(0) { $0 + $1.subscriptions }), ("users", census.reduce(0) { $0 + $1.users }),
-        ])
-        json.raw(#","messages":"#)
-        json.object([
-            ("received", loops.reduce(0) { $0 + $1[.messagesReceived] }),
-            ("sent", loops.reduce(0) { $0 + $1[.messagesSent] }),
-        ])
-        json.raw(#","bytes":"#)
-        json.object([
-            ("received", loops.reduce(0) { $0 + $1[.bytesReceived] + $1[.httpBytesReceived] }),
-            ("sent", loops.reduce(0) { $0 + $1[.bytesSent] + $1[.httpBytesSent] }),
-        ])
-        json.raw(#","loops":["#)
-        for (index, loop) in loops.enumerated() {
-            if index > 0 { json.raw(",") }
-            json.object(Self.members(loop, index, mailbox: hub.mailboxes[index].depth))
+        json.object {
+            for (name, count) in Self.hubCounts {
+                $0.member(name, statistics.reduce(0) { $0 + $1[keyPath: count] })
+            }
+            $0.member("messages") {
+                $0.member("received", total(.messagesReceived))
+                $0.member("sent", total(.messagesSent))
+            }
+            $0.member("bytes") {
+                $0.member("received", total(.bytesReceived, .httpBytesReceived))
+                $0.member("sent", total(.bytesSent, .httpBytesSent))
+            }
+            $0.member("loops", Array(loops.indices)) { $0.loop($1, loops[$1], mailbox: mailboxes[$1]) }
+            $0.member("apps", Array(zip(apps, statistics))) { json, app in
+                json.object {
+                    $0.member("id", app.0)
+                    for (name, count) in Self.hubCounts { $0.member(name, app.1[keyPath: count]) }
+                }
+            }
+            $0.member("store") { $0.store(fleet) }
+            $0.member("fleet") { $0.counters(of: fleet) }
         }
-        json.raw(#"],"apps":["#)
-        for (index, (id, census)) in zip(apps, census).enumerated() {
-            json.raw(index > 0 ? #",{"id":"# : #"{"id":"#)
-            json.string(id)
-            json.raw(",")
-            json.members([
-                ("connections", census.connections), ("channels", census.channels), ("subscriptions", census.subscriptions),
-                ("users", census.users),
-            ])
-            json.raw("}")
-        }
-        json.raw(#"],"store":"#)
-        let store = fleet.statistics
-        json.object([
-            ("commits", store.commits), ("commands", store.commands), ("unavailable", store.unavailable),
-            ("failed", store.failed),
-            ("writerQueue", store.queueDepth), ("readerQueue", fleet.readerDepth),
-        ])
-        json.raw(#","fleet":{"#)
-        for (index, group) in fleet.counters.report().enumerated() {
-            if index > 0 { json.raw(",") }
-            json.string(group.name)
-            json.raw(":")
-            json.object(group.counts.map { ($0.name, $0.count) })
-        }
-        json.raw("}}")
         self.json = json.bytes
     }
 
-    private static func members(_ loop: LoopCounters, _ index: Int, mailbox: Int) -> [(String, Int)] {
-        [
-            ("loop", index), ("connections", loop[.connected]), ("messagesReceived", loop[.messagesReceived]),
-            ("messagesSent", loop[.messagesSent]), ("bytesReceived", loop[.bytesReceived]),
-            ("bytesSent", loop[.bytesSent]), ("requests", loop[.httpRequests]), ("outboxBytes", loop[.outboxBytes]),
-            ("mailbox", mailbox),
-        ]
+    /// The counts of the whole node and of each application.
+    private static var hubCounts: [(name: StaticString, KeyPath<Hub.AppStatistics, Int>)] {
+        [("connections", \.connections), ("channels", \.channels), ("subscriptions", \.subscriptions), ("users", \.users)]
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func object(_ members: [(String, Int)]) {
-        raw("{")
-        self.members(members)
-        raw("}")
+    /// - Parameter mailbox: messages that wait for the loop.
+    fileprivate mutating func loop(_ index: Int, _ counters: LoopCounters, mailbox: Int) {
+        object {
+            $0.member("loop", index)
+            $0.member("connections", counters[.connected])
+            $0.member("messagesReceived", counters[.messagesReceived])
+            $0.member("messagesSent", counters[.messagesSent])
+            $0.member("bytesReceived", counters[.bytesReceived])
+            $0.member("bytesSent", counters[.bytesSent])
+            $0.member("requests", counters[.httpRequests])
+            $0.member("outboxBytes", counters[.outboxBytes])
+            $0.member("mailbox", mailbox)
+        }
     }
 
-    fileprivate mutating func members(_ members: [(String, Int)]) {
-        for (index, member) in members.enumerated() {
-            if index > 0 { raw(",") }
-            string(member.0)
-            raw(":")
-            integer(member.1)
+    fileprivate mutating func store(_ fleet: FleetService) {
+        let statistics = fleet.statistics
+        member("commits", statistics.commits)
+        member("commands", statistics.commands)
+        member("unavailable", statistics.unavailable)
+        member("failed", statistics.failed)
+        member("writerQueue", statistics.queueDepth)
+        member("readerQueue", fleet.readerDepth)
+    }
+
+    fileprivate mutating func counters(of fleet: FleetService) {
+        for group in fleet.counters.report() {
+            key(group.name)
+            object {
+                for (name, count) in group.counts {
+                    $0.key(name)
+                    $0.integer(count)
+                }
+            }
         }
     }
 }

@@ -93,7 +93,7 @@ import Testing
 
     /// All notifications are JSON with increasing ids, and their fields decode to the order's fields.
     private func check(_ plan: DispatchPlan, _ context: CommandContext, _ lastID: inout String) throws {
-        #expect(try member("success", of: plan.response) == "true")
+        #expect(try member("success", of: Array(plan.responseText.utf8)) == "true")
         if let details = plan.audit?.details { _ = try members(details) }
         for notification in plan.notifications {
             #expect(notification.id > lastID && ULID.isWellFormed(notification.id))

@@ -1,5 +1,6 @@
 import Access
 import FleetRules
+import HTTPAPI
 import JSON
 import Primitives
 import Testing
@@ -75,7 +76,10 @@ extension DispatchPlan {
     /// `channel event` of each notification.
     var published: [String] { notifications.map { "\($0.channel) \($0.event)" } }
 
-    var responseText: String { String(decoding: response, as: UTF8.self) }
+    /// The response's JSON to a request with the correlation id `c-1`.
+    var responseText: String {
+        String(decoding: FleetResponses.body(of: response, correlationID: "c-1"), as: UTF8.self)
+    }
 }
 
 extension Notification {

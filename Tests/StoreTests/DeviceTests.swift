@@ -8,7 +8,7 @@ import Testing
     private let store = TemporaryStore()
 
     private func devices(_ person: Identity) throws -> String {
-        String(decoding: try QueryExecutor(Database.open(readingFrom: store.path)).execute(.devices(person)).get(), as: UTF8.self)
+        try store.response(to: .devices(person)).get()
     }
 
     @Test func responseBodiesMatchTheApps() throws {

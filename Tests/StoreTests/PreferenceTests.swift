@@ -9,8 +9,7 @@ import Testing
     private let store = TemporaryStore()
 
     private func stored(_ person: Identity) throws -> String {
-        let executor = try QueryExecutor(Database.open(readingFrom: store.path))
-        return String(decoding: try executor.execute(.preferences(person)).get(), as: UTF8.self)
+        try store.response(to: .preferences(person)).get()
     }
 
     private func changes(_ change: (inout PreferenceChanges) -> Void) -> Command.Action {

@@ -225,9 +225,7 @@ import Testing
                 PushOutcome(jobs[2], .retry(at: noon + 99, reason: "503"), wasTried: true),
             ], at: noon + 5)
         _ = try executor.commit(telemetry(id, by: driver("42")), at: noon + 4)
-        let history = String(
-            decoding: try QueryExecutor(Database.open(readingFrom: store.path)).execute(.notificationHistory(notificationID: id))
-                .get(), as: UTF8.self)
+        let history = try store.response(to: .notificationHistory(notificationID: id)).get()
         let steps = try #require(history.firstMatch(of: /"steps":(\[.*\])\}$/)?.1)
         func step(_ name: String, _ milliseconds: Int, _ rest: String) -> String {
             #"{"step":"\#(name)","at":"2026-11-21T12:00:00.00\#(milliseconds)Z"\#(rest)}"#

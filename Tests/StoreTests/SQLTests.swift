@@ -149,8 +149,7 @@ import Testing
         _ = try executor.sequences.unread(channel: "driver-42")
         try executor.sequences.countDown(1, channel: "driver-42")
         _ = try executor.sequences.deleteExpired(before: 0, most: 1)
-        let step = NotificationStep(
-            notificationID: "N", step: "received", subject: "driver:42", at: noon, toldAt: nil, detail: nil)
+        let step = NotificationStep("received", of: "N", at: noon, subject: "driver:42")
         _ = try steps.record(step, isStray: false)
         _ = try steps.orphans(of: "driver:42")
         _ = try steps.clearDetails(of: "driver:42")
@@ -174,7 +173,7 @@ import Testing
         let outbox = executor.outbox
         let (devices, bookings, preferences) = (outbox.devices, outbox.bookings, outbox.preferences)
         let device = StoredDevice(
-            id: "d", provider: .fcm, platform: nil, environment: nil, owner: "driver:42", name: "n", masked: "m",
+            id: "d", provider: .fcm, platform: nil, environment: nil, owner: "driver:42", name: "n", maskedToken: "m",
             registeredAt: noon, lastSeenAt: noon)
         try devices.store(device, sealed: testKeys("k1").seal("token", deviceID: "d"), keyID: "k1")
         _ = try devices.device(id: "d")

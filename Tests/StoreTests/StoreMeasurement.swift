@@ -1,5 +1,6 @@
 import FleetRules
 import Glibc
+import HTTPAPI
 import Testing
 import Threads
 
@@ -14,7 +15,8 @@ import Threads
     @Test(arguments: Durability.allCases) func actionsPerSecond(_ durability: Durability) throws {
         for name in ["five notifications", "assign"] {
             let store = TemporaryStore()
-            var options = StoreWriter.Options(path: store.path, keys: testKeys("k1"))
+            var options = StoreWriter.Options(
+                path: store.path, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
             options.durability = durability
             options.queueMax = Self.count
             let committed = WorkQueue<Int>(capacity: Self.count)

@@ -1,5 +1,6 @@
 import Access
 import FleetRules
+import HTTPAPI
 import Primitives
 import Testing
 import Threads
@@ -11,8 +12,7 @@ import Threads
 
     private let store = TemporaryStore()
 
-    private func execute(_ query: Query) throws -> Result<String, RuleError> {
-        try QueryExecutor(Database.open(readingFrom: store.path)).execute(query).map { String(decoding: $0, as: UTF8.self) }
+    private func execute(_ query: Query) throws -> Result<String, RuleError> { try store.response(to: query)
     }
 
     @Test func returnsOrdersAndRoutes() throws {
@@ -133,7 +133,8 @@ import Threads
         let harness = try WriterHarness(store)
         let replies = WorkQueue<Reply>(capacity: 1000)
         let reader = try StoreReader(
-            path: store.path, onReplies: { for reply in $0 { _ = replies.post(reply) } }, onError: { Issue.record("\($0)") })
+            path: store.path, encode: FleetResponses.body(of:),
+            onReplies: { for reply in $0 { _ = replies.post(reply) } }, onError: { Issue.record("\($0)") })
         var batch: [Reply] = []
         for number in 0..<100 {
             #expect(harness.execute(assign("A\(number)", to: "42"))?.status == 200)
@@ -159,7 +160,7 @@ import Threads
         let replies = WorkQueue<Reply>(capacity: 10)
         let errors = Lock<[DatabaseError]>([])
         let reader = try StoreReader(
-            path: store.path, onReplies: { for reply in $0 { _ = replies.post(reply) } },
+            path: store.path, encode: FleetResponses.body(of:), onReplies: { for reply in $0 { _ = replies.post(reply) } },
             onError: { error in errors.withLock { $0.append(error) } })
         // Another program drops a table.
         try Database(path: store.path, .writing).run("DROP TABLE routes")
@@ -174,6 +175,8 @@ import Threads
                 .unavailable("The store cannot be read now"), .rejected(RuleError(.unknown, "Order A not found")),
             ])
         #expect(errors.withLock { $0.map(\.message) } == ["no such table: routes"])
-        #expect(throws: StoreError.self) { try StoreReader(path: "/proc/none", onReplies: { _ in }, onError: { _ in }) }
+        #expect(throws: StoreError.self) {
+            try StoreReader(path: "/proc/none", encode: { _ in [] }, onReplies: { _ in }, onError: { _ in })
+        }
     }
 }

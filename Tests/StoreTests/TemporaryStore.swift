@@ -2,6 +2,7 @@ import Access
 import Crypto
 import FleetRules
 import Glibc
+import HTTPAPI
 import Primitives
 import Threads
 
@@ -27,9 +28,16 @@ final class TemporaryStore: Sendable {
 
     /// Opens the store and its executor.
     func executor(at now: Int64 = noon, _ change: (inout StoreWriter.Options) -> Void = { _ in }) throws -> CommandExecutor {
-        var options = StoreWriter.Options(path: path, keys: testKeys("k1"))
+        var options = StoreWriter.Options(path: path, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
         change(&options)
         return try CommandExecutor(Database.open(path: path, durability: .normal, now: now), options)
+    }
+
+    /// The response to a query, as HTTPAPI encodes it.
+    func response(to query: Query) throws -> Result<String, RuleError> {
+        try QueryExecutor(Database.open(readingFrom: path)).execute(query).map {
+            String(decoding: FleetResponses.body(of: $0), as: UTF8.self)
+        }
     }
 
     /// Writes `bytes` to the database file.

@@ -1,4 +1,5 @@
 import FleetRules
+import HTTPAPI
 import Threads
 
 @testable import Store
@@ -29,7 +30,8 @@ final class WriterHarness: Sendable {
         changing change: (inout StoreWriter.Options) -> Void = { _ in }
     ) throws(StoreError) {
         self.store = store
-        var options = StoreWriter.Options(path: store.path, keys: testKeys("k1"))
+        var options = StoreWriter.Options(
+            path: store.path, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
         options.durability = .normal
         options.queueMax = queueMax
         options.batchMax = batchMax

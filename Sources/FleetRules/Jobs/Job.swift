@@ -14,10 +14,10 @@ protocol Job: Equatable, Sendable {
 
     /// Sets the job as a plan's new state.
     func place(in plan: inout DispatchPlan)
+    /// The response to a command that concerns the job.
+    func response(_ message: String, _ notificationIDs: [String]) -> CommandResponse
     /// Writes the job as responses show it: a JSON object.
     func write(to json: inout JSONWriter)
-    /// Writes the job as the first member of a response's `data`.
-    func member(_ json: inout JSONWriter)
 }
 
 /// A change of a job that causes events, with the values that the events contain besides the job's fields.

@@ -32,6 +32,10 @@ extension Order: Job {
     var pushPolicy: PushPolicy { .order(self) }
 
     func place(in plan: inout DispatchPlan) { plan.order = self }
+
+    func response(_ message: String, _ notificationIDs: [String]) -> CommandResponse {
+        .order(message, self, notificationIDs: notificationIDs)
+    }
 }
 
 /// A request's changes to an order's fields.

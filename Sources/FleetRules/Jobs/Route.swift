@@ -21,6 +21,10 @@ extension Route: Job {
     var pushPolicy: PushPolicy { .route(id) }
 
     func place(in plan: inout DispatchPlan) { plan.route = self }
+
+    func response(_ message: String, _ notificationIDs: [String]) -> CommandResponse {
+        .route(message, self, notificationIDs: notificationIDs)
+    }
 }
 
 /// A request's changes to a route's fields.

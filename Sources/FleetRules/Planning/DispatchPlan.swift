@@ -11,8 +11,7 @@ package struct DispatchPlan: Equatable, Sendable {
     package var pushes: [PushIntent] = []
     /// Nil if nothing changes: the assigned driver was assigned again.
     package var audit: AuditEntry?
-    /// The response's body: a JSON object.
-    package var response: [UInt8]
+    package var response: CommandResponse
 
-    package init(response: [UInt8]) { self.response = response }
+    package init(response: CommandResponse) { self.response = response }
 }

@@ -9,8 +9,7 @@ extension DispatchPlanner {
         let drafts = try announcement.channels().map { EventDraft($0, event, verbatim: members) }
         let (notifications, pushes) = try makeNotifications(
             drafts, of: .fleet, .announcement, presentFields: ["data"], context)
-        var plan = DispatchPlan(
-            response: DispatchPlan.response("Notification sent", notifications, context.correlationID))
+        var plan = DispatchPlan(response: .announcement(notificationIDs: notifications.map(\.id)))
         plan.notifications = notifications
         plan.pushes = pushes
         plan.audit = context.makeAuditEntry("announce", .fleet, details: announcement.auditDetails)

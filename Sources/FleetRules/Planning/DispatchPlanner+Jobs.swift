@@ -1,5 +1,4 @@
 import Access
-import JSON
 import Primitives
 
 extension DispatchPlanner {
@@ -28,17 +27,14 @@ extension DispatchPlanner {
         let transition: Subject.Transition
         switch acceptance {
         case .alreadyAccepted:
-            return DispatchPlan(
-                response: DispatchPlan.response(
-                    "\(Subject.noun) already accepted", [], context.correlationID, data: job.member))
+            return DispatchPlan(response: job.response("\(Subject.noun) already accepted", []))
         case .claimed: transition = .claimed(by: driver.id.text, name: name)
         case .confirmed: transition = .accepted(by: driver.id.text, name: name)
         }
         return try planChange(
             of: stored, to: job, by: transition, presentFields: ["driverName"], audit: ("accept", nil, [:]), context
-        ) { job, notifications in
-            DispatchPlan.response(
-                "\(Subject.noun) accepted successfully", notifications, context.correlationID, data: job.member)
+        ) { job, notificationIDs in
+            job.response("\(Subject.noun) accepted successfully", notificationIDs)
         }
     }
 
@@ -64,12 +60,7 @@ extension DispatchPlanner {
             by: .progressed(to: report.step, by: driver.id.text, name: context.actor.name ?? driver.name),
             presentFields: ["driverName"], audit: ("progress", nil, report.auditDetails), context
         ) { _, _ in
-            DispatchPlan.response("Progress updated") { json in
-                json.members([
-                    "step": .text(report.step.rawValue),
-                    "timestamp": .text(Timestamp.iso8601(milliseconds: context.now)),
-                ])
-            }
+            .progress(report.step, at: context.now)
         }
     }
 }

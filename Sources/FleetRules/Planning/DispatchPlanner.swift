@@ -1,4 +1,3 @@
-import JSON
 import Primitives
 
 /// Turns an action into a plan: new state, events, pushes, audit entry, response. Pure: a rejected action has no
@@ -38,13 +37,13 @@ package struct DispatchPlanner: Sendable {
         // A transition is a change even where no field differs: unassigning an order that has no driver stored still
         // notifies the fallback driver. Without a transition, a field must differ.
         guard stored.map({ transition != nil || job.differs(from: $0) }) ?? true else {
-            return DispatchPlan(response: DispatchPlan.response(message, [], context.correlationID, data: job.member))
+            return DispatchPlan(response: job.response(message, []))
         }
         return try planChange(
             of: stored, to: job, by: transition, presentFields: action.presentFields,
             audit: (action.auditName, action.reason, action.auditDetails(stored: stored)), context
-        ) { job, notifications in
-            DispatchPlan.response(message, notifications, context.correlationID, data: job.member)
+        ) { job, notificationIDs in
+            job.response(message, notificationIDs)
         }
     }
 
@@ -56,14 +55,14 @@ package struct DispatchPlanner: Sendable {
     mutating func planChange<Subject: Job>(
         of stored: Subject?, to changed: Subject, by transition: Subject.Transition?, presentFields: [String],
         audit: (action: String, reason: String?, details: EventFields), _ context: CommandContext,
-        response: (Subject, [Notification]) -> [UInt8]
+        response: (Subject, [String]) -> CommandResponse
     ) throws(RuleError) -> DispatchPlan {
         var job = changed
         job.assignment.version += 1
         let (notifications, pushes) = try makeNotifications(
             transition?.events(of: job, at: context.now) ?? [], of: job.auditSubject, job.pushPolicy,
             presentFields: presentFields, context)
-        var plan = DispatchPlan(response: response(job, notifications))
+        var plan = DispatchPlan(response: response(job, notifications.map(\.id)))
         job.place(in: &plan)
         plan.notifications = notifications
         plan.pushes = pushes

@@ -17,3 +17,24 @@ package enum Query: Equatable, Sendable {
     case devices(Identity)
     case preferences(Identity)
 }
+
+/// What a query found. `FleetResponses` in HTTPAPI defines its JSON.
+package enum QueryResult: Equatable, Sendable {
+    case order(Order)
+    case route(Route)
+    /// Oldest first.
+    case jobs([OpenJob])
+    case notifications([LoggedNotification])
+    /// The notification and its steps, oldest first.
+    case notificationHistory(LoggedNotification, [NotificationStep])
+    case notificationLog([LoggedNotification])
+    /// In the order of registration.
+    case devices([StoredDevice])
+    case preferences(Preferences)
+}
+
+/// A job that is neither completed nor cancelled, of a driver who asks for theirs.
+package enum OpenJob: Equatable, Sendable {
+    case order(Order)
+    case route(Route)
+}

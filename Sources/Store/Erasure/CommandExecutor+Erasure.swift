@@ -22,11 +22,12 @@ extension CommandExecutor {
         let devices = try outbox.devices.devices(of: key)
         for device in devices { try outbox.devices.remove(id: device.id) }
         try outbox.bookings.remove(of: key)
-        let preferences = try outbox.preferences.remove(of: key)
-        let pushes = try outbox.cancel(of: key, reason: "erased", now: now)
+        var counts = ErasureCounts()
+        counts.devices = devices.count
+        counts.preferences = try outbox.preferences.remove(of: key)
+        counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
         let names = try names(of: person)
-        let counts =
-            [("devices", devices.count), ("preferences", preferences), ("pushes", pushes)] + (try deleteRows(of: person))
+        try deleteRows(of: person, &counts)
         if person.role == .driver || person.role == .customer {
             try erasures.add(person, names: names, lastID: try notifications.lastID() ?? "", now: now)
             backgroundTasks.insert(.erasures)
@@ -34,7 +35,7 @@ extension CommandExecutor {
             backgroundTasks.insert(.checkpoint)
         }
         try audit(.erasure(of: person, command, now))
-        var result = CommandResult(body: Self.responseBody(counts, command.correlationID))
+        var result = result(.erasure(counts), of: command)
         result.removed = devices.map { $0.removed("erased") }
         return result
     }
@@ -47,35 +48,18 @@ extension CommandExecutor {
         }
     }
 
-    /// Clears a person's data in rows found by id.
-    /// - Returns: the number of rows by kind, under the names of the response's members.
-    private func deleteRows(of person: Identity) throws(DatabaseError) -> [(StaticString, Int)] {
-        let (role, id) = (person.role, person.id)
-        let orders = role == .customer ? try orders.clearName(ofCustomer: id) : try clearOrders(ofDriver: person)
-        return [
-            ("answers", try idempotency.remove(of: person.key)), ("orders", orders),
-            ("routes", role == .driver ? try routes.clearName(ofDriver: id) : 0),
-            ("reports", try auditTable.clearDetails(of: person.key)), ("telemetry", try steps.clearDetails(of: person.key)),
-        ]
-    }
-
-    private func clearOrders(ofDriver person: Identity) throws(DatabaseError) -> Int {
-        person.role == .driver ? try orders.clearName(ofDriver: person.id) : 0
-    }
-
-    private static func responseBody(_ counts: [(StaticString, Int)], _ correlationID: String) -> [UInt8] {
-        var json = JSONWriter(capacity: 256)
-        json.raw(#"{"success":true,"message":"Person erased","data":{"#)
-        json.list(counts) { json, count in
-            json.raw("\"")
-            json.raw(count.0)
-            json.raw("\":")
-            json.integer(count.1)
+    /// Deletes stored responses, and clears a person's data in rows found by id. Sets the rows' numbers in `counts`.
+    private func deleteRows(of person: Identity, _ counts: inout ErasureCounts) throws(DatabaseError) {
+        counts.storedResponses = try idempotency.remove(of: person.key)
+        switch person.role {
+        case .driver:
+            counts.orders = try orders.clearName(ofDriver: person.id)
+            counts.routes = try routes.clearName(ofDriver: person.id)
+        case .customer: counts.orders = try orders.clearName(ofCustomer: person.id)
+        case .admin, .ops: break
         }
-        json.raw(#"},"correlationId":"#)
-        json.string(correlationID)
-        json.raw("}")
-        return json.bytes
+        counts.auditDetails = try auditTable.clearDetails(of: person.key)
+        counts.stepDetails = try steps.clearDetails(of: person.key)
     }
 
     // MARK: Search
@@ -141,7 +125,8 @@ extension CommandExecutor {
             if try hasOpen(erasure), try !hasRemainder(erasure) { continue }
             let person = erasure.person
             let names = try names(of: person)
-            _ = try deleteRows(of: person)
+            var counts = ErasureCounts()  // the response went out when the erasure was requested
+            try deleteRows(of: person, &counts)
             try erasures.restart(person, names: names, lastID: try notifications.lastID() ?? "")
             backgroundTasks.insert(.erasures)
         }
@@ -157,9 +142,7 @@ extension AuditEntry {
     /// Records who requested the erasure of which person. The person's id alone does not identify them.
     fileprivate static func erasure(of person: Identity, _ command: Command, _ now: Int64) -> AuditEntry {
         var details = JSONWriter()
-        details.raw(#"{"person":"#)
-        details.string(person.key)
-        details.raw("}")
+        details.object { $0.member("person", person.key) }
         return AuditEntry(
             at: now, actor: command.actor.key, action: "erase", subject: .fleet, correlationID: command.correlationID,
             details: details.bytes)

@@ -81,9 +81,7 @@ struct ErasureTable {
 
     private static func json(_ names: [String]) -> [UInt8] {
         var json = JSONWriter()
-        json.raw("[")
-        json.list(names) { $0.string($1) }
-        json.raw("]")
+        json.array(names)
         return json.bytes
     }
 

@@ -12,10 +12,11 @@ package final class StoreReader: Sendable {
     /// Opens a store that a ``StoreWriter`` has created and migrated. All closures are called on the reader's thread.
     /// - Parameters:
     ///   - queueMax: the most queries that may wait.
+    ///   - encode: makes a response's JSON.
     ///   - onReplies: gets the replies to a batch of queries, in the order of the queries.
     ///   - onError: called for each database error; the query gets ``QueryReply/unavailable(_:)``.
     package init(
-        path: String, queueMax: Int = 4096,
+        path: String, queueMax: Int = 4096, encode: @escaping @Sendable (QueryResult) -> [UInt8],
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
         onError: @escaping @Sendable (DatabaseError) -> Void
     ) throws(StoreError) {
@@ -27,7 +28,7 @@ package final class StoreReader: Sendable {
             run: { executor in
                 var batch: [QueryRequest] = []
                 while queue.take(into: &batch, most: Self.batchMax) == .items {
-                    onReplies(batch.map { ($0, Self.reply(to: $0.query, executor, onError)) })
+                    onReplies(batch.map { ($0, Self.reply(to: $0.query, executor, encode, onError)) })
                 }
             })
     }
@@ -50,11 +51,11 @@ package final class StoreReader: Sendable {
     }
 
     private static func reply(
-        to query: Query, _ executor: QueryExecutor, _ onError: (DatabaseError) -> Void
+        to query: Query, _ executor: QueryExecutor, _ encode: (QueryResult) -> [UInt8], _ onError: (DatabaseError) -> Void
     ) -> QueryReply {
         do throws(DatabaseError) {
             switch try executor.execute(query) {
-            case .success(let body): return .found(body)
+            case .success(let result): return .found(encode(result))
             case .failure(let error): return .rejected(error)
             }
         } catch {

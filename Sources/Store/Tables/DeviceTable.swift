@@ -1,32 +1,6 @@
 import Crypto
 import FleetRules
 
-/// A device without its token, which is stored encrypted.
-struct StoredDevice {
-    /// 32 hexadecimal digits: a digest of provider and token.
-    let id: String
-    let provider: PushProvider
-    let platform: DeviceToken.Platform?
-    let environment: DeviceToken.Environment?
-    /// The owner's ``Identity/key``.
-    let owner: String
-    /// The app's name for the device.
-    let name: String?
-    /// ``DeviceToken/masked``.
-    let masked: String
-    /// When the owner first registered it: milliseconds since 1970.
-    let registeredAt: Int64
-    /// When its app last registered it: milliseconds since 1970.
-    let lastSeenAt: Int64
-
-    var lane: PushLane { DeviceToken(provider: provider, platform: platform, environment: environment, text: "").lane }
-
-    /// The event of the device's removal.
-    func removed(_ reason: String) -> RemovedDevice {
-        RemovedDevice(id: id, owner: owner, provider: provider, maskedToken: masked, reason: reason)
-    }
-}
-
 /// The devices, by a digest of their token. A token is one row, regardless of who registers it.
 ///
 /// A row with values that Fleetwire does not write is skipped and reported in ``UnreadableRows``: it must not make an
@@ -118,7 +92,7 @@ struct DeviceTable {
     func store(_ device: StoredDevice, sealed: [UInt8], keyID: String) throws(DatabaseError) {
         try database.change(
             Self.upsert, .string(device.id), .string(device.provider.rawValue), .string(device.platform?.rawValue),
-            .string(device.environment?.rawValue), .string(device.owner), .string(device.name), .string(device.masked),
+            .string(device.environment?.rawValue), .string(device.owner), .string(device.name), .string(device.maskedToken),
             .integer(device.registeredAt), .integer(device.lastSeenAt), .blob(sealed), .string(keyID))
     }
 
@@ -185,7 +159,7 @@ struct DeviceTable {
         guard let origin = row.origin(1, 3) else { return unreadable(row.string(4)) }
         return StoredDevice(
             id: row.string(0), provider: origin.provider, platform: row.platform(2), environment: origin.environment,
-            owner: row.string(4), name: row.optionalString(5), masked: row.string(6), registeredAt: row.integer(7),
+            owner: row.string(4), name: row.optionalString(5), maskedToken: row.string(6), registeredAt: row.integer(7),
             lastSeenAt: row.integer(8))
     }
 

@@ -1,18 +1,4 @@
-/// A step in a notification's history, as reported by a recipient.
-package struct NotificationStep: Equatable, Sendable {
-    /// The notification's id, which need not be in the log.
-    package let notificationID: String
-    /// `received`, `action_accept`…
-    package let step: String
-    /// The reporter's ``Identity/key``. Not always the recipient.
-    package let subject: String
-    /// When the report arrived: milliseconds since 1970.
-    package let at: Int64
-    /// The reporter's timestamp, as sent.
-    package let toldAt: String?
-    /// Further data of the report, a JSON object.
-    package let detail: [UInt8]?
-}
+import FleetRules
 
 /// The steps of notifications' histories.
 struct NotificationStepTable {
@@ -27,7 +13,7 @@ struct NotificationStepTable {
             INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail, stray) \
             VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (notification_id, step, subject) DO NOTHING
             """, .string(step.notificationID), .string(step.step), .string(step.subject), .integer(step.at),
-            .string(step.toldAt), .utf8(step.detail), .integer(isStray ? 1 : 0)) > 0
+            .string(step.reportedAt), .utf8(step.detail), .integer(isStray ? 1 : 0)) > 0
     }
 
     /// The number of a subject's steps for notifications that are not in the log.
@@ -55,8 +41,8 @@ struct NotificationStepTable {
             """, .string(id),
             as: { row in
                 NotificationStep(
-                    notificationID: row.string(0), step: row.string(1), subject: row.string(2), at: row.integer(3),
-                    toldAt: row.optionalString(4), detail: row.optionalBytes(5))
+                    row.string(1), of: row.string(0), at: row.integer(3), subject: row.string(2),
+                    reportedAt: row.optionalString(4), detail: row.optionalBytes(5))
             })
     }
 

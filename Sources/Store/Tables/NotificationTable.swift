@@ -1,20 +1,5 @@
 import FleetRules
 
-/// A notification in the log, with its position in its channel.
-package struct LoggedNotification: Equatable, Sendable {
-    package let notification: Notification
-    /// 1, 2, 3… within its channel, in commit order.
-    package let sequence: Int64
-    /// The correlation id of the command that caused it.
-    package let correlationID: String
-    /// ``Identity/key`` of the user whose action caused it.
-    package let actor: String
-    /// The action's name in the audit log, or ``Command/Action/name`` if there is no audit entry.
-    package let action: String
-    /// Milliseconds since 1970; nil if it is not marked as read.
-    package let readAt: Int64?
-}
-
 /// The log of notifications. Read marks, replay and push use it.
 struct NotificationTable {
     private static let columns = """

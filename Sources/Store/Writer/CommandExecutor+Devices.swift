@@ -1,6 +1,5 @@
 import Access
 import FleetRules
-import JSON
 
 /// Registers devices and stores preferences.
 extension CommandExecutor {
@@ -8,7 +7,7 @@ extension CommandExecutor {
     static let devicesMax = 20
 
     func execute(_ action: DeviceRegistration, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
-        var result = CommandResult(body: action.response)
+        var result = result(.device(action.kind, action.endpoint), of: command)
         switch action.kind {
         case .register: try register(action, command.actor, now, &result)
         case .unregister: try unregister(action, command.actor, now, &result)
@@ -93,17 +92,7 @@ extension CommandExecutor {
         var preferences = outbox.readable(try outbox.preferences.json(of: owner), of: owner)
         do throws(RuleError) { try changes.apply(to: &preferences) } catch { return .rejected(error) }
         try outbox.preferences.store(preferences, of: owner, now: now)
-        return .committed(CommandResult(body: preferences.response))
-    }
-}
-
-extension DeviceRegistration {
-    fileprivate var response: [UInt8] {
-        switch (endpoint, kind) {
-        case (.appDevice, _): Array(#"{"success":true}"#.utf8)
-        case (.fcmToken, .register): Array(#"{"message":"FCM token registered","data":null,"error":null}"#.utf8)
-        case (.fcmToken, .unregister): Array(#"{"message":"FCM token removed","data":null,"error":null}"#.utf8)
-        }
+        return .committed(result(.preferences(preferences), of: command))
     }
 }
 
@@ -115,20 +104,9 @@ extension StoredDevice {
         self.init(
             id: DeviceTable.id(of: action.token), provider: action.token.provider,
             platform: action.token.platform ?? known?.platform, environment: action.token.environment, owner: owner,
-            name: action.deviceID ?? own?.name, masked: action.token.masked, registeredAt: own?.registeredAt ?? now,
+            name: action.deviceID ?? own?.name, maskedToken: action.token.masked, registeredAt: own?.registeredAt ?? now,
             lastSeenAt: now)
     }
 
     fileprivate var address: DeviceTable.Address { DeviceTable.Address(owner: owner, id: id, lane: lane) }
-}
-
-extension Preferences {
-    /// The response's JSON.
-    var response: [UInt8] {
-        var json = JSONWriter(capacity: 256)
-        json.raw(#"{"success":true,"data":"#)
-        write(to: &json)
-        json.raw("}")
-        return json.bytes
-    }
 }

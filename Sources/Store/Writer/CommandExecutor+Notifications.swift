@@ -18,41 +18,31 @@ extension CommandExecutor {
             }
             _ = try steps.record(
                 NotificationStep(
-                    notificationID: event.notificationID, step: event.kind.rawValue, subject: actor.key, at: now,
-                    toldAt: event.timestamp, detail: event.detail), isStray: isStray)
+                    event.kind.rawValue, of: event.notificationID, at: now, subject: actor.key,
+                    reportedAt: event.timestamp, detail: event.detail), isStray: isStray)
             if event.kind != .received, try notifications.markSeen(event.notificationID, channel: actor.channel, now: now) {
                 try sequences.countDown(1, channel: actor.channel)
             }
         }
-        return CommandResult(body: Array(#"{"success":true}"#.utf8))
+        return result(.telemetry, of: command)
     }
 
     func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let change = try notifications.markRead(ids, channel: command.actor.channel, now: now)
         try sequences.countDown(change.unread, channel: command.actor.channel)
-        var answer = JSONWriter()
-        answer.raw(#"{"success":true,"data":{"read":"#)
-        answer.integer(change.count)
-        answer.raw(#"},"correlationId":"#)
-        answer.string(command.correlationID)
-        answer.raw("}")
-        return CommandResult(body: answer.bytes)
+        return result(.markedRead(change.count), of: command)
     }
 }
 
 extension TelemetryEvent {
-    /// What the step keeps of it, as JSON.
+    /// ``NotificationStep/detail``.
     fileprivate var detail: [UInt8] {
         var detail = JSONWriter()
-        detail.raw(#"{"type":"#)
-        detail.string(type)
-        detail.raw(#","entityId":"#)
-        detail.string(entityID)
-        if let metadata {
-            detail.raw(#","metadata":"#)
-            detail.raw(metadata)
+        detail.object {
+            $0.member("type", type)
+            $0.member("entityId", entityID)
+            $0.member("metadata", jsonIfPresent: metadata)
         }
-        detail.raw("}")
         return detail.bytes
     }
 }

@@ -28,12 +28,14 @@ package final class CommandExecutor {
     var resealed = (keyIndex: 0, after: "")
     /// Telemetry events not stored: too many from one user about unknown notifications.
     var orphansRefused = 0
+    private let encode: CommandResponse.Encoder
     private var planner: DispatchPlanner
     private var auditIDs: ULIDSource
 
     package init(_ database: Database, _ options: StoreWriter.Options) throws(DatabaseError) {
         self.database = database
         rules = options.rules
+        encode = options.encode
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
         notifications = NotificationTable(database: database)
@@ -120,9 +122,15 @@ package final class CommandExecutor {
     ) throws(DatabaseError) -> CommandReply {
         let plan: DispatchPlan
         do throws(RuleError) { plan = try makePlan(&planner) } catch { return .rejected(error) }
-        var result = CommandResult(body: plan.response, notifications: plan.notifications, order: plan.order)
+        var result = CommandResult(
+            body: encode(plan.response, command.correlationID), notifications: plan.notifications, order: plan.order)
         result.lanes = try write(plan, command, now)
         return .committed(result)
+    }
+
+    /// The result of a command that publishes nothing.
+    func result(_ response: CommandResponse, of command: Command) -> CommandResult {
+        CommandResult(body: encode(response, command.correlationID))
     }
 
     /// - Returns: the lanes that have new jobs.

@@ -26,6 +26,8 @@ package final class StoreWriter: Sendable {
         package var lanes: Set<PushLane> = []
         /// Days (1…) after which a device gets no more pushes unless its app registers it again.
         package var staleDays = 270
+        /// Encodes responses. Called on the writer's thread, in the command's transaction.
+        package var encode: CommandResponse.Encoder
         /// Commands that may wait; beyond it ``StoreWriter/post(_:)-(CommandRequest)`` returns false.
         package var queueMax = 4096
         /// Commands and reports in one transaction.
@@ -33,9 +35,10 @@ package final class StoreWriter: Sendable {
         /// Milliseconds since 1970. Called on the writer's thread.
         package var now: @Sendable () -> Int64 = Clock.unixMilliseconds
 
-        package init(path: String, keys: DeviceKeys) {
+        package init(path: String, keys: DeviceKeys, encode: @escaping CommandResponse.Encoder) {
             self.path = path
             self.keys = keys
+            self.encode = encode
         }
     }
 

@@ -1,0 +1,27 @@
+/// A step in a notification's history: from the log itself, from its push jobs, or reported by an app.
+package struct NotificationStep: Equatable, Sendable {
+    /// The notification's id. It need not be in the log.
+    package let notificationID: String
+    /// `created`, `push_queued`, `received`, `action_accept`…
+    package let step: String
+    /// ``Identity/key`` of the reporter (not always the recipient) or of the push job's recipient; empty if there is none.
+    package let subject: String
+    /// When it happened or its report arrived: milliseconds since 1970.
+    package let at: Int64
+    /// The reporter's timestamp, as sent; nil if no app reported the step.
+    package let reportedAt: String?
+    /// Further data, a JSON object.
+    package let detail: [UInt8]?
+
+    package init(
+        _ step: String, of notificationID: String, at: Int64, subject: String = "", reportedAt: String? = nil,
+        detail: [UInt8]? = nil
+    ) {
+        self.notificationID = notificationID
+        self.step = step
+        self.subject = subject
+        self.at = at
+        self.reportedAt = reportedAt
+        self.detail = detail
+    }
+}

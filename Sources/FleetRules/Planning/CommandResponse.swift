@@ -1,0 +1,38 @@
+/// The response to an executed command, before it is encoded.
+///
+/// `FleetResponses` in HTTPAPI defines its JSON. The store calls the encoder in the command's transaction, because it keeps
+/// the bytes for repeated requests (`Idempotency-Key`).
+package enum CommandResponse: Equatable, Sendable {
+    case order(String, Order, notificationIDs: [String])
+    case route(String, Route, notificationIDs: [String])
+    case announcement(notificationIDs: [String])
+    /// The reported step, and when it was reported (milliseconds since 1970).
+    case progress(JobStatus, at: Int64)
+    case telemetry
+    /// The number of notifications that the request marked as read.
+    case markedRead(Int)
+    case device(DeviceRegistration.Kind, DeviceRegistration.Endpoint)
+    case preferences(Preferences)
+    case erasure(ErasureCounts)
+
+    /// Makes the response's JSON, given the request's correlation id.
+    package typealias Encoder = @Sendable (CommandResponse, _ correlationID: String) -> [UInt8]
+}
+
+/// The rows that an erasure deleted or cleared in its transaction, by kind.
+package struct ErasureCounts: Equatable, Sendable {
+    package var devices = 0
+    package var preferences = 0
+    /// Push jobs that were not sent yet.
+    package var pushes = 0
+    /// Stored responses to requests with an idempotency key.
+    package var storedResponses = 0
+    package var orders = 0
+    package var routes = 0
+    /// Notes and positions in the audit log.
+    package var auditDetails = 0
+    /// Details of notification steps.
+    package var stepDetails = 0
+
+    package init() {}
+}

@@ -1,0 +1,191 @@
+import FleetRules
+import JSON
+import Primitives
+
+/// The bodies of the fleet API's responses: the JSON of commands and queries that succeeded. ``Envelope`` has the errors.
+///
+/// DESIGN.md section 2 ("Surface") fixes the shapes: each group of paths has its own, because existing apps parse them.
+package enum FleetResponses {
+    /// The body of the response to an executed command.
+    package static func body(of response: CommandResponse, correlationID: String) -> [UInt8] {
+        switch response {
+        case .order(let message, let order, let notificationIDs):
+            success(message, correlationID) { data in
+                data.key("order")
+                order.write(to: &data)
+                data.member("notificationIds", notificationIDs)
+            }
+        case .route(let message, let route, let notificationIDs):
+            success(message, correlationID) { data in
+                data.key("route")
+                route.write(to: &data)
+                data.member("notificationIds", notificationIDs)
+            }
+        case .announcement(let notificationIDs):
+            success("Notification sent", correlationID) { $0.member("notificationIds", notificationIDs) }
+        case .progress(let step, let milliseconds):
+            success("Progress updated") { data in
+                data.member("step", step.rawValue)
+                data.member("timestamp", time: milliseconds)
+            }
+        case .telemetry: object { $0.member("success", true) }
+        case .markedRead(let count): success(nil, correlationID) { $0.member("read", count) }
+        case .device(_, .appDevice): object { $0.member("success", true) }
+        case .device(.register, .fcmToken): message("FCM token registered")
+        case .device(.unregister, .fcmToken): message("FCM token removed")
+        case .preferences(let preferences): body(of: preferences)
+        case .erasure(let counts): success("Person erased", correlationID) { counts.writeMembers(to: &$0) }
+        }
+    }
+
+    /// The body of the response to a query.
+    package static func body(of result: QueryResult) -> [UInt8] {
+        switch result {
+        case .order(let order):
+            success { data in
+                data.key("order")
+                order.write(to: &data)
+            }
+        case .route(let route):
+            success { data in
+                data.key("route")
+                route.write(to: &data)
+            }
+        case .jobs(let jobs): success { $0.member("jobs", jobs) { $1.write(to: &$0) } }
+        case .notifications(let page):
+            success { $0.member("notifications", page) { $1.writeForRecipient(to: &$0) } }
+        case .notificationHistory(let notification, let steps):
+            object {
+                $0.key("notification")
+                notification.writeForOperators(to: &$0)
+                $0.member("steps", steps) { $1.write(to: &$0) }
+            }
+        case .notificationLog(let page):
+            object { $0.member("notifications", page) { $1.writeForOperators(to: &$0) } }
+        case .devices(let devices): success { $0.member("devices", devices) { $1.write(to: &$0) } }
+        case .preferences(let preferences): body(of: preferences)
+        }
+    }
+
+    // MARK: Shapes
+
+    /// `{"success":true,"message":…,"data":{…},"correlationId":…}`, without the members that are nil.
+    private static func success(
+        _ message: String? = nil, _ correlationID: String? = nil, _ data: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        object {
+            $0.member("success", true)
+            $0.member("message", ifPresent: message)
+            $0.member("data") { data(&$0) }
+            $0.member("correlationId", ifPresent: correlationID)
+        }
+    }
+
+    /// `{"message":…,"data":null,"error":null}`: `/api/auth/*`.
+    private static func message(_ text: String) -> [UInt8] {
+        object {
+            $0.member("message", text)
+            $0.member("data", nil as String?)
+            $0.member("error", nil as String?)
+        }
+    }
+
+    private static func body(of preferences: Preferences) -> [UInt8] {
+        object {
+            $0.member("success", true)
+            $0.key("data")
+            preferences.write(to: &$0)
+        }
+    }
+
+    private static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+        var json = JSONWriter(capacity: 512)
+        json.object(members)
+        return json.bytes
+    }
+}
+
+// MARK: Values
+
+extension OpenJob {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.object {
+            switch self {
+            case .order(let order):
+                $0.member("type", "order")
+                order.writeMembers(to: &$0)
+            case .route(let route):
+                $0.member("type", "route")
+                route.writeMembers(to: &$0)
+            }
+        }
+    }
+}
+
+extension LoggedNotification {
+    fileprivate func writeForRecipient(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", notification.id)
+            $0.member("event", notification.event)
+            $0.member("channel", notification.channel)
+            $0.member("data", json: notification.data)
+            $0.member("createdAt", time: notification.createdAt)
+            $0.member("readAt", time: readAt)
+        }
+    }
+
+    fileprivate func writeForOperators(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", notification.id)
+            $0.member("channel", notification.channel)
+            $0.member("sequence", sequence)
+            $0.member("event", notification.event)
+            $0.member("data", json: notification.data)
+            $0.member("createdAt", time: notification.createdAt)
+            $0.member("expiresAt", time: notification.expiresAt)
+            $0.member("collapseKey", notification.collapseKey)
+            $0.member("correlationId", correlationID)
+            $0.member("actor", actor)
+            $0.member("action", action)
+            $0.member("readAt", time: readAt)
+        }
+    }
+}
+
+extension NotificationStep {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("step", step)
+            $0.member("at", time: at)
+            $0.member("subject", ifPresent: subject.isEmpty ? nil : subject)
+            $0.member("toldAt", ifPresent: reportedAt)
+            $0.member("detail", jsonIfPresent: detail)
+        }
+    }
+}
+
+extension StoredDevice {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("provider", provider.rawValue)
+            $0.member("platform", platform?.rawValue)
+            $0.member("environment", environment?.rawValue)
+            $0.member("token", maskedToken)
+            $0.member("registeredAt", time: registeredAt)
+            $0.member("lastSeenAt", time: lastSeenAt)
+        }
+    }
+}
+
+extension ErasureCounts {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        json.member("devices", devices)
+        json.member("preferences", preferences)
+        json.member("pushes", pushes)
+        json.member("answers", storedResponses)
+        json.member("orders", orders)
+        json.member("routes", routes)
+        json.member("reports", auditDetails)
+        json.member("telemetry", stepDetails)
+    }
+}
