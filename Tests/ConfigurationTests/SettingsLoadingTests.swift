@@ -6,7 +6,8 @@ import Testing
 @Suite struct SettingsLoadingTests {
     /// A temporary directory, deleted after the test.
     private final class Directory {
-        let path = FileManager.default.temporaryDirectory.appending(path: "fleetwire-\(UUID().uuidString)").path
+        // Short regardless of TMPDIR: errors clip long values.
+        let path = "/tmp/fleetwire-\(UUID().uuidString.prefix(8))"
 
         init(_ files: [String: Data] = [:]) throws {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
