@@ -12,7 +12,8 @@ import Threads
 
     private let store = TemporaryStore()
 
-    private func execute(_ query: Query) throws -> Result<String, RuleError> { try store.response(to: query)
+    private func execute(_ query: Query) throws -> Result<String, RuleError> {
+        try store.response(to: query)
     }
 
     @Test func returnsOrdersAndRoutes() throws {
