@@ -57,7 +57,7 @@ extension Node {
             return .emptyObject
         case .command, .fleetQuery, .needsKeys: return forward(action, request, id)
         case .authorize(let authorization): return authorize(authorization)
-        case .stats: return .json(200, StatsResponse(board: metrics, hub: hub, fleet: fleet, apps: appIDs).json)
+        case .stats: return .json(200, StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .readiness:
             return readiness.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])

@@ -6,9 +6,9 @@ import Observability
 struct StatsResponse {
     let json: [UInt8]
 
-    init(board: NodeMetrics, hub: SharedHub, fleet: FleetService, apps: [String]) {
+    init(metrics: NodeMetrics, hub: SharedHub, fleet: FleetService, apps: [String]) {
         let statistics = hub.read { hub in apps.indices.map { hub.statistics(app: $0) } }
-        let loops = board.counters
+        let loops = metrics.counters
         let mailboxes = hub.mailboxes.map(\.depth)
         func total(_ counters: LoopCounter...) -> Int {
             loops.reduce(0) { sum, loop in counters.reduce(sum) { $0 + loop[$1] } }
