@@ -68,7 +68,7 @@ package enum Base64URL {
         return bits == 0 ? bytes : nil
     }
 
-    /// Decodes `text`, as strictly.
+    /// Decodes the UTF-8 bytes of `text` by the same rules.
     package static func bytes(_ text: String) -> [UInt8]? { bytes(Array(text.utf8)[...]) }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

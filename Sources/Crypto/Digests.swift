@@ -19,6 +19,7 @@ package final class MD5 {
     private let context: OpaquePointer
     private let algorithm: OpaquePointer
 
+    /// Creates an instance for one thread.
     package init() {
         guard let context = EVP_MD_CTX_new(), let algorithm = EVP_MD_fetch(nil, "MD5", nil) else {
             preconditionFailure("EVP_MD_fetch: this OpenSSL has no MD5")

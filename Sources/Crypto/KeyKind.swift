@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// Why a key cannot be used, worded to follow "the key: ". Contains no part of the key.
+/// Why a key cannot be used, worded to follow a configuration key and a colon. Contains no part of the
+/// cryptographic key.
 package struct KeyError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
@@ -26,14 +27,14 @@ package enum KeyKind: Equatable, Sendable {
         }
         let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "unknown"
         guard EVP_PKEY_is_a(key, "EC") == 1 else {
-            throw KeyError(description: "a key of the kind \(name): expected RSA, or the curve P-256")
+            throw KeyError(description: "a key of the type \(name): expected RSA, or EC on the curve P-256")
         }
         var curve = [CChar](repeating: 0, count: 80)
         var length = 0
         let isNamed = EVP_PKEY_get_group_name(key, &curve, curve.count, &length) == 1
         let curveName = String(decoding: curve.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         guard isNamed, curveName == "prime256v1" else {
-            throw KeyError(description: "a key of the curve \(isNamed ? curveName : "without a name"): expected P-256")
+            throw KeyError(description: "an EC key on \(isNamed ? curveName : "an unnamed curve"): expected the curve P-256")
         }
         self = .p256
     }

@@ -29,7 +29,9 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
             EVP_PKEY_free(read)
             throw error
         }
-        guard isConsistent() else { throw KeyError(description: "a private key whose numbers do not belong together") }
+        guard isConsistent() else {
+            throw KeyError(description: "the private key does not match the public key in the same file. Export the key again")
+        }
     }
 
     deinit { EVP_PKEY_free(handle) }
@@ -41,7 +43,7 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
         return signature
     }
 
-    private static let encrypted = "protected by a passphrase: store it without one"
+    private static let encrypted = "protected by a passphrase. Store the key without one"
 
     /// Uses only functions that never ask the terminal for a passphrase.
     private static func handle(label: String, der: [UInt8]) throws(KeyError) -> OpaquePointer? {
@@ -64,6 +66,7 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
         return EVP_PKCS82PKEY(envelope)
     }
 
+    /// Calls a d2i function with a pointer to `der`, which the function moves past the bytes it has read.
     private static func withNext(
         _ der: [UInt8], _ read: (inout UnsafePointer<UInt8>?, Int) -> OpaquePointer?
     ) -> OpaquePointer? {
@@ -86,10 +89,10 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
 
     private func sign(_ message: [UInt8]) -> [UInt8]? {
         guard let signature = digestSign(message) else { return nil }
-        return kind == .rsa ? signature : Self.numbers(ofDER: signature)
+        return kind == .rsa ? signature : Self.joseSignature(fromDER: signature)
     }
 
-    /// The signature in OpenSSL's form: ECDSA's numbers as DER.
+    /// The signature as OpenSSL returns it: for ECDSA, r and s in DER.
     private func digestSign(_ message: [UInt8]) -> [UInt8]? {
         guard let context = EVP_MD_CTX_new() else { return nil }
         defer { EVP_MD_CTX_free(context) }
@@ -102,7 +105,8 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
         return signature.isEmpty ? nil : signature
     }
 
-    private static func numbers(ofDER signature: [UInt8]) -> [UInt8]? {
+    /// Converts an ECDSA signature from DER to JOSE's form: r and s, 32 bytes each. Nil if it is not DER.
+    private static func joseSignature(fromDER signature: [UInt8]) -> [UInt8]? {
         let parts = withNext(signature) { d2i_ECDSA_SIG(nil, &$0, $1) }
         guard let parts else { return nil }
         defer { ECDSA_SIG_free(parts) }
@@ -111,7 +115,7 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
             let isWhole =
                 BN_bn2binpad(ECDSA_SIG_get0_r(parts), base, 32) == 32
                 && BN_bn2binpad(ECDSA_SIG_get0_s(parts), base + 32, 32) == 32
-            precondition(isWhole, "BN_bn2binpad: numbers of P-256 have 32 bytes")
+            precondition(isWhole, "BN_bn2binpad: r and s of P-256 fit in 32 bytes")
             count = 64
         }
     }

@@ -20,7 +20,7 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
         case "RSA PUBLIC KEY": try self.init(subjectPublicKeyInfo: DER.subjectPublicKeyInfo(rsa: block.bytes))
         case "CERTIFICATE": try self.init(certificate: block.bytes)
         case let label where label.hasSuffix("PRIVATE KEY"):
-            throw KeyError(description: "a private key instead of its public key")
+            throw KeyError(description: "found a private key. Use its public key")
         default: throw KeyError(description: "expected PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE after BEGIN")
         }
     }
@@ -62,7 +62,7 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
         do throws(KeyError) {
             kind = try KeyKind(of: handle)
             guard kind != .rsa || Self.hasUsableExponent(handle) else {
-                throw KeyError(description: "an RSA exponent that is even or 1")
+                throw KeyError(description: "an RSA key whose public exponent is even or 1: expected an odd number from 3")
             }
         } catch {
             EVP_PKEY_free(handle)

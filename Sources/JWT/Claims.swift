@@ -26,7 +26,7 @@ struct Claims {
     }
 
     /// The claimed issuer; nil if the token has none.
-    func issuer() throws(TokenError) -> String? { try text(.iss) }
+    func issuer() throws(TokenError) -> String? { try string(.iss) }
 
     /// Maps the claims to an identity.
     /// - Parameter now: seconds since 1970.
@@ -34,7 +34,7 @@ struct Claims {
     func identity(for issuer: TokenIssuer, now: Int64) throws(TokenError) -> Identity {
         try checkTimes(now: Double(now), profile: issuer.profile)
         try checkAudience(issuer.audience)
-        guard let subject = try text(.sub) else { throw TokenError("The token lacks sub") }
+        guard let subject = try string(.sub) else { throw TokenError("The token lacks sub") }
         let role = try role(issuer.profile)
         var (id, claim) = (subject, Name.sub)
         if issuer.profile != .standard, role == .driver, let driverID = try driverID() {
@@ -50,15 +50,15 @@ struct Claims {
 
     private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) {
         guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
-        guard now < expiry + Self.skewSeconds else { throw TokenError("The token expired at \(Self.text(expiry))") }
+        guard now < expiry + Self.skewSeconds else { throw TokenError("The token expired at \(Self.iso8601(expiry))") }
         if let start = try date(.nbf), start > now + Self.skewSeconds {
-            throw TokenError("The token is not valid before \(Self.text(start))")
+            throw TokenError("The token is not valid before \(Self.iso8601(start))")
         }
         if let issued = try date(.iat), issued > now + Self.skewSeconds {
-            throw TokenError("The token was issued in the future (iat), at \(Self.text(issued))")
+            throw TokenError("The token was issued in the future (iat), at \(Self.iso8601(issued))")
         }
         if profile != .standard, let signedIn = try date(.authTime), signedIn > now + Self.skewSeconds {
-            throw TokenError("The user signed in in the future (auth_time), at \(Self.text(signedIn))")
+            throw TokenError("The user signed in in the future (auth_time), at \(Self.iso8601(signedIn))")
         }
     }
 
@@ -75,8 +75,8 @@ struct Claims {
         }
     }
 
-    /// A NumericDate: seconds since 1970, possibly with a fraction. Values outside our calendar are rejected, so that
-    /// later arithmetic cannot overflow.
+    /// A NumericDate: seconds since 1970, possibly with a fraction. Values before 1970 or after the year 9999 are
+    /// rejected, so that later arithmetic cannot overflow.
     private func date(_ name: Name) throws(TokenError) -> Double? {
         guard let value = members[name] else { return nil }
         guard case .number(let digits) = value, let seconds = Double(digits), (0...Self.dateMax).contains(seconds) else {
@@ -85,12 +85,12 @@ struct Claims {
         return seconds
     }
 
-    private static func text(_ date: Double) -> String { Timestamp.iso8601(milliseconds: Int64(date) * 1000) }
+    private static func iso8601(_ date: Double) -> String { Timestamp.iso8601(milliseconds: Int64(date) * 1000) }
 
     // MARK: Identity
 
     private func role(_ profile: TokenIssuer.Profile) throws(TokenError) -> Role {
-        guard let text = try text(.role) else {
+        guard let text = try string(.role) else {
             guard case .firebase(let role) = profile else { throw TokenError("The token lacks role") }
             return role
         }
@@ -110,19 +110,19 @@ struct Claims {
         }
     }
 
-    private func name() throws(TokenError) -> String? { members[.name] == .null ? nil : try text(.name) }
+    private func name() throws(TokenError) -> String? { members[.name] == .null ? nil : try string(.name) }
 
     private func bookings() throws(TokenError) -> [String] {
         switch members[.bookings] {
         case nil: return []
         case .texts(let references):
             guard let wrong = references.first(where: { !Identity.isReference($0) }) else { return references }
-            throw TokenError("The token's bookings hold \(wrong.clipped): \(Self.rule(.customer))")
+            throw TokenError("The token's bookings contain \(wrong.clipped): \(Self.rule(.customer))")
         default: throw TokenError("The token: expected bookings to be an array of strings")
         }
     }
 
-    private func text(_ name: Name) throws(TokenError) -> String? {
+    private func string(_ name: Name) throws(TokenError) -> String? {
         switch members[name] {
         case nil: return nil
         case .text(let text): return text

@@ -34,7 +34,9 @@ package final class IssuerKeyCache: Sendable {
     }
 
     /// Looks up a key of an issuer.
-    /// - Parameter keyID: the token's `kid`; nil selects the issuer's only key.
+    /// - Parameters:
+    ///   - issuer: the issuer's index.
+    ///   - keyID: the token's `kid`; nil selects the issuer's only key.
     package func key(issuer: Int, keyID: String?) -> Lookup {
         let keys = keysByIssuer.withLock { $0[issuer] }
         if let keyID { return keys.named[Array(keyID.utf8)].map(Lookup.key) ?? .unknown }

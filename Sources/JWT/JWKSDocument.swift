@@ -10,7 +10,7 @@ struct JWKSDocument {
     /// The most keys in a document, usable or not. Parsing a key is expensive; real issuers have far fewer.
     static let keysMax = 100
 
-    /// By the bytes of `kid`, because == on strings compares canonical equivalence.
+    /// Keys by the bytes of their `kid`, because == on strings compares canonical equivalence.
     private(set) var named: [[UInt8]: PublicKey] = [:]
     /// Keys without `kid`, used for tokens without `kid`.
     private(set) var nameless: [PublicKey] = []
@@ -34,10 +34,10 @@ struct JWKSDocument {
             case .certificates: try readCertificates(document, algorithm)
             }
         } catch {
-            throw TokenIssuerError(description: "the keys fetched: \(JSONMembersError(error).problem)")
+            throw TokenIssuerError(description: "the fetched keys: \(JSONMembersError(error).problem)")
         }
         guard !named.isEmpty || !nameless.isEmpty else {
-            throw TokenIssuerError(description: "the keys fetched: none of \(seen) is a usable \(algorithm.rawValue) key")
+            throw TokenIssuerError(description: "the fetched keys: none of \(seen) is a usable \(algorithm.rawValue) key")
         }
     }
 

@@ -14,6 +14,7 @@ package struct JWT {
     static let bytesMax = 8_192
     /// The largest header in bytes, as JSON.
     static let headerBytesMax = 4_096
+    /// The longest `kid` in bytes. Longer ones are rejected in a token and skipped in a key document.
     static let keyIDBytesMax = 200
 
     let algorithm: String

@@ -40,6 +40,7 @@ package struct TokenIssuer: Equatable, Sendable {
     /// How claims become an identity.
     package var profile: Profile
 
+    /// An issuer that accepts any `iss` and any `aud`, unless they are given.
     package init(
         algorithm: TokenAlgorithm, keys: Keys, issuer: String = "", audience: String = "", profile: Profile = .standard
     ) {

@@ -8,7 +8,8 @@ package enum TokenMint {
     /// - Parameters:
     ///   - secret: must not be empty.
     ///   - issuer: `iss`; omitted if empty. Likewise `audience`.
-    ///   - issuedAt: seconds since 1970.
+    ///   - issuedAt: `iat`, in seconds since 1970.
+    ///   - lifetimeSeconds: `exp` minus `iat`; if the sum overflows, `exp` is the largest Int64.
     package static func token(
         for identity: Identity, secret: String, issuer: String = "", audience: String = "", issuedAt: Int64,
         lifetimeSeconds: Int64

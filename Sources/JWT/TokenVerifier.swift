@@ -3,8 +3,9 @@ import Crypto
 
 /// The result of verifying a token.
 package enum VerificationResult: Equatable, Sendable {
+    /// Valid.
     case identity(Identity)
-    /// Invalid; the text explains why, for developers.
+    /// Invalid; the string explains why, for developers.
     case refused(String)
     /// The key is not in the cache. Fetch the issuer's keys if ``IssuerKeyCache/mayFetch(issuer:now:)`` permits, then
     /// verify again.
@@ -35,7 +36,7 @@ package final class TokenVerifier {
     package init(issuers: [TokenIssuer], keyCache: IssuerKeyCache) throws(TokenIssuerError) {
         for (index, issuer) in issuers.enumerated()
         where issuers[..<index].contains(where: { Self.isSame($0.issuer, issuer.issuer) }) {
-            throw Self.error(issuer, "configured twice")
+            throw Self.error(issuer, "configured twice. Remove one of its entries")
         }
         var keys: [Key] = []
         for issuer in issuers { keys.append(try Self.key(of: issuer)) }
@@ -44,10 +45,11 @@ package final class TokenVerifier {
         self.keyCache = keyCache
     }
 
+    /// Verifies a token's signature, times and audience, and maps its claims to an identity.
     /// - Parameters:
     ///   - token: in compact form, without `Bearer `.
     ///   - now: seconds since 1970.
-    package func verify(on token: String, now: Int64) -> VerificationResult {
+    package func verify(_ token: String, now: Int64) -> VerificationResult {
         do throws(TokenError) {
             let token = try JWT(token)
             let claims = try Claims(token.payload)
@@ -79,7 +81,7 @@ package final class TokenVerifier {
         if let name, let index = issuers.firstIndex(where: { Self.isSame($0.issuer, name) }) { return index }
         if let index = issuers.firstIndex(where: \.issuer.isEmpty) { return index }
         guard !issuers.isEmpty else {
-            throw TokenError("No token is accepted here: the configuration names no issuer (auth.jwt)")
+            throw TokenError("No tokens are accepted: no issuer is configured (auth.jwt)")
         }
         guard let name else { throw TokenError("The token lacks iss") }
         throw TokenError("Unknown issuer \(name.clipped)")
@@ -94,8 +96,10 @@ package final class TokenVerifier {
         switch (issuer.keys, issuer.algorithm) {
         case (.secret(let secret), .hs256):
             // With a public key as HMAC secret, anyone could sign. Short secrets only cause a warning in the log.
-            guard !secret.contains("-----BEGIN") else { throw error(issuer, "HS256 takes a secret, and this is a PEM") }
-            guard !secret.isEmpty else { throw error(issuer, "HS256 takes a secret, and this one is empty") }
+            guard !secret.contains("-----BEGIN") else {
+                throw error(issuer, "the HS256 secret is a PEM file. Set a random secret, or the algorithm RS256 or ES256")
+            }
+            guard !secret.isEmpty else { throw error(issuer, "the HS256 secret is empty. Set one of at least 32 bytes") }
             return .secret(HMACKey(secret: secret))
         case (.pem(let pem), .rs256), (.pem(let pem), .es256):
             let key: PublicKey
@@ -105,12 +109,15 @@ package final class TokenVerifier {
                 throw Self.error(issuer, "\(error)")
             }
             guard key.algorithm == issuer.algorithm else {
-                throw error(issuer, "a key for \(key.algorithm.rawValue), where \(issuer.algorithm.rawValue) needs another")
+                throw error(
+                    issuer,
+                    "the public key is for \(key.algorithm.rawValue), but the algorithm is \(issuer.algorithm.rawValue). "
+                        + "Change one of them")
             }
             return .fixed(key)
         case (.remote, .rs256), (.remote, .es256): return .fetched
-        case (.secret, _): throw error(issuer, "\(issuer.algorithm.rawValue) takes a public key, not a secret")
-        case (_, .hs256): throw error(issuer, "HS256 takes a secret, not a public key")
+        case (.secret, _): throw error(issuer, "\(issuer.algorithm.rawValue) needs a public key, not a secret")
+        case (_, .hs256): throw error(issuer, "HS256 needs a secret, not a public key")
         }
     }
 

@@ -15,7 +15,7 @@ import Testing
     private let admin = Identity(role: .admin, id: "42", bookings: ["R1"])
     private let ops = Identity(role: .ops, id: "42", bookings: ["R1"])
 
-    // MARK: Each role, each access, each form
+    // MARK: Roles, rules and forms of a name
 
     /// Forms of a name that follow the same rule.
     private static let forms = ["", "private-", "private-encrypted-"]
@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: forms) func customersMayUseTheirOwnAndTheirBookings(form: String) {
+    @Test(arguments: forms) func customersMayUseTheirOwnAndTheirBookingsChannels(form: String) {
         expect(
             customer, form,
             [
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// All names but those in `permissions` are denied.
+    /// Expects the given permissions, and denial for all other names in ``names``.
     private func expect(_ identity: Identity, _ form: String, _ permissions: [String: ChannelPolicy.Permission]) {
         for name in Self.names {
             #expect(policy.permission(for: identity, on: channel(form + name)) == permissions[name] ?? .denied, "\(form + name)")
@@ -108,11 +108,11 @@ import Testing
     }
 
     @Test func comparesIdsAsBytes() {
-        let kelvin = Identity(role: .driver, id: "\u{212A}")
-        #expect(policy.permission(for: kelvin, on: channel("driver-K")) == .denied)
-        let questioner = Identity(role: .customer, id: "\u{37E}", bookings: ["R\u{37E}"])
-        #expect(policy.permission(for: questioner, on: channel("customer-;")) == .denied)
-        #expect(policy.permission(for: questioner, on: channel("tracking-R;")) == .denied)
+        let kelvinSign = Identity(role: .driver, id: "\u{212A}")
+        #expect(policy.permission(for: kelvinSign, on: channel("driver-K")) == .denied)
+        let greekQuestionMark = Identity(role: .customer, id: "\u{37E}", bookings: ["R\u{37E}"])
+        #expect(policy.permission(for: greekQuestionMark, on: channel("customer-;")) == .denied)
+        #expect(policy.permission(for: greekQuestionMark, on: channel("tracking-R;")) == .denied)
         #expect(policy.permission(for: Identity(role: .driver, id: "d"), on: channel("driver-D")) == .denied)
     }
 
@@ -140,7 +140,7 @@ import Testing
         #expect(policy.isOpen(channel("a")))
         #expect(!policy.isOpen(channel("a-")))
         #expect(!policy.isOpen(channel("ab")))
-        #expect(policy.isOpen(channel("bxc")), "a star elsewhere is no pattern, and no name has one")
+        #expect(policy.isOpen(channel("bxc")), "a star that is not last matches only itself, and channel names contain none")
         #expect(policy.isOpen(channel("A1")))
     }
 
@@ -194,7 +194,7 @@ import Testing
         #expect(policy.mirror(of: signed)?.text.utf8.count == 192)
     }
 
-    /// For any patterns: the mirror of a channel's mirror is the channel, and both match a rule.
+    /// Whatever the pattern: the mirror of a channel's mirror is the channel, and both match a rule.
     @Test(arguments: ["*", "private-*", "presence-*", "encrypted-*", "cache-*", "driver-*", "p*", "private-encrypted-x"])
     func mirroringIsSymmetric(pattern: String) {
         let policy = ChannelPolicy([.init(pattern, .ownDriver)])
@@ -215,6 +215,6 @@ import Testing
 }
 
 private func channel(_ text: String) -> ChannelName {
-    guard let name = ChannelName(text, lengthMax: 256) else { preconditionFailure("not a channel's name") }
+    guard let name = ChannelName(text, lengthMax: 256) else { preconditionFailure("invalid channel name: \(text)") }
     return name
 }

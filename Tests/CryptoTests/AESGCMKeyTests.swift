@@ -3,10 +3,10 @@ import Testing
 
 @Suite struct AESGCMKeyTests {
     static let secret = [UInt8](0..<32)
-    static let (text, row) = (Array("a device's token".utf8), Array("devices/7".utf8))
+    static let (plaintext, row) = (Array("a device's token".utf8), Array("devices/7".utf8))
 
     /// Key, nonce, plaintext, authenticated data, ciphertext, tag: test cases 13, 14 and 16 of the specification of
-    /// Galois/LoopCounter Mode that its authors submitted to NIST.
+    /// Galois/Counter Mode that its authors submitted to NIST.
     static let vectors = [
         (String(repeating: "0", count: 64), String(repeating: "0", count: 24), "", "", "", "530f8afbc74536b9a963b4f1c4cb738b"),
         (
@@ -35,7 +35,7 @@ import Testing
         #expect(key.open(sealed, authenticating: Self.bytes(data)) == Self.bytes(plaintext))
     }
 
-    @Test(arguments: [0, 1, 15, 16, 17, 4_096, 1_000_003]) func opensSealedText(count: Int) throws {
+    @Test(arguments: [0, 1, 15, 16, 17, 4_096, 1_000_003]) func opensSealedPlaintexts(count: Int) throws {
         let key = try #require(AESGCMKey(Self.secret))
         let plaintext = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for row in [[], Self.row] {
@@ -48,13 +48,13 @@ import Testing
 
     @Test func equalPlaintextsEncryptDifferently() throws {
         let key = try #require(AESGCMKey(Self.secret))
-        let nonces = Set((0..<1_000).map { _ in Array(key.seal(Self.text, authenticating: Self.row).prefix(12)) })
+        let nonces = Set((0..<1_000).map { _ in Array(key.seal(Self.plaintext, authenticating: Self.row).prefix(12)) })
         #expect(nonces.count == 1_000)
     }
 
     @Test func rejectsAnyChangedBit() throws {
         let key = try #require(AESGCMKey(Self.secret))
-        let sealed = key.seal(Self.text, authenticating: Self.row)
+        let sealed = key.seal(Self.plaintext, authenticating: Self.row)
         for index in sealed.indices {
             for bit in 0..<8 {
                 var wrong = sealed
@@ -62,30 +62,30 @@ import Testing
                 #expect(key.open(wrong, authenticating: Self.row) == nil)
             }
         }
-        #expect(key.open(sealed, authenticating: Self.row) == Self.text, "and nothing of that leaves a trace")
+        #expect(key.open(sealed, authenticating: Self.row) == Self.plaintext, "failed calls do not change the key")
     }
 
     @Test func rejectsOtherLengths() throws {
         let key = try #require(AESGCMKey(Self.secret))
-        let sealed = key.seal(Self.text, authenticating: Self.row)
+        let sealed = key.seal(Self.plaintext, authenticating: Self.row)
         for count in sealed.indices {
             #expect(key.open(Array(sealed.prefix(count)), authenticating: Self.row) == nil)
             #expect(key.open(Array(sealed.suffix(count)), authenticating: Self.row) == nil)
         }
         #expect(key.open(sealed + [0], authenticating: Self.row) == nil)
-        let nothing = key.seal([], authenticating: Self.row)
-        #expect(key.open(Array(nothing.dropLast()), authenticating: Self.row) == nil)
+        let empty = key.seal([], authenticating: Self.row)
+        #expect(key.open(Array(empty.dropLast()), authenticating: Self.row) == nil)
     }
 
     @Test func rejectsOtherKeysAndContexts() throws {
         let key = try #require(AESGCMKey(Self.secret))
         let other = try #require(AESGCMKey([1] + Self.secret.dropFirst()))
-        let sealed = key.seal(Self.text, authenticating: Self.row)
+        let sealed = key.seal(Self.plaintext, authenticating: Self.row)
         for row in [[], Array("devices/8".utf8), Self.row + [0], Array(Self.row.dropLast())] {
             #expect(key.open(sealed, authenticating: row) == nil)
         }
         #expect(other.open(sealed, authenticating: Self.row) == nil)
-        #expect(key.open(key.seal(Self.text, authenticating: []), authenticating: Self.row) == nil)
+        #expect(key.open(key.seal(Self.plaintext, authenticating: []), authenticating: Self.row) == nil)
     }
 
     @Test(arguments: [0, 1, 16, 24, 31, 33, 64]) func requires32Bytes(count: Int) {

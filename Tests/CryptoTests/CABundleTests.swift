@@ -5,10 +5,10 @@ import Testing
 @Suite struct CABundleTests {
     @Test(arguments: [
         TestKeys.rsaCertificate, TestKeys.p256Certificate,
-        "Of the house:\n" + TestKeys.p256Certificate + "\n" + TestKeys.rsaCertificate,
+        "Internal CA:\n" + TestKeys.p256Certificate + "\n" + TestKeys.rsaCertificate,
         PrivateTestKeys.p256 + "\n" + TestKeys.rsaCertificate,
     ])
-    func acceptsOneCertificate(pem: String) {
+    func acceptsFilesWithCertificates(pem: String) {
         #expect(CABundle.isReadable(pem))
     }
 

@@ -6,7 +6,7 @@ import Testing
         ("", "", true), ("a", "a", true), ("Bearer abc", "Bearer abc", true), ("é😀\0", "é😀\0", true),
         ("", "a", false), ("a", "", false), ("a", "b", false), ("a", "A", false), ("abc", "abd", false), ("abc", "xbc", false),
         ("abc", "ab", false), ("abc", "abcd", false), ("abc", "abc\0", false), ("abc", "abc ", false),
-        // As bytes, not by canonical equivalence.
+        // Canonically equivalent, but different bytes.
         ("é", "e\u{301}", false), ("K", "\u{212A}", false),
     ]
 

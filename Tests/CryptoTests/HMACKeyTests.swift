@@ -10,7 +10,7 @@ import Testing
     }
 
     static let vectors = [
-        // RFC 4231 section 4: the cases whose keys and data are text.
+        // RFC 4231 section 4: the cases whose keys and data are ASCII.
         Vector(
             name: "RFC 4231 case 1", secret: String(repeating: "\u{0b}", count: 20), text: "Hi There",
             signature: "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
@@ -18,7 +18,7 @@ import Testing
             name: "RFC 4231 case 2", secret: "Jefe", text: "what do ya want for nothing?",
             signature: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
         Vector(
-            name: "RFC 4231 case 5, whose 128 bits begin this", secret: String(repeating: "\u{0c}", count: 20),
+            name: "RFC 4231 case 5, before truncation to 128 bits", secret: String(repeating: "\u{0c}", count: 20),
             text: "Test With Truncation", signature: "a3b6167473100ee06e0c796c2955552bfa6f7c0a6a8aef8b93f860aab0cd20c5"),
         // Around the block size of 64 bytes; longer keys are hashed first. From Python's hmac.
         Vector(
@@ -35,7 +35,7 @@ import Testing
             text: "Test Using Larger Than Block-Size Key - Hash Key First",
             signature: "70e4b005732fa7ff79392aa24fb240159b925dbc9f1398420c0f45e6763dcf14"),
         Vector(
-            name: "nothing to sign", secret: "secret1", text: "",
+            name: "an empty string", secret: "secret1", text: "",
             signature: "cd0ae951e8e5038c357d3ed7d9174de96af8fe1ea9e68b2429aaa882418e6109"),
         Vector(
             name: "the shortest key", secret: "a", text: "",
@@ -47,7 +47,7 @@ import Testing
             name: "zero bytes", secret: "a\0b", text: "a\0b",
             signature: "40b90f6b22d666765b85e77eef716bb4828831f1dbbe7c2dcb439366badc7cd8"),
         Vector(
-            name: "a long text", secret: "secret1", text: String(repeating: "x", count: 10_000),
+            name: "a long string", secret: "secret1", text: String(repeating: "x", count: 10_000),
             signature: "30a5eb9bad456be05ec873e775cadabc05c4eb11b5243e02fe010461292c2b40"),
         // Pusher's documentation, key 278d425bdf160c739803.
         Vector(
@@ -74,7 +74,7 @@ import Testing
         #expect(key.verifies(vector.signature, of: vector.text), "\(vector.name)")
     }
 
-    /// A re-initialised context must keep no state of the previous text.
+    /// A re-initialised context must keep no state of the previous string.
     @Test func repeatedSignaturesAreEqual() {
         let key = HMACKey(secret: Self.pusherSecret)
         let others = ["", "a", String(repeating: "b", count: 63), String(repeating: "c", count: 64), "é\0"]
@@ -95,12 +95,13 @@ import Testing
     static let right = "58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"
     static let wrong: [(name: String, signature: String)] = [
         ("empty", ""), ("upper case", right.uppercased()), ("one digit in upper case", "58Df" + right.dropFirst(4)),
-        ("short by one", String(right.dropLast())), ("without its first digit", String(right.dropFirst())),
-        ("one digit", "5"), ("the first half", String(right.prefix(32))), ("long by one", right + "0"), ("twice", right + right),
-        ("followed by a zero byte", right + "\0"), ("the last digit a zero byte", right.dropLast() + "\0"),
-        ("a space before", " " + right.dropLast()), ("a space after", right + " "), ("a line end", right + "\n"),
+        ("without its last digit", String(right.dropLast())), ("without its first digit", String(right.dropFirst())),
+        ("one digit", "5"), ("the first half", String(right.prefix(32))), ("one digit too long", right + "0"),
+        ("twice", right + right),
+        ("followed by a zero byte", right + "\0"), ("a zero byte as the last digit", right.dropLast() + "\0"),
+        ("a leading space", " " + right.dropLast()), ("a trailing space", right + " "), ("a line end", right + "\n"),
         ("another first digit", "4" + right.dropFirst()), ("another last digit", right.dropLast() + "5"),
-        ("no hex", String(repeating: "x", count: 64)), ("zeros", String(repeating: "0", count: 64)),
+        ("not hexadecimal", String(repeating: "x", count: 64)), ("zeros", String(repeating: "0", count: 64)),
         ("64 bytes of UTF-8", String(repeating: "é", count: 32)), ("64 characters of UTF-8", String(repeating: "é", count: 64)),
         ("full-width digits", "５" + right.dropFirst()), ("with a prefix", "sha256=" + right),
     ]
@@ -111,12 +112,12 @@ import Testing
         #expect(key.verifies(Self.right, of: "1234.1234:private-foobar"), "\(name)")
     }
 
-    static let otherTexts = [
+    static let otherStrings = [
         "", "1234.1234:private-fooba", "1234.1234:private-foobar ", "1234.1235:private-foobar", "1234.1234:Private-foobar",
         "1234.1234:private-foobar\0", "1234.1234:private-foobar:",
     ]
 
-    @Test(arguments: otherTexts) func rejectsSignaturesOfOtherTexts(text: String) {
+    @Test(arguments: otherStrings) func rejectsSignaturesOfOtherStrings(text: String) {
         #expect(!HMACKey(secret: Self.pusherSecret).verifies(Self.right, of: text))
         #expect(!HMACKey(secret: Self.pusherSecret + "x").verifies(Self.right, of: "1234.1234:private-foobar"))
     }

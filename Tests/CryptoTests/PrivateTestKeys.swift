@@ -2,7 +2,7 @@ import TestSupport
 
 /// Private keys made for these tests and used nowhere else.
 enum PrivateTestKeys {
-    /// P-256 as PKCS #8, which is what a .p8 file is.
+    /// P-256 as PKCS #8, the format of Apple's .p8 files.
     static let p256 = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgyi8GTuz233KUOH0t
@@ -11,7 +11,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// The same as SEC 1.
+    /// ``p256`` as SEC 1.
     static let p256SEC1 = """
         -----BEGIN EC PRIVATE KEY-----
         MHcCAQEEIMovBk7s9t9ylDh9LXSO6NicSPwz0YtudMC5i8OOW/0aoAoGCCqGSM49
@@ -20,7 +20,7 @@ enum PrivateTestKeys {
         -----END EC PRIVATE KEY-----
         """
 
-    /// Its public half.
+    /// The public key of ``p256``.
     static let p256Public = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAENsI4pdyH1yAXxJZt32XurBhejlEo
@@ -28,7 +28,7 @@ enum PrivateTestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// The same, protected by a passphrase.
+    /// ``p256``, encrypted with a passphrase.
     static let p256Encrypted = """
         -----BEGIN ENCRYPTED PRIVATE KEY-----
         MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgS8GFizW5XTAICCAAw
@@ -39,7 +39,7 @@ enum PrivateTestKeys {
         -----END ENCRYPTED PRIVATE KEY-----
         """
 
-    /// The same again, with the name of an open one.
+    /// ``p256Encrypted`` with the label of an unencrypted key.
     static let p256Mislabelled = """
         -----BEGIN PRIVATE KEY-----
         MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgS8GFizW5XTAICCAAw
@@ -50,7 +50,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// The private half of one key with the public one of another.
+    /// The private part of one P-256 key with the public part of another.
     static let p256Mismatched = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgyi8GTuz233KUOH0t
@@ -59,7 +59,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// RSA of 2,048 bits as PKCS #8, which is what a service account has.
+    /// RSA of 2,048 bits as PKCS #8, the format in Google's service account files.
     static let rsa = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCx2JkmpxL+rZMt
@@ -91,7 +91,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// The same as PKCS #1.
+    /// ``rsa`` as PKCS #1.
     static let rsaPKCS1 = """
         -----BEGIN RSA PRIVATE KEY-----
         MIIEowIBAAKCAQEAsdiZJqcS/q2TLV0l5yykxWBu39YdzuYYjyquess4Bt/5MuN4
@@ -122,7 +122,7 @@ enum PrivateTestKeys {
         -----END RSA PRIVATE KEY-----
         """
 
-    /// Its public half.
+    /// The public key of ``rsa``.
     static let rsaPublic = """
         -----BEGIN PUBLIC KEY-----
         MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAsdiZJqcS/q2TLV0l5yyk
@@ -135,7 +135,7 @@ enum PrivateTestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// RSA, too short.
+    /// RSA of 1,024 bits: too short.
     static let rsa1024 = """
         -----BEGIN PRIVATE KEY-----
         MIICdQIBADANBgkqhkiG9w0BAQEFAASCAl8wggJbAgEAAoGBAL/SFgODjKqqnfiz
@@ -155,7 +155,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// Another curve.
+    /// EC on the curve P-384, which is not supported.
     static let p384 = """
         -----BEGIN PRIVATE KEY-----
         MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDCQIfdP/HWpqABtUGh5
@@ -165,7 +165,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// Another kind.
+    /// Ed25519, which is not supported.
     static let ed25519 = """
         -----BEGIN PRIVATE KEY-----
         MC4CAQAwBQYDK2VwBCIEIKIKKmBvyP28EeRZudy8QNRc9sDnaSpP6IBy/49XA7rr

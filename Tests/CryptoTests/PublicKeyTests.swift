@@ -3,15 +3,15 @@ import TestSupport
 import Testing
 
 @Suite struct PublicKeyTests {
-    static let text = Array(TestKeys.signedText.utf8)
+    static let message = Array(TestKeys.signedMessage.utf8)
 
-    /// All forms of the RSA key.
+    /// The RSA key, read from each supported format.
     static func rsaKeys() throws -> [PublicKey] {
         let modulus = try #require(Base64URL.bytes(TestKeys.rsaModulus))
         return [
             try PublicKey(pem: TestKeys.rsa), try PublicKey(pem: TestKeys.rsaPKCS1),
             try PublicKey(pem: TestKeys.rsaCertificate),
-            try PublicKey(pem: "some words before\n" + TestKeys.rsa + "\n" + TestKeys.p256),
+            try PublicKey(pem: "text before the block\n" + TestKeys.rsa + "\n" + TestKeys.p256),
             try PublicKey(modulus: modulus, exponent: [1, 0, 1]),
             try PublicKey(modulus: [0, 0] + modulus, exponent: [0, 1, 0, 1]),
         ]
@@ -26,23 +26,23 @@ import Testing
 
     // MARK: Keys
 
-    @Test func allFormsOfAKeyVerifyItsSignature() throws {
+    @Test func allFormatsOfAKeyVerifyItsSignature() throws {
         for key in try Self.rsaKeys() {
             #expect(key.kind == .rsa)
-            #expect(key.verifies(try Self.signature(TestKeys.rsaSignature), of: Self.text))
+            #expect(key.verifies(try Self.signature(TestKeys.rsaSignature), of: Self.message))
         }
         for key in try Self.p256Keys() {
             #expect(key.kind == .p256)
-            #expect(key.verifies(try Self.signature(TestKeys.p256Signature), of: Self.text))
+            #expect(key.verifies(try Self.signature(TestKeys.p256Signature), of: Self.message))
         }
     }
 
     @Test(arguments: [
         (TestKeys.rsa1024, "an RSA key of 1024 bits: expected 2048 to 8192"),
-        (TestKeys.p384, "a key of the curve secp384r1: expected P-256"),
-        (TestKeys.ed25519, "a key of the kind ED25519: expected RSA, or the curve P-256"),
-        (TestKeys.privateP256, "a private key instead of its public key"),
-        (TestKeys.encryptedP256, "a private key instead of its public key"),
+        (TestKeys.p384, "an EC key on secp384r1: expected the curve P-256"),
+        (TestKeys.ed25519, "a key of the type ED25519: expected RSA, or EC on the curve P-256"),
+        (TestKeys.privateP256, "found a private key. Use its public key"),
+        (TestKeys.encryptedP256, "found a private key. Use its public key"),
         ("", "expected PEM, from -----BEGIN …----- to -----END …-----"),
         ("secret", "expected PEM, from -----BEGIN …----- to -----END …-----"),
         (String(TestKeys.rsa.dropLast(10)), "expected PEM, from -----BEGIN …----- to -----END …-----"),
@@ -53,13 +53,13 @@ import Testing
             "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----",
             "expected PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE after BEGIN"
         ),
-    ]) func rejectsUnusableKeys(pem: String, words: String) {
+    ]) func rejectsUnusableKeys(pem: String, problem: String) {
         #expect(throws: KeyError.self) { try PublicKey(pem: pem) }
-        do { _ = try PublicKey(pem: pem) } catch { #expect("\(error)" == words) }
+        do { _ = try PublicKey(pem: pem) } catch { #expect("\(error)" == problem) }
     }
 
     @Test func rejectsTrailingBytes() throws {
-        // One byte more at the end of the base64.
+        // The DER with one more byte at its end.
         for pem in [TestKeys.rsaCertificate, TestKeys.p256] {
             var lines = pem.split(separator: "\n").map(String.init)
             let body = lines[1..<(lines.count - 1)].joined()
@@ -95,29 +95,29 @@ import Testing
 
     // MARK: Signatures
 
-    @Test func rejectsChangedSignaturesAndTexts() throws {
-        for (key, text) in [
+    @Test func rejectsChangedSignaturesAndMessages() throws {
+        for (key, encoded) in [
             (try PublicKey(pem: TestKeys.rsa), TestKeys.rsaSignature),
             (try PublicKey(pem: TestKeys.p256), TestKeys.p256Signature),
         ] {
-            let signature = try Self.signature(text)
+            let signature = try Self.signature(encoded)
             for index in signature.indices {
                 for bit in [UInt8(1), 0x80] {
                     var wrong = signature
                     wrong[index] ^= bit
-                    #expect(!key.verifies(wrong, of: Self.text))
+                    #expect(!key.verifies(wrong, of: Self.message))
                 }
             }
-            for index in Self.text.indices {
-                var wrong = Self.text
+            for index in Self.message.indices {
+                var wrong = Self.message
                 wrong[index] ^= 1
                 #expect(!key.verifies(signature, of: wrong))
             }
             for wrong in [[], Array(signature.dropLast()), signature + [0], [0] + signature] {
-                #expect(!key.verifies(wrong, of: Self.text))
+                #expect(!key.verifies(wrong, of: Self.message))
             }
             #expect(!key.verifies(signature, of: []))
-            #expect(key.verifies(signature, of: Self.text), "and nothing of that leaves a trace")
+            #expect(key.verifies(signature, of: Self.message), "failed calls do not change the key")
         }
     }
 
@@ -132,27 +132,28 @@ import Testing
         ]
         let full = [UInt8](repeating: 0xFF, count: 32)
         for wrong in [zero + zero, r + zero, zero + s, one + one, order + s, r + order, order + order, full + full, s + r] {
-            #expect(!key.verifies(wrong, of: Self.text))
+            #expect(!key.verifies(wrong, of: Self.message))
         }
-        #expect(!key.verifies(try Self.signature(TestKeys.p256DERSignature), of: Self.text), "OpenSSL's form is not JOSE's")
+        #expect(!key.verifies(try Self.signature(TestKeys.p256DERSignature), of: Self.message), "DER is not JOSE's form")
     }
 
-    @Test func rejectsSignaturesOfOtherKeysAndKinds() throws {
+    @Test func rejectsSignaturesOfOtherKeysAndAlgorithms() throws {
         let (rsa, p256) = (try PublicKey(pem: TestKeys.rsa), try PublicKey(pem: TestKeys.p256))
-        #expect(!rsa.verifies(try Self.signature(TestKeys.p256Signature), of: Self.text))
-        #expect(!p256.verifies(try Self.signature(TestKeys.rsaSignature), of: Self.text))
-        #expect(!rsa.verifies(try Self.signature(TestKeys.rsaPSSSignature), of: Self.text))
-        #expect(!rsa.verifies(try Self.signature(TestKeys.rsaSHA1Signature), of: Self.text))
-        #expect(!(try PublicKey(pem: TestKeys.otherP256)).verifies(try Self.signature(TestKeys.p256Signature), of: Self.text))
+        #expect(!rsa.verifies(try Self.signature(TestKeys.p256Signature), of: Self.message))
+        #expect(!p256.verifies(try Self.signature(TestKeys.rsaSignature), of: Self.message))
+        #expect(!rsa.verifies(try Self.signature(TestKeys.rsaPSSSignature), of: Self.message))
+        #expect(!rsa.verifies(try Self.signature(TestKeys.rsaSHA1Signature), of: Self.message))
+        #expect(!(try PublicKey(pem: TestKeys.otherP256)).verifies(try Self.signature(TestKeys.p256Signature), of: Self.message))
     }
 
-    static func signature(_ text: String) throws -> [UInt8] { try #require(Base64URL.bytes(text)) }
+    static func signature(_ encoded: String) throws -> [UInt8] { try #require(Base64URL.bytes(encoded)) }
 
     /// Converts PEM's base64 to JOSE's base64url.
     private static func urlForm(_ base64: String) -> String {
         String(base64.compactMap { $0 == "=" ? nil : $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }
 
+    /// Encodes DER as PEM's base64, in lines of 64 characters.
     private static func standardForm(_ bytes: [UInt8]) -> String {
         let text = String(Base64URL.text(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
         let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)

@@ -1,8 +1,8 @@
 import TestSupport
 
-/// Further keys, and signatures of ``signedText``.
+/// Further keys, and signatures of ``signedMessage``.
 extension TestKeys {
-    static let signedText = "to be signed"
+    static let signedMessage = "to be signed"
 
     /// ``rsa`` in PKCS #1.
     static let rsaPKCS1 = """
@@ -105,7 +105,7 @@ extension TestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// An encrypted private key. OpenSSL asks for its password on the terminal unless a callback refuses.
+    /// An encrypted private key. OpenSSL asks the terminal for its passphrase unless a callback refuses.
     static let encryptedP256 = """
         -----BEGIN EC PRIVATE KEY-----
         Proc-Type: 4,ENCRYPTED

@@ -32,7 +32,7 @@ nonisolated(unsafe) private let key = HMACKey(secret: secret)
 
 /// The bytes as a token. The fuzzer cannot guess a signature, so no token is accepted.
 private func checkToken(_ bytes: [UInt8]) {
-    let result = verifier.verify(on: String(decoding: bytes, as: UTF8.self), now: now)
+    let result = verifier.verify(String(decoding: bytes, as: UTF8.self), now: now)
     if case .identity = result { fatalError("invariant violated: no token is accepted without a signature") }
     checkText(result)
 }
@@ -47,7 +47,7 @@ private func checkSigned(_ bytes: [UInt8]) {
     }
     let signed = texts.joined(separator: ".")
     let digest = key.digest(of: Array(signed.utf8))
-    let result = verifier.verify(on: signed + "." + Base64URL.text(digest), now: now)
+    let result = verifier.verify(signed + "." + Base64URL.text(digest), now: now)
     checkText(result)
     guard case .identity(let identity) = result else { return }
     invariant(identity.role.accepts(id: identity.id), "an id is valid for its role")
@@ -55,7 +55,7 @@ private func checkSigned(_ bytes: [UInt8]) {
     invariant(identity.role == .customer || identity.bookings.isEmpty, "only customers have bookings")
     var wrong = digest
     wrong[Int(digest[0] & 31)] ^= 1
-    let refused = verifier.verify(on: signed + "." + Base64URL.text(wrong), now: now)
+    let refused = verifier.verify(signed + "." + Base64URL.text(wrong), now: now)
     invariant(refused == .refused("The token's signature is wrong"), "one wrong bit in the signature is detected")
 }
 

@@ -32,23 +32,24 @@ import Testing
         #expect(try Self.refusal((name, nil)) == "The token lacks \(name)")
     }
 
-    static let kinds = ["null", "true", "{}", "[]", #"["x"]"#, "1", "1.5", #""""#, #""NaN""#, "[1]", "[null]", "[[]]"]
+    static let values = ["null", "true", "{}", "[]", #"["x"]"#, "1", "1.5", #""""#, #""NaN""#, "[1]", "[null]", "[[]]"]
 
-    /// The JSON values each claim accepts if neither issuer nor audience is configured. 1 as `exp` has expired.
-    static let accepted: [(name: String, kinds: [String])] = [
+    /// For each claim, those of ``values`` that it accepts if neither issuer nor audience is configured. `exp` accepts
+    /// none: 1 is in the past.
+    static let accepted: [(name: String, values: [String])] = [
         ("sub", [#""NaN""#]), ("role", []), ("exp", []), ("nbf", ["1", "1.5"]), ("iat", ["1", "1.5"]),
         ("iss", [#""""#, #""NaN""#]), ("aud", ["[]", #"["x"]"#, #""""#, #""NaN""#]), ("name", ["null", #""""#, #""NaN""#]),
     ]
 
     @Test(arguments: accepted) func rejectsClaimsOfOtherTypes(name: String, accepted: [String]) throws {
-        for json in Self.kinds {
+        for json in Self.values {
             let refusal = try Self.refusal((name, json))
             #expect((refusal == nil) == accepted.contains(json), "\(name): \(json)")
             #expect(refusal?.contains(name) != false)
         }
     }
 
-    @Test(arguments: kinds + [#"["a b"]"#, #"["B-1",1]"#, #"["B-1",null]"#, #"[""]"#, #"["é"]"#])
+    @Test(arguments: values + [#"["a b"]"#, #"["B-1",1]"#, #"["B-1",null]"#, #"[""]"#, #"["é"]"#])
     func rejectsInvalidBookings(json: String) throws {
         let refusal = try Self.refusal(("role", #""customer""#), ("bookings", json))
         if [#"["x"]"#, "[]"].contains(json) { #expect(refusal == nil) } else { #expect(refusal?.contains("bookings") == true) }

@@ -8,14 +8,15 @@ import Testing
         TokenIssuer.firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver)
     ]
 
-    static func verdict(_ token: String, now: Int64 = TestKeys.now) throws -> VerificationResult {
-        let ring = IssuerKeyCache(issuers: issuers)
-        try ring.store(
+    static func verify(_ token: String, now: Int64 = TestKeys.now) throws -> VerificationResult {
+        let cache = IssuerKeyCache(issuers: issuers)
+        try cache.store(
             KeyDocuments.certificates([("fb0", TestKeys.otherRSACertificate), ("fb1", TestKeys.rsaCertificate)]), for: 0)
-        return try TokenVerifier(issuers: issuers, keyCache: ring).verify(on: token, now: now)
+        return try TokenVerifier(issuers: issuers, keyCache: cache).verify(token, now: now)
     }
 
-    /// Tests the claims without Firebase's signature: the same profile, with a secret.
+    /// Why a token with the Firebase profile is refused; nil if it is valid. The token is signed with a secret instead of
+    /// Google's key.
     static func refusal(_ changes: [(String, String?)], role: Role = .driver) throws -> String? {
         try TestTokens.refusal(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), [secretProfile(role)])
     }
@@ -29,14 +30,14 @@ import Testing
     }
 
     @Test func googlesCertificatesVerifyTokens() throws {
-        #expect(try Self.verdict(TestKeys.firebase) == .identity(Identity(role: .driver, id: "uid1")))
-        #expect(try Self.verdict(TestKeys.firebaseDriver) == .identity(Identity(role: .driver, id: "D-7")))
+        #expect(try Self.verify(TestKeys.firebase) == .identity(Identity(role: .driver, id: "uid1")))
+        #expect(try Self.verify(TestKeys.firebaseDriver) == .identity(Identity(role: .driver, id: "D-7")))
         #expect(
-            try Self.verdict(TestKeys.firebase, now: TestKeys.now + 3610)
+            try Self.verify(TestKeys.firebase, now: TestKeys.now + 3610)
                 == .refused("The token expired at 2027-01-15T08:59:10.000Z"))
     }
 
-    @Test func issuerFollowsGooglesDocumentation() {
+    @Test func issuerMatchesGooglesDocumentation() {
         let issuer = Self.issuers[0]
         #expect(issuer.algorithm == .rs256)
         #expect(issuer.issuer == "https://securetoken.google.com/fleet-test")

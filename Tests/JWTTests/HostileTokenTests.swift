@@ -10,8 +10,8 @@ import Testing
         "", ".", "..", "...", "a", "a.b", "a.b.c.d", "a.b.c.d.e", "Bearer x.y.z", "😀.😀.😀", "e30.e30", "e30.e30.", ".e30.e30",
         "e30..e30",
         "e30=.e30.e30", "e30.e30.e30\n", " e30.e30.e30", "e30.e31.e30", "e30.e30.A",
-    ]) func rejectsMalformedTokens(text: String) throws {
-        #expect(try TestTokens.refusal(text) != nil)
+    ]) func rejectsMalformedTokens(token: String) throws {
+        #expect(try TestTokens.refusal(token) != nil)
     }
 
     @Test func limitsTokensTo8Kilobytes() throws {
@@ -34,9 +34,9 @@ import Testing
             for bit in 0..<7 {
                 var wrong = token
                 wrong[index] ^= 1 << bit
-                let verdict = verifier.verify(on: String(decoding: wrong, as: UTF8.self), now: TestTokens.now)
-                guard case .refused = verdict else {
-                    Issue.record("byte \(index), bit \(bit): \(verdict)")
+                let result = verifier.verify(String(decoding: wrong, as: UTF8.self), now: TestTokens.now)
+                guard case .refused = result else {
+                    Issue.record("byte \(index), bit \(bit): \(result)")
                     continue
                 }
             }
@@ -70,8 +70,8 @@ import Testing
         (#""HS256""#, "expected an object at byte 0"), (#"{"alg":"HS256"}{}"#, "something follows the value at byte 15"),
         (#"{"alg":"HS256",}"#, "expected a member's name at byte 15"), ("{'alg':'HS256'}", "expected a member's name at byte 1"),
         (#"{"alg":"HS256","x":NaN}"#, "expected a value at byte 19"),
-    ]) func rejectsHostileHeaders(header: String, words: String) throws {
-        #expect(try TestTokens.refusal(TestTokens.token(header: header))?.hasSuffix(words) == true)
+    ]) func rejectsHostileHeaders(header: String, reason: String) throws {
+        #expect(try TestTokens.refusal(TestTokens.token(header: header))?.hasSuffix(reason) == true)
     }
 
     /// RFC 7515 section 4.1.11, and RFC 7797's `b64`, which changes the signed bytes.
@@ -105,8 +105,8 @@ import Testing
     ]) func ignoresKeysInTheHeader(member: String) throws {
         let header = "{\"alg\":\"HS256\",\(member)}"
         #expect(try TestTokens.identity(TestTokens.token(header: header)) == Identity(role: .driver, id: "42"))
-        let stranger = TestTokens.token(header: header, secret: "\0")
-        #expect(try TestTokens.refusal(stranger) == "The token's signature is wrong")
+        let forged = TestTokens.token(header: header, secret: "\0")
+        #expect(try TestTokens.refusal(forged) == "The token's signature is wrong")
     }
 
     // MARK: Payload

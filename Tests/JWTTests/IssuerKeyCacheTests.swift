@@ -28,10 +28,10 @@ import Threads
         #expect(Self.has(cache, 0, "a") && Self.has(cache, 0, "b") && Self.has(cache, 1, "c") && Self.has(cache, 2, "d"))
         #expect(!Self.has(cache, 0, "c") && !Self.has(cache, 1, "a") && !Self.has(cache, 2, "a") && !Self.has(cache, 0, "A"))
         guard case .ambiguous = cache.key(issuer: 0, keyID: nil) else {
-            Issue.record("two keys, and no name")
+            Issue.record("expected .ambiguous: the issuer has two keys")
             return
         }
-        #expect(Self.has(cache, 1, nil) && Self.has(cache, 2, nil), "the only one needs no name")
+        #expect(Self.has(cache, 1, nil) && Self.has(cache, 2, nil), "without a kid, the issuer's only key is used")
     }
 
     @Test func comparesKeyIDsAsBytes() throws {
@@ -65,9 +65,9 @@ import Threads
         let cache = IssuerKeyCache(issuers: Self.issuers)
         do throws(TokenIssuerError) {
             try cache.store(KeyDocuments.set(key), for: 0)
-            Issue.record("stored")
+            Issue.record("expected an error")
         } catch {
-            #expect(error.description == "the keys fetched: none of 1 is a usable RS256 key")
+            #expect(error.description == "the fetched keys: none of 1 is a usable RS256 key")
         }
         try cache.store(KeyDocuments.set(key, KeyDocuments.rsa("a"), key), for: 0)
         #expect(Self.has(cache, 0, "a") && !Self.has(cache, 0, "x"))
@@ -79,7 +79,7 @@ import Threads
         KeyDocuments.p256("x", x: TestKeys.p256Y), KeyDocuments.p256("x", y: TestKeys.p256X), KeyDocuments.p256("x", x: ""),
         KeyDocuments.p256("x", x: "AA" + TestKeys.p256X), KeyDocuments.p256("x", x: String(TestKeys.p256X.dropLast(3))),
         KeyDocuments.p256("x", ",\"alg\":\"ES384\""), KeyDocuments.p256("x", ",\"alg\":\"ECDH-ES\""), KeyDocuments.rsa("x"),
-    ]) func skipsPointsThatAreNotOnTheCurve(key: String) throws {
+    ]) func skipsUnusableP256Keys(key: String) throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         try cache.store(KeyDocuments.set(key, KeyDocuments.p256("a")), for: 1)
         #expect(Self.has(cache, 1, "a") && !Self.has(cache, 1, "x"))
@@ -97,13 +97,13 @@ import Threads
         let second = KeyDocuments.rsa("rsa1", modulus: TestKeys.otherRSAModulus)
         try cache.store(KeyDocuments.set(KeyDocuments.rsa("rsa1"), second), for: 0)
         let verifier = try TokenVerifier(issuers: Self.issuers, keyCache: cache)
-        guard case .identity = verifier.verify(on: TestKeys.rs256, now: TestTokens.now) else {
-            Issue.record("the second took its place")
+        guard case .identity = verifier.verify(TestKeys.rs256, now: TestTokens.now) else {
+            Issue.record("the second key replaced the first")
             return
         }
     }
 
-    @Test func keysWithoutKeyIDServeTokensWithoutOne() throws {
+    @Test func keysWithoutKeyIDVerifyTokensWithoutKeyID() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         try cache.store(KeyDocuments.set(KeyDocuments.rsa(nil)), for: 0)
         #expect(Self.has(cache, 0, nil) && !Self.has(cache, 0, "rsa1") && !Self.has(cache, 0, ""))
@@ -146,7 +146,7 @@ import Threads
         for now in 1000..<1060 as Range<Int64> { #expect(!cache.mayFetch(issuer: 0, now: now)) }
         #expect(cache.mayFetch(issuer: 0, now: 1060))
         #expect(!cache.mayFetch(issuer: 0, now: 1061))
-        #expect(cache.mayFetch(issuer: 1, now: 1061), "each issuer has its own minute")
+        #expect(cache.mayFetch(issuer: 1, now: 1061), "the limit applies to each issuer separately")
         #expect(cache.mayFetch(issuer: 0, now: 5000))
     }
 
@@ -167,7 +167,7 @@ import Threads
     @Test func threadsCanShareTheCache() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         let document = KeyDocuments.set(KeyDocuments.rsa("rsa1"))
-        let (believed, fetches) = (Lock(0), Lock(0))
+        let (verified, fetches) = (Lock(0), Lock(0))
         try cache.store(document, for: 0)
         let threads = (0..<4).map { number in
             Thread(name: "verifier-\(number)") {
@@ -175,30 +175,30 @@ import Threads
                 for _ in 0..<50 {
                     if cache.mayFetch(issuer: 0, now: 7) { fetches.withLock { $0 += 1 } }
                     try? cache.store(document, for: 0)
-                    let verdict = verifier.verify(on: TestKeys.rs256, now: TestTokens.now)
-                    if case .identity = verdict { believed.withLock { $0 += 1 } }
+                    let result = verifier.verify(TestKeys.rs256, now: TestTokens.now)
+                    if case .identity = result { verified.withLock { $0 += 1 } }
                 }
             }
         }
         for thread in threads { thread.join() }
-        #expect(believed.withLock { $0 } == 200)
-        #expect(fetches.withLock { $0 } == 1, "one of them fetches")
+        #expect(verified.withLock { $0 } == 200)
+        #expect(fetches.withLock { $0 } == 1, "only one call may fetch")
     }
 
     @Test func onlyUnknownKeyIDsRequireAFetch() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         let verifier = try TokenVerifier(issuers: Self.issuers, keyCache: cache)
-        #expect(verifier.verify(on: TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
-        #expect(verifier.verify(on: TestKeys.rs256Nameless, now: TestTokens.now) == .needsKeys(issuer: 0))
-        #expect(verifier.verify(on: TestKeys.es256, now: TestTokens.now) == .needsKeys(issuer: 1))
+        #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(TestKeys.rs256Nameless, now: TestTokens.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(TestKeys.es256, now: TestTokens.now) == .needsKeys(issuer: 1))
         try cache.store(KeyDocuments.set(KeyDocuments.rsa("old")), for: 0)
-        #expect(verifier.verify(on: TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
         try cache.store(KeyDocuments.set(KeyDocuments.rsa("old"), KeyDocuments.rsa("rsa1")), for: 0)
-        guard case .identity = verifier.verify(on: TestKeys.rs256, now: TestTokens.now) else {
-            Issue.record("the key is there")
+        guard case .identity = verifier.verify(TestKeys.rs256, now: TestTokens.now) else {
+            Issue.record("expected an identity: the key is in the cache")
             return
         }
         let refused = VerificationResult.refused("The token names no key (kid), and its issuer has several")
-        #expect(verifier.verify(on: TestKeys.rs256Nameless, now: TestTokens.now) == refused)
+        #expect(verifier.verify(TestKeys.rs256Nameless, now: TestTokens.now) == refused)
     }
 }

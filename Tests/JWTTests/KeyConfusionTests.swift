@@ -17,33 +17,33 @@ import Testing
     /// All three issuers, with their keys in the cache.
     static func verifier() throws -> TokenVerifier {
         let issuers = [rsa, p256, other]
-        let ring = IssuerKeyCache(issuers: issuers)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("rsa1")), for: 0)
-        try ring.store(KeyDocuments.set(KeyDocuments.p256("ec1")), for: 1)
-        try ring.store(KeyDocuments.set(KeyDocuments.rsa("other1", modulus: TestKeys.otherRSAModulus)), for: 2)
-        return try TokenVerifier(issuers: issuers, keyCache: ring)
+        let cache = IssuerKeyCache(issuers: issuers)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("rsa1")), for: 0)
+        try cache.store(KeyDocuments.set(KeyDocuments.p256("ec1")), for: 1)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("other1", modulus: TestKeys.otherRSAModulus)), for: 2)
+        return try TokenVerifier(issuers: issuers, keyCache: cache)
     }
 
-    static func verdict(_ token: String) throws -> VerificationResult { try verifier().verify(on: token, now: TestTokens.now) }
+    static func verify(_ token: String) throws -> VerificationResult { try verifier().verify(token, now: TestTokens.now) }
 
     @Test func verifiesTokensWithTheirIssuersKeys() throws {
-        #expect(try Self.verdict(TestKeys.rs256) == Self.driver)
-        #expect(try Self.verdict(TestKeys.rs256Nameless) == Self.driver, "there is only one")
-        #expect(try Self.verdict(TestKeys.es256) == Self.driver)
+        #expect(try Self.verify(TestKeys.rs256) == Self.driver)
+        #expect(try Self.verify(TestKeys.rs256Nameless) == Self.driver, "the issuer has only one key")
+        #expect(try Self.verify(TestKeys.es256) == Self.driver)
     }
 
     @Test func keyIDDoesNotFindAnotherIssuersKey() throws {
-        #expect(try Self.verdict(TestKeys.borrowedName) == .needsKeys(issuer: 0), "other1 is not one of rsa.example's")
+        #expect(try Self.verify(TestKeys.borrowedName) == .needsKeys(issuer: 0), "other1 is not a key of rsa.example")
         #expect(
-            try Self.verdict(TestKeys.borrowedKey) == .refused("The token's alg ES256 is refused: expected RS256"))
+            try Self.verify(TestKeys.borrowedKey) == .refused("The token's alg ES256 is refused: expected RS256"))
     }
 
     @Test func ignoresKeysInTheToken() throws {
-        #expect(try Self.verdict(TestKeys.ownKey) == .refused("The token's signature is wrong"))
+        #expect(try Self.verify(TestKeys.ownKey) == .refused("The token's signature is wrong"))
     }
 
     @Test func publicKeyIsNotASecret() throws {
-        // The classic attack: HS256 with the public RSA key's text as secret.
+        // The classic attack: HS256 with the PEM of the public RSA key as secret.
         let issuer = TokenIssuer(algorithm: .rs256, keys: .pem(TestKeys.rsa), issuer: "https://rsa.example")
         for secret in [TestKeys.rsa, TestKeys.rsa + "\n", TestKeys.rsaModulus] {
             let claims = TestTokens.claims([("iss", #""https://rsa.example""#)])
@@ -73,47 +73,50 @@ import Testing
         let dot = try #require(token.lastIndex(of: "."))
         let signature = try #require(Base64URL.bytes(String(token[token.index(after: dot)...])))
         let verifier = try Self.verifier()
-        let wrongs = signature.indices.map { index in
+        let wrongSignatures = signature.indices.map { index in
             var wrong = signature
             wrong[index] ^= 1
             return wrong
         }
-        for wrong in wrongs + [signature.dropLast(), signature + [0], [0] + signature, [0]] {
-            let verdict = verifier.verify(on: token[...dot] + Base64URL.text(wrong), now: TestTokens.now)
-            #expect(verdict == .refused("The token's signature is wrong"))
+        for wrong in wrongSignatures + [signature.dropLast(), signature + [0], [0] + signature, [0]] {
+            let result = verifier.verify(token[...dot] + Base64URL.text(wrong), now: TestTokens.now)
+            #expect(result == .refused("The token's signature is wrong"))
         }
     }
 
     @Test func p256SignaturesHaveJOSEsForm() throws {
-        #expect(try Self.verdict(TestKeys.es256DER) == .refused("The token's signature is wrong"))
+        #expect(try Self.verify(TestKeys.es256DER) == .refused("The token's signature is wrong"))
         let start = TestKeys.es256[...(try #require(TestKeys.es256.lastIndex(of: ".")))]
         for count in [63, 64, 65, 1] {
             let zeros = start + Base64URL.text([UInt8](repeating: 0, count: count))
-            #expect(try Self.verdict(String(zeros)) == .refused("The token's signature is wrong"))
+            #expect(try Self.verify(String(zeros)) == .refused("The token's signature is wrong"))
         }
     }
 
     // MARK: Configuration
 
-    static let misfits: [(TokenAlgorithm, TokenIssuer.Keys, String)] = [
-        (.hs256, .secret(""), "HS256 takes a secret, and this one is empty"),
-        (.hs256, .secret(TestKeys.rsa), "HS256 takes a secret, and this is a PEM"),
-        (.hs256, .pem(TestKeys.rsa), "HS256 takes a secret, not a public key"),
-        (.hs256, .remote(url: "https://rsa.example", .jwks), "HS256 takes a secret, not a public key"),
-        (.rs256, .secret(TestTokens.secret), "RS256 takes a public key, not a secret"),
-        (.rs256, .pem(TestKeys.p256), "a key for ES256, where RS256 needs another"),
-        (.es256, .pem(TestKeys.rsa), "a key for RS256, where ES256 needs another"),
+    static let mismatches: [(TokenAlgorithm, TokenIssuer.Keys, String)] = [
+        (.hs256, .secret(""), "the HS256 secret is empty. Set one of at least 32 bytes"),
+        (
+            .hs256, .secret(TestKeys.rsa),
+            "the HS256 secret is a PEM file. Set a random secret, or the algorithm RS256 or ES256"
+        ),
+        (.hs256, .pem(TestKeys.rsa), "HS256 needs a secret, not a public key"),
+        (.hs256, .remote(url: "https://rsa.example", .jwks), "HS256 needs a secret, not a public key"),
+        (.rs256, .secret(TestTokens.secret), "RS256 needs a public key, not a secret"),
+        (.rs256, .pem(TestKeys.p256), "the public key is for ES256, but the algorithm is RS256. Change one of them"),
+        (.es256, .pem(TestKeys.rsa), "the public key is for RS256, but the algorithm is ES256. Change one of them"),
         (.es256, .pem(""), "expected PEM, from -----BEGIN …----- to -----END …-----"),
     ]
 
-    @Test(arguments: misfits)
-    func rejectsKeysThatDoNotFitTheAlgorithm(_ algorithm: TokenAlgorithm, keys: TokenIssuer.Keys, words: String) {
+    @Test(arguments: mismatches)
+    func rejectsKeysThatDoNotFitTheAlgorithm(_ algorithm: TokenAlgorithm, keys: TokenIssuer.Keys, problem: String) {
         let issuers = [TokenIssuer(algorithm: algorithm, keys: keys, issuer: "A")]
         do throws(TokenIssuerError) {
             _ = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
-            Issue.record("a verifier was made")
+            Issue.record("expected an error")
         } catch {
-            #expect(error.description == "issuer A: " + words)
+            #expect(error.description == "issuer A: " + problem)
         }
     }
 
@@ -128,6 +131,6 @@ import Testing
     @Test func rejectsAllTokensWithoutIssuers() throws {
         #expect(
             try TestTokens.refusal(TestTokens.token(), [])
-                == "No token is accepted here: the configuration names no issuer (auth.jwt)")
+                == "No tokens are accepted: no issuer is configured (auth.jwt)")
     }
 }

@@ -31,16 +31,16 @@ import Testing
     @Test(arguments: examples)
     func verifiesTheExamples(header: String, signature: String, algorithm: TokenAlgorithm, key: String) throws {
         let issuers = [TokenIssuer(algorithm: algorithm, keys: .remote(url: "https://joe.example", .jwks), issuer: "joe")]
-        let ring = IssuerKeyCache(issuers: issuers)
-        try ring.store(KeyDocuments.set(key), for: 0)
-        let verifier = try TokenVerifier(issuers: issuers, keyCache: ring)
-        let start = Base64URL.text(Array(header.utf8)) + "." + Self.payload + "."
+        let cache = IssuerKeyCache(issuers: issuers)
+        try cache.store(KeyDocuments.set(key), for: 0)
+        let verifier = try TokenVerifier(issuers: issuers, keyCache: cache)
+        let signed = Base64URL.text(Array(header.utf8)) + "." + Self.payload + "."
         // Claims are checked after the signature, so an error about claims shows that the signature is correct.
-        #expect(verifier.verify(on: start + signature, now: Self.expiry) == .refused("The token lacks sub"))
+        #expect(verifier.verify(signed + signature, now: Self.expiry) == .refused("The token lacks sub"))
         #expect(
-            verifier.verify(on: start + signature, now: Self.expiry + 60)
+            verifier.verify(signed + signature, now: Self.expiry + 60)
                 == .refused("The token expired at 2011-03-22T18:43:00.000Z"))
         let wrong = (signature.hasPrefix("c") ? "d" : "E") + signature.dropFirst()
-        #expect(verifier.verify(on: start + wrong, now: Self.expiry) == .refused("The token's signature is wrong"))
+        #expect(verifier.verify(signed + wrong, now: Self.expiry) == .refused("The token's signature is wrong"))
     }
 }

@@ -2,7 +2,7 @@ import TestSupport
 
 /// Further keys, and tokens signed with them.
 extension TestKeys {
-    /// The time in the tests: seconds since 1970. The tokens expire an hour later.
+    /// The current time in the tests, in seconds since 1970. Most tokens expire an hour later.
     static let now: Int64 = 1_800_000_000
 
     /// Another RSA key of 2,048 bits.
@@ -84,14 +84,14 @@ extension TestKeys {
         SMKX3P0CdN7aswHBQXh_7T1sc9Z8c
         """
 
-    /// Names the issuer https://rsa.example, but is signed by `ec1` of https://ec.example.
+    /// `iss` is https://rsa.example, but the token is signed by the key `ec1` of https://ec.example.
     static let borrowedKey = """
         eyJhbGciOiJFUzI1NiIsImtpZCI6ImVjMSJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2xlIjo\
         iZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.zrlIMjwBKLoK1d8vuYxXP_WOvjOChRvRFbjGIo-PwyDCIkJ_Vu4oLT2NQKw7acoi\
         u6yrrQsY2fMQBUDa-4CIcw
         """
 
-    /// Names the issuer https://rsa.example, but is signed by `other1` of another issuer.
+    /// `iss` is https://rsa.example, but the token is signed by the key `other1` of another issuer.
     static let borrowedName = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6Im90aGVyMSJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2x\
         lIjoiZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.F1z5nh-HieZH4yR1NYeoSl6XO_2fYBz5voyziDqDBxfwkICZHboQYL2EcVSr\
@@ -100,7 +100,7 @@ extension TestKeys {
         h41WpuieMAvIYqXDGySNSlpA6VZZf9RUtmQ5cwZFldEZ8wb08ezIaY7BjXB7ObFGfTHv7BeKYWJCwrGrFA
         """
 
-    /// Brings its own key in `jwk`, `jku` and `x5u`.
+    /// Signed by a key that only the header provides, in `jwk`, `jku` and `x5u`.
     static let ownKey = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYTEiLCJqd2siOnsia3R5IjoiUlNBIiwibiI6InlCSGJzOUMxMXNNRzk3ZlFrTjZ3LU1s\
         QzREZTljWDRqQ2dWeW1wMzdKZWh4UWhqSFZhWXJuQmdWcWEwNFBmb0l3U08yQ0lnXzloUHRkaGVYb3RrOG5MbEdEQ3plRUQ2aUZR\

@@ -4,13 +4,13 @@ import JWT
 import TestSupport
 import Testing
 
-/// Tokens made by hand, true or hostile, and verifiers of them.
+/// Builds HS256 tokens, valid or invalid, and verifies tokens.
 enum TestTokens {
     static let now = TestKeys.now
     static let secret = "0123456789abcdef0123456789abcdef"
     static let anyIssuer = TokenIssuer(algorithm: .hs256, keys: .secret(secret))
 
-    /// Claims that make driver 42, but for those given: JSON to replace one, nil to leave it out.
+    /// The claims of driver 42 as JSON, with changes: each replaces a claim by JSON, or removes it if nil.
     static func claims(_ changes: [(String, String?)] = []) -> String {
         var members = [("sub", #""42""#), ("role", #""driver""#), ("exp", "\(now + 3600)")]
         for (name, value) in changes {
@@ -20,7 +20,7 @@ enum TestTokens {
         return "{" + members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
     }
 
-    /// A genuine HS256 signature over whatever is given.
+    /// A token with a valid HS256 signature, whatever its header and payload are.
     static func token(
         _ payload: String = claims(), header: String = #"{"alg":"HS256","typ":"JWT"}"#, secret: String = secret
     ) -> String {
@@ -31,25 +31,26 @@ enum TestTokens {
         signed(Base64URL.text(header) + "." + Base64URL.text(payload), secret: secret)
     }
 
-    static func signed(_ text: String, secret: String = secret) -> String {
-        text + "." + Base64URL.text(HMACKey(secret: secret).digest(of: Array(text.utf8)))
+    /// Appends a valid HS256 signature.
+    static func signed(_ message: String, secret: String = secret) -> String {
+        message + "." + Base64URL.text(HMACKey(secret: secret).digest(of: Array(message.utf8)))
     }
 
-    /// The words `token` is refused with; nil when it is not.
+    /// Why `token` is refused; nil if it is valid, or the issuer's keys must be fetched.
     static func refusal(
         _ token: String, _ issuers: [TokenIssuer] = [anyIssuer], now: Int64 = now
     ) throws -> String? {
         let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
-        guard case .refused(let words) = verifier.verify(on: token, now: now) else { return nil }
-        return words
+        guard case .refused(let reason) = verifier.verify(token, now: now) else { return nil }
+        return reason
     }
 
-    /// Whom `token` makes; nil when it is refused.
+    /// The identity of `token`; nil if it is not valid.
     static func identity(
         _ token: String, _ issuers: [TokenIssuer] = [anyIssuer], now: Int64 = now
     ) throws -> Identity? {
         let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
-        guard case .identity(let identity) = verifier.verify(on: token, now: now) else { return nil }
+        guard case .identity(let identity) = verifier.verify(token, now: now) else { return nil }
         return identity
     }
 }

@@ -1,15 +1,17 @@
 import JSON
 
-/// A member or an element as the reader passed it, copied so that it outlives the text.
+/// A copy of a member or element that ``JSONReader`` passes to its closure, valid after the closure returns.
 package struct JSONValue: Equatable {
-    /// As written, quotes included; empty for an element.
+    /// The member's name as written, with quotes; empty for an element.
     package var key: [UInt8] = []
+    /// The kind of the value.
     package let kind: JSONSlice.Kind
-    /// As written.
+    /// The value as written.
     package let raw: [UInt8]
-    /// Of a string.
+    /// The decoded value of a string; nil for other kinds.
     package let text: String?
 
+    /// Copies the key and value.
     package init(key: JSONSlice? = nil, _ value: JSONSlice) {
         self.key = key.map { Array($0.raw) } ?? []
         kind = value.kind
@@ -17,25 +19,29 @@ package struct JSONValue: Equatable {
         text = value.string
     }
 
-    /// The members of a text that must be one object.
-    package static func members(of text: [UInt8]) throws -> [JSONValue] {
-        try text.withUnsafeBytes { bytes in
+    /// The members of a JSON object.
+    /// - Throws: ``JSONError`` if `json` is anything else.
+    package static func members(of json: [UInt8]) throws -> [JSONValue] {
+        try json.withUnsafeBytes { bytes in
             var members: [JSONValue] = []
             try JSONReader.object(bytes) { members.append(JSONValue(key: $0, $1)) }
             return members
         }
     }
 
-    /// The elements of a text that must be one array.
-    package static func elements(of text: [UInt8]) throws -> [JSONValue] {
-        try text.withUnsafeBytes { bytes in
+    /// The elements of a JSON array.
+    /// - Throws: ``JSONError`` if `json` is anything else.
+    package static func elements(of json: [UInt8]) throws -> [JSONValue] {
+        try json.withUnsafeBytes { bytes in
             var elements: [JSONValue] = []
             try JSONReader.array(bytes) { elements.append(JSONValue($0)) }
             return elements
         }
     }
 
-    package static func members(of text: String) throws -> [JSONValue] { try members(of: Array(text.utf8)) }
+    /// The members of a JSON object, as above.
+    package static func members(of json: String) throws -> [JSONValue] { try members(of: Array(json.utf8)) }
 
-    package static func elements(of text: String) throws -> [JSONValue] { try elements(of: Array(text.utf8)) }
+    /// The elements of a JSON array, as above.
+    package static func elements(of json: String) throws -> [JSONValue] { try elements(of: Array(json.utf8)) }
 }

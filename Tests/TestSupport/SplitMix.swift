@@ -2,6 +2,7 @@
 package struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 
+    /// Equal seeds give equal sequences.
     package init(seed: UInt64) { state = seed }
 
     /// Sixty-four random bits.
@@ -15,17 +16,17 @@ package struct SplitMix: RandomNumberGenerator {
 
     /// A number from 0 up to, but not including, `bound`.
     package mutating func below(_ bound: Int) -> Int {
-        precondition(bound > 0, "the bound must be positive")
+        precondition(bound > 0, "expected a positive bound")
         return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
     }
 
     /// A number in `range`.
     package mutating func within(_ range: ClosedRange<Int>) -> Int { range.lowerBound + below(range.count) }
 
-    /// True `percent` times in a hundred.
+    /// True with a probability of `percent` in 100.
     package mutating func chance(percent: Int) -> Bool { below(100) < percent }
 
-    /// One of `elements`; nil when there are none.
+    /// One of `elements`; nil if there are none.
     package mutating func pick<Element>(_ elements: [Element]) -> Element? {
         elements.isEmpty ? nil : elements[below(elements.count)]
     }

@@ -42,7 +42,7 @@ package enum TestKeys {
         -----END CERTIFICATE-----
         """
 
-    /// EC, P-256.
+    /// EC on the curve P-256.
     package static let p256 = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaaAHHe+8esC39CjOWLlPdFfNlX0q
@@ -50,11 +50,12 @@ package enum TestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// The coordinates of ``p256``, in base64url.
+    /// The x coordinate of ``p256``, in base64url.
     package static let p256X = """
         aaAHHe-8esC39CjOWLlPdFfNlX0qQhIugxz_MaPCv48
         """
 
+    /// The y coordinate of ``p256``, in base64url.
     package static let p256Y = """
         W1IQ3iFlMzaQP0pm7CG8tC3MTfOttdUpQr2w8Gy0Tok
         """

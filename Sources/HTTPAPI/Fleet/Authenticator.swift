@@ -25,7 +25,7 @@ package struct Authenticator {
     /// - Parameter now: seconds since 1970.
     /// - Throws: ``APIError`` with 401.
     func authenticate(on request: HTTPRequest, now: Int64) throws(APIError) -> Result {
-        switch verifier.verify(on: try token(in: request), now: now) {
+        switch verifier.verify(try token(in: request), now: now) {
         case .identity(let identity): return .identity(identity)
         case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
         case .refused(let text): throw Self.unauthorized(text)

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What issuers publish: JWK sets and single keys, true or hostile.
+/// Builds the key documents that issuers publish: JWK sets and Firebase certificates, valid or invalid.
 enum KeyDocuments {
     static func set(_ keys: String...) -> [UInt8] { Array(("{\"keys\":[" + keys.joined(separator: ",") + "]}").utf8) }
 
@@ -16,7 +16,7 @@ enum KeyDocuments {
         "{\"kty\":\"EC\",\(kid(keyID))\"crv\":\"\(curve)\",\"x\":\"\(x)\",\"y\":\"\(y)\"\(more)}"
     }
 
-    /// Firebase's form: PEM certificates by name.
+    /// Firebase's format: PEM certificates by `kid`.
     static func certificates(_ pems: [(String, String)]) -> [UInt8] {
         let members = pems.map { "\"\($0.0)\":\"\($0.1.split(separator: "\n").joined(separator: #"\n"#))\"" }
         return Array(("{" + members.joined(separator: ",") + "}").utf8)
