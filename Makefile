@@ -29,7 +29,7 @@ build: packages ## Build the release binary.
 test: unit e2e ## Run all tests.
 
 unit: packages ## Run the Swift tests.
-	swift test --disable-xctest --parallel
+	swift test --disable-xctest --parallel --explicit-target-dependency-import-check error
 
 e2e: build $(PYTHON_READY) ## Run the end-to-end tests.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile

@@ -32,7 +32,7 @@ let package = Package(
         // Values: no I/O, no threads, no C.
         module("Primitives"),
         module("JSON", ["Primitives"]),
-        module("HTTP", ["JSON"]),
+        module("HTTP"),
         module("PusherProtocol", ["JSON", "Primitives"]),
         module("Access", ["PusherProtocol"]),
         module("FanOut", ["Access", "Primitives", "PusherProtocol"]),
@@ -47,7 +47,7 @@ let package = Package(
         module("HTTPClient", ["CCurl"]),
         module("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
         module("Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
-        module("Webhooks", ["Crypto", "HTTPClient", "JSON", "PusherProtocol", "Threads"]),
+        module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
         module("Server", ["CLibev", "CLibwebsockets", "CLinux", "HTTP", "Observability", "PusherProtocol"]),
 
@@ -91,7 +91,7 @@ let package = Package(
         tests(
             "Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "TestSupport", "Threads"],
             exclude: ["Golden"]),
-        tests("Webhooks", ["Crypto", "HTTPClient", "JSON", "PusherProtocol", "TestSupport", "Threads"]),
+        tests("Webhooks", ["JSON", "PusherProtocol", "TestSupport", "Threads"]),
         tests("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
         tests("Server", ["PusherProtocol", "TestSupport"]),
         tests(

@@ -124,7 +124,7 @@ final class FleetService: Sendable {
                 "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
                 sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
             MetricFamily(
-                "\(prefix)_store_commands_total", .counter, help: "Commands committed.", value: store.commands),
+                "\(prefix)_store_commands_total", .counter, help: "Commands executed.", value: store.commands),
             MetricFamily(
                 "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: store not writable (disk full).",
                 value: store.unavailable),

@@ -2,7 +2,8 @@ import FanOut
 import JSON
 import Observability
 
-/// The response of `GET /api/ops/stats`: the node's current counts, per loop and per application, for people and scripts.
+/// The response of `GET /api/ops/stats`: the node's current counts, per loop and per application, for people and
+/// scripts.
 struct StatsResponse {
     let json: [UInt8]
 

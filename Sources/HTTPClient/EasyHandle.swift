@@ -21,8 +21,8 @@ final class EasyHandle {
     private var allowsPrivateAddresses = false
     private var beganAt = ContinuousClock.now
     private var headers: UnsafeMutablePointer<curl_slist>?
-    /// The request's body, which libcurl does not copy. Never empty: with a null pointer libcurl would read the body from
-    /// a callback.
+    /// The request's body, which libcurl does not copy. Never empty: with a null pointer libcurl would read the body
+    /// from a callback.
     private var body = UnsafeMutableRawBufferPointer.allocate(byteCount: 8_192, alignment: 1)
     private var bodyBytes = 0
     /// Buffer for one header.
@@ -96,8 +96,8 @@ final class EasyHandle {
         ccurl_set_number(easy, CURLOPT_TCP_KEEPIDLE, 60)
         ccurl_set_number(easy, CURLOPT_TCP_KEEPINTVL, 15)
         ccurl_set_number(easy, CURLOPT_MAXAGE_CONN, options.idleSecondsMax)
-        // CURLOPT_BUFFERSIZE stays at 16 KiB, the size of a TLS record: if part of a response does not fit (7.88), libcurl
-        // reads the rest only when more data arrives on the connection, perhaps never.
+        // CURLOPT_BUFFERSIZE stays at 16 KiB, the size of a TLS record: if part of a response does not fit (7.88),
+        // libcurl reads the rest only when more data arrives on the connection, perhaps never.
         guard !options.caFile.isEmpty else { return }
         ccurl_set_text(easy, CURLOPT_CAINFO, options.caFile)
         ccurl_set_text(easy, CURLOPT_CAPATH, nil)  // libcurl would trust the system's directory as well
@@ -123,8 +123,8 @@ final class EasyHandle {
         isResponseTooLarge = false
         errorBuffer[0] = 0
         ccurl_set_text(easy, CURLOPT_URL, request.url)
-        // Wait for a connection in handshake rather than open another one. Not without TLS: there is no multiplexing, so
-        // the request would wait for another's response.
+        // Wait for a connection in handshake rather than open another one. Not without TLS: there is no multiplexing,
+        // so the request would wait for another's response.
         let isPlain = request.url.utf8.prefix(5).elementsEqual("http:".utf8) { $0 | 0x20 == $1 }
         ccurl_set_number(easy, CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
         ccurl_set_headers(easy, headers)
@@ -143,8 +143,8 @@ final class EasyHandle {
         return true
     }
 
-    /// Whether the request is completely written; the kernel then counts its bytes, and the reservation ends. The body may
-    /// follow long after the headers.
+    /// Whether the request is completely written; the kernel then counts its bytes, and the reservation ends. The body
+    /// may follow long after the headers.
     func completeUpload() -> Bool {
         var uploaded: curl_off_t = 0
         // The progress of a second write is unknown: the reservation then stays until the request ends.
@@ -233,8 +233,8 @@ extension EasyHandle {
         result(error: wasWritten ? error : .notSent(text))
     }
 
-    /// A server that has sent 2xx has processed the request, even if the rest of the response is missing. Other statuses
-    /// need their reason, which is in the body.
+    /// A server that has sent 2xx has processed the request, even if the rest of the response is missing. Other
+    /// statuses need their reason, which is in the body.
     private func result(error: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
         let response = response(isWhole: false)
         guard wasWritten, 200..<300 ~= response.status, !isResponseTooLarge else { return .failure(error) }
@@ -312,8 +312,8 @@ extension EasyHandle {
         return descriptor
     }
 
-    /// Called for each connection before the request is written. Also checks the address again: the connection may be an
-    /// open one of a request that allows private addresses.
+    /// Called for each connection before the request is written. Also checks the address again: the connection may be
+    /// an open one of a request that allows private addresses.
     private func mayWrite(to address: UnsafePointer<CChar>?) -> Bool {
         guard allowsPrivateAddresses || isPublic(address.flatMap { PeerAddress(text: $0) }) else { return false }
         guard !requiresHTTP2 || ccurl_agreed_on_http2(easy) == 1 else {

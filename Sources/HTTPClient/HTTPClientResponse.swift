@@ -6,8 +6,8 @@ package struct HTTPClientResponse: Equatable, Sendable {
     package let body: [UInt8]
     /// By lower-case name; of repeated headers the last. Only the headers of ``Header`` are kept.
     package let headers: [String: String]
-    /// False if the connection was lost or the request timed out before the end of the body. The status is then 2xx: any
-    /// other incomplete response is an ``HTTPClientError``.
+    /// False if the connection was lost or the request timed out before the end of the body. The status is then 2xx:
+    /// any other incomplete response is an ``HTTPClientError``.
     package let isWhole: Bool
 
     package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:], isWhole: Bool = true) {

@@ -24,13 +24,13 @@ package final class HTTPPool {
         package var allowsPrivateAddresses = true
         /// False: only https.
         package var allowsPlainHTTP = false
-        /// True: requests are not sent to servers without HTTP/2. While a new connection has received no response, every
-        /// connection of the pool gets one request at a time: APNs allows no more before it has accepted a token. Use it
-        /// for a pool of one upstream.
+        /// True: requests are not sent to servers without HTTP/2. While a new connection has received no response,
+        /// every connection of the pool gets one request at a time: APNs allows no more before it has accepted a token.
+        /// Use it for a pool of one upstream.
         package var requiresHTTP2 = false
-        /// Bytes of a connection's send buffer, if the system allows as many. The pool starts only as many requests as fit
-        /// (see ``SendBufferBudget``), whichever connection they will use: a slow one delays all. Nil: the system's size, and
-        /// requests start at once.
+        /// Bytes of a connection's send buffer, if the system allows as many. The pool starts only as many requests as
+        /// fit (see ``SendBufferBudget``), whichever connection they will use: a slow one delays all. Nil: the system's
+        /// size, and requests start at once.
         package var sendBufferBytes: Int?
         /// Bytes kept of a response's body. The rest is read and discarded: the server has processed the request.
         package var responseBytesMax = 65_536
@@ -94,8 +94,8 @@ package final class HTTPPool {
     /// Starts a request.
     /// - Parameters:
     ///   - tag: identifies the request; unique among those in flight.
-    ///   - allowsPrivateAddresses: overrides the option for this request; nil: the option. A request that does not allow
-    ///     them does not reuse a connection to a private address either.
+    ///   - allowsPrivateAddresses: overrides the option for this request; nil: the option. A request that does not
+    ///     allow them does not reuse a connection to a private address either.
     ///   - isFirst: the request goes before those that wait for room.
     package func start(_ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool? = nil, isFirst: Bool = false) {
         let now = ContinuousClock.now
@@ -148,8 +148,8 @@ package final class HTTPPool {
     }
 
     /// Sleeps ten times as long as libcurl takes to visit all requests, at most 10 ms: with a thousand in flight, a
-    /// `curl_multi_perform` per response would cost more than everything else. Only batches wake-ups; correctness does not
-    /// depend on it.
+    /// `curl_multi_perform` per response would cost more than everything else. Only batches wake-ups; correctness does
+    /// not depend on it.
     private func batchWakeUps(milliseconds: Int) {
         let microseconds = min(inFlight * 10, 10_000, milliseconds * 1_000)
         if microseconds >= 500 { usleep(UInt32(microseconds)) }

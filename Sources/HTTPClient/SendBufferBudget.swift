@@ -2,8 +2,8 @@ import CCurl
 
 /// The free space in the kernel's send buffers of a pool's connections.
 ///
-/// libcurl 7.88 does not handle a full send buffer under HTTP/2: it treats EAGAIN as an error, or sleeps without polling
-/// for writability. Received responses are lost, connections stall until their requests time out, and bodies
+/// libcurl 7.88 does not handle a full send buffer under HTTP/2: it treats EAGAIN as an error, or sleeps without
+/// polling for writability. Received responses are lost, connections stall until their requests time out, and bodies
 /// are cut off. So a pool with such a budget starts only requests that surely fit. It also asks for larger buffers: a
 /// distant connection takes some tens of KiB at once while the kernel sizes its buffer, less than the notifications of
 /// a burst.
@@ -17,11 +17,12 @@ final class SendBufferBudget {
     private let bytesEach: Int?
     /// Bytes of a new connection's buffer: as granted last; before the first connection, the smallest size to expect.
     private var granted = 65_536
-    /// With the kernel's cookie of each socket: libcurl closes some without a callback, and their descriptors are reused.
+    /// With the kernel's cookie of each socket: libcurl closes some without a callback, and their descriptors are
+    /// reused.
     private var sockets: [(descriptor: Int32, cookie: UInt64)] = []
 
-    /// - Parameter bytesEach: buffer size of a connection, limited by net.core.wmem_max; nil: the kernel's own sizing, and
-    ///   no budget.
+    /// - Parameter bytesEach: buffer size of a connection, limited by net.core.wmem_max; nil: the kernel's own sizing,
+    ///   and no budget.
     init(bytesEach: Int?) { self.bytesEach = bytesEach }
 
     func add(_ socket: Int32) {

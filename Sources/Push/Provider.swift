@@ -6,7 +6,8 @@ import HTTPClient
 /// To add a provider, add a folder beside `APNs/` and `FCM/` with one function that returns this value. The lane, its
 /// worker and its connections know no provider by name.
 package struct Provider: Sendable {
-    /// The lane that sends to this provider. ``PushLane/provider`` is the provider's name in the database and in metrics.
+    /// The lane that sends to this provider. ``PushLane/provider`` is the provider's name in the database and in
+    /// metrics.
     package let lane: PushLane
     /// Window, retry and back-off limits.
     let rules: LaneRules

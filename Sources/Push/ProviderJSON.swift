@@ -24,8 +24,8 @@ extension JSONSlice {
         try? JSONReader.array(raw) { element($0) }
     }
 
-    /// A provider's reason code, safe for logs and labels: at most 64 letters, `_` and `.`; nil for anything else. Digits
-    /// are excluded because tokens have them: a response that quotes a token must not put it into the log.
+    /// A provider's reason code, safe for logs and labels: at most 64 letters, `_` and `.`; nil for anything else.
+    /// Digits are excluded because tokens have them: a response that quotes a token must not put it into the log.
     var reasonCode: String? {
         guard let text = string, (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isReasonByte) else { return nil }
         return text

@@ -5,7 +5,8 @@ import Threads
 struct PushWorkerLoop {
     /// Maximum sleep in milliseconds: the wall clock may be set.
     private static let sleepMax: Int64 = 5_000
-    /// Milliseconds that the store gets to confirm the last report, after the time of ``PushWorker/stop(withinSeconds:)``.
+    /// Milliseconds that the store gets to confirm the last report, after the time of
+    /// ``PushWorker/stop(withinSeconds:)``.
     private static let drainTime: Int64 = 1_000
 
     private let environment: PushWorker.Environment
@@ -41,8 +42,8 @@ struct PushWorkerLoop {
         if !isFinished { sendFinalReport() }
     }
 
-    /// Reports all results that the store has not confirmed, without waiting for a reply. The store would send unreported
-    /// jobs again after the next start.
+    /// Reports all results that the store has not confirmed, without waiting for a reply. The store would send
+    /// unreported jobs again after the next start.
     private mutating func sendFinalReport() {
         let now = environment.now()
         apply(connection.retire(at: now, using: &rng), now)

@@ -1,8 +1,9 @@
 import Primitives
 import PusherProtocol
 
-/// Delays `channel_vacated` and `member_removed` (PROTOCOL V5): they are sent three seconds later, and only if the channel
-/// is still vacated or the member still gone. A device that reconnects within that time causes no webhook at all.
+/// Delays `channel_vacated` and `member_removed` (PROTOCOL V5): they are sent three seconds later, and only if the
+/// channel is still vacated or the member still gone. A device that reconnects within that time causes no webhook at
+/// all.
 struct Debounce {
     /// How long an event is delayed.
     static let milliseconds: Int64 = 3_000
@@ -24,7 +25,8 @@ struct Debounce {
 
     /// The serial of each subject's delayed event.
     private var serials: [Subject: UInt64] = [:]
-    /// In the order of due times, because all are delayed equally. A cancelled event leaves its entry, which is skipped.
+    /// In the order of due times, because all are delayed equally. A cancelled event leaves its entry, which is
+    /// skipped.
     private var line: [Entry] = []
     private var head = 0
     private var nextSerial: UInt64 = 0

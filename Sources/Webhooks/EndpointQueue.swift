@@ -1,9 +1,9 @@
 /// The events queued for one endpoint, and when to send them. Pure: ``next(at:)`` returns what to do,
 /// ``complete(_:at:jitter:)`` records the result.
 ///
-/// One request is in flight at a time, which keeps the order whatever the endpoint responds and however long it takes. A
-/// rejected request is sent again until the endpoint accepts it, or until five minutes after its first attempt (V10). The
-/// events behind it wait; the queue is bounded.
+/// One request is in flight at a time, which keeps the order whatever the endpoint responds and however long it takes.
+/// A rejected request is sent again until the endpoint accepts it, or until five minutes after its first attempt (V10).
+/// The events behind it wait; the queue is bounded.
 struct EndpointQueue {
     /// Default limit of queued events, including those in flight. Beyond, new events are dropped.
     static let eventsMaxDefault = 10_000

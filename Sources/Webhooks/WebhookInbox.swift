@@ -5,7 +5,8 @@ import Threads
 /// The queue of webhook events between the hub and the worker. Never blocks: events beyond the limit are dropped and
 /// counted, and the worker logs the count.
 package final class WebhookInbox: Sendable {
-    /// Events queued at most: those of about a second on a busy node. The worker only moves them to the endpoints' queues.
+    /// Events queued at most: those of about a second on a busy node. The worker only moves them to the endpoints'
+    /// queues.
     package static let capacity = 16_384
 
     private let mailbox = Mailbox<AppWebhookEvent>(highWater: WebhookInbox.capacity)
@@ -17,7 +18,8 @@ package final class WebhookInbox: Sendable {
     /// Queued events at which client events are dropped: their data may be 64 KB each.
     private static let clientEventCapacity = 1_024
 
-    /// Queues an event, from any thread. Returns true if the inbox was empty; the caller then has to ``wake()`` the reader.
+    /// Queues an event, from any thread. Returns true if the inbox was empty; the caller then has to ``wake()`` the
+    /// reader.
     package func append(_ event: AppWebhookEvent) -> Bool {
         guard mailbox.hasRoom, !event.isClientEvent || mailbox.depth < Self.clientEventCapacity else {
             refused.wrappingAdd(1, ordering: .relaxed)

@@ -1,6 +1,7 @@
 import PusherProtocol
 
-/// Distributes webhook events to the endpoints' queues, and decides when to send. Pure: no sockets, clocks or randomness.
+/// Distributes webhook events to the endpoints' queues, and decides when to send. Pure: no sockets, clocks or
+/// randomness.
 struct WebhookQueues {
     /// A moment on both clocks, in milliseconds.
     struct Moment: Equatable {
@@ -57,8 +58,8 @@ struct WebhookQueues {
         for event in debounce.release(at: moment.now) { enqueue(event, moment) }
     }
 
-    /// Prepares for the end, when no further events follow: queues all delayed events, since no connection can come back,
-    /// and ends the linger time of batches.
+    /// Prepares for the end, when no further events follow: queues all delayed events, since no connection can come
+    /// back, and ends the linger time of batches.
     mutating func close(at moment: Moment) {
         for event in debounce.release(at: .max) { enqueue(event, moment) }
         for index in endpoints.indices { endpoints[index].queue.stopLingering() }

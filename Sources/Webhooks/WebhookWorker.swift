@@ -57,8 +57,8 @@ package final class WebhookWorker: Sendable {
     /// The kinds that an application's endpoints want, and the opposite kinds that cancel them.
     package func kindsWanted(by app: Int) -> WebhookKinds { kinds[app, default: []] }
 
-    /// Posts an event, from any thread, if an endpoint wants it. Never blocks; drops and counts the event if the inbox is
-    /// full.
+    /// Posts an event, from any thread, if an endpoint wants it. Never blocks; drops and counts the event if the inbox
+    /// is full.
     package func post(_ event: AppWebhookEvent) {
         guard kindsWanted(by: event.app).contains(event.event.kind), inbox.append(event) else { return }
         inbox.wake()
@@ -71,8 +71,8 @@ package final class WebhookWorker: Sendable {
         return statistics
     }
 
-    /// Sends the posted events for at most `seconds`, then ends; the rest is dropped and counted. Delayed events are sent
-    /// at once: no connection can come back. Blocks until the thread has ended.
+    /// Sends the posted events for at most `seconds`, then ends; the rest is dropped and counted. Delayed events are
+    /// sent at once: no connection can come back. Blocks until the thread has ended.
     /// - Precondition: no further events are posted.
     package func stop(withinSeconds seconds: Int) {
         stopRequest.withLock {
@@ -115,7 +115,8 @@ extension WebhookWorker {
             keys = endpoints.map { HMACKey(secret: $0.secret) }
             queues = WebhookQueues(endpoints)
             var options = HTTPPool.Options()
-            // Each endpoint has at most one request in flight. Endpoints may share a host; a slow one must not delay others.
+            // Each endpoint has at most one request in flight. Endpoints may share a host; a slow one must not delay
+            // others.
             options.connectionsPerHost = endpoints.count
             options.timeoutMilliseconds = worker.environment.timeoutMilliseconds
             options.idleSecondsMax = 60

@@ -15,7 +15,8 @@ struct PushTestCommand: ParsableCommand {
     @Option(help: "The push provider: apns or fcm.")
     var provider: PushProvider
 
-    @Option(help: "The device token, as the app registers it.")
+    // Tokens may begin with a dash.
+    @Option(parsing: .unconditional, help: "The device token, as the app registers it.")
     var token: String
 
     @Flag(help: "The token is for the APNs sandbox (development builds).")

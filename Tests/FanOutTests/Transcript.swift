@@ -20,7 +20,8 @@ import Foundation
 /// | `% subscription counts` | … send subscription counts |
 /// | `% presence members 2` | … permit two members per presence channel |
 /// | `% cache bytes 300` | … cache at most 300 bytes of events |
-/// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: the connection closes |
+/// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: the
+/// connection closes |
 ///
 /// An unlisted frame is a failure, and so is a listed one that does not arrive; each client's order counts. `$anna` in
 /// a message is anna's socket id. Names are lower-case letters and can be reused after a close. The first message of a

@@ -1,5 +1,4 @@
 import Access
-import FleetRules
 import JWT
 import Testing
 

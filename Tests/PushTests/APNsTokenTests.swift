@@ -70,7 +70,8 @@ struct APNsTokenTests {
         #expect(token.current(at: time(45 * Self.minute, setBy: -30 * Self.minute)).generation == 1, "it has expired")
     }
 
-    /// A token whose issue time is wrong is issued again, but connections that carried it a moment ago must not carry both.
+    /// A token whose issue time is wrong is issued again, but connections that carried it a moment ago must not carry
+    /// both.
     @Test(arguments: [-120 * minute, -2 * minute, 45 * minute]) func largeClockChangeIssuesAnotherTokenAndOutdatesConnections(
         _ step: Int64
     ) throws {

@@ -3,8 +3,8 @@ import Foundation
 import Push
 import Testing
 
-/// The payloads for each event of the contract, byte for byte: `Golden/payloads.txt`, reviewed like code. Each paragraph is
-/// an event with its entity and collapse key, the event's data, APNs' payload, and FCM's message.
+/// The payloads for each event of the contract, byte for byte: `Golden/payloads.txt`, reviewed like code. Each
+/// paragraph is an event with its entity and collapse key, the event's data, APNs' payload, and FCM's message.
 @Suite struct GoldenPayloadTests {
     @Test func everyEventOfTheContractMatchesTheGoldenFile() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/payloads.txt")

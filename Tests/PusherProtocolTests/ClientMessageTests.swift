@@ -97,7 +97,7 @@ import Testing
         Misuse(#"{"event":"pusher:ping "}"#, "Unknown event pusher:ping : \(known)"),
         Misuse(#"{"event":"pusher:ping\u0000"}"#, "Unknown event pusher:ping\0: \(known)"),
         Misuse(#"{"event":"pusher:client-x"}"#, "Unknown event pusher:client-x: \(known)"),
-        Misuse(#"{"event":"ConnectionState-x"}"#, "Unknown event ConnectionState-x: \(known)"),
+        Misuse(#"{"event":"Client-x"}"#, "Unknown event Client-x: \(known)"),
         Misuse(
             #"{"event":"pusher_internal:subscription_succeeded","channel":"a","data":"{}"}"#,
             "Unknown event pusher_internal:subscription_succeeded: \(known)"),

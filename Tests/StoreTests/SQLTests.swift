@@ -112,9 +112,9 @@ import Testing
         _ = try orders.clearName(ofCustomer: "7")
         for person in [driver("42"), customer("7")] {
             _ = try orders.names(of: person)
-            _ = try orders.hasOpen(of: person, since: noon)
+            _ = try orders.hasOpen(of: person, createdUntil: noon)
         }
-        _ = try orders.hasRest(ofCustomer: "7", since: noon)
+        _ = try orders.hasRemainder(ofCustomer: "7", createdUntil: noon)
         _ = try orders.references(ofCustomer: "7")
         try routes.store(Route(id: "R"), now: noon)
         _ = try routes.route(id: "R")
@@ -122,7 +122,7 @@ import Testing
         _ = try routes.deleteExpired(before: 0, most: 1)
         _ = try routes.clearName(ofDriver: "42")
         _ = try routes.names(ofDriver: "42")
-        _ = try routes.hasOpen(ofDriver: "42", since: noon)
+        _ = try routes.hasOpen(ofDriver: "42", createdUntil: noon)
     }
 
     private func runNotifications(_ executor: CommandExecutor) throws(DatabaseError) {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Webhooks
 
-/// Seeded simulation of the queues: each event is delivered exactly once and in order, or counted as dropped or refused.
+/// Seeded simulation of the queues: each event is delivered exactly once and in order, or counted as dropped or
+/// refused.
 @Suite struct DeliverySimulationTests {
     @Test func everyEventIsAccountedFor() throws {
         var totals = WebhookCounts()

@@ -4,7 +4,8 @@ package struct NotificationStep: Equatable, Sendable {
     package let notificationID: String
     /// `created`, `push_queued`, `received`, `action_accept`…
     package let step: String
-    /// ``Identity/key`` of the reporter (not always the recipient) or of the push job's recipient; empty if there is none.
+    /// ``Identity/key`` of the reporter (not always the recipient) or of the push job's recipient; empty if there is
+    /// none.
     package let subject: String
     /// When it happened or its report arrived: milliseconds since 1970.
     package let at: Int64

@@ -1,7 +1,7 @@
 /// The response to an executed command, before it is encoded.
 ///
-/// `FleetResponses` in HTTPAPI defines its JSON. The store calls the encoder in the command's transaction, because it keeps
-/// the bytes for repeated requests (`Idempotency-Key`).
+/// `FleetResponses` in HTTPAPI defines its JSON. The store calls the encoder in the command's transaction, because it
+/// keeps the bytes for repeated requests (`Idempotency-Key`).
 package enum CommandResponse: Equatable, Sendable {
     case order(String, Order, notificationIDs: [String])
     case route(String, Route, notificationIDs: [String])

@@ -2,7 +2,8 @@ import FleetRules
 import JSON
 import Primitives
 
-/// The bodies of the fleet API's responses: the JSON of commands and queries that succeeded. ``Envelope`` has the errors.
+/// The bodies of the fleet API's responses: the JSON of commands and queries that succeeded. ``Envelope`` has the
+/// errors.
 ///
 /// DESIGN.md section 2 ("Surface") fixes the shapes: each group of paths has its own, because existing apps parse them.
 package enum FleetResponses {

@@ -19,8 +19,8 @@ package struct APNsAddress: Equatable, Sendable {
     /// Maximum bytes of a payload (Apple, "Generating a remote notification").
     package static let payloadBytesMax = 4_096
 
-    /// The request that shows a message on a device. A retry has the same `apns-id`: APNs does not deduplicate by it, but
-    /// the logs of APNs and Fleetwire then show the same id.
+    /// The request that shows a message on a device. A retry has the same `apns-id`: APNs does not deduplicate by it,
+    /// but the logs of APNs and Fleetwire then show the same id.
     /// - Parameter authorization: the header's whole value, `bearer …`.
     package func request(_ message: PushMessage, to device: PushJob.Device, authorization: String) -> HTTPClientRequest {
         let payload = PushPayload(message, bytesMax: Self.payloadBytesMax)

@@ -2,8 +2,8 @@ import FleetRules
 import HTTPClient
 
 extension SendResult {
-    /// Maps a response of APNs (Apple, "Handling notification responses from APNs"). Unknown reasons are mapped by their
-    /// status.
+    /// Maps a response of APNs (Apple, "Handling notification responses from APNs"). Unknown reasons are mapped by
+    /// their status.
     /// - Parameters:
     ///   - sentAt: when the request was sent: milliseconds since 1970.
     ///   - now: milliseconds since 1970.

@@ -3,13 +3,13 @@ import JSON
 import JWT
 import Threads
 
-/// When to issue a provider token. APNs allows a new one at most every 20 minutes, and rejects tokens older than an hour
-/// (Apple, "Establishing a token-based connection to APNs").
+/// When to issue a provider token. APNs allows a new one at most every 20 minutes, and rejects tokens older than an
+/// hour (Apple, "Establishing a token-based connection to APNs").
 struct APNsTokenAge {
     /// Between Apple's limits, with a margin for a clock that is off by some minutes.
     static let lifetime: Int64 = 45 * 60_000
-    /// Minimum between two forced renewals. If APNs rejects a token younger than that as expired, this machine's clock is
-    /// wrong, and a new token does not help.
+    /// Minimum between two forced renewals. If APNs rejects a token younger than that as expired, this machine's clock
+    /// is wrong, and a new token does not help.
     static let interval: Int64 = 20 * 60_000
     /// If the clock is set back by more than this, the token's issue time is in the future.
     static let skewMax: Int64 = 60_000

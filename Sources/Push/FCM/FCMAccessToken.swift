@@ -93,7 +93,8 @@ struct FCMAccessToken {
             }
             generation += 1
             issued = IssuedCredential(authorization: "Bearer " + text, generation: generation)
-            // Counted from the start of the fetch: the server may have issued the token long before its response arrived.
+            // Counted from the start of the fetch: the server may have issued the token long before its response
+            // arrived.
             expiresAt = fetchStartedAt + seconds * 1_000
             fetchAt = fetchStartedAt + seconds * 800
             failures = 0

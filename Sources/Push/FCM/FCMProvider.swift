@@ -5,7 +5,8 @@ extension Provider {
     /// FCM's HTTP v1 API, for the project of a service account.
     /// - Parameters:
     ///   - baseURL: `https://fcm.googleapis.com`, without a trailing slash.
-    ///   - caFile: a PEM file to trust instead of the system's certificates, also for access tokens; empty: the system's.
+    ///   - caFile: a PEM file to trust instead of the system's certificates, also for access tokens; empty: the
+    ///     system's.
     package static func fcm(baseURL: String, account: ServiceAccount, caFile: String = "") -> Provider {
         // FCM allows 100 streams on each connection (observed, not documented).
         let rules = LaneRules(windowMax: 400)
@@ -14,7 +15,8 @@ extension Provider {
         connection.streamsPerConnection = rules.windowMax / connection.connectionsPerHost
         // FCM closes connections that were idle for four minutes (observed, not documented).
         connection.idleSecondsMax = 230
-        // Only for access tokens, from a server on this machine: ServiceAccount checks `token_uri`, and `baseURL` is https.
+        // Only for access tokens, from a server on this machine: ServiceAccount checks `token_uri`, and `baseURL` is
+        // https.
         connection.allowsPlainHTTP = true
         connection.caFile = caFile
         let address = FCMAddress(baseURL: baseURL, projectID: account.projectID)

@@ -13,9 +13,9 @@ package struct FCMAddress: Equatable, Sendable {
         self.projectID = projectID
     }
 
-    /// Maximum bytes of a payload: 4,096 for Android and Apple devices (Firebase, "About FCM messages"), less the members
-    /// beside it. FCM adds its own for Apple (`gcm.message_id`, `google.c.…`), this request channel, sound and tag for
-    /// Android.
+    /// Maximum bytes of a payload: 4,096 for Android and Apple devices (Firebase, "About FCM messages"), less the
+    /// members beside it. FCM adds its own for Apple (`gcm.message_id`, `google.c.…`), this request channel, sound and
+    /// tag for Android.
     package static let payloadBytesMax = 4_096 - 384
 
     /// The request that shows a message on a device. It has a part for Android and one for Apple: many registrations do

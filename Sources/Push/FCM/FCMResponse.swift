@@ -3,8 +3,8 @@ import HTTPClient
 import JSON
 
 extension SendResult {
-    /// Maps a response of FCM: by FCM's error code (`ErrorCode` of the HTTP v1 API), else by the status name, else by the
-    /// HTTP status.
+    /// Maps a response of FCM: by FCM's error code (`ErrorCode` of the HTTP v1 API), else by the status name, else by
+    /// the HTTP status.
     /// - Parameters:
     ///   - sentAt: when the request was sent: milliseconds since 1970.
     ///   - now: milliseconds since 1970.
@@ -64,7 +64,8 @@ extension SendResult {
         return error.isQuotaOfDevice ? .deviceThrottled(reason: reason, after: after) : .retry(reason: reason, after: after)
     }
 
-    /// The request or the token is invalid. If the response names fields, the token is invalid only if it is the only one.
+    /// The request or the token is invalid. If the response names fields, the token is invalid only if it is the only
+    /// one.
     private static func invalid(_ error: FCMErrorBody, mayBeToken: Bool, _ sentAt: Int64) -> SendResult {
         guard error.badFields.map({ !$0.isEmpty && $0.allSatisfy { $0 == "message.token" } }) ?? mayBeToken else {
             let field = error.badFields?.first.map { " \($0)" } ?? ""
@@ -105,8 +106,8 @@ private struct FCMErrorBody {
     var badFields: [String]?
     /// Whether google.rpc.QuotaFailure names only the rate of one device.
     var isQuotaOfDevice = false
-    /// Whether the message is too large. It has the same error code as a malformed token (firebase-admin-go issue 580); only
-    /// the text differs.
+    /// Whether the message is too large. It has the same error code as a malformed token (firebase-admin-go issue 580);
+    /// only the text differs.
     var isTooBig = false
 
     init(_ response: HTTPClientResponse) {

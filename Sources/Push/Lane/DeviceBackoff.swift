@@ -15,8 +15,8 @@ struct DeviceBackoff {
     private var backoffs: [String: Backoff] = [:]
     /// The number of entries at which elapsed ones are removed.
     private var backoffsMax = 1_024
-    /// By device id, in milliseconds since 1970: the device is dead if a job says that it was last seen before that time.
-    /// If it was seen later, its app has registered again.
+    /// By device id, in milliseconds since 1970: the device is dead if a job says that it was last seen before that
+    /// time. If it was seen later, its app has registered again.
     private var dead: [String: Int64] = [:]
     /// Dead devices that no report contains yet, and those of the report under way.
     private var unreported: [String] = []
@@ -27,8 +27,8 @@ struct DeviceBackoff {
 
     // MARK: Throttled devices
 
-    /// The provider throttled a device. Returns when to send to it again: after 1, 2, 4 … s by how often in a row it was
-    /// throttled, or after the provider's `retryAfter` if that is longer.
+    /// The provider throttled a device. Returns when to send to it again: after 1, 2, 4 … s by how often in a row it
+    /// was throttled, or after the provider's `retryAfter` if that is longer.
     mutating func throttle(_ device: String, startedAt: Int64, at now: Int64, atLeast retryAfter: Int64 = 0) -> Int64 {
         var backoff = backoffs[device] ?? Backoff(until: startedAt, since: startedAt, count: 0)
         // Too long ago to count as in a row.

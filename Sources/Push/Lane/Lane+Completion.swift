@@ -75,8 +75,8 @@ extension Lane {
                 return (.answered, reason)
             }
             recordError(reason, now)
-            // Not an attempt, but the job loses its place in the queue (also below, if the credential expired): if it is
-            // a poison job, the lane would otherwise probe with it forever and send no other.
+            // Not an attempt, but the job loses its place in the queue (also below, if the credential expired): if it
+            // is a poison job, the lane would otherwise probe with it forever and send no other.
             postpone(job, until: now, reason, wasTried: false)
             return (.forbidden(newConnection: newConnection), reason)
         case .credentialExpired(let reason):

@@ -97,8 +97,8 @@ package struct Lane {
         case missing
     }
 
-    /// Milliseconds. A longer pause raises an alarm: an operator should check that the retry-after is the provider's and
-    /// not a proxy's.
+    /// Milliseconds. A longer pause raises an alarm: an operator should check that the retry-after is the provider's
+    /// and not a proxy's.
     private static let longPause: Int64 = 3_600_000
 
     /// Which lane it is. The raw value is its name in store, log and REST API.

@@ -23,8 +23,8 @@ package struct LaneStatus: Equatable, Sendable {
     package var lastError: Failure?
     /// When the provider last accepted a push.
     package var lastAcceptedAt: Int64?
-    /// Jobs queued in the store, as of its last reply; while it cannot write, at least as many as the results that it has
-    /// not written.
+    /// Jobs queued in the store, as of its last reply; while it cannot write, at least as many as the results that it
+    /// has not written.
     package var depth = 0
     /// When the oldest of them was queued.
     package var oldestAt: Int64?

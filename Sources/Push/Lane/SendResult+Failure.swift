@@ -7,8 +7,8 @@ extension SendResult {
         .configurationError(reason: "HTTP \(response.status): not a response of the provider", newConnection: true)
     }
 
-    /// A request without a response: the job is tried again, even if the provider may have accepted it. A device shows a
-    /// repeated push once, because of its collapse id.
+    /// A request without a response: the job is tried again, even if the provider may have accepted it. A device shows
+    /// a repeated push once, because of its collapse id.
     package init(_ error: HTTPClientError) {
         let reason =
             switch error {

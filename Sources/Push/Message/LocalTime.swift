@@ -1,7 +1,7 @@
 import Foundation
 
-/// Local times by IANA time zone. Uses Foundation's time zones (ICU's), which exist in images without tzdata; Yams links
-/// Foundation anyway.
+/// Local times by IANA time zone. Uses Foundation's time zones (ICU's), which exist in images without tzdata; Yams
+/// links Foundation anyway.
 package enum LocalTime {
     /// Minutes since midnight (0–1,439) in an IANA time zone, with daylight saving time; nil if the zone is unknown.
     ///
@@ -23,7 +23,8 @@ package enum LocalTime {
     /// Whether the zone exists. Names are case-sensitive: `Europe/London`, `UTC`.
     package static func isKnown(_ zone: String) -> Bool { timeZone(zone) != nil }
 
-    /// Foundation accepts more names than the database has, some with a surprising meaning: its BST is Bangladesh's time.
+    /// Foundation accepts more names than the database has, some with a surprising meaning: its BST is Bangladesh's
+    /// time.
     private static func timeZone(_ name: String) -> TimeZone? {
         guard (1...nameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte),
             name.utf8.contains(UInt8(ascii: "/")) || namesWithoutSlash.contains(name)

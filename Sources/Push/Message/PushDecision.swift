@@ -9,8 +9,8 @@ package enum PushDecision: Equatable, Sendable {
 }
 
 extension PushDecision {
-    /// Decides when the job's turn comes, not when it is queued: it may have waited for hours, and templates, preferences
-    /// and the recipient's connection may have changed.
+    /// Decides when the job's turn comes, not when it is queued: it may have waited for hours, and templates,
+    /// preferences and the recipient's connection may have changed.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - minuteOfDay: minutes since midnight in an IANA time zone, at a time in milliseconds since 1970; nil if the

@@ -5,8 +5,8 @@ extension PushMessage {
     private static let lineBytesMin = 64
 
     /// Truncates the message to a size: first the longest details, then the body, then the title, between grapheme
-    /// clusters. Required fields stay whole as long as possible. If they alone are too long, the longest are dropped, not
-    /// cut: half an id would be another id.
+    /// clusters. Required fields stay whole as long as possible. If they alone are too long, the longest are dropped,
+    /// not cut: half an id would be another id.
     /// - Parameter size: bytes of the message as JSON.
     mutating func truncate(to bytesMax: Int, size: (PushMessage) -> Int) {
         let steps: [(inout PushMessage, _ excess: Int) -> Void] = [
@@ -81,8 +81,8 @@ extension String {
 
     fileprivate func cut(by excess: Int, keeping least: Int) -> String { cut(toJSONBytes: max(least, jsonBytes - excess)) }
 
-    /// The string if it fits, else as many of its first characters as fit with an ellipsis. Characters are grapheme clusters:
-    /// an emoji with its skin tone, a letter with its accents.
+    /// The string if it fits, else as many of its first characters as fit with an ellipsis. Characters are grapheme
+    /// clusters: an emoji with its skin tone, a letter with its accents.
     fileprivate func cut(toJSONBytes bytesMax: Int) -> String {
         guard jsonBytes > bytesMax else { return self }
         var left = bytesMax - Self.ellipsis.utf8.count

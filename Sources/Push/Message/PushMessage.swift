@@ -65,10 +65,10 @@ extension PushMessage {
     /// FCM's `collapse_key`. For a device that is offline, FCM keeps one message per key, for at most four keys of its
     /// choice.
     ///
-    /// Notification messages always collapse; without a key, all into one. A key per order would make hundreds of keys; one
-    /// key for all would let a cancellation replace a new job. With a key per kind of update the latest of each kind arrives:
-    /// a new job, a change of a job, and the same for routes. The app gets the rest when it connects. On the device, a
-    /// notification replaces an older one of the same order by its `tag`, which has no such limit.
+    /// Notification messages always collapse; without a key, all into one. A key per order would make hundreds of keys;
+    /// one key for all would let a cancellation replace a new job. With a key per kind of update the latest of each
+    /// kind arrives: a new job, a change of a job, and the same for routes. The app gets the rest when it connects. On
+    /// the device, a notification replaces an older one of the same order by its `tag`, which has no such limit.
     package enum CollapseKey: String, CaseIterable, Sendable {
         case newJob = "new_job"
         case jobUpdate = "job_update"

@@ -6,17 +6,18 @@ import JSON
 extension CommandExecutor {
     /// Erases a driver or customer:
     ///
-    /// 1. In this transaction: deletes all rows found by the person's id (devices, preferences, bookings, unsent pushes,
-    ///    stored responses), and clears their name in orders and routes, notes and positions in the audit log, and details
-    ///    of notification steps.
-    /// 2. In background slices (``eraseSome()``): searches the notification log and other people's stored responses, and
-    ///    redacts the person's name and addresses (``Redaction``, ``NameRedaction``). ``ErasureTable`` stores the progress.
-    /// 3. When orders and routes that were open at the request have ended (``resumeErasures()``): repeats 1 and 2 for them.
-    ///    Until then they keep the data that is needed to carry them out.
+    /// 1. In this transaction: deletes all rows found by the person's id (devices, preferences, bookings, unsent
+    ///    pushes, stored responses), and clears their name in orders and routes, notes and positions in the audit log,
+    ///    and details of notification steps.
+    /// 2. In background slices (``eraseSome()``): searches the notification log and other people's stored responses,
+    ///    and redacts the person's name and addresses (``Redaction``, ``NameRedaction``). ``ErasureTable`` stores the
+    ///    progress.
+    /// 3. When orders and routes that were open at the request have ended (``resumeErasures()``): repeats 1 and 2 for
+    ///    them. Until then they keep the data that is needed to carry them out.
     /// 4. After each search: a checkpoint, which removes the old content from the write-ahead log.
     ///
-    /// The actions remain in the audit log under the person's id. For admins and ops only step 1 and the checkpoint apply:
-    /// notifications do not contain their names.
+    /// The actions remain in the audit log under the person's id. For admins and ops only step 1 and the checkpoint
+    /// apply: notifications do not contain their names.
     func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let key = person.key
         let devices = try outbox.devices.devices(of: key)
@@ -27,7 +28,7 @@ extension CommandExecutor {
         counts.preferences = try outbox.preferences.remove(of: key)
         counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
         let names = try names(of: person)
-        try deleteRows(of: person, &counts)
+        try clearRows(of: person, &counts)
         if person.role == .driver || person.role == .customer {
             try erasures.add(person, names: names, lastID: try notifications.lastID() ?? "", now: now)
             backgroundTasks.insert(.erasures)
@@ -49,7 +50,7 @@ extension CommandExecutor {
     }
 
     /// Deletes stored responses, and clears a person's data in rows found by id. Sets the rows' numbers in `counts`.
-    private func deleteRows(of person: Identity, _ counts: inout ErasureCounts) throws(DatabaseError) {
+    private func clearRows(of person: Identity, _ counts: inout ErasureCounts) throws(DatabaseError) {
         counts.storedResponses = try idempotency.remove(of: person.key)
         switch person.role {
         case .driver:
@@ -94,7 +95,8 @@ extension CommandExecutor {
         return rows.count == Self.sliceMax ? rows.last?.id : nil
     }
 
-    /// Redacts the person in responses to other people. The idempotency keys stay valid, so no request is executed twice.
+    /// Redacts the person in responses to other people. The idempotency keys stay valid, so no request is executed
+    /// twice.
     /// - Returns: the time of the last response that was searched; nil if the search is complete.
     private func redactResponses(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Int64? {
         let redaction = Redaction(of: erasure.person, named: [], bookings: [])
@@ -114,19 +116,19 @@ extension CommandExecutor {
 
     private func hasOpen(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         let person = erasure.person
-        if try orders.hasOpen(of: person, since: erasure.requestedAt) { return true }
-        return person.role == .driver ? try routes.hasOpen(ofDriver: person.id, since: erasure.requestedAt) : false
+        if try orders.hasOpen(of: person, createdUntil: erasure.requestedAt) { return true }
+        return person.role == .driver ? try routes.hasOpen(ofDriver: person.id, createdUntil: erasure.requestedAt) : false
     }
 
-    /// Restarts the erasure of people whose orders and routes, open at the request, have ended. It includes data written
-    /// since then: every action on an open order writes the person's name again.
+    /// Restarts the erasure of people whose orders and routes, open at the request, have ended. It includes data
+    /// written since then: every action on an open order writes the person's name again.
     func resumeErasures() throws(DatabaseError) {
         for erasure in try erasures.waiting() {
             if try hasOpen(erasure), try !hasRemainder(erasure) { continue }
             let person = erasure.person
             let names = try names(of: person)
             var counts = ErasureCounts()  // the response went out when the erasure was requested
-            try deleteRows(of: person, &counts)
+            try clearRows(of: person, &counts)
             try erasures.restart(person, names: names, lastID: try notifications.lastID() ?? "")
             backgroundTasks.insert(.erasures)
         }
@@ -134,7 +136,7 @@ extension CommandExecutor {
 
     private func hasRemainder(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         guard erasure.person.role == .customer else { return false }
-        return try orders.hasRest(ofCustomer: erasure.person.id, since: erasure.requestedAt)
+        return try orders.hasRemainder(ofCustomer: erasure.person.id, createdUntil: erasure.requestedAt)
     }
 }
 

@@ -5,10 +5,10 @@ import Primitives
 /// Redacts a person in notifications and stored responses.
 ///
 /// A notification that contains a name also shows whose name it is:
-/// - A driver's: `driverId` or `driver_id` in the data. Without them (notifications to customers) the actor, because drivers
-///   report their own progress, or the driver's own channel.
-/// - A customer's: `customerId` in the data, the customer's own channel, or the reference of one of the customer's orders in
-///   the data or in the channel's name.
+/// - A driver's: `driverId` or `driver_id` in the data. Without them (notifications to customers) the actor, because
+///   drivers report their own progress, or the driver's own channel.
+/// - A customer's: `customerId` in the data, the customer's own channel, or the reference of one of the customer's
+///   orders in the data or in the channel's name.
 ///
 /// Correlation ids are no evidence: a dispatcher's tool may use one for many actions.
 struct Redaction {
@@ -33,8 +33,8 @@ struct Redaction {
         return NameRedaction.apply(to: row.data, clearing: fields, names: names + (name.map { [$0] } ?? []))
     }
 
-    /// Redacts a stored response. Each order and route in it names its driver and customer. Clears addresses of open orders
-    /// as well: a repeated response is not used for navigation.
+    /// Redacts a stored response. Each order and route in it names its driver and customer. Clears addresses of open
+    /// orders as well: a repeated response is not used for navigation.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
         let (id, role) = (person.id, person.role)

@@ -8,12 +8,12 @@ extension DatabaseError {
 
     private static func kind(_ primary: Int32) -> Kind {
         switch primary {
-        case SQLITE_BUSY, SQLITE_LOCKED: .busy
+        case SQLITE_BUSY: .busy
         case SQLITE_FULL: .full
         case SQLITE_NOTADB, SQLITE_CORRUPT: .damaged
         case SQLITE_CANTOPEN, SQLITE_READONLY: .unreachable
         case SQLITE_PERM: .forbidden
-        case SQLITE_IOERR, SQLITE_NOMEM, SQLITE_PROTOCOL: .temporary
+        case SQLITE_IOERR, SQLITE_NOMEM, SQLITE_PROTOCOL, SQLITE_LOCKED: .temporary
         default: .other
         }
     }

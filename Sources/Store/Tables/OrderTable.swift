@@ -119,7 +119,7 @@ struct OrderTable {
     }
 
     /// True if the person has an open order that was created at `moment` or earlier.
-    func hasOpen(of person: Identity, since moment: Int64) throws(DatabaseError) -> Bool {
+    func hasOpen(of person: Identity, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
         if person.role == .driver {
             return try database.first(
                 """
@@ -135,7 +135,7 @@ struct OrderTable {
     }
 
     /// True if an ended order that was created at `moment` or earlier still contains the customer's name or addresses.
-    func hasRest(ofCustomer id: String, since moment: Int64) throws(DatabaseError) -> Bool {
+    func hasRemainder(ofCustomer id: String, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
         try database.first(
             """
             SELECT 1 FROM orders WHERE customer_id = ? AND created_at <= ? AND status IN ('completed', 'cancelled') \

@@ -71,7 +71,7 @@ struct RouteTable {
     }
 
     /// True if the driver has an open route that was created at `moment` or earlier.
-    func hasOpen(ofDriver id: String, since moment: Int64) throws(DatabaseError) -> Bool {
+    func hasOpen(ofDriver id: String, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
         try database.first(
             """
             SELECT 1 FROM routes WHERE driver_id = ? AND created_at <= ? \

@@ -97,8 +97,8 @@ extension CommandExecutor {
 }
 
 extension StoredDevice {
-    /// The device as registered now. Fields that the app left out keep their values if the owner is the same; the platform
-    /// keeps its value in any case.
+    /// The device as registered now. Fields that the app left out keep their values if the owner is the same; the
+    /// platform keeps its value in any case.
     fileprivate init(_ action: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
         let own = known.flatMap { $0.owner.isSame(as: owner) ? $0 : nil }
         self.init(

@@ -3,8 +3,8 @@ import JSON
 
 /// Telemetry and read marks.
 extension CommandExecutor {
-    /// The most telemetry events per user for notifications that are not in the log: old ones, and those of other systems.
-    /// Further events get a response and are dropped.
+    /// The most telemetry events per user for notifications that are not in the log: old ones, and those of other
+    /// systems. Further events get a response and are dropped.
     static let orphansMax = 1_000
 
     func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
