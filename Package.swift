@@ -83,7 +83,7 @@ let package = Package(
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
-        tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "Primitives", "TestSupport", "Threads"]),
+        tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads"]),
         tests("Threads"),
         tests("Observability", ["Primitives", "Threads"]),
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
