@@ -42,7 +42,7 @@ extension Settings {
         do throws(TokenIssuerError) {
             _ = try TokenVerifier(issuers: auth.issuers, keyCache: IssuerKeyCache(issuers: auth.issuers))
         } catch {
-            return ("auth.jwt.public_key", error.description)
+            return ("auth.jwt", error.description)
         }
         do throws(CredentialError) {
             _ = try push.providers()
