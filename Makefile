@@ -53,7 +53,7 @@ sim: build ## Run the simulation with SEEDS seeds.
 crash: build $(PYTHON_READY) ## Kill the gateway under load, ROUNDS times; check that no action answered 200 is lost.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS)
 
-conformance: ## List the points of the protocol checklist without a test.
+conformance: ## List the points of docs/protocol.md without a test.
 	@dev/conformance
 
 fuzz: packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
