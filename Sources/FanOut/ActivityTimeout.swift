@@ -1,4 +1,4 @@
-/// When to ping and when to close an idle connection (PROTOCOL P4). Clients ping by themselves after the activity
+/// When to ping and when to close an idle connection (protocol point P4). Clients ping by themselves after the activity
 /// timeout `t`; the server pings after 1.25 t of silence and closes after 1.5 t.
 package struct ActivityTimeout: Equatable, Sendable {
     /// The activity timeout in seconds, as advertised to clients (C4).

@@ -1,7 +1,7 @@
 import PusherProtocol
 
-/// The last published event of each cache channel of an application (PROTOCOL K1–K5). Events expire after 30 minutes,
-/// with or without subscribers. If the cache exceeds its size in bytes, it evicts the oldest events.
+/// The last published event of each cache channel of an application (protocol points K1–K5). Events expire after 30
+/// minutes, with or without subscribers. If the cache exceeds its size in bytes, it evicts the oldest events.
 package struct EventCache {
     /// An event's lifetime in milliseconds (K3).
     package static let lifetime: Int64 = 30 * 60 * 1000

@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// Sign-in, watchlists, terminating a user's connections (PROTOCOL U, W).
+/// Sign-in, watchlists, terminating a user's connections (protocol sections U and W).
 extension Hub {
     mutating func signin(_ socket: SocketID, _ user: SignedInUser, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }

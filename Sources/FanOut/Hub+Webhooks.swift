@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// Events for backends' webhooks (PROTOCOL V).
+/// Events for backends' webhooks (protocol section V).
 extension Hub {
     /// Whether ``drainWebhookEvents(_:)`` has events.
     package var hasWebhookEvents: Bool { !webhookEvents.isEmpty }

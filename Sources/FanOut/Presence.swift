@@ -1,7 +1,7 @@
 import Primitives
 import PusherProtocol
 
-/// The members of a presence channel: users, each with one or more connections (PROTOCOL R4).
+/// The members of a presence channel: users, each with one or more connections (protocol point R4).
 struct Presence {
     /// In the order of joining.
     private(set) var members: [PresenceMember] = []

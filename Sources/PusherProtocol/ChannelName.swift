@@ -1,4 +1,4 @@
-/// A valid channel name (PROTOCOL S8). Its prefix determines what a subscription requires.
+/// A valid channel name (protocol point S8). Its prefix determines what a subscription requires.
 package struct ChannelName: Hashable, Sendable {
     /// What a subscription requires.
     package enum Access: Equatable, Sendable {

@@ -1,6 +1,6 @@
 import JSON
 
-/// An event that a client sends to the other subscribers of a channel (PROTOCOL E1–E9).
+/// An event that a client sends to the other subscribers of a channel (protocol points E1–E9).
 package struct ClientEvent: Equatable, Sendable {
     /// Begins with `client-`.
     package let name: String

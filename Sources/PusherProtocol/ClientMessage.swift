@@ -10,7 +10,7 @@ package enum ClientMessage: Equatable, Sendable {
     case clientEvent(ClientEvent)
 
     /// Decodes one text message.
-    /// - Throws: ``ProtocolError`` for the client (PROTOCOL M1, M2).
+    /// - Throws: ``ProtocolError`` for the client (protocol points M1, M2).
     package init(_ text: UnsafeRawBufferPointer) throws(ProtocolError) {
         let envelope: Envelope
         do {

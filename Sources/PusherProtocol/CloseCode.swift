@@ -1,4 +1,4 @@
-/// A close code, grouped by what the client does next (PROTOCOL, close and error codes).
+/// A close code, grouped by what the client does next (docs/protocol.md, section C).
 package enum CloseCode: UInt16, Sendable {
     // The client does not reconnect. Never use these for transient conditions.
     case tlsOnly = 4000

@@ -1,4 +1,4 @@
-/// A parsed WebSocket URL: `/app/KEY?protocol=7&client=…` (PROTOCOL C1, C5–C8).
+/// A parsed WebSocket URL: `/app/KEY?protocol=7&client=…` (protocol points C1, C5–C8).
 package enum Handshake: Equatable, Sendable {
     /// A client for the application with this key.
     case app(key: String, version: Int)

@@ -1,6 +1,7 @@
 /// An application's limits: the bound of every table, queue and string.
 ///
-/// The defaults are the hosted service's documented limits (PROTOCOL B6–B9, S8, D1) where it has one.
+/// Where the hosted service documents a limit, the default is that limit (protocol points B6, B7, B9, D2, E8, E9, R9,
+/// S8).
 package struct Limits: Equatable, Sendable {
     /// UTF-8 bytes of one event's `data` (1–1,048,576). Over the limit: 413, or an error event.
     package var eventBytes = 10_240

@@ -1,4 +1,4 @@
-/// A client's mistake. The client gets an error event and stays connected (PROTOCOL M2, M3).
+/// A client's mistake. The client gets an error event and stays connected (protocol points M2, M3).
 package struct ProtocolError: Error, Equatable, Sendable {
     /// For the app's developer: what is wrong and what to do.
     package let message: String

@@ -1,7 +1,7 @@
 import JSON
 import Primitives
 
-/// A `pusher:signin` message (PROTOCOL U1).
+/// A `pusher:signin` message (protocol point U1).
 package struct SigninRequest: Equatable, Sendable {
     /// `KEY:SIGNATURE` over the socket id and `userData`.
     package let auth: String

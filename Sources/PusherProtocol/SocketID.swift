@@ -1,4 +1,4 @@
-/// A connection's id, internally and on the wire (PROTOCOL C3: digits, a dot, digits).
+/// A connection's id, internally and on the wire (protocol point C3: digits, a dot, digits).
 ///
 /// The second number is the connection's loop and slot, so finding it is indexing. The first is random, so that the
 /// slot's next connection has another id and a stale id is detected.

@@ -1,6 +1,6 @@
 import JSON
 
-/// A webhook event: Pusher's (PROTOCOL V1–V9), and two for the backend of the fleet's application.
+/// A webhook event: Pusher's (protocol points V1–V9), and two for the backend of the fleet's application.
 package enum WebhookEvent: Equatable, Sendable {
     /// V1: a channel got its first subscriber.
     case channelOccupied(ChannelName)

@@ -1,9 +1,9 @@
 import Primitives
 import PusherProtocol
 
-/// Delays `channel_vacated` and `member_removed` (PROTOCOL V5): they are sent three seconds later, and only if the
-/// channel is still vacated or the member still gone. A device that reconnects within that time causes no webhook at
-/// all.
+/// Delays `channel_vacated` and `member_removed` (protocol point V5): they are sent three seconds later, and only if
+/// the channel is still vacated or the member still gone. A device that reconnects within that time causes no webhook
+/// at all.
 struct Debounce {
     /// How long an event is delayed.
     static let milliseconds: Int64 = 3_000

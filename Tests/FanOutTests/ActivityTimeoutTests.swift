@@ -1,7 +1,7 @@
 import FanOut
 import Testing
 
-/// Pinging and closing idle connections, and the rate limit of client events (PROTOCOL P4, E9).
+/// Pinging and closing idle connections, and the rate limit of client events (protocol points P4, E9).
 @Suite struct ActivityTimeoutTests {
     static let actions: [(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action)] = [
         (0, false, .idle), (120, false, .idle), (149, false, .idle), (150, false, .ping), (1_000, false, .ping),

@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// The last event of each cache channel (PROTOCOL K1–K5).
+/// The last event of each cache channel (protocol points K1–K5).
 @Suite struct EventCacheTests {
     private var cache = EventCache(bytesMax: 10_000)
     private static let halfAnHour: Int64 = 1_800_000

@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Cache channels, subscription counts and quotas at the hub (PROTOCOL K, N, C10).
+/// Cache channels, subscription counts and quotas at the hub (protocol sections K and N, point C10).
 @Suite struct HubCacheTests {
     private var hub = Hub(loopCount: 2, apps: [HubCacheTests.rules, AppRules()])
 

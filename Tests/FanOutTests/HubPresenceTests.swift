@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Presence channels at the hub (PROTOCOL R): the events of each connection, and their order.
+/// Presence channels at the hub (protocol section R): the events of each connection, and their order.
 @Suite struct HubPresenceTests {
     private var hub = Hub(loopCount: 3, apps: [HubPresenceTests.rules, HubPresenceTests.rules])
     private let room = name("presence-room")

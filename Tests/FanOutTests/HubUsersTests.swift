@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Signed-in users at the hub (PROTOCOL U, W): watchlists and termination.
+/// Signed-in users at the hub (protocol sections U and W): watchlists and termination.
 @Suite struct HubUsersTests {
     private var hub = Hub(loopCount: 3, apps: [AppRules(), AppRules()])
 

@@ -3,7 +3,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// The webhook events that the hub records (PROTOCOL V).
+/// The webhook events that the hub records (protocol section V).
 @Suite struct HubWebhookTests {
     private var hub = Hub(
         loopCount: 3, apps: [HubWebhookTests.rules(.all), HubWebhookTests.rules([]), HubWebhookTests.rules(.occupancy)])

@@ -45,7 +45,7 @@ struct Call {
         return call
     }
 
-    /// The text that a library signs (PROTOCOL A1), built independently of ``SigningText``.
+    /// The text that a library signs (protocol point A1), built independently of ``SigningText``.
     var signedText: String {
         let parameters = query.map { ($0.name.lowercased(), $0.value) }.filter { $0.0 != "auth_signature" }.sorted { $0.0 < $1.0 }
         return method.rawValue + "\n" + path + "\n" + parameters.map { $0.0 + "=" + $0.1 }.joined(separator: "&")

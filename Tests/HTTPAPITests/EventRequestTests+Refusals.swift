@@ -2,7 +2,7 @@ import HTTPAPI
 import PusherProtocol
 import Testing
 
-/// Invalid events, and the limits of valid ones (PROTOCOL B3–B9).
+/// Invalid events, and the limits of valid ones (protocol points B3–B9).
 extension EventRequestTests {
     // MARK: Invalid bodies (B3, B4)
 

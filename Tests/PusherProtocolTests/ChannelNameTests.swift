@@ -4,7 +4,7 @@ import Testing
 @Suite struct ChannelNameTests {
     private static let lengthMax = Limits().nameLength
 
-    /// PROTOCOL S8.
+    /// Protocol point S8.
     private static let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=@,.;".unicodeScalars)
 
     @Test func acceptsOnlyTheAlphabet() {

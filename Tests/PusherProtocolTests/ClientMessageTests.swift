@@ -15,7 +15,7 @@ import Testing
 
     // MARK: Valid messages
 
-    /// PROTOCOL P1: client libraries differ in a ping's data.
+    /// Protocol point P1: client libraries differ in a ping's data.
     @Test(arguments: [#","data":{}"#, #","data":"{}""#, #","data":"""#, #","data":null"#, "", #","data":7"#, #","data":[]"#])
     func decodesAPingWithAnyData(data: String) throws {
         #expect(try decode(#"{"event":"pusher:ping"\#(data)}"#) == .ping)

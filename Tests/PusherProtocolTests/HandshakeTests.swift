@@ -21,7 +21,7 @@ import Testing
         #expect(handshake("/app/key1", query) == .app(key: "key1", version: 7))
     }
 
-    /// The close code, and the version, which determines whether an error event precedes the close (PROTOCOL C7).
+    /// The close code, and the version, which determines whether an error event precedes the close (protocol point C7).
     static let refused: [(path: String, version: String?, code: CloseCode, known: Int?)] = [
         ("", "7", .pathNotFound, nil), ("/", "7", .pathNotFound, nil), ("/app", "7", .pathNotFound, nil),
         ("/app/", "7", .pathNotFound, nil), ("/app//", "7", .pathNotFound, nil), ("/app/key1/", "7", .pathNotFound, nil),

@@ -1,7 +1,7 @@
 import PusherProtocol
 import Testing
 
-/// `channel_data` of presence channels (PROTOCOL R5–R9).
+/// `channel_data` of presence channels (protocol points R5–R9).
 @Suite struct PresenceMemberTests {
     private func read(_ channelData: String, infoBytes: Int = 1_024) throws(ProtocolError) -> PresenceMember {
         var limits = Limits()

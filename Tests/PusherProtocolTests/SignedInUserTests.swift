@@ -2,7 +2,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// Verifying and decoding a sign-in (PROTOCOL U1, U2, W1, W3). The valid signature of any text is `sig`.
+/// Verifying and decoding a sign-in (protocol points U1, U2, W1, W3). The valid signature of any text is `sig`.
 @Suite struct SignedInUserTests {
     private func user(
         _ userData: String, auth: String = "key1:sig", infoBytes: Int = 1_024,

@@ -25,7 +25,7 @@ import Testing
         #expect(request([("auth_signature2", "0")]) == "POST\n/apps/1001/events\nauth_signature2=0")
     }
 
-    /// PROTOCOL A1, A10.
+    /// Protocol points A1, A10.
     @Test func lowercasesKeysOnly() {
         #expect(request([("Zeta", "A,b%2C é&="), ("ALPHA", "Z")]) == "POST\n/apps/1001/events\nalpha=Z&zeta=A,b%2C é&=")
     }
@@ -36,7 +36,7 @@ import Testing
         #expect(SigningText.subscription(socket, channel) == "12.34:private-a")
     }
 
-    /// PROTOCOL R7, U1.
+    /// Protocol points R7, U1.
     @Test func subscriptionTextEndsWithChannelData() throws {
         let socket = try #require(SocketID("12.34"))
         let channel = try #require(ChannelName("presence-a", lengthMax: 200))

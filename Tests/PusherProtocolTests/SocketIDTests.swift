@@ -33,7 +33,7 @@ import Testing
         #expect(names.count == 1_000)
     }
 
-    /// PROTOCOL C3, the check of every server SDK: `\A\d+\.\d+\z`.
+    /// Protocol point C3, the check of every server SDK: `\A\d+\.\d+\z`.
     static let illFormed = [
         "", ".", "1", "1.", ".1", "1.2.3", "1..2", ".1.2", "1.2.", "1,2", "a.b", "1.b", "0x1.2", "-1.2", "1.-2", "+1.2", "1.+2",
         " 1.2", "1.2 ", "1 .2", "1.2\n", "\n1.2", "1.2\0", "1e3.2", "\u{661}.\u{662}", "1.\u{301}2", "1.2\u{301}", "１.２", "null",

@@ -1,7 +1,7 @@
 import PusherProtocol
 import Testing
 
-/// The JSON of webhook events (PROTOCOL V1–V9), and the kinds that an endpoint may list.
+/// The JSON of webhook events (protocol points V1–V9), and the kinds that an endpoint may list.
 @Suite struct WebhookEventTests {
     @Test(arguments: table) func encodesEachEvent(_ row: Row) {
         #expect(String(decoding: row.event.json, as: UTF8.self) == row.json)

@@ -3,7 +3,7 @@ import JSON
 import PusherProtocol
 
 /// What a client library would know of other users from the messages of one connection: a member that joins was not
-/// there, and one that leaves was (PROTOCOL R2–R4, W1, W2).
+/// there, and one that leaves was (protocol points R2–R4, W1, W2).
 ///
 /// It does not use the reference model, so it finds mistakes that the model and the hub share.
 struct ClientModel {

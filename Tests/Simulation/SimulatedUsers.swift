@@ -6,7 +6,7 @@ import TestSupport
 /// The users of a run, and the data that their backends sign. All signatures are valid: checking them is not part of
 /// the simulation.
 struct SimulatedUsers {
-    /// Few, so that they collide often. Some look like numbers and may be sent as such (PROTOCOL R6).
+    /// Few, so that they collide often. Some look like numbers and may be sent as such (protocol point R6).
     let users: [String]
 
     private static let known = [

@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 
 /// What a backend can check from its webhooks alone: only vacant channels become occupied, only absent members join,
-/// and vacant channels have no other events (PROTOCOL V1, V4, V6).
+/// and vacant channels have no other events (protocol points V1, V4, V6).
 struct WebhookOrderChecker {
     private var occupied: Set<ReferenceModel.ChannelKey> = []
     private var members: [ReferenceModel.ChannelKey: Set<String>] = [:]

@@ -5,7 +5,7 @@ import HTTP
 import JSON
 import PusherProtocol
 
-/// `POST /pusher/auth`: signs a subscription of one connection to one channel (PROTOCOL S10, S12, R7).
+/// `POST /pusher/auth`: signs a subscription of one connection to one channel (protocol points S10, S12, R7).
 package struct ChannelAuthorization: Sendable {
     package let identity: Identity
     package let channel: ChannelName
@@ -60,7 +60,7 @@ package struct ChannelAuthorization: Sendable {
     }
 }
 
-/// `POST /pusher/user-auth`: signs the sign-in of a connection (PROTOCOL U1).
+/// `POST /pusher/user-auth`: signs the sign-in of a connection (protocol point U1).
 struct UserAuthentication {
     let response: HTTPResponse
 

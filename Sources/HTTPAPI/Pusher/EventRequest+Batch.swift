@@ -1,7 +1,8 @@
 import FanOut
 import JSON
 
-/// `POST /apps/ID/batch_events`: several events, each with its own channel and excluded connection (PROTOCOL D1–D6).
+/// `POST /apps/ID/batch_events`: several events, each with its own channel and excluded connection (protocol points
+/// D1–D6).
 package struct BatchRequest {
     package let events: [EventRequest]
 

@@ -2,8 +2,8 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// `POST /apps/ID/events`: decodes the body and encodes one frame per channel in one pass (PROTOCOL B1–B11). Name and
-/// data are copied as written, escapes included.
+/// `POST /apps/ID/events`: decodes the body and encodes one frame per channel in one pass (protocol points B1–B11).
+/// Name and data are copied as written, escapes included.
 package struct EventRequest {
     /// One frame per channel, in the order given, each channel once.
     package let publications: [Hub.Publication]

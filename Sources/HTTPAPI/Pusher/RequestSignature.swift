@@ -3,7 +3,7 @@ import HTTP
 import Primitives
 import PusherProtocol
 
-/// Verifies the signature of a request to Pusher's HTTP API (PROTOCOL A1–A10).
+/// Verifies the signature of a request to Pusher's HTTP API (protocol points A1–A10).
 package struct RequestSignature {
     /// The most seconds between a request's timestamp and this machine's clock, either way.
     package static let clockSkewSecondsMax: Int64 = 600
