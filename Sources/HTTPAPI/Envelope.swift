@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// The JSON of errors, by group of paths: existing apps parse these shapes (DESIGN.md section 2, Surface).
+/// The JSON of errors, by group of paths: existing apps parse these shapes.
 package enum Envelope: Sendable {
     /// `{"success":false,"error":"…"}`: admins, drivers, customers, devices.
     case success

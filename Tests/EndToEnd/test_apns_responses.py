@@ -1,4 +1,6 @@
-"""APNs responses and their effect on the push, the device and the lane: PUSH.md section 1."""
+"""APNs responses and their effect on the push, the device and the lane (Apple's
+"Handling notification responses from APNs").
+"""
 
 import time
 

@@ -1,4 +1,6 @@
-"""FCM responses and their effect on the push, the device and the lane: PUSH.md section 2."""
+"""FCM responses and their effect on the push, the device and the lane (Firebase's
+reference of the FCM v1 API, "ErrorCode").
+"""
 
 import time
 

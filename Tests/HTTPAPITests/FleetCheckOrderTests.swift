@@ -4,8 +4,8 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// If a request is wrong in several ways, the first of 401, 403, 404 (path), 405, 413, 400 is reported (DESIGN.md
-/// section 2, Requests).
+/// If a request is wrong in several ways, the first of 401, 403, 404 (path), 405, 413, 400 is reported
+/// (docs/api.md, "Checks").
 @Suite struct FleetCheckOrderTests {
     /// Fails every check.
     private var invalidInEveryWay: FleetCall {

@@ -20,7 +20,7 @@ extension OrderTransition {
         ] + [JobStatus.arrived, .inTransit, .completed].map { .progressed(to: $0, by: driver, name: name) }
     }
 
-    /// The table "Admin actions" of DESIGN.md. Apps depend on the event names, the fields and their order.
+    /// The events that the transition publishes. Apps depend on the event names, the fields and their order.
     func events(of order: Order, at milliseconds: Int64) -> [EventDraft] {
         let ids = order.ids
         let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))

@@ -20,7 +20,7 @@ extension RouteTransition {
         ]
     }
 
-    /// The table "Admin actions" of DESIGN.md. Apps depend on the event names, the fields and their order.
+    /// The events that the transition publishes. Apps depend on the event names, the fields and their order.
     func events(of route: Route, at milliseconds: Int64) -> [EventDraft] {
         let ids: EventFields = ["routeId": .text(route.id), "routeNumber": .text(route.routeNumber)]
         let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))

@@ -13,7 +13,8 @@ package struct DeviceToken: Equatable, Sendable {
     /// The whole token. Secret: only requests to the provider contain it, and the store encrypts it.
     package let text: String
 
-    /// A token of APNs: 16 to 400 hexadecimal digits, an even number. The length is not fixed (PUSH.md section 1).
+    /// A token of APNs: 16 to 400 hexadecimal digits, an even number. Apple does not fix the
+    /// length ("Registering your app with APNs").
     /// - Throws: `.invalid` (400) for anything else.
     package static func apns(_ text: String, _ environment: Environment = .production) throws(RuleError) -> DeviceToken {
         let digits = text.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") ? $0 | 0x20 : $0 }

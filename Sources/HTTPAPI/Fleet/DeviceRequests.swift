@@ -2,7 +2,7 @@ import FleetRules
 import HTTP
 import JSON
 
-/// Parses the bodies of device registrations and preferences (DESIGN.md section 2, Requests and Push).
+/// Parses the bodies of device registrations and preferences.
 extension JSONBody {
     /// The most characters in a device id.
     private static let deviceIDLengthMax = 150

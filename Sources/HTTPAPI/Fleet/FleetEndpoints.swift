@@ -2,7 +2,7 @@ import Access
 import FleetRules
 import HTTP
 
-/// The endpoints of the fleet's API (DESIGN.md section 2, Surface), by prefix.
+/// The endpoints of the fleet's API (docs/api.md, "Fleet"), by prefix.
 enum FleetEndpoints {
     /// Roles that may read the gateway's state.
     static let opsRoles: [Role] = [.admin, .ops]

@@ -5,7 +5,7 @@ import Primitives
 /// The bodies of the fleet API's responses: the JSON of commands and queries that succeeded. ``Envelope`` has the
 /// errors.
 ///
-/// DESIGN.md section 2 ("Surface") fixes the shapes: each group of paths has its own, because existing apps parse them.
+/// Each group of paths has its own shapes, which must not change: existing apps parse them.
 package enum FleetResponses {
     /// The body of the response to an executed command.
     package static func body(of response: CommandResponse, correlationID: String) -> [UInt8] {

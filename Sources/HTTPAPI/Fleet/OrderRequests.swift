@@ -2,7 +2,7 @@ import FleetRules
 import JSON
 import Primitives
 
-/// Parses the bodies of orders, routes, jobs and notifications (DESIGN.md section 2, Requests).
+/// Parses the bodies of orders, routes, jobs and notifications.
 extension JSONBody {
     /// The most drivers in one announcement.
     private static let driversMax = 1_000

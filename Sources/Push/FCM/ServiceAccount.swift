@@ -8,7 +8,8 @@ package struct ServiceAccountError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
 
-/// A Google service account: the JSON file that Google's console creates with a key (PUSH.md section 2).
+/// A Google service account: the JSON file that Google's console creates with a key ("Using OAuth 2.0 for Server to
+/// Server Applications").
 package struct ServiceAccount: Sendable {
     package let clientEmail: String
     package let projectID: String

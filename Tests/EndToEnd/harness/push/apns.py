@@ -1,4 +1,4 @@
-"""A fake of APNs, at least as strict as Apple's documentation: PUSH.md section 1."""
+"""A fake of APNs, at least as strict as Apple's "Sending notification requests to APNs"."""
 
 import base64
 import json

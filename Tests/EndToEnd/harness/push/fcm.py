@@ -1,4 +1,6 @@
-"""A fake of Firebase Cloud Messaging, HTTP v1, and of its OAuth server: PUSH.md section 2."""
+"""A fake of Firebase Cloud Messaging, HTTP v1, and of its OAuth server: Firebase's reference of
+the FCM v1 API ("projects.messages"), Google's "Using OAuth 2.0 for Server to Server Applications".
+"""
 
 import base64
 import json
