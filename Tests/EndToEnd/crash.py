@@ -260,9 +260,8 @@ def check_over_http(gateway: Gateway, worker: list[Action]) -> None:
                 order = caller.get_order(action.code)
                 action.check(order["version"] >= action.index + 1, "is not in the order:", order)
                 for notification in action.response["data"]["notificationIds"]:
-                    received = caller.expect_ok("GET",
-                                                f"/api/ops/notifications/{notification}")[
-                        "notification"]
+                    path = f"/api/ops/notifications/{notification}"
+                    received = caller.expect_ok("GET", path)["notification"]
                     action.check(received["correlationId"] == action.name,
                                  "has a notification of another action:", received)
             again = action.perform(caller)

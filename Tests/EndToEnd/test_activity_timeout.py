@@ -53,8 +53,8 @@ class ObservedClient:
             self.ended = True
         elif got[0] == PING and self.answers_frames:
             self.send_event(frame(PONG, got[1]))
-        elif got[0] == TEXT and self.answers_events and json.loads(got[1])[
-                "event"] == "pusher:ping":
+        elif (got[0] == TEXT and self.answers_events
+              and json.loads(got[1])["event"] == "pusher:ping"):
             self.send_event(frame(TEXT, self.message))
 
     def times(self, opcode: int, event: str | None = None) -> list[float]:

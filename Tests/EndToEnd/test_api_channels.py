@@ -213,9 +213,8 @@ def test_I1_users_are_distinct(connect, api, presence):
     clients[4].send("pusher:unsubscribe", {"channel": presence})
     for client in clients:
         client.receive_until_pong()
-    assert sorted(user["id"]
-                  for user in api.get_signed(f"channels/{presence}/users").json()[
-        "users"]) == sorted(["driver:1", "7", 'a "b" ü🚚'])
+    users = api.get_signed(f"channels/{presence}/users").json()["users"]
+    assert sorted(user["id"] for user in users) == sorted(["driver:1", "7", 'a "b" ü🚚'])
 
 
 @pytest.mark.parametrize("form",

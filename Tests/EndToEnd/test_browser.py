@@ -44,10 +44,9 @@ def gateway(page_gateway):
 
 
 def url_of(gateway, app=FIRST, **query) -> str:
-    query = "&".join(f"{name}={value}"
-                     for name, value in (
-        {"protocol": 7, "client": "js", "version": "8.4.0", "flash": "false"} | query).items())
-    return f"ws://{gateway.host}:{gateway.port}/app/{app.key}?{query}"
+    query = {"protocol": 7, "client": "js", "version": "8.4.0", "flash": "false"} | query
+    text = "&".join(f"{name}={value}" for name, value in query.items())
+    return f"ws://{gateway.host}:{gateway.port}/app/{app.key}?{text}"
 
 
 @pytest.fixture

@@ -103,8 +103,8 @@ def test_5xx_is_retried(fleet, response):
     fleet.wait_for_accepted(notification)
     first, second, third = device.sent[-3:]
     assert second.at - first.at >= 0.9 and third.at - second.at >= 1.9, "1 s, then 2 s, plus jitter"
-    assert first.json["message"]["android"]["notification"]["tag"] == third.json["message"][
-        "android"]["notification"]["tag"]
+    tags = [request.json["message"]["android"]["notification"]["tag"] for request in (first, third)]
+    assert tags[0] == tags[1]
 
 
 @pytest.mark.parametrize("response",

@@ -332,7 +332,7 @@ def test_driver_catches_up_after_a_gap(admin, driver, fleet):
     second = admin.order(code, "remove-driver")["data"]["notificationIds"][0]
     third = admin.assign(code, driver.subject)["data"]["notificationIds"][0]
     assert [notification["id"] for notification in notifications(driver)] == [third, second, first]
-    assert [job["code"] for job in driver.expect_ok("GET", "/api/driver/jobs")["data"]["jobs"]] == [
-        code]
-    assert without_ids(notifications(driver)[1]["data"])[
-        "message"] == "You have been removed from this job"
+    jobs = driver.expect_ok("GET", "/api/driver/jobs")["data"]["jobs"]
+    assert [job["code"] for job in jobs] == [code]
+    removal = without_ids(notifications(driver)[1]["data"])
+    assert removal["message"] == "You have been removed from this job"

@@ -275,9 +275,8 @@ def test_notifications_are_listed_newest_first(admin, fleet):
     driver = fleet.driver()
     ids = [admin.assign(unique_id("O"), driver.subject)["data"]["notificationIds"][0]
            for _ in range(3)]
-    found = admin.expect_ok("GET",
-                            f"/api/ops/notifications?channel=driver-{driver.subject}")[
-        "notifications"]
+    path = f"/api/ops/notifications?channel=driver-{driver.subject}"
+    found = admin.expect_ok("GET", path)["notifications"]
     assert [each["id"] for each in found] == list(reversed(ids))
     newest = admin.expect_ok("GET", "/api/ops/notifications?limit=2")["notifications"]
     assert len(newest) == 2 and all(ULID.fullmatch(each["id"]) for each in newest)

@@ -174,9 +174,8 @@ def test_put_route_creates_and_merges(admin, code):
     assert (route["id"], route["status"], route["driverId"],
             route["version"]) == (code, "available", None, 1)
     assert {name: route[name] for name in fields} == fields
-    route = admin.expect_ok("PUT", f"/api/admin/routes/{code}",
-                            {"dropsCount": None, "status": "cancelled", "driverId": "x"})["data"][
-        "route"]
+    changes = {"dropsCount": None, "status": "cancelled", "driverId": "x"}
+    route = admin.expect_ok("PUT", f"/api/admin/routes/{code}", changes)["data"]["route"]
     assert (route["dropsCount"], route["bookingsCount"], route["status"], route["driverId"],
             route["version"]) == (None, 2, "available", None, 2)
     assert admin.get_route(code) == route
@@ -191,9 +190,8 @@ def test_each_route_action_in_each_state(fleet, admin, code, state, action):
     if state != "available":
         admin.route(code, "assign-driver", driverId=driver)
     if state == "accepted":
-        assert fleet.driver(driver).expect_ok("POST",
-                                              f"/api/driver/routes/{code}/accept")[
-            "message"] == "Route accepted successfully"
+        response = fleet.driver(driver).expect_ok("POST", f"/api/driver/routes/{code}/accept")
+        assert response["message"] == "Route accepted successfully"
     if state == "cancelled":
         admin.route(code, "cancel")
     before, path = admin.get_route(code), f"/api/admin/routes/{code}/{action}"

@@ -124,9 +124,8 @@ def test_muted_type_is_not_pushed(fleet, name):
     _, response = fleet.order(device.owner)
     expect_cancelled(fleet, response["data"]["notificationIds"][0], "preferences")
     # It is in the list of notifications nevertheless.
-    assert device.owner.expect_ok("GET",
-                                  "/api/driver/notifications")["data"]["notifications"][0][
-        "event"] == "job-assigned"
+    listed = device.owner.expect_ok("GET", "/api/driver/notifications")["data"]["notifications"]
+    assert listed[0]["event"] == "job-assigned"
     fleet.expect_no_pushes(device)
     prefer(device.owner, types={name: True})
     _, response = fleet.order(device.owner)

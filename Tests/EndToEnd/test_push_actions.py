@@ -284,9 +284,8 @@ def test_priority_lifetime_and_collapse_id_of_the_catalogue(start_push_fleet):
         assert (push.title, push.text, push.data["type"]) == ("T", PLACES["customerName"], "custom")
         assert (push.aps["category"] == "CAT" and push.aps["thread-id"] == "th"
                 and "sound" not in push.aps and not push.is_urgent)
-        notification = scenario.admin.expect_ok("GET",
-                                                f"/api/ops/notifications/{push.notification}")[
-            "notification"]
+        path = f"/api/ops/notifications/{push.notification}"
+        notification = scenario.admin.expect_ok("GET", path)["notification"]
         expires = datetime.datetime.fromisoformat(notification["expiresAt"])
         assert (abs(push.expires - expires.timestamp()) <= 1
                 and abs(

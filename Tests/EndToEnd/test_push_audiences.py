@@ -256,9 +256,8 @@ def test_badge_equals_the_number_of_unread_notifications(fleet):
         device.next(response["data"]["notificationIds"][0])
         response = fleet.dispatcher.order(code, "unassign" if number % 2 else "cancel-enhanced")
         push = device.next(response["data"]["notificationIds"][0])
-        listed = device.owner.expect_ok("GET",
-                                        "/api/driver/notifications?limit=100")["data"][
-            "notifications"]
+        path = "/api/driver/notifications?limit=100"
+        listed = device.owner.expect_ok("GET", path)["data"]["notifications"]
         assert push.badge == sum(each["readAt"] is None for each in listed) == 3 * (number + 1)
 
 

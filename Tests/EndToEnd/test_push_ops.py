@@ -216,9 +216,8 @@ def test_sighup_reloads_the_catalogue(start_push_fleet, providers):
                "a missing file is also an error")
     assert has_title("New words")
     push = device.next(fleet.announce(device))
-    notification = fleet.dispatcher.expect_ok("GET",
-                                              f"/api/ops/notifications/{push.notification}")[
-        "notification"]
+    path_of_history = f"/api/ops/notifications/{push.notification}"
+    notification = fleet.dispatcher.expect_ok("GET", path_of_history)["notification"]
     assert notification["expiresAt"] != notification["createdAt"] and push.text == "you"
     providers.write_catalogue({"DRIVER_APPROVED": {"title": "Newest words"}})
     fleet.gateway.process.send_signal(signal.SIGHUP)

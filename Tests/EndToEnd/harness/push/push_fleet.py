@@ -86,9 +86,8 @@ class PushFleet(Fleet):
 
     def announce_to_drivers(self, drivers: list[str], kind: str = "DRIVER_APPROVED",
                             **data) -> list[str]:
-        return self.dispatcher.expect_ok("POST", ANNOUNCE,
-                                         {"type": kind, "to": {"drivers": drivers}, "data": data})[
-            "data"]["notificationIds"]
+        body = {"type": kind, "to": {"drivers": drivers}, "data": data}
+        return self.dispatcher.expect_ok("POST", ANNOUNCE, body)["data"]["notificationIds"]
 
     def warm_up(self, *devices: Device) -> None:
         """Sends one push to each device and waits for its outcome: afterwards connections and
