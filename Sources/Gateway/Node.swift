@@ -16,7 +16,7 @@ final class Node: EventLoopDelegate {
     let hub: SharedHub
     let metrics: NodeMetrics
     let readiness: Readiness
-    let counters: LoopCounters
+    let loopMetrics: LoopMetrics
     private let appsByKey: [String: Application]
     let router: Router
     private let activityTimeout: ActivityTimeout
@@ -49,7 +49,7 @@ final class Node: EventLoopDelegate {
         hub = assembly.hub
         metrics = assembly.metrics
         readiness = assembly.readiness
-        counters = assembly.metrics.counters[index]
+        loopMetrics = assembly.metrics.loops[index]
         log = assembly.log
         activityTimeout = ActivityTimeout(activitySeconds: assembly.settings.server.activitySeconds)
         let apps = assembly.makeApplications()
@@ -60,7 +60,7 @@ final class Node: EventLoopDelegate {
         router = Router(
             apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps))
         loop = try EventLoop(
-            index: index, delegate: self, wakeup: assembly.wakeups[index], budget: assembly.budget, counters: counters,
+            index: index, delegate: self, wakeup: assembly.wakeups[index], budget: assembly.budget, metrics: loopMetrics,
             options: assembly.loopOptions)
     }
 
@@ -120,8 +120,8 @@ final class Node: EventLoopDelegate {
         apply(.closed(socket))
         fanOut.close(socket)
         connections[socket.slot] = nil
-        counters.add(-1, to: .connected)
-        counters.add(to: .connectionsClosed)
+        loopMetrics.add(-1, to: .connected)
+        loopMetrics.add(to: .connectionsClosed)
     }
 
     func closing(with code: CloseCode) { metrics.countClose(code) }
@@ -133,8 +133,8 @@ final class Node: EventLoopDelegate {
         drainMailbox()
         let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: activityTimeout.activitySeconds)
         perform(.send(established, to: socket))
-        counters.add(to: .connected)
-        counters.add(to: .connectionsOpened)
+        loopMetrics.add(to: .connected)
+        loopMetrics.add(to: .connectionsOpened)
     }
 
     private func rejection(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
@@ -147,7 +147,7 @@ final class Node: EventLoopDelegate {
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
         let milliseconds = Clock.monotonicMilliseconds()
         guard connections[socket.slot]?.consumeClientEvent(nowMilliseconds: milliseconds) == true else {
-            counters.add(to: .limitedClientEvents)
+            loopMetrics.add(to: .limitedClientEvents)
             let text = "Client event rejected: more than the allowed number per second"
             return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
         }
@@ -248,13 +248,13 @@ final class Node: EventLoopDelegate {
 
     /// Counts a rejection because of a full queue. The next tick logs all of them in one record per queue.
     func countRejection(_ queue: FullQueue) {
-        counters.add(to: .rejectedPublishes)
+        loopMetrics.add(to: .rejectedPublishes)
         rejections[queue, default: 0] += 1
     }
 
     /// Logs connections dropped and accepts paused since the last call.
     private func logOverload() {
-        let (drops, pauses) = (counters[.slowConsumers], counters[.acceptPauses])
+        let (drops, pauses) = (loopMetrics[.slowConsumers], loopMetrics[.acceptPauses])
         if drops > logged.drops {
             log.warning("slow_consumers_dropped", ["loop": .number(index), "count": .number(drops - logged.drops)])
         }

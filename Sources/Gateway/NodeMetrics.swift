@@ -3,16 +3,16 @@ import Observability
 import PusherProtocol
 import Threads
 
-/// The node's own metrics: the counters of every loop, closes by code, and gauges of the hub. Any thread may read them.
+/// The node's own metrics: those of every loop, closes by code, and gauges of the hub. Any thread may read them.
 final class NodeMetrics: Sendable {
     /// By loop.
-    let counters: [LoopCounters]
+    let loops: [LoopMetrics]
     /// The prefix of all metric names, without the underscore.
     let prefix: String
     private let closes = Lock<[CloseCode: Int]>([:])
 
     init(loopCount: Int, prefix: String) {
-        counters = (0..<loopCount).map { _ in LoopCounters() }
+        loops = (0..<loopCount).map { _ in LoopMetrics() }
         self.prefix = prefix
     }
 
@@ -37,13 +37,13 @@ final class NodeMetrics: Sendable {
         ]
     }
 
-    /// A family per ``LoopCounter``, with a sample per loop.
+    /// A family per ``LoopMetric``, with a sample per loop.
     private func loopFamilies() -> [MetricFamily] {
-        LoopCounter.allCases.map { counter in
-            let metric = counter.metric
+        LoopMetric.allCases.map { metric in
+            let family = metric.family
             return MetricFamily(
-                "\(prefix)_\(metric.name)", metric.kind, help: metric.help,
-                samples: counters.enumerated().map { ([("loop", String($0))], String($1[counter])) })
+                "\(prefix)_\(family.name)", family.kind, help: family.help,
+                samples: loops.enumerated().map { ([("loop", String($0))], String($1[metric])) })
         }
     }
 }

@@ -9,10 +9,10 @@ struct StatsResponse {
 
     init(metrics: NodeMetrics, hub: SharedHub, fleet: FleetService, apps: [String]) {
         let statistics = hub.read { hub in apps.indices.map { hub.statistics(app: $0) } }
-        let loops = metrics.counters
+        let loops = metrics.loops
         let mailboxes = hub.mailboxes.map(\.depth)
-        func total(_ counters: LoopCounter...) -> Int {
-            loops.reduce(0) { sum, loop in counters.reduce(sum) { $0 + loop[$1] } }
+        func total(_ summands: LoopMetric...) -> Int {
+            loops.reduce(0) { sum, loop in summands.reduce(sum) { $0 + loop[$1] } }
         }
         var json = JSONWriter(capacity: 2_048)
         json.object {
@@ -48,16 +48,16 @@ struct StatsResponse {
 
 extension JSONWriter {
     /// - Parameter mailbox: messages that wait for the loop.
-    fileprivate mutating func loop(_ index: Int, _ counters: LoopCounters, mailbox: Int) {
+    fileprivate mutating func loop(_ index: Int, _ metrics: LoopMetrics, mailbox: Int) {
         object {
             $0.member("loop", index)
-            $0.member("connections", counters[.connected])
-            $0.member("messagesReceived", counters[.messagesReceived])
-            $0.member("messagesSent", counters[.messagesSent])
-            $0.member("bytesReceived", counters[.bytesReceived])
-            $0.member("bytesSent", counters[.bytesSent])
-            $0.member("requests", counters[.httpRequests])
-            $0.member("outboxBytes", counters[.outboxBytes])
+            $0.member("connections", metrics[.connected])
+            $0.member("messagesReceived", metrics[.messagesReceived])
+            $0.member("messagesSent", metrics[.messagesSent])
+            $0.member("bytesReceived", metrics[.bytesReceived])
+            $0.member("bytesSent", metrics[.bytesSent])
+            $0.member("requests", metrics[.httpRequests])
+            $0.member("outboxBytes", metrics[.outboxBytes])
             $0.member("mailbox", mailbox)
         }
     }

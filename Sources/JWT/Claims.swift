@@ -10,8 +10,6 @@ struct Claims {
         case driverID = "driver_id"
     }
 
-    /// Clock skew tolerated between the issuer and us, in seconds.
-    static let skewSeconds: Double = 60
     /// The end of the year 9999 in seconds since 1970. Larger values are mistakes, usually milliseconds.
     private static let dateMax: Double = 253_402_300_799
 
@@ -50,14 +48,16 @@ struct Claims {
 
     private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) {
         guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
-        guard now < expiry + Self.skewSeconds else { throw TokenError("The token expired at \(Self.iso8601(expiry))") }
-        if let start = try date(.nbf), start > now + Self.skewSeconds {
+        guard now < expiry + TokenVerifier.clockSkewSeconds else {
+            throw TokenError("The token expired at \(Self.iso8601(expiry))")
+        }
+        if let start = try date(.nbf), start > now + TokenVerifier.clockSkewSeconds {
             throw TokenError("The token is not valid before \(Self.iso8601(start))")
         }
-        if let issued = try date(.iat), issued > now + Self.skewSeconds {
+        if let issued = try date(.iat), issued > now + TokenVerifier.clockSkewSeconds {
             throw TokenError("The token was issued in the future (iat), at \(Self.iso8601(issued))")
         }
-        if profile != .standard, let signedIn = try date(.authTime), signedIn > now + Self.skewSeconds {
+        if profile != .standard, let signedIn = try date(.authTime), signedIn > now + TokenVerifier.clockSkewSeconds {
             throw TokenError("The user signed in in the future (auth_time), at \(Self.iso8601(signedIn))")
         }
     }

@@ -26,6 +26,9 @@ package final class TokenVerifier {
         case fetched
     }
 
+    /// Clock skew tolerated between the issuer and us, in seconds.
+    static let clockSkewSeconds: Double = 60
+
     private let issuers: [TokenIssuer]
     private let keys: [Key]
     private let keyCache: IssuerKeyCache

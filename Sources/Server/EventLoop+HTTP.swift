@@ -8,7 +8,7 @@ extension EventLoop {
         do throws(RequestHead.FramingError) {
             head = try RequestHead(wsi, bodyBytesMax: options.requestBodyBytesMax)
         } catch {
-            counters.add(to: .httpRequests)
+            metrics.add(to: .httpRequests)
             write(
                 delegate.errorResponse(error.status, error.text, path: error.path), to: wsi,
                 correlationID: correlationIDs.id(of: wsi),
@@ -70,8 +70,8 @@ extension EventLoop {
             isLast: isBodyUnread || drain != nil || Self.requestsClose(HeaderTable.text(WSI_TOKEN_CONNECTION, wsi)),
             correlationID: correlationID)
         let id = pendingResponses.add(pending)
-        counters.add(to: .httpRequests)
-        counters.add(body.count, to: .httpBytesReceived)
+        metrics.add(to: .httpRequests)
+        metrics.add(body.count, to: .httpBytesReceived)
         // Behind a proxy on this machine, all connections come from a loopback address.
         let isLoopback =
             SocketTag(of: wsi).isLoopback && !options.isBehindProxy
@@ -129,7 +129,7 @@ extension EventLoop {
     ) -> Bool {
         responseBytes.removeAll(keepingCapacity: true)
         response.write(to: &responseBytes, correlationID: correlationID, withoutBody: withoutBody, closing: closing)
-        counters.add(responseBytes.count, to: .httpBytesSent)
+        metrics.add(responseBytes.count, to: .httpBytesSent)
         return clws_write_raw(wsi, responseBytes, responseBytes.count) >= 0
     }
 

@@ -86,7 +86,7 @@ extension EventLoop {
 
     private func webSocketReceived(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         guard case .webSocket(let slot) = SocketTag(of: wsi).state else { return -1 }
-        counters.add(bytes.count, to: .bytesReceived)
+        metrics.add(bytes.count, to: .bytesReceived)
         let connection = connections[slot]
         guard connection.state == .open, connection.isAdmitted else { return 0 }
         if lws_frame_is_binary(wsi) != 0 {
@@ -104,7 +104,7 @@ extension EventLoop {
             partialMessages[slot, default: []].append(contentsOf: bytes)
             return 0
         }
-        counters.add(to: .messagesReceived)
+        metrics.add(to: .messagesReceived)
         if var message = partialMessages.removeValue(forKey: slot) {
             message.append(contentsOf: bytes)
             message.withUnsafeBytes { delegate.received($0, from: connection.socket) }

@@ -26,7 +26,7 @@ extension EventLoop {
     private func writeNow(_ chunk: Outbox.Chunk, _ slot: Int) -> Outbox.Chunk? {
         let wsi = connections[slot].wsi
         var offset = chunk.offset
-        if offset == 0 { counters.add(chunk.frame.messageCount, to: .messagesSent) }
+        if offset == 0 { metrics.add(chunk.frame.messageCount, to: .messagesSent) }
         while offset < chunk.frame.bytes.count, !connections[slot].isBackedUp {
             let count = min(chunk.frame.bytes.count - offset, Self.sliceBytes)
             let written = chunk.frame.bytes.withUnsafeBytes { clws_write_raw(wsi, $0.baseAddress?.advanced(by: offset), count) }
@@ -34,7 +34,7 @@ extension EventLoop {
                 drop(slot)
                 return nil
             }
-            counters.add(count, to: .bytesSent)
+            metrics.add(count, to: .bytesSent)
             offset += count
             if lws_partial_buffered(wsi) != 0 {
                 connections[slot].isBackedUp = true
@@ -46,9 +46,9 @@ extension EventLoop {
 
     private func enqueue(_ chunk: Outbox.Chunk, _ slot: Int) {
         switch outboxes[slot, default: Outbox()].enqueue(chunk, bytesMax: Int(connections[slot].outboxBytesMax)) {
-        case .queued: counters.add(chunk.count, to: .outboxBytes)
+        case .queued: metrics.add(chunk.count, to: .outboxBytes)
         case .overflow:
-            counters.add(to: .slowConsumers)
+            metrics.add(to: .slowConsumers)
             drop(slot)
         }
     }
@@ -57,10 +57,10 @@ extension EventLoop {
     func writable(_ slot: Int) {
         connections[slot].isBackedUp = false
         while !connections[slot].isBackedUp, connections[slot].state != .dropped, let chunk = outboxes[slot]?.next() {
-            counters.add(-chunk.count, to: .outboxBytes)
+            metrics.add(-chunk.count, to: .outboxBytes)
             guard let rest = writeNow(chunk, slot) else { continue }
             outboxes[slot]?.putBack(rest)
-            counters.add(rest.count, to: .outboxBytes)
+            metrics.add(rest.count, to: .outboxBytes)
         }
         if outboxes[slot]?.isEmpty == true { outboxes[slot] = nil }
         if !connections[slot].isBackedUp, delayedCloses[slot] != nil { readyToClose.append(slot) }
@@ -108,7 +108,7 @@ extension EventLoop {
 
     /// Removes the state of a connection that libwebsockets has closed.
     func remove(_ slot: Int) {
-        if let outbox = outboxes.removeValue(forKey: slot) { counters.add(-outbox.bytes, to: .outboxBytes) }
+        if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }
         partialMessages[slot] = nil
         delayedCloses[slot] = nil
         connections.remove(slot: slot)

@@ -14,7 +14,7 @@ package final class EventLoop {
     unowned let delegate: any EventLoopDelegate
     let options: Options
     let budget: DescriptorBudget
-    let counters: LoopCounters
+    let metrics: LoopMetrics
     private let wakeup: Wakeup
     private var context: LibwebsocketsContext?
     /// The virtual host of accepted connections; nil once the loop shuts down.
@@ -81,14 +81,14 @@ package final class EventLoop {
     /// - Parameter delegate: must outlive the loop.
     /// - Throws: ``StartError`` if the certificate or its key is unusable.
     package init(
-        index: Int, delegate: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, counters: LoopCounters,
+        index: Int, delegate: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, metrics: LoopMetrics,
         options: Options
     ) throws(StartError) {
         self.index = index
         self.delegate = delegate
         self.wakeup = wakeup
         self.budget = budget
-        self.counters = counters
+        self.metrics = metrics
         self.options = options
         let this = Unmanaged.passUnretained(self).toOpaque()
         let context = try LibwebsocketsContext(on: wakeup.loop, tls: options.tls, callback: Self.libraryCallback, user: this)
@@ -166,7 +166,7 @@ package final class EventLoop {
     private func pauseAccepting() {
         ev_io_stop(wakeup.loop, accept)
         ev_timer_again(wakeup.loop, acceptRetry)
-        counters.add(to: .acceptPauses)
+        metrics.add(to: .acceptPauses)
     }
 
     /// Polls, because a notification from every loop that closes a connection would be more complex and no better.

@@ -39,7 +39,7 @@ extension OrderAction.Kind {
     }
 }
 
-extension OrderAction: JobAction {
+extension OrderAction: AdminAction {
     var auditName: String { kind.name }
     var assignee: Assignment.Driver? { if case .assign(let driver) = kind { driver } else { nil } }
     var changedFields: [String] { changes.presentFields }

@@ -27,7 +27,7 @@ package struct RouteAction: Equatable, Sendable {
     }
 }
 
-extension RouteAction: JobAction {
+extension RouteAction: AdminAction {
     var auditName: String {
         switch kind {
         case .assign: "assign"

@@ -26,7 +26,7 @@ package struct DispatchPlanner: Sendable {
         try planAction(action, on: stored, context)
     }
 
-    private mutating func planAction<Action: JobAction>(
+    private mutating func planAction<Action: AdminAction>(
         _ action: Action, on stored: Action.Target?, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
         var job = stored ?? action.makeTarget()

@@ -1,7 +1,7 @@
 import Primitives
 
 /// The common interface of admins' actions on orders and routes for ``DispatchPlanner``.
-protocol JobAction {
+protocol AdminAction {
     associatedtype Target: Job
 
     /// How the audit log names the action: `assign`, `remove_drop`.
@@ -27,7 +27,7 @@ protocol JobAction {
     func auditDetails(stored: Target?) -> EventFields
 }
 
-extension JobAction {
+extension AdminAction {
     /// Names of all fields that the request contains.
     var presentFields: [String] { storedFields + (reason == nil ? [] : ["reason"]) }
 

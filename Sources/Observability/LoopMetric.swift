@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What each event loop counts. A new metric is one case, its line in ``metric``, and the line that counts it.
+/// What each event loop counts. A new metric is one case, its line in ``family``, and the line that counts it.
 ///
-/// `/metrics` lists the counters in this order. Metric names are public: dashboards and alerts use them.
-package enum LoopCounter: Int, CaseIterable, Sendable {
+/// `/metrics` lists them in this order. Metric names are public: dashboards and alerts use them.
+package enum LoopMetric: Int, CaseIterable, Sendable {
     case connected
     case connectionsOpened
     case connectionsClosed
@@ -21,7 +21,7 @@ package enum LoopCounter: Int, CaseIterable, Sendable {
     case acceptPauses
 
     /// The metric's name without prefix, its type, and its help text.
-    package var metric: (name: String, kind: MetricFamily.Kind, help: String) {
+    package var family: (name: String, kind: MetricFamily.Kind, help: String) {
         switch self {
         case .connected: ("connected", .gauge, "Open WebSocket connections.")
         case .connectionsOpened: ("new_connections_total", .counter, "WebSocket connections opened.")
@@ -42,28 +42,28 @@ package enum LoopCounter: Int, CaseIterable, Sendable {
     }
 }
 
-/// The counters of one loop. Only the loop's thread writes; any thread reads.
-package final class LoopCounters: @unchecked Sendable {  // the values are atomic, the pointer never changes
+/// The metrics of one loop. Only the loop's thread writes; any thread reads.
+package final class LoopMetrics: @unchecked Sendable {  // the values are atomic, the pointer never changes
     private let values: UnsafeMutablePointer<Atomic<Int>>
 
-    /// All counters start at 0.
+    /// All start at 0.
     package init() {
-        values = .allocate(capacity: LoopCounter.allCases.count)
-        for counter in LoopCounter.allCases { (values + counter.rawValue).initialize(to: Atomic(0)) }
+        values = .allocate(capacity: LoopMetric.allCases.count)
+        for metric in LoopMetric.allCases { (values + metric.rawValue).initialize(to: Atomic(0)) }
     }
 
     deinit {
-        values.deinitialize(count: LoopCounter.allCases.count)
+        values.deinitialize(count: LoopMetric.allCases.count)
         values.deallocate()
     }
 
-    /// The counter's current value.
-    package subscript(counter: LoopCounter) -> Int { values[counter.rawValue].load(ordering: .relaxed) }
+    /// The current value.
+    package subscript(metric: LoopMetric) -> Int { values[metric.rawValue].load(ordering: .relaxed) }
 
-    /// Adds to a counter, on the loop's thread.
-    package func add(_ amount: Int = 1, to counter: LoopCounter) {
+    /// Adds to a counter or gauge, on the loop's thread.
+    package func add(_ amount: Int = 1, to metric: LoopMetric) {
         // A load and a store instead of an atomic addition: with a single writer no addition is lost, and counting a
         // message costs no locked instruction.
-        values[counter.rawValue].store(self[counter] + amount, ordering: .relaxed)
+        values[metric.rawValue].store(self[metric] + amount, ordering: .relaxed)
     }
 }
