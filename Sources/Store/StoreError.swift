@@ -1,22 +1,24 @@
-/// Why the store cannot be opened. The text continues "cannot ", and says what to do.
+/// Why the store cannot be opened. ``description`` is printed after "cannot " and, for most errors, ends with what the
+/// operator can do.
 package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The schema is newer than this program.
+    /// The file's schema version, `schema`, is newer than that of this program, `known`.
     case newer(path: String, schema: Int, known: Int)
-    /// The schema is older, and the store was opened only for reading.
+    /// The file's schema version is older than that of this program. An error only when the store is opened for
+    /// reading: opening it for writing migrates it.
     case older(path: String, schema: Int, known: Int)
-    /// Another gateway or another program holds a lock. `by`: `process 7`; nil if unknown.
+    /// Another gateway or another program has locked the file. `by` names the process (`process 7`); nil if unknown.
     case inUse(path: String, by: String?)
-    /// Not a database, or a corrupt one.
+    /// The file is not a database, or it is corrupt.
     case damaged(path: String, detail: String)
-    /// A database of another program.
+    /// The file is a database of another program.
     case foreign(path: String)
     /// The file cannot be opened or created: a missing directory, a missing permission.
     case unreachable(path: String, detail: String)
     /// The disk is full.
     case full(path: String)
-    /// Device tokens are encrypted with a key that is not configured.
+    /// The tokens of `devices` devices are encrypted with a key whose id, `key`, is not configured.
     case keyMissing(path: String, key: String, devices: Int)
-    /// A configured key does not decrypt the tokens that were encrypted with a key of its id.
+    /// A key with the id `key` is configured, but it does not decrypt the tokens that were encrypted under this id.
     case keyWrong(path: String, key: String, devices: Int)
     /// Another database error.
     case failed(path: String, DatabaseError)
@@ -54,16 +56,16 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "open \(path): the disk is full. Free some space, then try again."
         case .keyMissing(let path, let key, let devices):
             "open \(path): it contains \(devices) devices encrypted with the key '\(key)', which store.encryption_keys does not "
-                + "list. Add the key after the first one, which then re-encrypts them. \(Self.ifLost(key))"
+                + "list. Add the key after the first one; their tokens are then re-encrypted with the first. \(Self.ifLost(key))"
         case .keyWrong(let path, let key, let devices):
-            "open \(path): it contains \(devices) devices encrypted with another key than '\(key)' in store.encryption_keys. "
+            "open \(path): it contains \(devices) devices encrypted with a key other than '\(key)' in store.encryption_keys. "
                 + "Restore the old key under this id, and give a new key a new id. \(Self.ifLost(key))"
         case .failed(let path, let error):
             "use \(path): \(error)"
         }
     }
 
-    /// What to do if a key is lost.
+    /// What the operator can do if a key is lost.
     private static func ifLost(_ key: String) -> String {
         "If the key is lost, delete the devices (DELETE FROM devices WHERE key_id = '\(key)'): they register again when their "
             + "apps start."

@@ -1,8 +1,8 @@
 import Threads
 
-/// A thread whose state is created and used only on it.
+/// Starts the store's threads. Each thread creates its own state, so no other thread ever uses that state.
 enum StoreThread {
-    /// Starts a thread that calls `open` and then `run`. Returns after `open`.
+    /// Starts a thread that calls `open` and then `run`. Returns as soon as `open` has returned.
     /// - Parameters:
     ///   - open: creates the thread's state.
     ///   - run: the thread's loop.

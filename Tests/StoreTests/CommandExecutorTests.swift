@@ -30,7 +30,7 @@ import Testing
     @Test func rejectedCommandWritesNothing() throws {
         let executor = try store.executor()
         _ = try executor.commit(order(.cancel, "A"))
-        let before = try executor.everything()
+        let before = try executor.dispatchTables()
         let rejected = try executor.commit(assign("A", to: "42", key: "k"))
         #expect(rejected.status == 409 && rejected.error?.kind == .conflict && rejected.text == "Order A is cancelled")
         #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).status == 404)
@@ -39,7 +39,7 @@ import Testing
         #expect(try executor.commit(command(progress, by: driver("42"))).status == 403)
         let announcement = Announcement(type: "HELLO", audience: .drivers([]), data: Array("{}".utf8))
         #expect(try executor.commit(command(.announce(announcement))).status == 400)
-        #expect(try executor.everything() == before)
+        #expect(try executor.dispatchTables() == before)
     }
 
     @Test func findsOrderByCodeThenByBooking() throws {

@@ -3,7 +3,7 @@ import CSQLite
 @testable import Store
 
 extension Database {
-    /// Runs any statement and returns its rows, each as its columns' texts. NULL is `-`.
+    /// Runs any statement and returns its rows. Each row is one string: its columns, separated by `|`; `-` for NULL.
     func dump(_ sql: String) throws -> [String] {
         var handle: OpaquePointer?
         try connection.check(sqlite3_prepare_v2(connection.handle, sql, -1, &handle, nil), doing: sql)

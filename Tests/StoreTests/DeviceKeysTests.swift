@@ -78,6 +78,6 @@ import Testing
         do { try store.pushing(keys: testKeys("k1")).database.run("UPDATE devices SET key_id = 'k2'") }
         let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
         #expect(error == .keyWrong(path: store.path, key: "k2", devices: 3))
-        #expect(error?.description.contains("encrypted with another key than 'k2'") == true)
+        #expect(error?.description.contains("encrypted with a key other than 'k2'") == true)
     }
 }

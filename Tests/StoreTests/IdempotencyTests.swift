@@ -10,11 +10,11 @@ import Testing
     @Test func repeatedRequestReturnsTheStoredResponseWithoutEffects() throws {
         let executor = try store.executor()
         let first = try executor.commit(assign("A", to: "42", key: "k"))
-        let before = try executor.everything()
+        let before = try executor.dispatchTables()
         let again = try executor.commit(assign("A", to: "42", key: "k"), at: noon + hour)
         #expect(again.isReplay && again.status == 200 && again.body == first.body)
         #expect(again.notifications.isEmpty && again.order == nil)
-        #expect(try executor.everything() == before)
+        #expect(try executor.dispatchTables() == before)
     }
 
     @Test func detectsRepetitionWithinATransaction() throws {
@@ -40,10 +40,10 @@ import Testing
     @Test func rejectsADifferentRequestWithTheSameKey() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42", key: "k", digest: [1]))
-        let before = try executor.everything()
+        let before = try executor.dispatchTables()
         let other = try executor.commit(assign("A", to: "43", key: "k", digest: [2]))
         #expect(other.status == 409 && other.text == #"Idempotency-Key "k" was already used for a different request"#)
-        #expect(try executor.everything() == before)
+        #expect(try executor.dispatchTables() == before)
     }
 
     @Test func keysAreScopedToOnePerson() throws {
@@ -84,7 +84,7 @@ import Testing
                 try executor.database.run("INSERT INTO nowhere VALUES (1)")
             }
         }
-        #expect(try executor.everything().allSatisfy(\.isEmpty))
+        #expect(try executor.dispatchTables().allSatisfy(\.isEmpty))
         let reply = try executor.commit(assign("A", to: "42", key: "k"))
         #expect(!reply.isReplay && reply.status == 200)
         #expect(try executor.database.dump("SELECT last FROM channel_sequences ORDER BY channel") == ["2", "1"])

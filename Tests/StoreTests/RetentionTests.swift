@@ -24,9 +24,9 @@ import Testing
         let id = try executor.commit(assign("A", to: "42", key: "k")).notifications[0].id
         _ = try executor.commit(telemetry(id, by: driver("42")))
         _ = try executor.commit(order(.cancel, "A"))
-        let before = try executor.everything()
+        let before = try executor.dispatchTables()
         #expect(try runRetention(executor, at: noon + 2 * day - 1) == [])
-        #expect(try executor.everything() == before)
+        #expect(try executor.dispatchTables() == before)
         #expect(try runRetention(executor, at: noon + 2 * day) == [1])  // the stored response
         #expect(try runRetention(executor, at: noon + 30 * day) == [])
     }

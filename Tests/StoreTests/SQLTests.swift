@@ -207,7 +207,7 @@ import Testing
         try jobs.moveLane(of: "driver:42", address, shift: 0)
         for deviceID in ["d", nil] { _ = try jobs.cancel(of: "driver:42", deviceID: deviceID, reason: "r", now: noon) }
         _ = try jobs.summaries(ofNotification: "N", most: 1)
-        _ = try jobs.failOrphans(now: noon, most: 1)
+        _ = try jobs.failJobsOfUnknownLanes(now: noon, most: 1)
         try jobs.drop(1, .expired, reason: nil, now: noon)
         _ = try jobs.expire(.fcm, now: noon, most: 1)
         _ = try jobs.due(.fcm, now: noon, most: 1)

@@ -100,7 +100,7 @@ import Threads
             let store = TemporaryStore()
             let executor = try store.executor()
             _ = try executor.commit(order(.update, "first"))
-            let before = try executor.everything()
+            let before = try executor.dispatchTables()
             let size = try #require(Int(executor.database.dump("PRAGMA page_count")[0]))
             try executor.database.run("PRAGMA max_page_count = \(size + failures)")
             do {
@@ -113,7 +113,7 @@ import Threads
             } catch {
                 #expect(error.kind == .full && error.isTransient)
                 failures += 1
-                #expect(try executor.everything() == before)
+                #expect(try executor.dispatchTables() == before)
             }
             // The store works again in both cases.
             try executor.database.run("PRAGMA max_page_count = 1000000")
@@ -126,7 +126,7 @@ import Threads
     @Test func interruptAnywhereLeavesNoPartialTransaction() throws {
         let executor = try TemporaryStore().executor()
         _ = try executor.commit(assign("A", to: "41"))
-        let before = try executor.everything()
+        let before = try executor.dispatchTables()
         let stepsLeft = UnsafeMutablePointer<Int>.allocate(capacity: 1)
         defer { stepsLeft.deallocate() }
         for step in 1...5000 {
@@ -142,7 +142,7 @@ import Threads
             }
             guard case .failure(let error) = result else { break }
             try #require((error as? DatabaseError)?.code == "SQLite error \(SQLITE_INTERRUPT)")
-            try #require(try executor.everything() == before)
+            try #require(try executor.dispatchTables() == before)
         }
         #expect(stepsLeft.pointee > 0, "the last transaction was not interrupted")
         #expect(try executor.count("idempotency") == 1)
@@ -169,7 +169,7 @@ import Threads
         sqlite3_progress_handler(handle, 0, nil, nil)
         #expect(sqlite3_get_autocommit(handle) == 0, "the transaction is still open")
         try executor.transaction { () throws(DatabaseError) in }
-        #expect(try executor.everything().allSatisfy(\.isEmpty))
+        #expect(try executor.dispatchTables().allSatisfy(\.isEmpty))
         #expect(try executor.commit(assign("A", to: "42")).status == 200)
     }
 

@@ -8,14 +8,14 @@ import Threads
 
 @testable import Store
 
-/// A directory for a store, removed after the test.
+/// A store in a new temporary directory. The directory is removed when the object is released.
 final class TemporaryStore: Sendable {
     let directory: String
     var path: String { directory + "/var/fleetwire.db" }
 
     init() {
         var template = Array("/tmp/fleetwire-store-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { preconditionFailure("mkdtemp: \(errno)") }
+        guard mkdtemp(&template) != nil else { preconditionFailure("mkdtemp failed with errno \(errno)") }
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
@@ -26,7 +26,8 @@ final class TemporaryStore: Sendable {
         rmdir(directory)
     }
 
-    /// Opens the store and its executor.
+    /// Opens the store for writing.
+    /// - Parameter change: changes the default options.
     func executor(at now: Int64 = noon, _ change: (inout StoreWriter.Options) -> Void = { _ in }) throws -> CommandExecutor {
         var options = StoreWriter.Options(path: path, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
         change(&options)
@@ -48,7 +49,7 @@ final class TemporaryStore: Sendable {
         close(descriptor)
     }
 
-    /// The database file, at most 1 MiB.
+    /// The content of the database file. A file of more than 1 MiB is cut off there.
     func bytes() -> [UInt8] {
         let descriptor = open(path, O_RDONLY)
         defer { close(descriptor) }
@@ -59,14 +60,14 @@ final class TemporaryStore: Sendable {
 
 /// 2026-11-21T12:00:00Z in milliseconds since 1970.
 let noon: Int64 = 1_795_262_400_000
-/// Milliseconds.
+/// The length of a day in milliseconds.
 let day: Int64 = 86_400_000
 
-/// Keys with these ids. The same id always yields the same key.
+/// One key per id. The key is computed from the id, so the same id always yields the same key.
 func testKeys(_ ids: String...) -> DeviceKeys {
     let keys = ids.map { id in
         let secret = (0..<32).map { UInt8(truncatingIfNeeded: $0 &+ id.utf8.reduce(7) { $0 &* 31 &+ Int($1) }) }
-        guard let key = AESGCMKey(secret) else { preconditionFailure("32 bytes are a key") }
+        guard let key = AESGCMKey(secret) else { preconditionFailure("AESGCMKey rejected a 32-byte secret") }
         return (id: id, key: key)
     }
     return DeviceKeys(keys)
@@ -110,11 +111,12 @@ extension CommandExecutor {
         try transaction { () throws(DatabaseError) in try execute(command, now: now) }
     }
 
-    /// The rows of a table, each as its columns' texts.
+    /// The rows of a table. Each row is one string: its columns, separated by `|`.
     func dump(_ table: String) throws -> [String] { try database.dump("SELECT * FROM \(table) ORDER BY 1, 2, 3") }
 
-    /// The rows of the tables that commands without devices write.
-    func everything() throws -> [[String]] {
+    /// The rows of the seven tables that dispatch commands write. The tables of devices, preferences, push jobs and
+    /// erasures are not included.
+    func dispatchTables() throws -> [[String]] {
         try ["orders", "routes", "notifications", "channel_sequences", "notification_steps", "audit", "idempotency"].map(dump)
     }
 

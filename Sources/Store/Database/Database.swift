@@ -1,7 +1,7 @@
-/// A connection to the store's database, with its prepared statements. Used by one thread.
+/// A connection to the store's database, with its prepared statements. Only one thread may use it.
 ///
-/// SQL literals stand where they are used. The first call with a literal prepares the statement; later calls find it by
-/// the literal's address, in about ten nanoseconds.
+/// Callers pass SQL as literals. The first call with a literal prepares the statement; later calls find the prepared
+/// statement by the literal's address, in about ten nanoseconds.
 package final class Database {
     let connection: SQLiteConnection
     /// The store's path, for errors.
@@ -60,16 +60,16 @@ package final class Database {
     /// The texts of all cached statements.
     var preparedSQL: [String] { statements.values.map(\.sql) }
 
-    /// Runs one statement without parameters, once. It is not cached.
+    /// Runs one statement without parameters. The statement is not cached.
     package func run(_ sql: String) throws(DatabaseError) { try connection.execute(sql) }
 
-    /// Rows changed since the connection was opened, including changes that were rolled back.
+    /// The number of rows changed since the connection was opened, including changes that were rolled back.
     var changes: Int64 { connection.totalChangedRows }
 
     // MARK: Transactions
 
-    /// Commits all changes of `body`. Rolls back and rethrows if `body` throws or the commit fails. Transactions do not
-    /// nest.
+    /// Runs `body` in a transaction and commits its changes. If `body` or the commit fails, rolls the changes back and
+    /// rethrows the error. Transactions must not be nested.
     func transaction<Result>(
         _ mode: TransactionMode = .writing, _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {

@@ -1,8 +1,8 @@
-/// An error of the database, independent of the driver.
+/// An error of the database, in terms that do not depend on the database driver.
 package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Classes of errors that callers treat differently. Each driver maps its own codes to them.
+    /// Classes of errors that callers treat differently. Each database driver maps its own codes to them.
     package enum Kind: Sendable {
-        /// Another process or session holds a lock.
+        /// Another process or session has locked the database.
         case busy
         /// The disk or quota is full.
         case full
@@ -20,11 +20,12 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
 
     /// The class of the error.
     package let kind: Kind
-    /// The driver and its own code: `SQLite error 2067`.
+    /// The database driver's name and its own code: `SQLite error 2067`.
     package let code: String
-    /// The driver's text.
+    /// The database driver's text.
     package let message: String
-    /// The statement's text, or a word such as `opening`. Values are bound, so the text contains no personal data.
+    /// The text of the statement that failed, or a word such as `opening`. Values are bound to parameters, so the text
+    /// contains no personal data.
     package let doing: String
 
     package init(_ kind: Kind, code: String, message: String, doing: String) {
@@ -35,14 +36,14 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
     }
 
     /// A row contains a value that Fleetwire does not write.
-    /// - Parameter value: names the value: `the status 'lost'`.
+    /// - Parameter value: a name for the value, such as `the status 'lost'`.
     static func misread(_ value: String, doing: String) -> DatabaseError {
         DatabaseError(.damaged, code: "Database error", message: "cannot read \(value)", doing: doing)
     }
 
     package var description: String { "\(code) (\(message)) while \(doing)" }
 
-    /// True if a lock is the reason.
+    /// True if the reason is a lock of another process or session.
     var isBusy: Bool { kind == .busy }
 
     /// True if a retry may succeed: after the disk has space again or another process has released its lock.

@@ -1,6 +1,6 @@
 /// A step from one schema version to the next. There are no steps back.
 struct Migration {
-    /// The schema version that the step leads to.
+    /// The schema version after the step.
     let version: Int
     let statements: [String]
 }
@@ -14,7 +14,8 @@ struct Migrations {
     /// The schema version of this program.
     private var known: Int { all.last?.version ?? 0 }
 
-    /// Throws an error if this program must not write the file. Does not change the file.
+    /// Throws an error if this program must not write the file: its schema is newer, or it belongs to another program.
+    /// Does not change the file.
     func checkBeforeWriting(_ database: Database) throws(StoreError) {
         let version = try version(of: database)
         if version > known { throw .newer(path: database.path, schema: version, known: known) }
@@ -44,7 +45,7 @@ struct Migrations {
         }
     }
 
-    /// The schema version of the file; 0 if it is empty.
+    /// The schema version of the file; 0 if the file is empty.
     private func version(of database: Database) throws(StoreError) -> Int {
         let tables: [String]
         var version = 0

@@ -1,7 +1,7 @@
 /// A statement's text at a fixed address. The address identifies the statement in the cache of ``Database``.
 ///
-/// A literal stands where it is used: `database.first("SELECT …", …)`. Text composed of parts, such as a column list,
-/// must be a static constant: `static let byCode = SQL("SELECT \(columns) …")`.
+/// Plain text is passed as a literal: `database.first("SELECT …", …)`. Text composed of parts, such as a column list,
+/// must be a static constant, which keeps its address: `static let byCode = SQL("SELECT \(columns) …")`.
 struct SQL: ExpressibleByStringLiteral, Sendable {
     let address: UInt
     private let count: Int
@@ -29,7 +29,7 @@ enum SQLValue {
     case null
     case integer(Int64)
     case string(String)
-    /// Text that is already UTF-8, mostly JSON.
+    /// Text as UTF-8 bytes, mostly JSON.
     case utf8([UInt8])
     case blob([UInt8])
 

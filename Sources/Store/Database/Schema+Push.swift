@@ -3,7 +3,8 @@ extension Schema {
     static let push = devices + outbox + badges + erasures
 
     private static let devices = [
-        // Devices and their owners. `sealed` is the token, encrypted with the key `key_id`; `masked` may be shown.
+        // Devices and their owners. `sealed` is the device token, encrypted with the key `key_id`. `masked` consists of
+        // the token's first and last characters and may be shown.
         """
         CREATE TABLE devices (
             id TEXT NOT NULL PRIMARY KEY, provider TEXT NOT NULL, platform TEXT, environment TEXT, owner TEXT NOT NULL,
@@ -13,7 +14,7 @@ extension Schema {
         "CREATE INDEX devices_by_owner ON devices (owner, id)",
         "CREATE INDEX devices_by_age ON devices (last_seen_at)",
         "CREATE INDEX devices_by_key ON devices (key_id, id)",
-        // The bookings in a customer's token when the customer registered a device.
+        // The bookings that a customer's JWT listed when the customer last registered a device.
         """
         CREATE TABLE device_bookings (reference TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (reference, owner))
         """,
@@ -22,8 +23,9 @@ extension Schema {
     ]
 
     private static let outbox = [
-        // One notification for one device, at most once. `number` identifies the job, `turn` is its position in the
-        // lane's queue. `collapse_key` is the notification's; NULL where it is just the notification's id.
+        // Push jobs: one row for each pair of a notification and a device. `number` identifies the job; `turn` is its
+        // position in the queue of its lane. `collapse_key` is copied from the notification, or NULL if the
+        // notification's key is its own id, so that nothing supersedes it.
         """
         CREATE TABLE push_jobs (
             number BIGINT NOT NULL PRIMARY KEY, lane TEXT NOT NULL, notification_id TEXT NOT NULL, device_id TEXT NOT NULL,
@@ -31,25 +33,28 @@ extension Schema {
             attempts BIGINT NOT NULL, reason TEXT, message_id TEXT, queued_at BIGINT NOT NULL, expires_at BIGINT NOT NULL,
             settled_at BIGINT, UNIQUE (notification_id, device_id))
         """,
-        // There are a thousand ended jobs per open one, so these indexes exclude them. Their last column, `state`, is
-        // constant, but SQLite counts rows in the index alone only if the index contains every column of the query.
+        // There are a thousand ended jobs per open one, so these indexes contain only open jobs. In the first two, the
+        // column `state` is constant. It is there so that SQLite can count rows without reading the table: the index
+        // must contain every column of the query.
         "CREATE INDEX push_jobs_ready ON push_jobs (lane, turn, number, state) WHERE state = 'queued'",
         "CREATE INDEX push_jobs_waiting ON push_jobs (lane, due_at, number, state) WHERE state = 'waiting'",
         "CREATE INDEX push_jobs_open ON push_jobs (recipient, lane, turn) WHERE settled_at IS NULL",
-        // All jobs of a recipient for an order or route, ended or not: finds the job that supersedes another.
+        // For finding a newer job that supersedes another one. Contains the open and the ended jobs of orders and
+        // routes.
         """
         CREATE INDEX push_jobs_news ON push_jobs (recipient, collapse_key, notification_id) WHERE collapse_key IS NOT NULL
         """,
         "CREATE INDEX push_jobs_ageing ON push_jobs (lane, expires_at) WHERE settled_at IS NULL",
-        // Notifications for every driver's devices, and the progress of creating their jobs.
+        // Notifications for all drivers whose push jobs are not all created yet. Jobs exist for the owners up to
+        // `after_owner`.
         """
         CREATE TABLE push_audiences (
             notification_id TEXT NOT NULL PRIMARY KEY, excepted TEXT, entity TEXT, after_owner TEXT NOT NULL)
         """,
     ]
 
-    /// The unread count is updated with each change, so a badge reads one row. `seen_at` is the recipient's first
-    /// action.
+    /// `unread` is updated with each change, so that computing a badge reads one row. `seen_at` is the time of the
+    /// recipient's first action on the notification.
     private static let badges = [
         "ALTER TABLE notifications ADD COLUMN seen_at BIGINT",
         "ALTER TABLE channel_sequences ADD COLUMN unread BIGINT NOT NULL DEFAULT 0",
@@ -58,12 +63,14 @@ extension Schema {
         UPDATE channel_sequences SET unread = (SELECT COUNT(*) FROM notifications
             WHERE notifications.channel = channel_sequences.channel AND read_at IS NULL AND seen_at IS NULL)
         """,
-        // `stray` 1: the notification is not in the log. The index serves counting these, and erasure.
+        // `stray` is 1 if the step's notification is not in the log. The index is for counting such steps of a subject,
+        // and for erasing a subject's steps.
         "ALTER TABLE notification_steps ADD COLUMN stray BIGINT NOT NULL DEFAULT 0",
         "CREATE INDEX notification_steps_by_subject ON notification_steps (subject, stray)",
     ]
 
-    /// `driver:42` reports steps of notifications on the channel `driver-42`.
+    /// Sets `seen_at` from the steps stored so far. Only steps of the channel's owner count: for the channel
+    /// `driver-42`, those of `driver:42`.
     private static func seen(role: String) -> String {
         """
         UPDATE notifications SET seen_at = (SELECT MIN(at) FROM notification_steps
@@ -74,14 +81,15 @@ extension Schema {
     }
 
     private static let erasures = [
-        // People whose data is still to be redacted: notifications after `cursor` up to `last_id`, and stored responses
-        // younger than `answers_to`. `names` is a JSON array of the person's names, deleted when the redaction is done.
+        // People whose data is still to be redacted in the notifications after `cursor`, up to and including `last_id`,
+        // and in the responses stored after the time `answers_to`. `names` is a JSON array of the person's names; the
+        // names are deleted when the redaction is done.
         """
         CREATE TABLE erasures (
             subject TEXT NOT NULL PRIMARY KEY, role TEXT NOT NULL, id TEXT NOT NULL, requested_at BIGINT NOT NULL,
             cursor TEXT NOT NULL, last_id TEXT NOT NULL, answers_to BIGINT NOT NULL, names TEXT NOT NULL)
         """,
-        // Rows that contain a person's name or positions.
+        // For finding the rows that contain a person's name or positions.
         "CREATE INDEX orders_by_named_driver ON orders (driver_id) WHERE driver_name IS NOT NULL",
         "CREATE INDEX orders_by_customer ON orders (customer_id) WHERE customer_id IS NOT NULL",
         "CREATE INDEX routes_by_named_driver ON routes (driver_id) WHERE driver_name IS NOT NULL",

@@ -1,7 +1,7 @@
 /// The tables, as a list of migrations. A released migration never changes; changes go into a new one.
 ///
-/// Runs on SQLite and PostgreSQL: only TEXT, BIGINT and ``SQLDialect/bytes``, no generated keys, no triggers. Times are
-/// milliseconds since 1970. JSON is TEXT, always written and read whole.
+/// The statements run on SQLite and PostgreSQL: they use only the types TEXT, BIGINT and ``SQLDialect/bytes``, no
+/// generated keys and no triggers. Times are milliseconds since 1970. JSON is TEXT, always written and read whole.
 enum Schema {
     static let migrations = [
         Migration(version: 1, statements: bookkeeping + jobs + notifications + audit), Migration(version: 2, statements: push),
@@ -49,14 +49,15 @@ enum Schema {
             UNIQUE (channel, sequence))
         """,
         "CREATE INDEX notifications_by_age ON notifications (created_at)",
-        // The last sequence number of a channel outlives its notifications, so that no number is used twice.
-        // Channels of one booking (`passing` 1) are many and short-lived: retention deletes their rows.
+        // The last sequence number of a channel outlives its notifications, so that no number is used twice. Channels
+        // of single bookings (`passing` is 1) are many and short-lived, so retention deletes their rows.
         """
         CREATE TABLE channel_sequences (
             channel TEXT NOT NULL PRIMARY KEY, last BIGINT NOT NULL, passing BIGINT NOT NULL, used_at BIGINT NOT NULL)
         """,
         "CREATE INDEX channel_sequences_passing ON channel_sequences (used_at) WHERE passing = 1",
-        // What happened to a notification, as `subject` reported it. No foreign key: devices also report unknown ids.
+        // What happened to a notification, as the device of `subject` reported it. `at` is when the gateway received
+        // the report, `told_at` the time in the report. No foreign key: devices also report unknown ids.
         """
         CREATE TABLE notification_steps (
             notification_id TEXT NOT NULL, step TEXT NOT NULL, subject TEXT NOT NULL, at BIGINT NOT NULL, told_at TEXT,

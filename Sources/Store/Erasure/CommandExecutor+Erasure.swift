@@ -2,22 +2,23 @@ import Access
 import FleetRules
 import JSON
 
-/// Erasure of a person's data (GDPR, article 17). ``erase(_:_:_:)`` is the entry point; it states the algorithm.
+/// Erasure of a person's data (GDPR, article 17). The entry point is ``erase(_:_:_:)``, where the steps are described.
 extension CommandExecutor {
     /// Erases a driver or customer:
     ///
-    /// 1. In this transaction: deletes all rows found by the person's id (devices, preferences, bookings, unsent
-    ///    pushes, stored responses), and clears their name in orders and routes, notes and positions in the audit log,
-    ///    and details of notification steps.
+    /// 1. In this transaction: deletes the person's devices, preferences, bookings and stored responses, and cancels
+    ///    unsent pushes. Clears the person's name in orders and routes, notes and positions in the audit log, and
+    ///    details of notification steps. All of these rows are found by the person's id.
     /// 2. In background slices (``eraseSome()``): searches the notification log and other people's stored responses,
-    ///    and redacts the person's name and addresses (``Redaction``, ``NameRedaction``). ``ErasureTable`` stores the
-    ///    progress.
-    /// 3. When orders and routes that were open at the request have ended (``resumeErasures()``): repeats 1 and 2 for
-    ///    them. Until then they keep the data that is needed to carry them out.
+    ///    and redacts the person's name and addresses there (``Redaction``, ``NameRedaction``). ``ErasureTable`` stores
+    ///    the progress.
+    /// 3. When the orders and routes that were open at the request have ended (``resumeErasures()``): clears rows as in
+    ///    step 1 and repeats step 2. Until then, these orders and routes keep the data that is needed to carry them
+    ///    out.
     /// 4. After each search: a checkpoint, which removes the old content from the write-ahead log.
     ///
-    /// The actions remain in the audit log under the person's id. For admins and ops only step 1 and the checkpoint
-    /// apply: notifications do not contain their names.
+    /// The audit log keeps the person's actions under the person's id. For admins and ops only step 1 and the
+    /// checkpoint apply: notifications do not contain their names.
     func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let key = person.key
         let devices = try outbox.devices.devices(of: key)
@@ -49,7 +50,8 @@ extension CommandExecutor {
         }
     }
 
-    /// Deletes stored responses, and clears a person's data in rows found by id. Sets the rows' numbers in `counts`.
+    /// Deletes a person's stored responses, and clears the person's data in other rows that are found by id. Records in
+    /// `counts` how many rows of each kind changed.
     private func clearRows(of person: Identity, _ counts: inout ErasureCounts) throws(DatabaseError) {
         counts.storedResponses = try idempotency.remove(of: person.key)
         switch person.role {
@@ -65,7 +67,7 @@ extension CommandExecutor {
 
     // MARK: Search
 
-    /// Notifications, and about as many stored responses, per slice.
+    /// The most notifications that a slice searches. It also searches about as many stored responses.
     private static let sliceMax = 500
 
     /// Redacts a slice of the notification log and of the stored responses for the oldest erasure.
@@ -95,8 +97,8 @@ extension CommandExecutor {
         return rows.count == Self.sliceMax ? rows.last?.id : nil
     }
 
-    /// Redacts the person in responses to other people. The idempotency keys stay valid, so no request is executed
-    /// twice.
+    /// Redacts the person in stored responses to other people. The responses stay stored under their idempotency keys,
+    /// so no request is executed twice.
     /// - Returns: the time of the last response that was searched; nil if the search is complete.
     private func redactResponses(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Int64? {
         let redaction = Redaction(of: erasure.person, named: [], bookings: [])
@@ -120,14 +122,16 @@ extension CommandExecutor {
         return person.role == .driver ? try routes.hasOpen(ofDriver: person.id, createdUntil: erasure.requestedAt) : false
     }
 
-    /// Restarts the erasure of people whose orders and routes, open at the request, have ended. It includes data
-    /// written since then: every action on an open order writes the person's name again.
+    /// Restarts each waiting erasure if none of the person's orders and routes that were open at the request is open
+    /// now. For a customer, one ended order that still contains the name or an address is enough.
+    ///
+    /// The restarted search covers the whole log, because every action on an open order writes the person's name again.
     func resumeErasures() throws(DatabaseError) {
         for erasure in try erasures.waiting() {
             if try hasOpen(erasure), try !hasRemainder(erasure) { continue }
             let person = erasure.person
             let names = try names(of: person)
-            var counts = ErasureCounts()  // the response went out when the erasure was requested
+            var counts = ErasureCounts()  // not used: the response was sent when the erasure was requested
             try clearRows(of: person, &counts)
             try erasures.restart(person, names: names, lastID: try notifications.lastID() ?? "")
             backgroundTasks.insert(.erasures)
@@ -141,7 +145,8 @@ extension CommandExecutor {
 }
 
 extension AuditEntry {
-    /// Records who requested the erasure of which person. The person's id alone does not identify them.
+    /// Records which user requested the erasure of which person. The entry contains only the person's id, which does
+    /// not identify the person without other data.
     fileprivate static func erasure(of person: Identity, _ command: Command, _ now: Int64) -> AuditEntry {
         var details = JSONWriter()
         details.object { $0.member("person", person.key) }

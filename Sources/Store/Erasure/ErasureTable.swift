@@ -1,9 +1,9 @@
 import Access
 import JSON
 
-/// People whose data is being redacted, and how far the notification log and the stored responses were searched.
+/// People whose data is being redacted, and how far the notification log and the stored responses have been searched.
 ///
-/// A person with open orders or routes stays here after the search, without names, until these have ended.
+/// If a person has open orders or routes, the row remains after the search, without names, until they have ended.
 struct ErasureTable {
     struct Erasure {
         let person: Identity
@@ -18,7 +18,8 @@ struct ErasureTable {
         let names: [String]
     }
 
-    /// The cursor of erasures whose search is done. It sorts after every ULID: digits and capitals.
+    /// The cursor of erasures whose search is done. A tilde sorts after every ULID, which consists of digits and
+    /// capital letters.
     private static let searched = "~"
     private static let select = """
         SELECT role, id, requested_at, cursor, last_id, answers_to, names FROM erasures
@@ -26,8 +27,10 @@ struct ErasureTable {
 
     let database: Database
 
-    /// Adds an erasure. A repeated request starts again from the beginning, up to the current end.
-    /// - Parameter names: the person's names. Names of an unfinished erasure of the same person are kept, too.
+    /// Adds an erasure. If the person already has one, it starts again from the beginning.
+    /// - Parameters:
+    ///   - names: the person's names. Names that an unfinished erasure of the same person has stored are kept, too.
+    ///   - lastID: the last notification to search.
     func add(_ person: Identity, names: [String], lastID: String, now: Int64) throws(DatabaseError) {
         let known =
             try database.first(
@@ -49,7 +52,8 @@ struct ErasureTable {
 
     private static let selectFirst = SQL("\(select) WHERE cursor <> ? ORDER BY requested_at, subject LIMIT 1")
 
-    /// The erasures that wait for the end of orders and routes that were open at the request.
+    /// The erasures whose search is done, but which wait until orders and routes that were open at the request have
+    /// ended.
     func waiting() throws(DatabaseError) -> [Erasure] {
         try database.all(Self.selectWaiting, .string(Self.searched), as: Erasure.init(row:))
     }
@@ -63,6 +67,7 @@ struct ErasureTable {
             .string(lastID), .utf8(Self.json(names)), .string(person.key))
     }
 
+    /// Stores how far an erasure has searched: up to the notification `id` and the response time `answersTo`.
     /// - Parameter names: the names for the rest of the search.
     func advance(_ person: Identity, to id: String, answersTo: Int64, names: [String]) throws(DatabaseError) {
         try database.change(
@@ -87,7 +92,7 @@ struct ErasureTable {
 
     fileprivate static func names(_ json: [UInt8]) -> [String] {
         var names: [String] = []
-        // Anything but an array yields no names. `json(_:)` writes only arrays.
+        // If the JSON is not an array, there are no names. That does not occur: `json(_:)` writes only arrays.
         try? json.withUnsafeBytes { bytes in
             try JSONReader.array(bytes) { if let name = $0.string { names.append(name) } }
         }

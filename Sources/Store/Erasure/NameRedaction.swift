@@ -2,18 +2,19 @@ import JSON
 
 /// Redacts a person in JSON: sets given members to null, and replaces the person's names in all other strings.
 struct NameRedaction {
-    /// Replaces a name.
+    /// The text that replaces a name.
     private static let placeholder = Array("[erased]".utf8)
-    /// Unicode scalars. Shorter names would match inside unrelated words.
+    /// The length of the shortest name to replace, in Unicode scalars. Shorter names would match inside unrelated
+    /// words.
     private static let lengthMin = 3
-    /// Members that programs evaluate. A match with a name there is a coincidence, so they stay unchanged.
+    /// Members that programs evaluate. If such a value contains a name, that is a coincidence, so it stays unchanged.
     private static let machineReadable: [StaticString] = [
         "type", "event", "action", "status", "step", "notificationId", "correlationId", "driverId", "driver_id", "customerId",
         "bookingId", "bookingReference", "orderId", "orderRef", "reference", "routeId", "routeNumber", "dropId", "batchId",
         "batchNumber",
     ]
 
-    /// UTF-8, longest first: a name may be part of another.
+    /// The names in UTF-8, longest first, because a name may be part of a longer one.
     private let names: [[UInt8]]
     /// Returns the members to clear in a nested object.
     private let fieldsOfNested: (UnsafeRawBufferPointer) throws -> [StaticString]

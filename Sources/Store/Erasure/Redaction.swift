@@ -4,18 +4,18 @@ import Primitives
 
 /// Redacts a person in notifications and stored responses.
 ///
-/// A notification that contains a name also shows whose name it is:
-/// - A driver's: `driverId` or `driver_id` in the data. Without them (notifications to customers) the actor, because
-///   drivers report their own progress, or the driver's own channel.
-/// - A customer's: `customerId` in the data, the customer's own channel, or the reference of one of the customer's
-///   orders in the data or in the channel's name.
+/// A notification that contains a person's name also shows who the person is:
+/// - A driver is identified by `driverId` or `driver_id` in the data. Without either (as in notifications to
+///   customers), the driver is the actor, because drivers report their own progress, or the owner of the channel.
+/// - A customer is identified by `customerId` in the data, as the owner of the channel, or by the reference of one of
+///   the customer's orders in the data or in the channel's name.
 ///
-/// Correlation ids are no evidence: a dispatcher's tool may use one for many actions.
+/// Correlation ids identify nobody: a dispatcher's tool may use one id for many actions.
 struct Redaction {
     private let person: Identity
-    /// The person's names, besides those in the notification itself.
+    /// The person's known names. The name in a notification is added to them when that notification is redacted.
     private let names: [String]
-    /// References of a customer's orders, and whether all orders of a reference have ended.
+    /// The references of the customer's orders, each with whether all orders of the reference have ended.
     private let bookings: [Identifier: Bool]
 
     init(of person: Identity, named names: [String], bookings: [(reference: String, isFinal: Bool)]) {
@@ -33,8 +33,8 @@ struct Redaction {
         return NameRedaction.apply(to: row.data, clearing: fields, names: names + (name.map { [$0] } ?? []))
     }
 
-    /// Redacts a stored response. Each order and route in it names its driver and customer. Clears addresses of open
-    /// orders as well: a repeated response is not used for navigation.
+    /// Redacts a stored response. Each order and route in the response contains the id of its driver, and each order
+    /// that of its customer. The addresses of open orders are cleared, too: apps do not navigate by a stored response.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
         let (id, role) = (person.id, person.role)
@@ -70,7 +70,7 @@ struct Redaction {
         hasEnded ? ["customerName", "pickupAddress", "dropoffAddress"] : ["customerName"]
     }
 
-    /// Whether the booking of a notification has ended; nil if it is not the customer's.
+    /// Whether the booking of a notification has ended; nil if the booking is not one of the customer's.
     private func hasEnded(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> Bool? {
         let prefixes = ["booking-", "tracking-"].filter { row.channel.utf8.starts(with: $0.utf8) }
         let ofChannel = prefixes.map { String(Substring(row.channel.utf8.dropFirst($0.utf8.count))) }
@@ -91,7 +91,7 @@ struct Redaction {
                     try JSONReader.object(bytes) { key, value in add(key, value) }
                 }
             } catch {
-                return nil  // all notifications are JSON objects, announcements too
+                return nil  // does not occur: the data of every notification, also of announcements, is a JSON object
             }
         }
 

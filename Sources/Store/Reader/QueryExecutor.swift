@@ -27,7 +27,7 @@ final class QueryExecutor {
     /// Executes a query.
     /// - Returns: a failure if the query names something that does not exist.
     func execute(_ query: Query) throws(DatabaseError) -> Result<QueryResult, RuleError> {
-        // One snapshot of all tables: a concurrent commit must not show.
+        // One snapshot of all tables: a result must not mix the states before and after a concurrent commit.
         try database.transaction(.reading) { () throws(DatabaseError) in
             switch query {
             case .order(let code): try order(code)
@@ -59,7 +59,7 @@ final class QueryExecutor {
     private func jobs(_ driverID: String) throws(DatabaseError) -> [OpenJob] {
         let openOrders = try orders.open(driverID: driverID).map { (OpenJob.order($0.order), $0.createdAt) }
         let openRoutes = try routes.open(driverID: driverID).map { (OpenJob.route($0.route), $0.createdAt) }
-        return (openOrders + openRoutes).sorted { $0.1 < $1.1 }.map(\.0)  // stable
+        return (openOrders + openRoutes).sorted { $0.1 < $1.1 }.map(\.0)  // the sort is stable
     }
 
     // MARK: Notifications
@@ -67,6 +67,9 @@ final class QueryExecutor {
     /// The most notifications in one response.
     private static let limitMax = 200
 
+    /// - Parameters:
+    ///   - channel: nil for the notifications of all channels.
+    ///   - before: the id of the notification after which the page starts; nil to start with the newest.
     private func page(
         _ channel: String?, _ before: String?, _ limit: Int
     ) throws(DatabaseError) -> Result<[LoggedNotification], RuleError> {
@@ -92,11 +95,11 @@ final class QueryExecutor {
             return .failure(RuleError(.unknown, "Notification \(id) not found"))
         }
         var steps = [NotificationStep("created", of: id, at: logged.notification.createdAt)]
-        // Within a millisecond, the end of a push precedes the telemetry of its device.
+        // Added first: within a millisecond, the end of a push precedes the telemetry of its device.
         for summary in try pushes.summaries(ofNotification: id, most: Self.summariesMax) { steps += summary.steps(of: id) }
         steps += try self.steps.steps(of: id)
         if let readAt = logged.readAt { steps.append(NotificationStep("read", of: id, at: readAt)) }
-        steps.sort { $0.at < $1.at }  // stable
+        steps.sort { $0.at < $1.at }  // the sort is stable
         return .success(.notificationHistory(logged, steps))
     }
 
@@ -106,7 +109,7 @@ final class QueryExecutor {
         try devices.devices(of: person.key).sorted { ($0.registeredAt, $0.id) < ($1.registeredAt, $1.id) }
     }
 
-    /// The defaults if no preferences are stored or they cannot be read.
+    /// The stored preferences; the defaults if none are stored or they cannot be read.
     private func preferences(_ person: Identity) throws(DatabaseError) -> Preferences {
         try preferences.json(of: person.key).flatMap { Preferences(json: $0) } ?? Preferences()
     }

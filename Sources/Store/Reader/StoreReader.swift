@@ -1,9 +1,9 @@
 import FleetRules
 import Threads
 
-/// The thread that reads, so that queries do not wait for the writer's disk syncs.
+/// The thread that executes queries. It is not the writer's thread, so queries do not wait for disk syncs.
 package final class StoreReader: Sendable {
-    /// Queries per call of `onReplies`.
+    /// The most queries whose replies one call of `onReplies` gets.
     private static let batchMax = 64
 
     private let queue: WorkQueue<QueryRequest>
@@ -12,7 +12,7 @@ package final class StoreReader: Sendable {
     /// Opens a store that a ``StoreWriter`` has created and migrated. All closures are called on the reader's thread.
     /// - Parameters:
     ///   - queueMax: the most queries that may wait.
-    ///   - encode: makes a response's JSON.
+    ///   - encode: returns the JSON of a response.
     ///   - onReplies: gets the replies to a batch of queries, in the order of the queries.
     ///   - onError: called for each database error; the query gets ``QueryReply/unavailable(_:)``.
     package init(
@@ -33,7 +33,7 @@ package final class StoreReader: Sendable {
             })
     }
 
-    /// Queues a query. Returns false if too many wait, or after ``stop()``.
+    /// Queues a query. Returns false if the queue is full, or after ``stop()``.
     package func post(_ request: QueryRequest) -> Bool { queue.post(request) }
 
     /// The number of queries that wait.

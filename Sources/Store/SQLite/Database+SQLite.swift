@@ -7,7 +7,8 @@ package enum Durability: String, CaseIterable, Sendable {
 }
 
 extension Database {
-    /// Opens the store for writing; creates and migrates it if necessary. Only one gateway may do so at a time.
+    /// Opens the store for writing; creates and migrates it if necessary. Only one gateway at a time can have a store
+    /// open for writing.
     package static func open(path: String, durability: Durability, now: Int64) throws(StoreError) -> Database {
         try open(path: path, durability: durability, now: now, migrations: Migrations())
     }
@@ -23,7 +24,7 @@ extension Database {
         return database
     }
 
-    /// Opens the store for reading, beside its writer or without one.
+    /// Opens the store for reading. A gateway may have it open for writing at the same time.
     package static func open(readingFrom path: String) throws(StoreError) -> Database {
         let database = try open(path) { () throws(DatabaseError) in try Database(path: path, .reading) }
         try Migrations().checkBeforeReading(database)
@@ -42,7 +43,7 @@ extension Database {
     }
 
     /// Moves the write-ahead log into the file and truncates it, so that the file alone is the store.
-    /// - Parameter waiting: true waits up to a second for readers. False moves as much as it can and throws an error
-    ///   with `isBusy` if there is a reader.
+    /// - Parameter waiting: if true, waits up to a second for readers. If false, moves as much as possible, and throws
+    ///   an error with `isBusy` if a reader prevents the rest.
     func checkpoint(waiting: Bool = true) throws(DatabaseError) { try connection.checkpoint(waiting: waiting) }
 }

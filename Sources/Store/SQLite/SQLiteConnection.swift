@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A connection to an SQLite file. Used by one thread.
+/// A connection to an SQLite file. Only one thread may use it.
 final class SQLiteConnection {
     enum Access { case writing, reading }
 
@@ -8,7 +8,7 @@ final class SQLiteConnection {
     private static let busyTimeout: Int32 = 1000
 
     let handle: OpaquePointer
-    /// Released after the connection is closed: no other gateway may write before that.
+    /// The file's lock. It is released after the connection is closed, because no other gateway may write before that.
     private let file: StoreFile?
 
     /// Opens a file, which must exist.
@@ -20,7 +20,7 @@ final class SQLiteConnection {
         guard let handle else {
             throw DatabaseError(sqlite: SQLITE_NOMEM, message: "out of memory", doing: "opening")
         }
-        // "Whether or not an error occurs when it is opened, resources … should be released": deinit does.
+        // "Whether or not an error occurs when it is opened, resources … should be released": deinit releases them.
         self.handle = handle
         self.file = file
         try check(result, doing: "opening")
@@ -31,7 +31,8 @@ final class SQLiteConnection {
     }
 
     deinit {
-        // v2 waits for statements that still exist; sqlite3_close would fail and leak.
+        // sqlite3_close_v2 closes when the last statement is finalized; sqlite3_close would fail and leak the
+        // connection.
         sqlite3_close_v2(handle)
     }
 
@@ -43,14 +44,15 @@ final class SQLiteConnection {
         try prepare("PRAGMA journal_mode = WAL").run([]) { row throws(DatabaseError) in mode = row.string(0) }
         guard mode == "wal" else {
             throw DatabaseError(
-                sqlite: SQLITE_CANTOPEN, message: "this file system cannot hold a write-ahead log", doing: "opening")
+                sqlite: SQLITE_CANTOPEN, message: "this file system does not support a write-ahead log", doing: "opening")
         }
         // "In WAL mode when synchronous is NORMAL, the WAL file is synchronized before each checkpoint" only.
         try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
         try execute("PRAGMA wal_autocheckpoint = 4000")  // pages: a checkpoint starts at 16 MiB
         // Overwrites deleted content with zeros, so that erased data cannot be read from free pages of the file.
         try execute("PRAGMA secure_delete = ON")
-        try execute("PRAGMA journal_size_limit = 67108864")  // bytes: a long read can make the log larger; then truncate it
+        // Bytes. A long read can make the log larger than that; SQLite truncates it afterwards.
+        try execute("PRAGMA journal_size_limit = 67108864")
     }
 
     func prepare(_ sql: String) throws(DatabaseError) -> SQLiteStatement { try SQLiteStatement(sql, on: self) }
@@ -58,10 +60,10 @@ final class SQLiteConnection {
     /// Runs a statement without parameters, once.
     func execute(_ sql: String) throws(DatabaseError) { try check(sqlite3_exec(handle, sql, nil, nil, nil), doing: sql) }
 
-    /// Rows changed by the last INSERT, UPDATE or DELETE.
+    /// The number of rows changed by the last INSERT, UPDATE or DELETE.
     var changedRows: Int { Int(sqlite3_changes(handle)) }
 
-    /// Rows changed since the connection was opened.
+    /// The number of rows changed since the connection was opened.
     var totalChangedRows: Int64 { sqlite3_total_changes64(handle) }
 
     /// Rolls back the open transaction, if there is one. Ignores errors.

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A prepared statement. Keeps its connection open.
+/// A prepared statement. It keeps its connection open.
 final class SQLiteStatement {
     private let connection: SQLiteConnection
     private let handle: OpaquePointer
@@ -10,7 +10,7 @@ final class SQLiteStatement {
         var handle: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         try connection.check(sqlite3_prepare_v3(connection.handle, sql, -1, flags, &handle, nil), doing: sql)
-        guard let handle else { preconditionFailure("empty SQL") }
+        guard let handle else { preconditionFailure("the SQL text contains no statement") }
         self.connection = connection
         self.handle = handle
         self.sql = sql
@@ -18,10 +18,10 @@ final class SQLiteStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Runs the statement to its end. Calls `body` for each row; stops at its first error and rethrows it.
+    /// Runs the statement to its end and calls `body` for each row. If `body` throws an error, stops and rethrows it.
     func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
-        precondition(sqlite3_stmt_busy(handle) == 0, "statement run inside itself: \(sql)")
-        // Ignores the result: it repeats the error of the last step, which was thrown already.
+        precondition(sqlite3_stmt_busy(handle) == 0, "a statement was started while it was running: \(sql)")
+        // The result is ignored: it repeats the error of the last step, which has been thrown already.
         defer { sqlite3_reset(handle) }
         try bind(values)
         while true {
@@ -41,7 +41,8 @@ final class SQLiteStatement {
     /// The bytes of a text or blob; sqlite3_column_blob returns a text's bytes without a terminator. Valid until the
     /// next step.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
-        // In this order: "the safest policy is to invoke sqlite3_column_blob() followed by sqlite3_column_bytes()".
+        // Called in this order: "the safest policy is to invoke sqlite3_column_blob() followed by
+        // sqlite3_column_bytes()".
         let start = sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
     }
@@ -69,8 +70,8 @@ final class SQLiteStatement {
             return bytes.withUnsafeBytes { bindText($0, at: index) }
         case .blob(let bytes):
             return bytes.withUnsafeBytes { buffer in
-                // "If the third parameter is a NULL pointer then sqlite3_bind_null() is invoked": an empty array has no
-                // address.
+                // "If the third parameter is a NULL pointer then sqlite3_bind_null() is invoked": the address of an
+                // empty array is NULL.
                 buffer.isEmpty
                     ? sqlite3_bind_zeroblob(handle, index, 0)
                     : csqlite_bind_blob(handle, index, buffer.baseAddress, Int32(buffer.count))
@@ -78,7 +79,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// Binds with a length, because text may contain NUL.
+    /// Passes the length, because text may contain NUL.
     private func bindText(_ text: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
         guard let start = text.baseAddress else { return csqlite_bind_text(handle, index, "", 0) }
         return csqlite_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), Int32(text.count))

@@ -5,14 +5,15 @@ final class StoreFile {
     let path: String
     private let lock: Int32
 
-    /// Creates the directory (0700) and the file (0600; SQLite gives its log the same mode) if missing, and takes the
-    /// lock.
+    /// Creates the directory (mode 0700) and the file (mode 0600; SQLite gives its log the same mode) if they are
+    /// missing, and locks the store.
     init(path: String) throws(StoreError) {
         try Self.makeDirectory(of: path)
         self.path = path
         lock = try Self.takeLock(path)
         do throws(StoreError) {
-            // Before SQLite opens it: closing a descriptor drops all POSIX locks that the process has on the file.
+            // The file is created before SQLite opens it: closing this descriptor later would drop all POSIX locks that
+            // the process has on the file.
             close(try Self.open(path, of: path))
         } catch {
             close(lock)
@@ -20,7 +21,8 @@ final class StoreFile {
         }
     }
 
-    /// Closing the descriptor releases the lock. The lock file stays: after its removal two gateways could hold a lock.
+    /// Closing the descriptor releases the lock. The lock file is not deleted: another gateway may have opened it
+    /// already, and a third one would then create and lock a second file.
     deinit { close(lock) }
 
     private static func takeLock(_ path: String) throws(StoreError) -> Int32 {
@@ -57,14 +59,15 @@ final class StoreFile {
 
     // MARK: Lock holder
 
-    /// Writes the process id into the lock file, for the error message of a second gateway. The lock itself is flock's.
+    /// Writes the process id into the lock file, for the error message of a second gateway. The lock itself is set with
+    /// `flock`.
     private static func writeHolder(_ descriptor: Int32) {
         let text = "process \(getpid())\n"
         _ = ftruncate(descriptor, 0)
         _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
     }
 
-    /// The text that the lock's holder wrote: `process 7`; nil if there is none.
+    /// The text that the gateway with the lock wrote: `process 7`; nil if the file contains no text.
     private static func holder(_ descriptor: Int32) -> String? {
         var bytes = [UInt8](repeating: 0, count: 40)
         let count = pread(descriptor, &bytes, bytes.count, 0)

@@ -33,7 +33,7 @@ struct AuditTable {
 
     private static let insert = SQL("INSERT INTO audit (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 
-    /// Calls `each` for every entry of an order or route, oldest first.
+    /// Calls `each` for every entry of an order or route, oldest first. Does nothing for `.fleet`.
     func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(DatabaseError) {
         let body: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(try AuditEntry(row: row)) }
         switch subject {
@@ -46,15 +46,15 @@ struct AuditTable {
     private static let selectByOrder = SQL("SELECT \(columns) FROM audit WHERE order_code = ? ORDER BY id")
     private static let selectByRoute = SQL("SELECT \(columns) FROM audit WHERE route_id = ? ORDER BY id")
 
-    /// Clears the details of a user's progress reports, which contain only notes and positions.
-    /// - Returns: the number of reports.
+    /// Clears the details of a user's progress reports. These details contain only notes and positions.
+    /// - Returns: the number of reports that had details.
     func clearDetails(of actor: String) throws(DatabaseError) -> Int {
         try database.change(
             "UPDATE audit SET details = NULL WHERE actor = ? AND action = 'progress' AND details IS NOT NULL",
             .string(actor))
     }
 
-    /// Deletes the oldest entries written before `cutoff`.
+    /// Deletes entries written before `cutoff`, the oldest first, at most `most`.
     /// - Returns: the number of deleted entries.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(

@@ -30,8 +30,9 @@ struct ChannelSequenceTable {
             "UPDATE channel_sequences SET unread = unread - ? WHERE channel = ?", .integer(count), .string(channel))
     }
 
-    /// Deletes channels of bookings not used since `cutoff`. The cutoff must be well before that of the notifications:
-    /// a channel that is used again starts at 1, so no notification with an old number may be left.
+    /// Deletes channels of bookings that were not used since `cutoff`, at most `most`. The cutoff must be well before
+    /// the cutoff for notifications: a channel that is used again starts at 1, so no notification with an old number
+    /// may be left.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(
             """

@@ -1,6 +1,6 @@
-/// The bookings of customers, from the token with which a customer last registered a device.
+/// The bookings of customers, as listed in the JWT with which a customer last registered a device.
 struct DeviceBookingTable {
-    /// Bookings stored per customer.
+    /// The most bookings stored per customer.
     private static let bookingsMax = 100
 
     let database: Database
@@ -12,7 +12,7 @@ struct DeviceBookingTable {
             as: { $0.string(0) })
     }
 
-    /// Replaces a customer's bookings by the first hundred of `references`.
+    /// Replaces a customer's bookings with the first hundred of `references`.
     func replace(of owner: String, by references: [String]) throws(DatabaseError) {
         try remove(of: owner)
         for reference in references.prefix(Self.bookingsMax) {

@@ -1,10 +1,10 @@
 import Crypto
 import FleetRules
 
-/// The devices, by a digest of their token. A token is one row, regardless of who registers it.
+/// The devices. The id of a row is a digest of the device token, so a token has one row, whichever user registers it.
 ///
-/// A row with values that Fleetwire does not write is skipped and reported in ``UnreadableRows``: it must not make an
-/// action fail.
+/// A row with values that Fleetwire does not write is skipped and reported in ``UnreadableRows``: such a row must not
+/// make an action fail.
 struct DeviceTable {
     private static let columns = """
         id, provider, platform, environment, owner, device_id, masked, registered_at, last_seen_at
@@ -27,14 +27,14 @@ struct DeviceTable {
 
     private static let selectByID = SQL("\(select) WHERE id = ?")
 
-    /// A user's devices, the least recently seen first.
+    /// A user's devices, the least recently registered first.
     func devices(of owner: String) throws(DatabaseError) -> [StoredDevice] {
         try database.all(Self.selectByOwner, .string(owner), as: device).compactMap { $0 }
     }
 
     private static let selectByOwner = SQL("\(select) WHERE owner = ? ORDER BY last_seen_at, id")
 
-    /// A user's devices with a name, except the one with `id`.
+    /// A user's devices with the name `name` (the app's `deviceId`), except the row `id`.
     func devices(of owner: String, named name: String, but id: String) throws(DatabaseError) -> [StoredDevice] {
         try database.all(Self.selectByName, .string(owner), .string(name), .string(id), as: device).compactMap { $0 }
     }
@@ -63,9 +63,9 @@ struct DeviceTable {
         let lastOwner: String?
     }
 
-    /// The next page of all drivers' devices, sorted by owner and id, about `most` rows. A driver's devices are never
-    /// split over two pages: a device that gets another token between two pages would be in neither of them, or in
-    /// both.
+    /// The next page of all drivers' devices, sorted by owner and id, at most `most` rows. A driver's devices are never
+    /// split over two pages: otherwise a device that gets another token between two pages could be missing in both
+    /// pages, or be in both.
     func reachableDrivers(after owner: String, since: Int64, most: Int) throws(DatabaseError) -> DriversPage {
         // ';' follows ':' in ASCII, so the range contains exactly the keys of drivers.
         let rows = try database.all(
@@ -77,8 +77,9 @@ struct DeviceTable {
         guard rows.count == most, let last = rows.last?.owner else {
             return DriversPage(devices: rows.compactMap(\.device), lastOwner: nil)
         }
-        // The last driver may have more devices after this page, so that driver goes to the next one. A driver whose
-        // devices fill a whole page does not occur (20 devices per user); the rest of them would be left out.
+        // The last driver may have more devices after this page, so all devices of that driver go to the next page. If
+        // one driver's devices filled a whole page, the driver's further devices would be left out. That does not
+        // occur: a user has at most 20 devices.
         let whole = rows.prefix { !$0.owner.isSame(as: last) }
         return whole.isEmpty
             ? DriversPage(devices: rows.compactMap(\.device), lastOwner: last)
@@ -88,7 +89,7 @@ struct DeviceTable {
     // MARK: Changes
 
     /// Inserts or replaces a device.
-    /// - Parameter sealed: its token, encrypted with the key `keyID`.
+    /// - Parameter sealed: the device's token, encrypted with the key `keyID`.
     func store(_ device: StoredDevice, sealed: [UInt8], keyID: String) throws(DatabaseError) {
         try database.change(
             Self.upsert, .string(device.id), .string(device.provider.rawValue), .string(device.platform?.rawValue),
@@ -109,8 +110,8 @@ struct DeviceTable {
         try database.change("DELETE FROM devices WHERE id = ?", .string(id))
     }
 
-    /// Removes a device unless it was seen at `moment` or later. A time after `now` does not count: it only shows that
-    /// the clock was set back.
+    /// Removes a device unless it was seen at `moment` or later. If it was seen after `now`, it is removed too: such a
+    /// time only shows that the clock was set back.
     /// - Returns: the removed device; nil if none was removed.
     func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) -> StoredDevice? {
         try database.first(Self.deleteIfUnseen, .string(id), .integer(moment), .integer(now), as: device) ?? nil
@@ -133,7 +134,7 @@ struct DeviceTable {
 
     // MARK: Encrypted tokens
 
-    /// At most `most` devices whose tokens are encrypted with a key, with ids greater than `id`, in id order.
+    /// At most `most` devices whose tokens are encrypted with a key and whose ids are greater than `id`, in id order.
     func sealed(keyID: String, after id: String, most: Int) throws(DatabaseError) -> [(id: String, sealed: [UInt8])] {
         try database.all(
             "SELECT id, sealed FROM devices WHERE key_id = ? AND id > ? ORDER BY id LIMIT ?",
@@ -146,7 +147,7 @@ struct DeviceTable {
             "UPDATE devices SET sealed = ?, key_id = ? WHERE id = ?", .blob(sealed), .string(keyID), .string(id))
     }
 
-    /// The number of devices by key.
+    /// The number of devices per encryption key.
     func countByKey() throws(DatabaseError) -> [(keyID: String, devices: Int)] {
         try database.all(
             "SELECT key_id, COUNT(*) FROM devices GROUP BY key_id", as: { row in (row.string(0), Int(row.integer(1))) })
@@ -154,7 +155,7 @@ struct DeviceTable {
 
     // MARK: Rows
 
-    /// Nil if the row is unreadable.
+    /// The device in a row; nil if the row is unreadable.
     private func device(_ row: Row) -> StoredDevice? {
         guard let origin = row.origin(1, 3) else { return unreadable(row.string(4)) }
         return StoredDevice(

@@ -4,7 +4,7 @@ struct IdempotencyTable {
     static let lifetime: Int64 = 48 * 3600 * 1000
 
     struct StoredResponse {
-        /// A digest of the request. The same key with another digest is another request.
+        /// A digest of the request. A request with the same key but another digest is a different request.
         let digest: [UInt8]
         let status: Int
         let body: [UInt8]
@@ -48,8 +48,8 @@ struct IdempotencyTable {
         let storedAt: Int64
     }
 
-    /// Responses stored after a moment, oldest first: about `count`, and all of the last row's millisecond, because the
-    /// responses of one commit have no order.
+    /// Responses stored after a moment, oldest first: `count`, and the others of the last one's millisecond. They must
+    /// not be split: the next call continues after that millisecond.
     func rowsToRedact(after: Int64, about count: Int) throws(DatabaseError) -> [RedactionRow] {
         try database.all(
             """

@@ -1,10 +1,10 @@
 import FleetRules
 
-/// The steps of notifications' histories.
+/// The steps in the histories of notifications, as devices reported them.
 struct NotificationStepTable {
     let database: Database
 
-    /// Stores a step. Only the first report of each subject and step counts.
+    /// Stores a step, unless the same subject has already reported the same step of the notification.
     /// - Parameter isStray: true if the notification is not in the log.
     /// - Returns: false if the subject has reported the step before.
     func record(_ step: NotificationStep, isStray: Bool) throws(DatabaseError) -> Bool {
@@ -46,7 +46,8 @@ struct NotificationStepTable {
             })
     }
 
-    /// Deletes the oldest steps reported before `cutoff`. By then their notifications are deleted or never existed.
+    /// Deletes steps reported before `cutoff`, the oldest first, at most `most`. Their notifications have been deleted
+    /// already or were never in the log.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(
             """

@@ -39,7 +39,7 @@ struct NotificationTable {
         try database.first("SELECT channel FROM notifications WHERE id = ?", .string(id), as: { $0.string(0) })
     }
 
-    /// A channel's notifications before `sequence`, newest first. Nil: from the newest.
+    /// A channel's notifications before `sequence`, newest first. If `sequence` is nil, starts with the newest.
     func newest(channel: String, before sequence: Int64?, limit: Int) throws(DatabaseError) -> [LoggedNotification] {
         try database.all(
             Self.selectByChannel, .string(channel), .integer(sequence ?? Self.end), .integer(limit),
@@ -48,21 +48,21 @@ struct NotificationTable {
 
     private static let selectByChannel = SQL("\(select) WHERE channel = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?")
 
-    /// The notifications of all channels before `id`, newest first. Nil: from the newest.
+    /// The notifications of all channels before `id`, newest first. If `id` is nil, starts with the newest.
     func newest(before id: String?, limit: Int) throws(DatabaseError) -> [LoggedNotification] {
         // A ULID consists of digits and capitals, which all sort before a tilde.
         try database.all(Self.selectAll, .string(id ?? "~"), .integer(limit), as: LoggedNotification.init(row:))
     }
 
-    // In id order: an id begins with the time, and the order within one millisecond is always the same.
+    // Sorted by id: an id begins with the time, and ids of the same millisecond have an order, too.
     private static let selectAll = SQL("\(select) WHERE id < ? ORDER BY id DESC LIMIT ?")
 
     // MARK: Read marks
 
-    /// Counts of changed notifications.
+    /// Counts of notifications that were marked read or deleted.
     struct Change {
         var count = 0
-        /// Notifications that were unread before the change.
+        /// Those of them that were unread before.
         var unread = 0
 
         mutating func add(wasUnread: Bool) {
@@ -71,11 +71,11 @@ struct NotificationTable {
         }
     }
 
-    /// Marks a channel's notifications as read: those of `ids`, or all if nil. Ignores ids of other channels and
-    /// notifications that are marked already.
+    /// Marks a channel's notifications as read: those in `ids`, or all if `ids` is nil. Ignores notifications of other
+    /// channels and those that are marked already.
     func markRead(_ ids: [String]?, channel: String, now: Int64) throws(DatabaseError) -> Change {
-        // Returns the column: SQLite 3.40 evaluates "RETURNING seen_at IS NULL" wrongly where another column is NOT
-        // NULL.
+        // The statements return `seen_at` itself: SQLite 3.40 evaluates "RETURNING seen_at IS NULL" wrongly where
+        // another column is NOT NULL.
         var change = Change()
         let add: (Row) throws(DatabaseError) -> Void = { row in change.add(wasUnread: row.isNull(0)) }
         guard let ids else {
@@ -126,8 +126,8 @@ struct NotificationTable {
 
     // MARK: Retention
 
-    /// Deletes the oldest notifications created before `cutoff`, with their steps.
-    /// - Returns: the number of notifications, by channel.
+    /// Deletes notifications created before `cutoff`, the oldest first, at most `most`. Also deletes their steps.
+    /// - Returns: the counts of deleted notifications, by channel.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String: Change] {
         try database.change(Self.deleteSteps, .integer(cutoff), .integer(most))
         var changes: [String: Change] = [:]

@@ -19,14 +19,14 @@ struct OrderTable {
 
     private static let selectByCode = SQL("\(select) WHERE code = ?")
 
-    /// Finds the order for a job id of the driver's app, which is an order's code or a booking's id. The code has
-    /// precedence.
+    /// Finds the order for a job id that the driver's app sent. The id is an order's code or a booking's id; an order
+    /// with this code has precedence.
     func order(job id: String, driverID: String) throws(DatabaseError) -> Order? {
         if let order = try order(code: id) { return order }
         return try database.first(Self.selectByBooking, .string(id), .string(driverID), as: Order.init(row:))
     }
 
-    // A booking may have several orders: the driver's comes first, then open ones, then the newest.
+    // A booking may have several orders. Those of this driver are preferred, then open orders, then the newest one.
     private static let selectByBooking = SQL(
         """
         \(select) WHERE booking_id = ? ORDER BY CASE WHEN driver_id = ? THEN 0 ELSE 1 END, \
@@ -74,7 +74,7 @@ struct OrderTable {
         total_gbp = excluded.total_gbp, updated_at = excluded.updated_at
         """)
 
-    /// Deletes orders that ended and were not updated since `cutoff`.
+    /// Deletes at most `most` orders that have ended and were not updated since `cutoff`.
     /// - Returns: the number of deleted orders.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(

@@ -1,7 +1,7 @@
 import FleetRules
 import JSON
 
-/// The push preferences of users. A user who has set none has no row.
+/// The push preferences of users. A user who has never changed a preference has no row.
 struct PreferenceTable {
     let database: Database
 
@@ -31,7 +31,8 @@ extension Preferences {
         return json.bytes
     }
 
-    /// Parses the JSON that ``write(to:)`` writes. Nil if `types` or `quietHours` has an unexpected structure.
+    /// Parses the JSON that ``write(to:)`` writes. Nil if the text is not a JSON object, or if `types` or `quietHours`
+    /// has an unexpected structure.
     init?(json: [UInt8]) {
         self.init()
         var isValid = true

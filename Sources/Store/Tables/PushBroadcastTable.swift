@@ -1,15 +1,16 @@
 import FleetRules
 
-/// Notifications for every driver whose push jobs are still being created. There may be a hundred thousand drivers, so
-/// each broadcast is expanded in slices.
+/// Broadcasts: notifications for all drivers. A row exists while the push jobs of its broadcast are being created.
+/// There may be a hundred thousand drivers, so the jobs are created in slices.
 struct PushBroadcastTable {
     /// A broadcast and its progress.
     struct Broadcast {
         let notificationID: String
-        /// ``Identity/key`` of a driver who gets no push, because the same action notifies them otherwise.
+        /// ``Identity/key`` of a driver to whom the broadcast is not pushed, because the same action sends that driver
+        /// another notification.
         let except: String?
         let entity: PushIntent.Entity?
-        /// ``Identity/key`` of the last owner whose devices have jobs.
+        /// ``Identity/key`` of the last driver whose jobs have been created.
         let afterOwner: String
     }
 
@@ -17,7 +18,7 @@ struct PushBroadcastTable {
 
     /// Adds a broadcast.
     func add(_ intent: PushIntent, except: String?) throws(DatabaseError) {
-        // "driver:" sorts before all drivers' keys, and after those of admins and customers.
+        // "driver:" sorts before the keys of all drivers and after those of admins and customers.
         try database.change(
             "INSERT INTO push_audiences (notification_id, excepted, entity, after_owner) VALUES (?, ?, ?, ?)",
             .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"))

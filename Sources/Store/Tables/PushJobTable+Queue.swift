@@ -1,10 +1,11 @@
 import FleetRules
 
-/// The queue of each lane: next jobs, due retries, expired jobs. Each query has an index.
+/// The queue of each lane: next jobs, due retries, expired jobs. Each query uses an index.
 extension PushJobTable {
     // MARK: Next jobs
 
-    /// A queued job with everything that sending needs, except the badge. Parts that were removed meanwhile are nil.
+    /// A queued job with everything that sending needs, except the badge. `notification` is nil if the notification has
+    /// been deleted since the job was created.
     struct Candidate {
         let number: Int64
         let notificationID: String
@@ -16,7 +17,7 @@ extension PushJobTable {
         let expiresAt: Int64
         let notification: Notification?
         let device: DeviceLookup
-        /// JSON.
+        /// The recipient's stored preferences in JSON; nil if there are none.
         let preferences: [UInt8]?
         let isSuperseded: Bool
 
@@ -55,14 +56,16 @@ extension PushJobTable {
         WHERE job.lane = ? AND job.state = 'queued' ORDER BY job.turn, job.number LIMIT ?
         """)
 
-    /// Turns keep a recipient's jobs in order, except for jobs that were sent and came back, and jobs created long
-    /// after their notification (broadcasts). Only these are checked for newer jobs.
+    /// An SQL condition: a newer job may precede this one. Turns keep a recipient's jobs in order, except jobs that a
+    /// lane has returned or retries, and jobs created later than their notification (broadcasts). Only for these,
+    /// the query searches for newer jobs.
     private static let mayBeOvertaken = """
         job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at
         """
 
-    /// Leases a job to its lane. This counts as an attempt until the lane reports that it did not try.
-    func take(_ number: Int64) throws(DatabaseError) {
+    /// Leases a job to its lane. Counts an attempt, which is subtracted if the lane reports that it did not try to
+    /// send.
+    func lease(_ number: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE push_jobs SET state = 'sending', attempts = attempts + 1 WHERE number = ?", .integer(number))
     }
@@ -76,10 +79,11 @@ extension PushJobTable {
 
     // MARK: Expiry and retries
 
-    /// Expires unsent jobs of a lane whose notification has expired, at most `most`.
+    /// Marks unsent jobs of a lane as expired if their notification has expired, at most `most`.
     /// - Returns: the number of expired jobs.
     func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
-        // The index contains all open jobs. Jobs being sent do not expire here; they are too few to justify an index.
+        // Jobs that are being sent do not expire here. The index contains them too: they are too few to justify another
+        // index.
         try database.change(
             """
             UPDATE push_jobs SET state = 'expired', settled_at = ? WHERE number IN (SELECT number FROM push_jobs \
@@ -88,7 +92,7 @@ extension PushJobTable {
             """, .integer(now), .string(lane.rawValue), .integer(now), .integer(most))
     }
 
-    /// Jobs whose retry is due, at most `most`, the longest due first.
+    /// Jobs whose retry is due, at most `most`, the earliest due time first.
     func due(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> [(number: Int64, recipient: String)] {
         try database.all(
             """
@@ -97,7 +101,7 @@ extension PushJobTable {
             """, .string(lane.rawValue), .integer(now), .integer(most), as: { row in (row.integer(0), row.string(1)) })
     }
 
-    /// Moves due times after `moment` to `moment`. Used when the clock was set back.
+    /// Sets all due times that are after `moment` to `moment`. Used when the clock was set back.
     func advanceDueTimes(_ lane: PushLane, to moment: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE push_jobs SET due_at = ? WHERE lane = ? AND state = 'waiting' AND due_at > ?",
@@ -111,7 +115,7 @@ extension PushJobTable {
             .integer(turn), .integer(number))
     }
 
-    /// When the next retry is due; nil if no job waits.
+    /// When the lane's next retry is due; nil if no job waits for a retry.
     func nextDueAt(_ lane: PushLane) throws(DatabaseError) -> Int64? {
         try database.first(
             "SELECT due_at FROM push_jobs WHERE lane = ? AND state = 'waiting' ORDER BY due_at, number LIMIT 1",
@@ -127,7 +131,7 @@ extension PushJobTable {
 
     // MARK: Depth
 
-    /// The number of queued and waiting jobs, and when the oldest of them was queued. Scans all of their index entries.
+    /// The number of queued and waiting jobs, and when the oldest of them was queued. Reads an index entry per job.
     func measure(_ lane: PushLane) throws(DatabaseError) -> (depth: Int, oldestAt: Int64?) {
         var depth = 0
         var oldest: Int64?

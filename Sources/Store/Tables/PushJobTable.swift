@@ -12,7 +12,7 @@ enum PushState: String {
     case accepted, failed, expired, cancelled
 }
 
-/// The push jobs: one row per notification and device. `+Queue` leases them to lanes.
+/// The push jobs: one row per notification and device. `PushJobTable+Queue` contains the queries for leasing them.
 struct PushJobTable {
     let database: Database
 
@@ -32,7 +32,7 @@ struct PushJobTable {
     struct NewPushJob {
         let notificationID: String
         let entity: PushIntent.Entity?
-        /// A newer job with the same key supersedes this one. Nil: none does.
+        /// A newer job with the same key supersedes this one. If nil, no job does.
         let collapseKey: String?
         let device: DeviceTable.Address
         let queuedAt: Int64
@@ -64,14 +64,14 @@ struct PushJobTable {
     /// The effect of a lane's result on a job.
     enum UpdateResult {
         case ended
-        /// Queued or waiting in this lane, which may differ from the lane that had it. Nil if the stored lane is
-        /// unknown.
+        /// The job is queued or waiting, in this lane. It may be another lane than the one that reported the result.
+        /// Nil if the stored lane is unknown.
         case open(PushLane?)
-        /// The job was not `sending`: the lane has reported it before.
+        /// The job was not `sending`: its result has been reported before.
         case unchanged
     }
 
-    /// Records the result of a job that is `sending`. Ignores results of other jobs.
+    /// Records the result of a job. Ignores it unless the job is `sending`.
     func record(_ outcome: PushOutcome, now: Int64) throws(DatabaseError) -> UpdateResult {
         switch outcome.result {
         case .accepted(let messageID): return try end(outcome, .accepted, messageID: messageID, now: now)
@@ -107,10 +107,10 @@ struct PushJobTable {
         return count > 0 ? .ended : .unchanged
     }
 
-    /// Attempts to subtract: the lease counted one, but the lane did not try.
+    /// The attempts to subtract: 1 if the lane did not try to send, because the lease has counted an attempt; else 0.
     private static func uncounted(_ outcome: PushOutcome) -> SQLValue { .integer(outcome.wasTried ? 0 : 1) }
 
-    /// Queues a job again that failed with the token `deviceID`, if it has been moved to another token since.
+    /// Queues a job again that failed with the token of `deviceID`, if the job has been moved to another token since.
     /// - Returns: the lane of the job; nil if the job still has `deviceID`, or if the stored lane is unknown.
     func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(DatabaseError) -> PushLane? {
         try database.first(
@@ -138,15 +138,15 @@ struct PushJobTable {
         WHEN NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id) THEN 'device_removed' \
         WHEN NOT \(belongsToRecipient) THEN 'new_owner' ELSE 'superseded' END \
         WHERE number = ? AND settled_at IS NULL AND state IN ('queued', 'waiting') \
-        AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs", and: isAhead)))
+        AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs", and: isOvertaken)))
         """)
 
     private static let belongsToRecipient = """
         EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
         """
 
-    /// An SQL condition: the recipient has a newer job of the same order or route. By default in any state: even if the
-    /// newer push failed, this one is out of date.
+    /// An SQL condition: the recipient has a newer job of the same order or route, for which `condition` is true. By
+    /// default, the newer job may have any state: even if its push failed, this job is out of date.
     static func isSuperseded(_ job: String, and condition: String = "TRUE") -> String {
         """
         EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
@@ -154,13 +154,14 @@ struct PushJobTable {
         """
     }
 
-    /// An SQL condition. A returned job has its old place in the queue again, so only a newer job that has left the
-    /// queue is ahead of it.
-    private static let isAhead = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
+    /// An SQL condition: a newer job is sent before this one, or already was. A job that waits for a retry is sent
+    /// after all newer jobs. A job that its lane returned has its old place in the queue again, so only newer jobs that
+    /// have left the queue precede it.
+    private static let isOvertaken = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
 
     // MARK: Device changes
 
-    /// Cancels the unsent jobs of a recipient, or of one of the recipient's devices.
+    /// Cancels the unsent jobs of a recipient: those for one device, or all of them if `deviceID` is nil.
     /// - Returns: the lane of each job.
     func cancel(of recipient: String, deviceID: String?, reason: String, now: Int64) throws(DatabaseError) -> [PushLane] {
         guard let deviceID else {
@@ -179,9 +180,10 @@ struct PushJobTable {
         ).compactMap { $0 }
     }
 
-    /// Moves the open jobs of a device to another, except those of notifications for which the other has a job. A job
-    /// that is being sent moves for its next attempt.
-    /// - Parameter shift: the difference between the turns of the new device's lane and the old one's.
+    /// Moves the open jobs of a device to another device, except where that device already has a job of the same
+    /// notification. A job that is being sent is moved too; the current attempt still uses the old device.
+    /// - Parameter shift: what to add to the turns: the current turn of the new device's lane minus that of the old
+    ///   device's lane.
     func transfer(
         of recipient: String, from old: String, to new: DeviceTable.Address, shift: Int64
     ) throws(DatabaseError) {
@@ -239,13 +241,13 @@ struct PushJobTable {
             })
     }
 
-    /// Fails unsent jobs whose stored lane does not exist, at most `most`.
+    /// Ends unsent jobs whose stored lane does not exist as failed, at most `most`.
     /// - Returns: the recipient of each job.
-    func failOrphans(now: Int64, most: Int) throws(DatabaseError) -> [String] {
-        try database.all(Self.failOrphans, .integer(now), .integer(most), as: { $0.string(0) })
+    func failJobsOfUnknownLanes(now: Int64, most: Int) throws(DatabaseError) -> [String] {
+        try database.all(Self.failJobsOfUnknownLanes, .integer(now), .integer(most), as: { $0.string(0) })
     }
 
-    private static let failOrphans = SQL(
+    private static let failJobsOfUnknownLanes = SQL(
         """
         UPDATE push_jobs SET state = 'failed', reason = 'device_unreadable', settled_at = ? WHERE number IN \
         (SELECT number FROM push_jobs WHERE settled_at IS NULL AND state IN ('queued', 'waiting') \
@@ -253,11 +255,11 @@ struct PushJobTable {
         RETURNING recipient
         """)
 
-    /// Deletes jobs of notifications created before `cutoff`. Open jobs are not deleted: they end first, and their end
-    /// is counted and reported.
+    /// Deletes jobs of notifications created before `cutoff`, at most `most`. Open jobs are not deleted: they must end
+    /// first, so that their end is counted and reported.
     /// - Returns: the number of deleted jobs.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        // Compares notification ids, which begin with the time: they have an index anyway.
+        // Compares notification ids instead of times: an id begins with the time, and there is an index of the ids.
         var least = ULIDSource(random: { 0 })
         return try database.change(
             """
@@ -268,7 +270,7 @@ struct PushJobTable {
 }
 
 extension PushIntent.Entity {
-    /// `job:B-17`, `route:R-3`.
+    /// The text in the column `entity`: `job:B-17`, `route:R-3`.
     var stored: String {
         switch self {
         case .job(let id): "job:\(id)"
@@ -276,8 +278,8 @@ extension PushIntent.Entity {
         }
     }
 
-    /// Nil if the text is neither. Compares bytes: a combining character after the colon would form one Character with
-    /// it.
+    /// Nil if the text has neither prefix. Compares bytes: a combining character after the colon would form one
+    /// Character with the colon.
     init?(stored text: String) {
         if text.utf8.starts(with: "job:".utf8) {
             self = .job(String(Substring(text.utf8.dropFirst(4))))

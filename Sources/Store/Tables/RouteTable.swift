@@ -44,7 +44,7 @@ struct RouteTable {
         earnings_adjustment = excluded.earnings_adjustment, updated_at = excluded.updated_at
         """)
 
-    /// Deletes routes that ended and were not updated since `cutoff`.
+    /// Deletes at most `most` routes that have ended and were not updated since `cutoff`.
     /// - Returns: the number of deleted routes.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(

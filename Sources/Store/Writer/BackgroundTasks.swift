@@ -1,20 +1,21 @@
 import FleetRules
 
-/// Work that one command's transaction starts and the writer finishes in slices between batches, until nothing is left.
-/// Each slice is a transaction that also stores its progress, so a killed process loses nothing.
+/// Work that is too large for the transaction of the command that causes it. The writer does the work in slices between
+/// batches, until nothing is left. Each slice is a transaction that also stores the progress, so nothing is lost if the
+/// process is killed.
 enum BackgroundTask: String, CaseIterable {
-    /// Creates the push jobs of notifications for every driver.
+    /// Creates the push jobs of notifications for all drivers.
     case broadcasts
     /// Redacts an erased person in the notification log and in stored responses.
     case erasures
-    /// Encrypts device tokens of older keys with the current key.
+    /// Re-encrypts device tokens with the current key if they are encrypted with an older key.
     case seals
     /// Moves the write-ahead log into the database file and truncates it: until then the log contains the erased data.
     case checkpoint
 }
 
 extension CommandExecutor {
-    /// Runs one slice; removes the task if nothing is left.
+    /// Runs one slice of a task. Removes the task from ``backgroundTasks`` if nothing is left to do.
     /// - Returns: the lanes that have new jobs.
     func runSlice(of task: BackgroundTask, now: Int64) throws(DatabaseError) -> Set<PushLane> {
         if task == .checkpoint {
@@ -22,25 +23,25 @@ extension CommandExecutor {
             backgroundTasks.remove(task)
             return []
         }
-        let (isBusy, woken) = try transaction { () throws(DatabaseError) -> (Bool, Set<PushLane>) in
+        let (foundWork, woken) = try transaction { () throws(DatabaseError) -> (Bool, Set<PushLane>) in
             switch task {
             case .broadcasts: try outbox.expandBroadcast(now: now)
             case .erasures: (try eraseSome(), [])
             case .seals: (try resealSome(), [])
-            case .checkpoint: preconditionFailure("checkpoint in a transaction")
+            case .checkpoint: preconditionFailure("a checkpoint cannot run in a transaction")
             }
         }
-        if !isBusy { backgroundTasks.remove(task) }
+        if !foundWork { backgroundTasks.remove(task) }
         return woken
     }
 
     // MARK: Device keys
 
-    /// Devices per slice.
+    /// The most devices per slice.
     private static let sealsMax = 500
 
-    /// Encrypts some device tokens of older keys with the current key.
-    /// - Returns: false if there are no more older keys.
+    /// Encrypts the next slice of device tokens with the current key instead of an older one.
+    /// - Returns: false if the tokens of all older keys have been handled.
     private func resealSome() throws(DatabaseError) -> Bool {
         let keys = outbox.keys
         let (keyIndex, after) = resealed
@@ -52,7 +53,8 @@ extension CommandExecutor {
             guard let token = keys.open(sealed, keyID: keyID, deviceID: id) else { continue }
             try outbox.devices.seal(id: id, keys.seal(token, deviceID: id), keyID: keys.currentID)
         }
-        // If the commit fails, these devices wait for the next start: both keys decrypt them.
+        // If the commit fails, these tokens keep the older key until the next start. It is configured, so it decrypts
+        // them.
         resealed = old.count < Self.sealsMax ? (keyIndex + 1, "") : (keyIndex, old[old.count - 1].id)
         return true
     }
@@ -60,24 +62,24 @@ extension CommandExecutor {
 
 /// The background tasks whose last run failed. Each pauses while the others go on.
 struct BackgroundTaskFailures {
-    /// Milliseconds.
+    /// Milliseconds from a failure to the next attempt.
     private static let pause: Int64 = 5_000
 
     private var failures: [String: (pausedUntil: Int64, isReported: Bool)] = [:]
 
-    /// Whether the task failed less than ``pause`` ago.
+    /// Whether the task's last run failed less than ``pause`` ago.
     func isPaused(_ task: String, at now: Int64) -> Bool {
         guard let until = failures[task]?.pausedUntil else { return false }
         // A clock that was set back must not prolong the pause.
         return now < until && until - now <= Self.pause
     }
 
-    /// The task succeeded.
+    /// Forgets the failures of a task. Call it when the task has succeeded.
     mutating func remove(_ task: String) { failures[task] = nil }
 
     /// Records a failure and pauses the task.
-    /// - Parameter isExpected: true if the failure is no defect; it is then not reported.
-    /// - Returns: true if the failure must be reported: once until the task succeeds.
+    /// - Parameter isExpected: true if the failure is no defect. Such a failure is not reported.
+    /// - Returns: true if the failure must be reported. Until the task succeeds, only its first defect is reported.
     mutating func record(_ task: String, isExpected: Bool, at now: Int64) -> Bool {
         let wasReported = failures[task]?.isReported ?? false
         failures[task] = (now + Self.pause, wasReported || !isExpected)

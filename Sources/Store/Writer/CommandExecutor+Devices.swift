@@ -3,7 +3,7 @@ import FleetRules
 
 /// Registers devices and stores preferences.
 extension CommandExecutor {
-    /// Devices per user. One more removes the device seen longest ago.
+    /// The most devices per user. If a user registers another one, the device seen longest ago is removed.
     static let devicesMax = 20
 
     func execute(_ action: DeviceRegistration, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
@@ -50,7 +50,7 @@ extension CommandExecutor {
         for old in try outbox.devices.devices(of: device.owner, named: name, but: device.id) {
             try outbox.jobs.transfer(
                 of: device.owner, from: old.id, to: device.address, shift: turnOffset(from: old.lane, to: device.lane))
-            // Jobs stay behind if the new token has a job of the same notification.
+            // The jobs that were not transferred: the new token already has jobs of the same notifications.
             try outbox.cancel(of: device.owner, deviceID: old.id, reason: "replaced", now: now)
             try outbox.devices.remove(id: old.id)
             result.lanes.insert(device.lane)
@@ -58,7 +58,9 @@ extension CommandExecutor {
         }
     }
 
-    /// - Parameter newest: the device just registered. It stays even if the clock was set back and it looks the oldest.
+    /// Removes a user's devices beyond ``devicesMax``, those seen longest ago first.
+    /// - Parameter newest: the device that was just registered. It is kept even if its time is the oldest because the
+    ///   clock was set back.
     private func removeExcess(
         of owner: String, keeping newest: String, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
@@ -70,7 +72,8 @@ extension CommandExecutor {
         }
     }
 
-    /// Ignores unknown tokens and other users' tokens, so that the response reveals nothing.
+    /// Ignores unknown tokens and other users' tokens. The response is the same, so it does not reveal whether a token
+    /// is registered.
     private func unregister(
         _ action: DeviceRegistration, _ actor: Identity, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
@@ -89,7 +92,7 @@ extension CommandExecutor {
         _ changes: PreferenceChanges, _ command: Command, _ now: Int64
     ) throws(DatabaseError) -> CommandReply {
         let owner = command.actor.key
-        var preferences = outbox.readable(try outbox.preferences.json(of: owner), of: owner)
+        var preferences = outbox.decodedPreferences(try outbox.preferences.json(of: owner), of: owner)
         do throws(RuleError) { try changes.apply(to: &preferences) } catch { return .rejected(error) }
         try outbox.preferences.store(preferences, of: owner, now: now)
         return .committed(result(.preferences(preferences), of: command))
@@ -97,8 +100,8 @@ extension CommandExecutor {
 }
 
 extension StoredDevice {
-    /// The device as registered now. Fields that the app left out keep their values if the owner is the same; the
-    /// platform keeps its value in any case.
+    /// The device as registered now. Fields that the app omitted keep their stored values if the owner is the same. An
+    /// omitted platform keeps its value in any case.
     fileprivate init(_ action: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
         let own = known.flatMap { $0.owner.isSame(as: owner) ? $0 : nil }
         self.init(

@@ -3,14 +3,14 @@ import JSON
 
 /// Telemetry and read marks.
 extension CommandExecutor {
-    /// The most telemetry events per user for notifications that are not in the log: old ones, and those of other
-    /// systems. Further events get a response and are dropped.
+    /// The most telemetry events that are stored per user for notifications that are not in the log: notifications that
+    /// were deleted, and those of other systems. Further events are not stored; the response is the same.
     static let orphansMax = 1_000
 
     func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let actor = command.actor
         for event in events {
-            // Whose notification it is decides what the step proves, not whether it is kept.
+            // The step is stored even if the notification was sent to another user: its subject shows who reported it.
             let isStray = try notifications.channel(of: event.notificationID) == nil
             if isStray, try steps.orphans(of: actor.key) >= Self.orphansMax {
                 orphansRefused += 1

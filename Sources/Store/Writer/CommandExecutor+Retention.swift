@@ -2,8 +2,8 @@ import FleetRules
 
 /// Deletes old rows.
 extension CommandExecutor {
-    /// The kinds of rows that are deleted, each at its own age. Push jobs go before their notifications. Preferences
-    /// stay until their owner is erased.
+    /// The kinds of rows that retention handles, in this order: push jobs are deleted before their notifications.
+    /// Preferences are not deleted until their owner is erased.
     enum RetentionKind: CaseIterable {
         case idempotency, pushes, notifications, steps, audit, orders, routes, channels
         /// Devices that were not registered again for `push.stale_days`.
@@ -16,10 +16,11 @@ extension CommandExecutor {
 
     /// Deletes rows of one kind.
     /// - Parameters:
-    ///   - lifetime: the age in milliseconds at which rows are deleted. Stored responses and devices have other ages.
-    ///   - limit: the most rows. The steps of deleted notifications are deleted too and do not count.
-    ///   - removed: gets the deleted devices.
-    /// - Returns: the number of deleted rows, or of expired jobs.
+    ///   - lifetime: the age in milliseconds at which rows are deleted. Stored responses, devices and channels have
+    ///     other ages.
+    ///   - limit: the most rows to delete. The steps of deleted notifications are deleted too and do not count.
+    ///   - removed: the deleted devices are appended to it.
+    /// - Returns: the number of deleted rows; for `overdue`, the number of jobs that ended.
     func deleteExpired(
         _ kind: RetentionKind, now: Int64, lifetime: Int64, limit: Int, _ removed: inout [RemovedDevice]
     ) throws(DatabaseError) -> Int {
@@ -32,7 +33,7 @@ extension CommandExecutor {
         case .audit: return try auditTable.deleteExpired(before: cutoff, most: limit)
         case .orders: return try orders.deleteExpired(before: cutoff, most: limit)
         case .routes: return try routes.deleteExpired(before: cutoff, most: limit)
-        // A channel's last number must outlive all rows with its numbers.
+        // A channel's last number must be kept longer than all notifications with numbers of this channel.
         case .channels: return try sequences.deleteExpired(before: now - max(lifetime * 2, Self.year), most: limit)
         case .devices:
             let stale = try deleteStaleDevices(now, limit)
@@ -43,14 +44,14 @@ extension CommandExecutor {
                 let count = try outbox.expire(lane, now: now, limit: limit)
                 if count > 0 { return count }
             }
-            return try outbox.failOrphans(now: now, limit: limit)
+            return try outbox.failJobsOfUnknownLanes(now: now, limit: limit)
         case .erasures:
             try resumeErasures()
             return 0
         }
     }
 
-    /// Milliseconds.
+    /// A year in milliseconds.
     private static let year: Int64 = 366 * 86_400_000
 
     private func deleteNotifications(before cutoff: Int64, _ limit: Int) throws(DatabaseError) -> Int {

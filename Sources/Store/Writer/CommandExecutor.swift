@@ -4,8 +4,8 @@ import Primitives
 
 /// Executes commands: reads the state that a command needs, plans its effects (``DispatchPlanner``), and writes them.
 ///
-/// Owned by the writer's thread. The sources of ids and of turns, which it keeps in memory, only advance. So a
-/// rolled-back transaction leaves a gap there, which is harmless.
+/// Used only on the writer's thread. It keeps the sources of ids and of turns in memory. They only advance, so a
+/// rolled-back transaction leaves a gap in the ids and turns, which is harmless.
 ///
 /// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and
 /// `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
@@ -24,9 +24,10 @@ package final class CommandExecutor {
     var rules: NotificationRules
     /// The tasks that may have something to do.
     var backgroundTasks = Set(BackgroundTask.allCases)
-    /// Progress of ``BackgroundTask/seals``: the index in ``DeviceKeys/olderIDs``, and the id of the last device done.
+    /// Progress of ``BackgroundTask/seals``: the index of the key in ``DeviceKeys/olderIDs``, and the id of the last
+    /// device that was handled.
     var resealed = (keyIndex: 0, after: "")
-    /// Telemetry events not stored: too many from one user about unknown notifications.
+    /// The number of telemetry events that were not stored because of ``orphansMax``.
     var orphansRefused = 0
     private let encode: CommandResponse.Encoder
     private var planner: DispatchPlanner
@@ -50,17 +51,17 @@ package final class CommandExecutor {
         auditIDs = options.ids.continued(after: try auditTable.lastID())
     }
 
-    /// Runs `body` in a transaction: all of its writes, or none.
+    /// Runs `body` in a transaction: commits all of its writes, or none.
     package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
         do throws(DatabaseError) {
             return try database.transaction(.writing, body)
         } catch {
-            _ = outbox.drainFinished()  // rolled back
+            _ = outbox.drainFinished()  // discards them: their end was rolled back
             throw error
         }
     }
 
-    /// Open orders, oldest first. Used at the start to restore job assignments.
+    /// Calls `each` for every open order, oldest first. Used at the start to restore job assignments.
     package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) { try orders.eachOpen(each) }
 
     /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to
@@ -116,7 +117,7 @@ package final class CommandExecutor {
         }
     }
 
-    /// Makes a plan and writes it. A rule that forbids the command becomes the reply.
+    /// Makes a plan and writes it. If a rule forbids the command, replies with the rule's error.
     private func execute(
         _ command: Command, _ now: Int64, _ makePlan: (inout DispatchPlanner) throws(RuleError) -> DispatchPlan
     ) throws(DatabaseError) -> CommandReply {

@@ -3,17 +3,17 @@ import FleetRules
 /// What the writer publishes after a transaction, committed or failed. `Gateway/CommitPublisher` defines the order of
 /// publication.
 package struct Commit: Sendable {
-    /// Jobs for lanes, in the order of their reports.
+    /// The jobs that lanes get in reply to their reports, in the order of the reports.
     package var leases: [PushLease] = []
-    /// Reports whose results were not written. Their lanes send them again later.
+    /// Reports whose results were not written. The lanes send them again later.
     package var rejectedReports: [PushReport] = []
     /// A reply per command, in commit order.
     package var replies: [(request: CommandRequest, reply: CommandReply)] = []
     /// Lanes with new jobs besides those in ``leases`` and ``replies``.
     package var wake: Set<PushLane> = []
-    /// Jobs that failed, ended unsent, or were queued again for a new token, by lane.
+    /// The jobs of each lane that failed, ended unsent, or were queued again for a new token.
     package var finished: [PushLane: FinishedPushes] = [:]
-    /// Devices that retention removed: not seen for `push.stale_days`.
+    /// Devices that retention removed because they were not registered again for `push.stale_days`.
     package var removed: [RemovedDevice] = []
 
     var isEmpty: Bool {

@@ -8,7 +8,7 @@ extension DeviceKeys {
     package static func development(besideDatabase path: String) throws(StoreError) -> DeviceKeys {
         try StoreFile.makeDirectory(of: path)
         let file = path + ".key"
-        // If two processes start at the same time, one creates the file. The other reads it, or the database is in use.
+        // If two processes start at the same time, one creates the file and the other reads it.
         let bytes: [UInt8]
         if let created = try create(file, of: path) { bytes = created } else { bytes = try read(file, of: path) }
         guard let key = AESGCMKey(bytes) else {
@@ -18,8 +18,8 @@ extension DeviceKeys {
         return DeviceKeys([("development", key)])
     }
 
-    /// Creates the file with a new key; nil if the file exists. The file gets its name when it is complete: a truncated
-    /// key would make every later start fail.
+    /// Creates the file with a new key. Returns nil if the file exists. The file gets its name only when it is
+    /// complete: a truncated key would make every later start fail.
     private static func create(_ file: String, of path: String) throws(StoreError) -> [UInt8]? {
         var status = stat()
         if stat(file, &status) == 0 { return nil }
@@ -37,7 +37,7 @@ extension DeviceKeys {
     }
 
     /// Writes bytes to a new file in the same directory and syncs it.
-    /// - Returns: its path.
+    /// - Returns: the path of the new file.
     private static func write(_ bytes: [UInt8], beside file: String, of path: String) throws(StoreError) -> String {
         let draft = "\(file).\(String(UInt64.random(in: .min ... .max), radix: 36))"
         let descriptor = Glibc.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -51,7 +51,8 @@ extension DeviceKeys {
         return draft
     }
 
-    /// Makes the file's name survive a power failure, as the tokens encrypted with the key do.
+    /// Syncs the directory, so that the file's name survives a power failure: tokens encrypted with the key survive it,
+    /// too.
     private static func syncDirectory(of file: String, of path: String) throws(StoreError) {
         let directory = file.lastIndex(of: "/").map { String(file[...$0]) } ?? "."
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -60,7 +61,7 @@ extension DeviceKeys {
         guard fsync(descriptor) == 0 else { throw failure(file, of: path) }
     }
 
-    /// Reads the first line; empty if it is not base64.
+    /// Decodes the first line of the file. Returns no bytes if the line is not base64.
     private static func read(_ file: String, of path: String) throws(StoreError) -> [UInt8] {
         let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(file, of: path) }

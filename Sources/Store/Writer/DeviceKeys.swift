@@ -6,18 +6,18 @@ package struct DeviceKeys: Sendable {
 
     /// - Parameter keys: at least one, with distinct ids.
     package init(_ keys: [(id: String, key: AESGCMKey)]) {
-        precondition(!keys.isEmpty, "no key to encrypt with")
-        precondition(Set(keys.map { Array($0.id.utf8) }).count == keys.count, "duplicate key id")
+        precondition(!keys.isEmpty, "DeviceKeys got no key")
+        precondition(Set(keys.map { Array($0.id.utf8) }).count == keys.count, "DeviceKeys got two keys with the same id")
         self.keys = keys
     }
 
-    /// The key that encrypts.
+    /// The id of the key that encrypts.
     var currentID: String { keys[0].id }
 
     /// The ids of the keys that only decrypt.
     var olderIDs: [String] { keys.dropFirst().map(\.id) }
 
-    /// Encrypts a token and binds it to its device: in another row it does not decrypt.
+    /// Encrypts a token and binds it to its device: copied into another row, it cannot be decrypted.
     func seal(_ token: String, deviceID: String) -> [UInt8] {
         keys[0].key.seal(Array(token.utf8), authenticating: Array(deviceID.utf8))
     }
@@ -33,7 +33,8 @@ package struct DeviceKeys: Sendable {
 }
 
 extension DeviceKeys {
-    /// Rejects a store with devices that these keys do not decrypt. Otherwise pushes to them would fail one by one.
+    /// Rejects a store with device tokens that these keys do not decrypt: pushes to these devices would fail one by
+    /// one.
     /// - Throws: ``StoreError/keyMissing(path:key:devices:)``, ``StoreError/keyWrong(path:key:devices:)``.
     func check(against database: Database) throws(StoreError) {
         let table = DeviceTable(database: database)
@@ -52,7 +53,8 @@ extension DeviceKeys {
         if let failure { throw failure }
     }
 
-    /// False if the key is a different one with the same id. Tries several devices, because a row may be damaged.
+    /// Whether the key with this id decrypts one of the first 20 tokens that were encrypted under the id. If not, it is
+    /// a different key with the same id. Tries several tokens because a row may be damaged.
     private func opensAny(_ id: String, _ table: DeviceTable) throws(DatabaseError) -> Bool {
         try table.sealed(keyID: id, after: "", most: 20).contains { device in
             open(device.sealed, keyID: id, deviceID: device.id) != nil

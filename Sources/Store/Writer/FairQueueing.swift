@@ -3,17 +3,16 @@ import FleetRules
 /// Start-time fair queueing (Goyal, Vin, Cheng 1996): the order in which lanes send push jobs. A job's `turn` is the
 /// paper's start tag; a lane's current turn is its virtual time.
 ///
-/// A new job gets the lane's current turn, or the turn after its recipient's last open job, whichever is later. So a
-/// recipient's k-th job waits behind the k-th job of everyone else, and ten thousand pushes for one driver do not delay
-/// another driver's first.
+/// A new job gets the lane's current turn, or the turn after its recipient's last open job, whichever is later. So the
+/// recipients take turns, and ten thousand pushes for one driver do not delay the first push for another driver.
 struct FairQueueing {
-    // Only advances: a rolled-back transaction leaves a gap, which is harmless.
+    /// The current turns. They only advance: a rolled-back transaction leaves a gap, which is harmless.
     private var turns: [PushLane: Int64] = [:]
 
-    /// The turn of the job that the lane took last.
+    /// The turn of the job that was leased to the lane last.
     func current(_ lane: PushLane) -> Int64 { turns[lane, default: 0] }
 
-    /// A job with this turn was taken.
+    /// Records that a job with this turn was leased.
     mutating func advance(_ lane: PushLane, to turn: Int64) { turns[lane] = max(turn, current(lane)) }
 
     /// The turn of a recipient's next job.

@@ -1,13 +1,14 @@
 import FleetRules
 
-/// Notifications for every driver: one row that the writer expands in slices, between other transactions.
+/// Notifications for all drivers. Such a notification is stored as one broadcast row; the writer creates its push jobs
+/// in slices, between other transactions.
 extension PushOutbox {
-    /// The devices of one slice.
+    /// The most devices in one slice.
     static let expansionMax = 500
 
-    /// Creates the next slice of jobs of the oldest notification for every driver.
-    /// - Returns: whether there was one, and the lanes that have new jobs.
-    func expandBroadcast(now: Int64) throws(DatabaseError) -> (isBusy: Bool, woken: Set<PushLane>) {
+    /// Creates the next slice of jobs of the oldest broadcast.
+    /// - Returns: whether there was a broadcast, and the lanes that have new jobs.
+    func expandBroadcast(now: Int64) throws(DatabaseError) -> (foundWork: Bool, woken: Set<PushLane>) {
         guard let broadcast = try broadcasts.first() else { return (false, []) }
         guard let notification = try notifications.notification(id: broadcast.notificationID)?.notification,
             notification.expiresAt > now
@@ -29,7 +30,7 @@ extension PushOutbox {
 }
 
 extension [DeviceTable.Address] {
-    /// The devices, one slice per owner, without those of `except`.
+    /// Splits the devices into one slice per owner. Omits the devices of the owner `except`.
     fileprivate func split(byOwnersExcept except: String?) -> [ArraySlice<DeviceTable.Address>] {
         var parts: [ArraySlice<DeviceTable.Address>] = []
         var start = startIndex

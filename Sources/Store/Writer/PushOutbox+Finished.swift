@@ -2,7 +2,8 @@ import FleetRules
 
 /// Jobs that end in the store without being sent: cancelled, expired, failed.
 extension PushOutbox {
-    /// Cancels a recipient's unsent jobs, or those of one of their devices. Returns the number of jobs.
+    /// Cancels the unsent jobs of a recipient: those for one device, or all of them if `deviceID` is nil. Returns their
+    /// number.
     @discardableResult
     func cancel(of recipient: String, deviceID: String? = nil, reason: String, now: Int64) throws(DatabaseError) -> Int {
         let cancelled = try jobs.cancel(of: recipient, deviceID: deviceID, reason: reason, now: now)
@@ -10,7 +11,7 @@ extension PushOutbox {
         return cancelled.count
     }
 
-    /// Expires unsent jobs whose notification has expired. Returns their number, at most `limit`.
+    /// Marks unsent jobs of a lane as expired if their notification has expired. Returns their number, at most `limit`.
     func expire(_ lane: PushLane, now: Int64, limit: Int) throws(DatabaseError) -> Int {
         let expired = try jobs.expire(lane, now: now, most: limit)
         count(expired, as: .expired, in: lane)
@@ -23,7 +24,7 @@ extension PushOutbox {
         case .expired: finished[lane, default: FinishedPushes()].expired += jobs
         case .cancelled: finished[lane, default: FinishedPushes()].cancelled += jobs
         case .queued, .waiting, .sending, .accepted, .failed:
-            preconditionFailure("the store does not end jobs as \(state.rawValue)")
+            preconditionFailure("only expired and cancelled jobs are counted by number, not \(state.rawValue) ones")
         }
     }
 
@@ -37,9 +38,10 @@ extension PushOutbox {
         return finished
     }
 
-    /// Fails jobs whose lane does not exist, which only an edited row can have. Returns their number, at most `limit`.
-    func failOrphans(now: Int64, limit: Int) throws(DatabaseError) -> Int {
-        let recipients = try jobs.failOrphans(now: now, most: limit)
+    /// Ends jobs whose lane does not exist as failed. Only a row that was edited by hand can have such a lane. Returns
+    /// the number of jobs, at most `limit`.
+    func failJobsOfUnknownLanes(now: Int64, limit: Int) throws(DatabaseError) -> Int {
+        let recipients = try jobs.failJobsOfUnknownLanes(now: now, most: limit)
         if let first = recipients.first { unreadableRows.add("the lane of a push", of: first) }
         return recipients.count
     }

@@ -3,15 +3,16 @@ import FleetRules
 
 /// Reports of lanes: records results, and leases the next jobs.
 extension PushOutbox {
-    /// The most jobs that one report expires, and the most that it wakes. The next report handles the rest.
+    /// The most jobs that one report expires, and the most due retries that it queues. The next report handles the
+    /// rest.
     private static let turnoverMax = 500
     /// Milliseconds for which a count of the queue is reused.
     private static let depthLifetime: Int64 = 2_000
 
-    /// Milliseconds. If the clock was set back by more, waiting jobs get a new due time. Otherwise they would wait
-    /// until the clock reaches the old one.
+    /// Milliseconds. If the clock was set back by more, waiting jobs get an earlier due time; they would otherwise wait
+    /// until the clock reaches their old due time.
     private static let clockSlack: Int64 = 1_000
-    /// Milliseconds until the new due time, at most.
+    /// The longest time until the new due time, in milliseconds.
     private static let waitAfterSetBack: Int64 = 5_000
 
     /// The reply to a lane's report.
@@ -77,9 +78,9 @@ extension PushOutbox {
 
     // MARK: Due retries
 
-    /// Queues the jobs whose retry is due. Each gets a turn after its recipient's last open job: otherwise a thousand
-    /// retries for one recipient would delay all others. And each gets a turn after the lane's current one: otherwise a
-    /// stopped lane would probe its provider with the same job forever.
+    /// Queues the jobs whose retry is due. Each job gets a turn after its recipient's last open job: otherwise a
+    /// thousand retries for one recipient would delay all other recipients. The turn is also after the lane's current
+    /// turn: otherwise a stopped lane would use the same job for every probe of its provider.
     private func wakeDue(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
         if now < lastReportAt - Self.clockSlack { try jobs.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
@@ -90,7 +91,7 @@ extension PushOutbox {
 
     // MARK: Next jobs
 
-    /// Leases the next jobs of a lane, at most `most`. Ends those that must not be sent.
+    /// Leases the next jobs of a lane, at most `most`. Ends the jobs among them that must not be sent.
     private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ lease: inout PushLease) throws(DatabaseError) {
         lease.jobs.reserveCapacity(min(most, 1_000))
         for candidate in try jobs.next(lane, most: most) {
@@ -100,7 +101,7 @@ extension PushOutbox {
             }
             switch try job(candidate) {
             case .success(let job):
-                try jobs.take(candidate.number)
+                try jobs.lease(candidate.number)
                 lease.jobs.append(job)
             case .failure(let reason):
                 try drop(candidate, reason, now, &lease)
@@ -166,11 +167,12 @@ extension PushOutbox {
                         provider: device.provider, platform: device.platform, environment: device.environment, text: token),
                     lastSeenAt: device.lastSeenAt),
                 attempts: candidate.attempts, badge: try badge(of: candidate.recipient, with: notification),
-                preferences: readable(candidate.preferences, of: candidate.recipient)))
+                preferences: decodedPreferences(candidate.preferences, of: candidate.recipient)))
     }
 
-    /// The recipient's number of unread notifications, this one included. The channel's count already includes it,
-    /// unless it has been read.
+    /// The recipient's number of unread notifications, including `notification`. If the notification is on the
+    /// recipient's own channel, that channel's count includes it already, unless it has been read. If it is on another
+    /// channel, it adds 1.
     private func badge(of recipient: String, with notification: Notification) throws(DatabaseError) -> Int {
         guard let channel = Identity(key: recipient)?.channel else { return 1 }
         let unread = try sequences.unread(channel: channel)
@@ -178,7 +180,7 @@ extension PushOutbox {
     }
 
     /// The stored preferences; the defaults if there are none or they cannot be read.
-    func readable(_ json: [UInt8]?, of owner: String) -> Preferences {
+    func decodedPreferences(_ json: [UInt8]?, of owner: String) -> Preferences {
         guard let json else { return Preferences() }
         if let preferences = Preferences(json: json) { return preferences }
         unreadableRows.add("preferences", of: owner)
@@ -187,7 +189,8 @@ extension PushOutbox {
 
     // MARK: Depth
 
-    /// Adds the queue's depth, counted at most ``depthLifetime`` ago.
+    /// Adds the queue's depth to the lease. The depth is counted again if the last count is older than
+    /// ``depthLifetime``.
     private func addDepth(_ lane: PushLane, _ now: Int64, _ lease: inout PushLease) throws(DatabaseError) {
         var depth = depths[lane]
         if let known = depth, !(known.at...known.at + Self.depthLifetime).contains(now) { depth = nil }

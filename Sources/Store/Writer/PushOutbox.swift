@@ -3,8 +3,8 @@ import FleetRules
 
 /// Creates push jobs: one row per notification and device, in the transaction of the command that causes the push.
 ///
-/// `+Reports` hands jobs to the lanes and records results, `+Broadcasts` creates the jobs of notifications for every
-/// driver, `+Finished` counts jobs that end without being sent. Runs on the writer's thread.
+/// `+Reports` leases jobs to the lanes and records results, `+Broadcasts` creates the jobs of notifications for all
+/// drivers, `+Finished` counts jobs that end without being sent. Used only on the writer's thread.
 final class PushOutbox {
     let jobs: PushJobTable
     let devices: DeviceTable
@@ -61,7 +61,7 @@ final class PushOutbox {
 
     // MARK: Creating jobs
 
-    /// Creates the jobs for a command's push intents. Intents come in the order of their notifications.
+    /// Creates the jobs for a command's push intents. The intents must be in the order of their notifications.
     /// - Returns: the lanes that have new jobs.
     func enqueue(_ intents: [PushIntent], of notifications: [Notification], now: Int64) throws(DatabaseError) -> Set<PushLane> {
         guard !lanes.isEmpty, !intents.isEmpty else { return [] }
@@ -69,7 +69,7 @@ final class PushOutbox {
         var rest = notifications[...]
         for intent in intents {
             guard let index = rest.firstIndex(where: { $0.id == intent.notificationID }) else {
-                preconditionFailure("each push intent must name one of the notifications, in their order")
+                preconditionFailure("a push intent names a notification that is missing or out of order")
             }
             rest = rest[index...]
             let draft = Draft(notification: notifications[index], entity: intent.entity, now: now)
@@ -122,7 +122,8 @@ final class PushOutbox {
 }
 
 extension Notification {
-    /// Whether a newer notification of the same order or route supersedes it.
+    /// Whether a newer notification of the same order or route supersedes this one. The collapse key is otherwise the
+    /// notification's own id.
     fileprivate var isSupersedable: Bool { !collapseKey.isSame(as: id) }
 }
 

@@ -1,34 +1,34 @@
 import FleetRules
 
-/// Decides which old rows are deleted next, and when: a slice at a time, so that no command waits long, until none is
-/// left.
+/// Deletes old rows, one slice at a time, so that no command waits long. A round handles each kind of row once, in as
+/// many slices as it needs. After a round that deleted nothing, there is a pause.
 struct RetentionSchedule {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "retention"
 
-    /// Rows per slice.
+    /// The most rows per slice.
     private static let rowsMax = 500
     /// Milliseconds until the next round, after a round that deleted nothing.
     private static let pause: Int64 = 60_000
-    /// Milliseconds until the next round, after a slice that failed.
+    /// Milliseconds until the next slice, after a slice that failed.
     private static let pauseAfterFailure: Int64 = 5_000
 
-    /// Milliseconds that rows are kept.
+    /// The age in milliseconds at which rows are deleted.
     private let lifetime: Int64
     /// The kinds of rows that are left in the current round.
     private var kinds: ArraySlice<CommandExecutor.RetentionKind> = []
-    /// Milliseconds since 1970.
+    /// The end of the pause in milliseconds since 1970.
     private var pausedUntil = Int64.min
     /// Whether the current round has deleted nothing and had no failure.
     private var isClean = true
 
     init(days: Int) { lifetime = Int64(days) * 86_400_000 }
 
-    /// Whether a slice may find rows. A clock that was set back must not prolong the pause.
+    /// Whether a slice may run. A clock that was set back must not prolong the pause.
     func isDue(_ now: Int64) -> Bool { now >= pausedUntil || pausedUntil - now > Self.pause }
 
     /// Deletes some rows of one kind.
-    /// - Returns: the number of rows, and the devices among them.
+    /// - Returns: the number of deleted rows, and the devices among them.
     mutating func runSlice(
         _ executor: CommandExecutor, _ now: Int64
     ) throws(DatabaseError) -> (deleted: Int, removed: [RemovedDevice]) {
@@ -45,7 +45,7 @@ struct RetentionSchedule {
                 try executor.deleteExpired(kind, now: now, lifetime: lifetime, limit: Self.rowsMax, &removed)
             }
         } catch {
-            // The other kinds come first; the next round tries this one again.
+            // Continues with the other kinds. The next round tries this kind again.
             kinds.removeFirst()
             isClean = false
             pausedUntil = now + Self.pauseAfterFailure

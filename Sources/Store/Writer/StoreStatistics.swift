@@ -1,6 +1,6 @@
 /// Counts of the store's writer since the start.
 package struct StoreStatistics: Equatable, Sendable {
-    /// Upper bounds of ``commitBuckets`` in seconds; one more bucket counts what takes longer.
+    /// The inclusive upper bounds of ``commitBuckets`` in seconds. One more bucket counts longer commits.
     package static let commitBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
     /// Successful transactions with commands or reports.
@@ -9,21 +9,21 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var commands = 0
     /// Reports of push lanes in these commits.
     package internal(set) var reports = 0
-    /// Push jobs handed to lanes.
+    /// Push jobs leased to lanes.
     package internal(set) var leased = 0
     /// Commits per bucket; not cumulative.
     package internal(set) var commitBuckets = [Int](repeating: 0, count: commitBounds.count + 1)
-    /// Nanoseconds from the begin of each transaction to the end of its commit, summed.
+    /// The sum of the times from the begin of each transaction to the end of its commit, in nanoseconds.
     package internal(set) var commitNanoseconds: UInt64 = 0
     /// Commands that got 503 because the store was not writable (disk full, file locked).
     package internal(set) var unavailable = 0
-    /// Commands and reports that cause an error themselves: a bug.
+    /// Commands and reports that caused an error although they were executed alone. This is a bug.
     package internal(set) var failed = 0
-    /// Rows that retention deleted, and jobs of lanes that are not enabled, which retention expired.
+    /// Rows that retention deleted, and overdue jobs of lanes that are not enabled, which retention ended.
     package internal(set) var deleted = 0
-    /// Telemetry events that were not stored: too many from one user about unknown notifications.
+    /// Telemetry events that were not stored because their user has reported too many unknown notifications.
     package internal(set) var orphansRefused = 0
-    /// Commands and reports that wait.
+    /// Commands and reports that wait in the queue.
     package internal(set) var queueDepth = 0
 
     /// Counts a commit.

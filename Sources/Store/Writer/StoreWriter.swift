@@ -5,8 +5,8 @@ import Threads
 /// The one thread that writes to the store: executes the queued commands in one transaction, commits, and publishes the
 /// result.
 ///
-/// Group commit: a disk sync takes milliseconds and a statement microseconds, so all that arrives during one commit
-/// shares the next.
+/// Group commit: a disk sync takes milliseconds and a statement microseconds, so all requests that arrive during one
+/// commit share the next one.
 package final class StoreWriter: Sendable {
     /// The writer's settings.
     package struct Options: Sendable {
@@ -14,25 +14,26 @@ package final class StoreWriter: Sendable {
         package var path: String
         /// What a power failure may lose.
         package var durability = Durability.full
-        /// Days (1…) that rows are kept.
+        /// The days that rows are kept, at least 1.
         package var retentionDays = 30
         /// Limits and push policy, until ``StoreWriter/use(_:)`` replaces them.
         package var rules = NotificationRules()
-        /// Makes the ids of notifications and audit entries.
+        /// The source of the ids of notifications and audit entries.
         package var ids = ULIDSource()
         /// The keys that encrypt device tokens.
         package var keys: DeviceKeys
         /// The enabled push lanes.
         package var lanes: Set<PushLane> = []
-        /// Days (1…) after which a device gets no more pushes unless its app registers it again.
+        /// The days after which a device gets no more pushes unless its app registers it again, at least 1.
         package var staleDays = 270
         /// Encodes responses. Called on the writer's thread, in the command's transaction.
         package var encode: CommandResponse.Encoder
-        /// Commands that may wait; beyond it ``StoreWriter/post(_:)-(CommandRequest)`` returns false.
+        /// The most commands that may wait. If the queue is full, ``StoreWriter/post(_:)-(CommandRequest)`` returns
+        /// false.
         package var queueMax = 4096
-        /// Commands and reports in one transaction.
+        /// The most commands and reports in one transaction.
         package var batchMax = 256
-        /// Milliseconds since 1970. Called on the writer's thread.
+        /// Returns the current time in milliseconds since 1970. Called on the writer's thread.
         package var now: @Sendable () -> Int64 = Clock.unixMilliseconds
 
         package init(path: String, keys: DeviceKeys, encode: @escaping CommandResponse.Encoder) {
@@ -42,7 +43,7 @@ package final class StoreWriter: Sendable {
         }
     }
 
-    /// What the queue holds.
+    /// An element of the queue.
     enum Request: Equatable, Sendable {
         case command(CommandRequest)
         case report(PushReport)
@@ -53,7 +54,7 @@ package final class StoreWriter: Sendable {
 
     private let queue: WorkQueue<Request>
     private let queueMax: Int
-    /// Rules to use from the next batch on. Nil once the writer has taken them.
+    /// Rules to use from the next batch on. The writer's thread reads them and sets this to nil.
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
     private let thread: Thread
@@ -84,15 +85,15 @@ package final class StoreWriter: Sendable {
             run: { loop in loop.run() })
     }
 
-    /// Queues a command. Returns false if too many wait, or after ``stop()``.
+    /// Queues a command. Returns false if too many commands and reports wait, or after ``stop()``.
     package func post(_ request: CommandRequest) -> Bool {
         // Commands that several threads post at the same moment may pass this check together. They then take some of
         // the places for reports.
         queue.depth < queueMax && queue.post(.command(request))
     }
 
-    /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if too many
-    /// requests wait, or after ``stop()``.
+    /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if the queue is
+    /// full, or after ``stop()``.
     package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) }
 
     /// Replaces the rules, from the next batch on.
@@ -105,7 +106,7 @@ package final class StoreWriter: Sendable {
         return statistics
     }
 
-    /// Executes what is queued, moves the write-ahead log into the file, and closes it. Call once.
+    /// Executes the queued requests, moves the write-ahead log into the database file, and closes the file. Call once.
     package func stop() {
         queue.close()
         thread.join()

@@ -1,7 +1,7 @@
 import Primitives
 
 extension ULIDSource {
-    /// A copy whose ids are all greater than `id`.
+    /// A copy whose ids are all greater than `id`. If `id` is nil or not a ULID, an unchanged copy.
     func continued(after id: String?) -> ULIDSource {
         guard let id, ULID.isWellFormed(id) else { return self }
         var source = self

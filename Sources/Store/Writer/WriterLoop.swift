@@ -6,7 +6,7 @@ import Threads
 struct WriterLoop {
     /// Under load, a slice of retention runs once per this many batches.
     private static let batchesPerRetention = 4
-    /// Milliseconds to wait for a request at most. Then the loop checks retention and background tasks.
+    /// The longest time to wait for a request, in milliseconds. Then the loop checks retention and background tasks.
     private static let waitMax: Int64 = 1000
 
     private let executor: CommandExecutor
@@ -80,12 +80,13 @@ struct WriterLoop {
 
     // MARK: Commands and reports
 
-    /// Executes requests in one transaction; if one of them makes it fail, each in a separate transaction.
+    /// Executes requests in one transaction. If one of them makes the transaction fail, executes each request in a
+    /// separate transaction.
     private mutating func execute(_ batch: [StoreWriter.Request]) -> Commit {
         let changesBefore = executor.database.changes
         do throws(DatabaseError) {
             let commit = try executeInTransaction(batch)
-            // A commit without changes succeeds on a full disk too, and so proves nothing.
+            // A commit without changes succeeds on a full disk, too, so it does not prove that the outage is over.
             if executor.database.changes != changesBefore { endOutage() }
             return commit
         } catch {
@@ -113,8 +114,8 @@ struct WriterLoop {
             return commit
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
-        // Drain after each commit: if a later transaction fails, its rollback discards all finished jobs not drained
-        // yet.
+        // Drain after each commit: if a later transaction fails, its rollback discards all finished jobs that have not
+        // been drained.
         commit.finished = executor.outbox.drainFinished()
         counts.withLock {
             $0.count(commit, nanoseconds: nanoseconds)
@@ -123,7 +124,7 @@ struct WriterLoop {
         return commit
     }
 
-    /// The store cannot be written now: 503 for commands, and lanes send their reports again.
+    /// The reply if the store cannot be written now: commands get 503, and lanes send their reports again.
     private mutating func refuse(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
         let commit = Commit(notExecuted: batch, reply: .unavailable("The store cannot write now"))
         let count = commit.replies.count
@@ -139,7 +140,7 @@ struct WriterLoop {
         onEvent(.recovered(refused: refused))
     }
 
-    /// The request itself causes the error: 500 for a command, and a lane sends its report again.
+    /// The reply if the request itself causes the error: a command gets 500, and a lane sends its report again.
     private func fail(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
         counts.withLock { $0.failed += batch.count }
         for request in batch { onEvent(.failed(error, correlationID: request.correlationID)) }
@@ -179,7 +180,7 @@ struct WriterLoop {
     }
 
     private mutating func record(_ error: DatabaseError, of task: String, _ now: Int64) {
-        // A reader delays a checkpoint. That is no failure.
+        // A checkpoint that waits for a reader is no defect.
         let isExpected = task == BackgroundTask.checkpoint.rawValue && error.isBusy
         let isFirst = taskFailures.record(task, isExpected: isExpected, at: now)
         if isFirst { onEvent(.backgroundTaskFailed(error, kind: task)) }
@@ -187,7 +188,7 @@ struct WriterLoop {
 }
 
 extension Commit {
-    /// The same reply for all commands, and all reports rejected.
+    /// A commit that contains the same reply for all commands of a batch, and all of its reports as rejected.
     fileprivate init(notExecuted batch: [StoreWriter.Request], reply: CommandReply) {
         for request in batch {
             switch request {

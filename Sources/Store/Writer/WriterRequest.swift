@@ -1,11 +1,11 @@
 import FleetRules
 
 extension StoreWriter.Request {
-    /// The most rows that one transaction writes, about. An announcement may notify a thousand drivers, and a command
-    /// must not wait until hundreds of announcements are committed.
+    /// The approximate number of rows that one transaction writes at most. An announcement may notify a thousand
+    /// drivers, and a command must not wait until hundreds of announcements are committed.
     private static let rowsMax = 2_000
 
-    /// Splits a batch into transactions, in its order.
+    /// Splits a batch into transactions. The requests keep their order.
     static func transactions(of batch: [Self]) -> [[Self]] {
         var parts: [[Self]] = [[]]
         var rows = 0
@@ -21,7 +21,7 @@ extension StoreWriter.Request {
         return parts
     }
 
-    /// The command's correlation id, or `push-` and the lane, for the log.
+    /// The id in the operator's log: the command's correlation id, or `push-` and the lane of a report.
     var correlationID: String {
         switch self {
         case .command(let request): request.command.correlationID
@@ -29,7 +29,7 @@ extension StoreWriter.Request {
         }
     }
 
-    /// The rows that the request writes, about.
+    /// The approximate number of rows that the request writes.
     private var rows: Int {
         switch self {
         case .command(let request): request.command.action.rows
