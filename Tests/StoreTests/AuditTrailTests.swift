@@ -24,7 +24,7 @@ import Testing
         var cancel = OrderAction(code: "A", .cancel)
         cancel.reason = "nobody's home"
         _ = try executor.commit(command(.order(cancel)), at: noon + 4)
-        // Reads while the executor has the store open.
+        // The executor still has the store open while the entries are read.
         let found = try entries(of: .order("A"))
         #expect(found.map(\.action) == ["assign", "accept", "progress", "cancel"])
         #expect(found.map(\.at) == [noon, noon + 2, noon + 3, noon + 4])

@@ -8,7 +8,7 @@ import Testing
 @Suite struct BadgeTests {
     private let store = TemporaryStore()
 
-    /// The badge of the last push.
+    /// Leases all queued jobs and returns the badge of the last one.
     private func badge(_ executor: CommandExecutor, at now: Int64 = noon) throws -> Int? {
         try executor.claim(100, at: now).last?.badge
     }
@@ -22,6 +22,7 @@ import Testing
             ids += try executor.commit(announce(to: "42")).notifications.map(\.id)
             #expect(try badge(executor) == expected)
         }
+        // The number of unread notifications: pushes one more, subtracts it from its badge, and marks it as read.
         let next = {
             let id = try executor.commit(announce(to: "42")).notifications[0].id
             let badge = try badge(executor)
@@ -39,7 +40,7 @@ import Testing
         }
         _ = try executor.commit(telemetry(ids[1], .accepted, by: driver("43")))
         _ = try executor.commit(telemetry("unknown", .accepted, by: me))
-        #expect(try next() == 3, "reported by another person")
+        #expect(try next() == 3, "a report by another person, or about another notification, does not count")
         for _ in 0..<2 {
             _ = try executor.commit(command(.markRead([ids[0], ids[1], ids[1], "unknown"]), by: me))
             #expect(try next() == 2)
@@ -71,7 +72,7 @@ import Testing
         #expect(try badge(executor) == 3)
     }
 
-    @Test func retentionCountsDown() throws {
+    @Test func retentionSubtractsDeletedNotifications() throws {
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         for moment in [noon, noon, noon + day] { _ = try executor.commit(announce(to: "42"), at: moment) }
@@ -82,7 +83,7 @@ import Testing
         #expect(try badge(executor, at: now) == 2)
     }
 
-    /// The migration to version 2 counts the notifications of version 1.
+    /// The migration to version 2 computes `unread` and `seen_at` from the rows that version 1 stored.
     @Test func migrationCountsExistingNotifications() throws {
         do {
             let database = try Database.open(

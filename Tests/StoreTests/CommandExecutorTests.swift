@@ -46,9 +46,9 @@ import Testing
         let executor = try store.executor()
         var changes = OrderChanges()
         changes.bookingID = .set("B")
-        // Four orders of booking B: three open, of which "newer" is the newest, and one that is cancelled. Later there
+        // Four orders of booking B: "newer" is the newest of the three open ones, and "last" is cancelled. Later there
         // is also an order with the code B.
-        for (index, code) in ["over", "older", "newer"].enumerated() {
+        for (index, code) in ["oldest", "older", "newer"].enumerated() {
             _ = try executor.commit(assign(code, to: "42", changes: changes), at: noon + Int64(index))
         }
         _ = try executor.commit(assign("last", to: "42", changes: changes), at: noon + 9)
@@ -59,7 +59,7 @@ import Testing
         #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).order?.code == "B")
         let progress = Command.Action.progress("B", ProgressReport(step: .enRoute))
         #expect(try executor.commit(command(progress, by: driver("42"))).order?.code == "B")
-        for code in ["over", "older", "newer"] { _ = try executor.commit(order(.cancel, code)) }
+        for code in ["oldest", "older", "newer"] { _ = try executor.commit(order(.cancel, code)) }
         changes.bookingID = .set("C")
         _ = try executor.commit(assign("done", to: "42", changes: changes))
         _ = try executor.commit(order(.cancel, "done"))
@@ -106,10 +106,10 @@ import Testing
     @Test func openOrdersAreListedOldestFirst() throws {
         do {
             let executor = try store.executor()
-            for (index, code) in ["C", "A", "B", "gone"].enumerated() {
+            for (index, code) in ["C", "A", "B", "cancelled"].enumerated() {
                 _ = try executor.commit(assign(code, to: "\(index)"), at: noon + Int64(index))
             }
-            _ = try executor.commit(order(.cancel, "gone"))
+            _ = try executor.commit(order(.cancel, "cancelled"))
             _ = try executor.commit(order(.unassign, "A"))
         }
         var open: [String] = []

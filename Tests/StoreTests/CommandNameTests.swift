@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 
 @Suite struct CommandNameTests {
-    @Test func nameIsTheActionInMetrics() {
+    @Test func eachActionHasTheNameUsedInMetrics() {
         let actions: [(Command, String)] = [
             (assign("A", to: "42"), "assign"), (order(.removeDriver, "A"), "remove_driver"),
             (command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))), "route_assign"),

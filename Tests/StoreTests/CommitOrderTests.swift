@@ -4,7 +4,7 @@ import Threads
 
 @testable import Store
 
-/// What the writer publishes after a commit, and how failures of one task affect others.
+/// What the writer publishes after a commit, and that a failure of one task or command does not affect the others.
 @Suite(.timeLimit(.minutes(1))) struct CommitOrderTests {
     private let store = TemporaryStore()
 
@@ -20,8 +20,9 @@ import Threads
             })
     }
 
-    /// `CommitPublisher` publishes leases before replies. In the reverse order the lane would drop the jobs of a device
-    /// that has a new owner before it gets the last of them, and would send that one to the new owner.
+    /// `CommitPublisher` publishes the leases of a commit before its replies. Here the report leases a job for a
+    /// device, and the next command of the same transaction gives the device a new owner. In the reverse order, the
+    /// lane would first drop the device's jobs, then get this one, and send it to the new owner.
     @Test func commitContainsLeaseAndReplyOfItsTransaction() throws {
         let barrier = StartBarrier(1)
         let commits = Lock<[Commit]>([])
@@ -42,7 +43,7 @@ import Threads
         #expect(last.leases.map(\.jobs.count) == [1] && last.replies.count == 1)
     }
 
-    /// Expanding the broadcast fails; the erasure still runs. After the pause the broadcast is expanded.
+    /// The slice of the broadcast fails, but the erasure still runs. After the pause, the broadcast's job is created.
     @Test func failingBackgroundTaskDoesNotStopOthers() throws {
         do {
             let executor = try store.pushing()
@@ -75,7 +76,7 @@ import Threads
         #expect(harness.events.withLock { $0 }.count == 1)
     }
 
-    /// The batch fails; then each of its two commands is executed alone, and the second fails.
+    /// The transaction of two commands fails. Then each command is executed alone, and only the second fails.
     @Test func publishesFinishedJobsIfTheNextTransactionFails() throws {
         let barrier = StartBarrier(1)
         let harness = try harness(

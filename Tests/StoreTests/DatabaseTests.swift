@@ -10,6 +10,7 @@ import Testing
         try Database.open(path: store.path, durability: .full, now: noon)
     }
 
+    /// The permission bits of a file; 0 if it does not exist.
     private func mode(_ path: String) -> mode_t {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
@@ -45,12 +46,12 @@ import Testing
             let first = try open()
             let error = #expect(throws: StoreError.self) { try open() }
             #expect(error == .inUse(path: store.path, by: "process \(getpid())"))
-            try first.run("DELETE FROM orders")  // the first is unaffected
+            try first.run("DELETE FROM orders")  // the first writer is not affected
         }
         _ = try open()
     }
 
-    @Test func opensForReadingBesideTheWriterAndAlone() throws {
+    @Test func opensForReadingWithAndWithoutAWriter() throws {
         do {
             let writer = try open()
             try writer.run("INSERT INTO schema_migrations VALUES (0, 0)")
@@ -59,10 +60,10 @@ import Testing
         let reader = try Database.open(readingFrom: store.path)
         #expect(try reader.dump("SELECT COUNT(*) FROM schema_migrations") == ["3"])
         #expect(throws: DatabaseError.self) { try reader.run("DELETE FROM orders") }
-        _ = try open()  // a reader does not lock out a writer
+        _ = try open()  // the open reader does not prevent it
     }
 
-    @Test func lockOfAnotherProgramIsInUse() throws {
+    @Test func reportsLockOfAnotherProgramAsInUse() throws {
         do { _ = try open() }
         let other = try Database(path: store.path, .writing)
         try other.run("PRAGMA locking_mode = EXCLUSIVE")
@@ -94,7 +95,7 @@ import Testing
         #expect(store.bytes() == bytes)
     }
 
-    @Test func namesUnreachablePath() throws {
+    @Test func errorNamesThePathThatCannotBeOpened() throws {
         let below = "/proc/fleetwire/store.db"
         let error = #expect(throws: StoreError.self) { try Database.open(path: below, durability: .full, now: noon) }
         #expect(error == .unreachable(path: below, detail: "/proc/fleetwire/: No such file or directory"))
@@ -107,13 +108,13 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: geteuid() != 0, "root may write anywhere")) func namesMissingPermission() throws {
+    @Test(.enabled(if: geteuid() != 0, "root may write anywhere")) func errorNamesTheMissingPermission() throws {
         mkdir(store.directory + "/var", 0o500)
         let error = #expect(throws: StoreError.self) { try open() }
         #expect(error == .unreachable(path: store.path, detail: "\(store.path).lock: Permission denied"))
     }
 
-    @Test func fullDiskHasAHint() throws {
+    @Test func errorOfAFullDiskSaysWhatToDo() throws {
         let error = StoreError(DatabaseError(sqlite: 13, message: "database or disk is full", doing: "it"), path: "x.db")
         #expect(error.description == "open x.db: the disk is full. Free some space, then try again.")
     }

@@ -3,17 +3,20 @@ import Testing
 
 @testable import Store
 
-/// The key used if none is configured: created completely or not at all, once for all processes.
+/// The key that is used if none is configured. Its file is created completely or not at all, and only once, even if
+/// several processes start at the same time.
 @Suite struct DevelopmentKeyTests {
     private let store = TemporaryStore()
     private var file: String { store.path + ".key" }
 
     private func key() throws(StoreError) -> DeviceKeys { try .development(besideDatabase: store.path) }
 
+    /// Whether the development key decrypts the encrypted text `token`.
     private func opens(_ keys: DeviceKeys, _ sealed: [UInt8]) -> Bool {
         keys.open(sealed, keyID: "development", deviceID: "d") == "token"
     }
 
+    /// The names of the files in the store's directory, sorted.
     private func files() -> [String] {
         guard let directory = opendir(store.directory + "/var") else { return [] }
         defer { closedir(directory) }
@@ -24,7 +27,7 @@ import Testing
         return names.filter { $0 != "." && $0 != ".." }.sorted()
     }
 
-    @Test func keepsTheKey() throws {
+    @Test func laterStartsUseTheSameKey() throws {
         let sealed = try key().seal("token", deviceID: "d")
         #expect(try opens(key(), sealed))
         #expect(files() == ["fleetwire.db.key"], "no other files")

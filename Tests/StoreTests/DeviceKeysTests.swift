@@ -5,10 +5,12 @@ import Testing
 @Suite struct DeviceKeysTests {
     private let store = TemporaryStore()
 
-    private func sealedWith() throws -> [String] {
+    /// The number of devices per key: `k1|3`.
+    private func devicesByKey() throws -> [String] {
         try Database.open(readingFrom: store.path).dump("SELECT key_id, COUNT(*) FROM devices GROUP BY key_id ORDER BY key_id")
     }
 
+    /// Registers a device for each of `count` drivers.
     private func fill(_ count: Int, keys: DeviceKeys = testKeys("k1")) throws {
         let executor = try store.pushing(keys: keys)
         try executor.transaction { () throws(DatabaseError) in
@@ -26,25 +28,25 @@ import Testing
         let executor = try store.pushing(keys: testKeys("k2", "k1"))
         _ = try executor.commit(announce(to: "7"))
         #expect(try executor.claim().map(\.device.token) == [fcm("7")])
-        #expect(try sealedWith() == ["k1|1201"])
-        _ = try executor.runBackgroundSlice(at: noon)  // no broadcasts
-        _ = try executor.runBackgroundSlice(at: noon)  // no erasures
+        #expect(try devicesByKey() == ["k1|1201"])
+        _ = try executor.runBackgroundSlice(at: noon)  // removes the task for broadcasts: there are none
+        _ = try executor.runBackgroundSlice(at: noon)  // removes the task for erasures
         for left in [701, 201] {
             _ = try executor.runBackgroundSlice(at: noon)
-            #expect(try sealedWith() == ["k1|\(left)", "k2|\(1201 - left)"])
+            #expect(try devicesByKey() == ["k1|\(left)", "k2|\(1201 - left)"])
         }
         try executor.runBackgroundTasks()
-        #expect(try sealedWith() == ["k2|1201"])
+        #expect(try devicesByKey() == ["k2|1201"])
         _ = try executor.commit(announce(to: "8"))
         #expect(try executor.claim().map(\.device.token) == [fcm("8")])
     }
 
-    @Test func undecryptableTokensFailAlone() throws {
+    @Test func undecryptableTokenFailsOnlyItsOwnJobs() throws {
         try fill(600)
         let executor = try store.pushing(keys: testKeys("k3", "k2", "k1"))
         try executor.database.run("UPDATE devices SET sealed = X'00' WHERE owner <> 'driver:599'")
         try executor.runBackgroundTasks()
-        #expect(try sealedWith() == ["k1|599", "k3|1"])
+        #expect(try devicesByKey() == ["k1|599", "k3|1"])
         _ = try executor.commit(announce(to: "5", "6", "599"))
         #expect(try executor.claim().map(\.device.token) == [fcm("599")])
         #expect(

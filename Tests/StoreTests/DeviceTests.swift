@@ -32,7 +32,7 @@ import Testing
         _ = try executor.commit(register(apns("abcdef0123456789", .sandbox), by: customer("7")), at: noon + 1)
         _ = try executor.commit(register(fcm("long-enough"), by: customer("7")), at: noon)
         _ = try executor.commit(register(fcm("others"), by: customer("8")))
-        // Seen again: the time of registration stays.
+        // Registered again: `registeredAt` is unchanged.
         _ = try executor.commit(register(fcm("long-enough"), by: customer("7")), at: noon + 5)
         #expect(
             try devices(customer("7")) == #"{"success":true,"data":{"devices":["#
@@ -52,7 +52,7 @@ import Testing
         _ = try executor.commit(register(fcm("a", .android), by: driver("42"), deviceID: "pixel"))
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         #expect(try executor.database.dump("SELECT platform, device_id FROM devices") == ["android|pixel"])
-        // The same device with another owner: the name is the owner's.
+        // Another owner registers the same token: the name that the former owner's app gave is removed.
         _ = try executor.commit(register(fcm("a"), by: driver("43")))
         #expect(try executor.database.dump("SELECT platform, device_id FROM devices") == ["android|-"])
     }
@@ -67,7 +67,7 @@ import Testing
         #expect(reply.removed.map(\.reason) == ["new_owner"] && reply.removed.map(\.owner) == ["driver:42"])
         #expect(try executor.jobs() == ["driver:42|sending|", "driver:42|cancelled|new_owner"])
         #expect(try executor.deviceOwners() == ["toke…of-a|driver:43"])
-        // A job being sent is not retried: it would reach the new owner.
+        // The job that is being sent is not retried: a retry would be delivered to the new owner.
         try executor.report([PushOutcome(sending[0], .retry(at: noon + 2, reason: "503"), wasTried: true)], at: noon + 1)
         #expect(try executor.claim(at: noon + 3) == [])
         #expect(try executor.jobs() == ["driver:42|cancelled|new_owner", "driver:42|cancelled|new_owner"])
@@ -75,7 +75,7 @@ import Testing
         #expect(try executor.claim(at: noon + 3).map(\.recipient) == ["driver:43"])
     }
 
-    @Test func newTokenReplacesTheOldOneAndInheritsItsJobs() throws {
+    @Test func newTokenReplacesTheOldOneAndGetsItsJobs() throws {
         let executor = try store.pushing()
         let me = driver("42")
         _ = try executor.commit(register(fcm("old"), by: me, deviceID: "pixel"))
@@ -89,7 +89,7 @@ import Testing
         let reply = try executor.commit(register(fcm("new"), by: me, deviceID: "pixel"), at: noon + 1)
         #expect(reply.removed.map(\.reason) == ["replaced"] && reply.lanes == [.fcm])
         #expect(try executor.deviceOwners() == ["toke…-new|driver:42", "toke…ther|driver:42"])
-        // The attempt with the old token failed: the new token is tried.
+        // The attempt with the old token fails: the job is sent again with the new token.
         let gone = DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: noon + 1)
         let lease = try executor.report(
             [PushOutcome(old[0], .failed(reason: "UNREGISTERED"), wasTried: true, removal: gone)], capacity: 9, at: noon + 20)
@@ -109,7 +109,7 @@ import Testing
         #expect(try executor.claim(9, .apns).count == 1 && executor.claim(9, .fcm).isEmpty)
     }
 
-    @Test func changedEnvironmentMovesJobsToItsLane() throws {
+    @Test func changedEnvironmentMovesJobsToTheLaneOfTheNewOne() throws {
         let executor = try store.pushing()
         let token = "abcdef0123456789"
         _ = try executor.commit(register(apns(token), by: driver("42")))
@@ -160,7 +160,7 @@ import Testing
         _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: (0..<150).map { "B\($0)" })))
         #expect(try bookings().count == 100)
         _ = try executor.commit(register(fcm("a"), by: customer("8")))
-        #expect(try bookings() == [], "the device has a new owner, and the old owner has no other")
+        #expect(try bookings() == [], "the device has a new owner, and the former owner has no other device")
     }
 
     @Test func retentionRemovesStaleDevices() throws {

@@ -6,7 +6,7 @@ import FleetRules
 
 func customer(_ id: String, bookings: [String] = []) -> Identity { Identity(role: .customer, id: id, bookings: bookings) }
 
-/// An FCM token.
+/// An FCM token. Its text is `token-of-phone-of-` and `text`.
 func fcm(_ text: String, _ platform: DeviceToken.Platform? = nil) -> DeviceToken {
     DeviceToken(provider: .fcm, platform: platform, environment: nil, text: "token-of-phone-of-\(text)")
 }
@@ -32,7 +32,7 @@ func announce(to drivers: String..., of type: String = "HELLO") -> Command {
 
 let announceToAll = command(.announce(Announcement(type: "HELLO", audience: .everyDriver, data: Array("{}".utf8))))
 
-/// Each notification is pushed and expires after an hour.
+/// Rules by which each notification is pushed and expires after an hour.
 let pushingRules: NotificationRules = {
     let names = [
         "job-assigned", "job-removed", "job-cancelled", "order-removed", "HELLO", "driver-removed", "driver_arrival",
@@ -56,7 +56,7 @@ extension TemporaryStore {
 }
 
 extension CommandExecutor {
-    /// Reports outcomes of a lane and leases it at most `capacity` jobs.
+    /// Reports outcomes of a lane, and leases at most `capacity` jobs to the lane.
     @discardableResult func report(
         _ outcomes: [PushOutcome] = [], capacity: Int = 0, _ lane: PushLane = .fcm, at now: Int64 = noon
     ) throws -> PushLease {
@@ -73,7 +73,7 @@ extension CommandExecutor {
         try report(capacity: capacity, lane, at: now).jobs
     }
 
-    /// Runs a slice of the first background task.
+    /// Runs a slice of the first background task that is left.
     /// - Returns: the lanes that have new jobs.
     func runBackgroundSlice(at now: Int64) throws -> Set<PushLane> {
         guard let task = BackgroundTask.allCases.first(where: backgroundTasks.contains) else { return [] }
@@ -96,10 +96,10 @@ extension CommandExecutor {
         try database.dump("SELECT recipient, state, COALESCE(reason, '') FROM push_jobs ORDER BY number")
     }
 
-    /// `toke…of-a|driver:42`, sorted by masked token.
+    /// The masked token and the owner of each device, `toke…of-a|driver:42`, sorted by masked token.
     func deviceOwners() throws -> [String] { try database.dump("SELECT masked, owner FROM devices ORDER BY masked") }
 
-    /// About how many instructions of SQLite's virtual machine `body` executes.
+    /// The number of instructions of SQLite's virtual machine that `body` executes, rounded down to hundreds.
     func instructions(_ body: () throws -> Void) rethrows -> Int {
         let count = UnsafeMutablePointer<Int>.allocate(capacity: 1)
         count.pointee = 0

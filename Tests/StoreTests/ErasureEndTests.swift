@@ -5,7 +5,8 @@ import Testing
 
 @testable import Store
 
-/// Data that an erasure reaches later: open orders, stored responses of other people, deleted content in the files.
+/// Data that is erased after the erasure's own transaction: open orders, stored responses to other people, and deleted
+/// content in the files.
 @Suite struct ErasureEndTests {
     private let store = TemporaryStore()
 
@@ -28,6 +29,7 @@ import Testing
         try executor.runBackgroundTasks()
     }
 
+    /// Every text in every table.
     private func everything(_ executor: CommandExecutor) throws -> String {
         let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
@@ -44,7 +46,7 @@ import Testing
         try place("C", executor, at: noon + 1)
         try runRetention(executor, at: noon + 2)
         var left = try everything(executor)
-        #expect(left.contains("To-A") && left.contains("To-B"), "open: the driver needs the address")
+        #expect(left.contains("To-A") && left.contains("To-B"), "the orders are open: the driver needs the addresses")
 
         _ = try executor.commit(order(.cancel, "A"), at: noon + 3)
         try runRetention(executor, at: noon + 4)
@@ -63,7 +65,7 @@ import Testing
         #expect(try executor.database.dump("SELECT code FROM orders WHERE customer_name IS NOT NULL") == ["D"])
     }
 
-    /// Each action on an open job writes the driver's name again: it is in the token.
+    /// Each action on an open job writes the driver's name again, because the driver's JWT contains the name.
     @Test func redactsNamesWhenTheLastJobEnds() throws {
         let executor = try store.pushing()
         let zeb = Identity(role: .driver, id: "42", name: "Zeb Quix")
@@ -85,7 +87,7 @@ import Testing
 
     // MARK: Stored responses
 
-    @Test func redactsStoredResponsesOfOthers() throws {
+    @Test func redactsStoredResponsesToOthers() throws {
         let executor = try store.pushing()
         try executor.transaction { () throws(DatabaseError) in
             for number in 0..<1_300 { _ = try executor.execute(assign("B\(number)", to: "43", key: "b\(number)"), now: noon) }
@@ -118,6 +120,7 @@ import Testing
 
     // MARK: Files
 
+    /// Whether the first 32 MiB of the database file or of its write-ahead log contain a text.
     private func isInFiles(_ text: String) -> Bool {
         ["", "-wal"].contains { suffix in
             let descriptor = open(store.path + suffix, O_RDONLY)
@@ -155,7 +158,7 @@ import Testing
         #expect(!isInFiles("Zeb Quix") && !isInFiles("From-A") && !isInFiles("To-A"))
     }
 
-    /// The checkpoint does not wait for readers, and readers do not wait for it.
+    /// The checkpoint fails at once while there is a reader. The reader does not wait for the checkpoint.
     @Test func readerDelaysOnlyTheCheckpoint() throws {
         let executor = try store.pushing()
         try place("A", executor)
@@ -166,7 +169,7 @@ import Testing
         _ = try executor.commit(erase(.customer, "7"))
         do {
             try executor.runBackgroundTasks()
-            Issue.record("there is a reader")
+            Issue.record("the checkpoint succeeded although there is a reader")
         } catch {
             #expect((error as? DatabaseError)?.isBusy == true)
         }

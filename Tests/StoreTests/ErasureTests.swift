@@ -6,12 +6,13 @@ import Testing
 
 @testable import Store
 
-/// The store contains no personal data of an erased person, and other people's data is unchanged.
+/// After an erasure, the store contains no personal data of the person, and other people's data is unchanged.
 @Suite struct ErasureTests {
     private let store = TemporaryStore()
 
     private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
 
+    /// A driver with a name.
     private func named(_ id: String, _ name: String) -> Identity { Identity(role: .driver, id: id, name: name) }
 
     /// Every text in every table.
@@ -63,7 +64,7 @@ import Testing
         #expect(
             try executor.database.dump("SELECT actor, action, details FROM audit WHERE action = 'erase'")
                 == [#"admin:1|erase|{"person":"driver:42"}"#])
-        #expect(try executor.count("erasures") == 1 && executor.count("devices") == 1, "the job is open")
+        #expect(try executor.count("erasures") == 1 && executor.count("devices") == 1, "the job is still open")
         #expect(try executor.jobs().filter { $0.hasPrefix("driver:42") } == ["driver:42|sending|"])
         let data = try executor.database.dump("SELECT data FROM notifications WHERE event = 'driver-arrival' ORDER BY id")
         #expect(data.count == 2 && data[0].contains(#""driverName":null"#) && data[1].contains(#""driverName":"Bob""#))
@@ -100,8 +101,8 @@ import Testing
         try executor.runBackgroundTasks()
         let after = try everything(executor)
         #expect(!after.contains("Name-7") && after.contains("Name-8"))
-        #expect(!after.contains("From-A") && !after.contains("To-A"), "ended")
-        #expect(after.contains("From-B") && after.contains("To-B"), "open: the driver needs the address")
+        #expect(!after.contains("From-A") && !after.contains("To-A"), "order A has ended")
+        #expect(after.contains("From-B") && after.contains("To-B"), "order B is open: the driver needs the address")
         #expect(after.contains("From-C") && !after.contains("REF-A|customer:7"))
     }
 
@@ -118,7 +119,7 @@ import Testing
         #expect(try everything(executor).split(separator: "\n").filter { !$0.contains("erase") } == before)
     }
 
-    /// The log is searched in slices. A new process continues where a killed one stopped.
+    /// The log is searched in slices. After a restart, the search continues where the killed process stopped.
     @Test func continuesAfterARestart() throws {
         do {
             let executor = try store.executor()
@@ -138,7 +139,7 @@ import Testing
         var left: [String] = []
         for _ in 0..<3 {
             let executor = try store.executor()
-            _ = try executor.runBackgroundSlice(at: noon)  // no broadcasts
+            _ = try executor.runBackgroundSlice(at: noon)  // removes the task for broadcasts: there are none
             left.append(try count(executor, "Ann"))
             _ = try executor.runBackgroundSlice(at: noon)
         }
@@ -146,11 +147,13 @@ import Testing
         try executor.runBackgroundTasks()
         #expect(left == ["400", "233", "66"])
         #expect(try count(executor, "Ann") == "0" && count(executor, "Bob") == "400")
-        #expect(try executor.database.dump("SELECT cursor, names FROM erasures") == ["~|[]"], "the jobs are open")
+        #expect(try executor.database.dump("SELECT cursor, names FROM erasures") == ["~|[]"], "the jobs are still open")
     }
 
     // MARK: Redaction
 
+    /// A notification's data after the redaction of `person`; nil if it is unchanged. Of the customer's bookings, R1
+    /// has ended, R2 is open, and R3 has an ended and an open order.
     private func redacted(_ data: String, on channel: String, by actor: String, _ person: Identity) -> String? {
         let redaction = Redaction(
             of: person, named: ["Zeb Quix", "Zeb", "Jo"], bookings: [("R1", true), ("R2", false), ("R3", true), ("R3", false)])
@@ -159,6 +162,7 @@ import Testing
         ).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Each row: the data, the channel, the actor, and the redacted data; nil if the data does not change.
     @Test(
         arguments: [
             (#"{"driverName":"x","driverId":"42"}"#, "admin-channel", "admin:1", #"{"driverName":null,"driverId":"42"}"#),
@@ -173,7 +177,7 @@ import Testing
             (#"{"driverName":null}"#, "driver-42", "admin:1", nil),
             (#"{"driver\u004eame":"x"}"#, "driver-42", "admin:1", #"{"driver\u004eame":null}"#),
             (#"{}"#, "driver-42", "driver:42", nil),
-            // Names in other strings.
+            // The person's names in other strings are replaced.
             (
                 #"{"message":"Hello Zeb Quix, Zeb!","driverName":null,"n":1}"#, "driver-42", "admin:1",
                 #"{"message":"Hello [erased], [erased]!","driverName":null,"n":1}"#
@@ -197,6 +201,7 @@ import Testing
         #expect(redacted(data, on: channel, by: actor, driver("42")) == expected)
     }
 
+    /// Each row: the data, the channel, and the redacted data; nil if the data does not change.
     @Test(
         arguments: [
             (

@@ -30,7 +30,7 @@ import Testing
         #expect(try executor.count("notifications") == 3)
     }
 
-    @Test func survivesARestart() throws {
+    @Test func storedResponseSurvivesARestart() throws {
         let first: CommandReply
         do { first = try store.executor().commit(assign("A", to: "42", key: "k")) }
         let again = try store.executor().commit(assign("A", to: "42", key: "k"))
@@ -65,11 +65,11 @@ import Testing
         #expect(try executor.commit(accept).isReplay)
     }
 
-    @Test func expiresAfter48Hours() throws {
+    @Test func storedResponseExpiresAfter48Hours() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42", key: "k"))
         #expect(try executor.commit(assign("A", to: "42", key: "k"), at: noon + 48 * hour - 1).isReplay)
-        // With or without retention.
+        // The response has expired, although retention has not deleted it.
         let late = try executor.commit(assign("A", to: "43", key: "k", digest: [2]), at: noon + 48 * hour)
         #expect(late.status == 200 && !late.isReplay)
         #expect(try executor.commit(assign("A", to: "43", key: "k", digest: [2]), at: noon + 90 * hour).isReplay)

@@ -18,7 +18,7 @@ import Testing
         try database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     }
 
-    @Test func createsSchema() throws {
+    @Test func createsSchemaInNewFile() throws {
         let database = try open()
         #expect(try tables(database) == Self.tables)
         #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)", "2|\(noon)"])
@@ -90,7 +90,7 @@ import Testing
         #expect(throws: StoreError.older(path: store.path, schema: 0, known: 2)) { try Database.open(readingFrom: store.path) }
     }
 
-    /// No words that PostgreSQL rejects or understands differently.
+    /// The schema contains no words that PostgreSQL rejects or interprets differently.
     @Test func schemaUsesOnlyCommonSQL() {
         for sql in Schema.migrations.flatMap(\.statements) {
             for word in ["PRAGMA", "AUTOINCREMENT", "WITHOUT ROWID", "STRICT", "INTEGER", "DATETIME", "IF NOT EXISTS", "REPLACE"]

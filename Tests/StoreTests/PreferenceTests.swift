@@ -8,10 +8,12 @@ import Testing
 @Suite struct PreferenceTests {
     private let store = TemporaryStore()
 
+    /// The response to a query of a person's preferences.
     private func stored(_ person: Identity) throws -> String {
         try store.response(to: .preferences(person)).get()
     }
 
+    /// A command that changes preferences.
     private func changes(_ change: (inout PreferenceChanges) -> Void) -> Command.Action {
         var changes = PreferenceChanges()
         change(&changes)
@@ -49,7 +51,7 @@ import Testing
         #expect(try executor.count("preferences") == 0)
     }
 
-    @Test func eachJobContainsThem() throws {
+    @Test func eachJobContainsThePreferencesOfItsRecipient() throws {
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         _ = try executor.commit(command(changes { $0.types = ["HELLO": false] }, by: driver("42")))
@@ -60,7 +62,7 @@ import Testing
     @Test(arguments: [
         "", "[]", #"{"types":[]}"#, #"{"types":{"a":1}}"#, #"{"quietHours":{"from":"25:00"}}"#,
         #"{"quietHours":{"enabled":"yes"}}"#, #"{"quietHours":{"colour":1}}"#, "{",
-    ]) func unreadablePreferencesCountAsDefaults(json: String) throws {
+    ]) func defaultsReplaceUnreadablePreferences(json: String) throws {
         let executor = try store.pushing()
         for id in ["42", "43"] {
             _ = try executor.commit(register(fcm(id), by: driver(id)))
@@ -76,7 +78,7 @@ import Testing
         #expect(try stored(driver("42")).contains(#""enabled":true"#))
     }
 
-    @Test(arguments: 1...50) func roundTrips(seed: UInt64) {
+    @Test(arguments: 1...50) func parsesTheJSONThatItWrites(seed: UInt64) {
         var dice = SplitMix(seed: seed)
         var preferences = Preferences()
         for _ in 0..<Int.random(in: 0...5, using: &dice) {

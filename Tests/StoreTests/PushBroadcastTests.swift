@@ -4,10 +4,11 @@ import Testing
 
 @testable import Store
 
-/// Notifications for every driver: their jobs are created in slices.
+/// Notifications for all drivers, whose push jobs are created in slices.
 @Suite struct PushBroadcastTests {
     private let store = TemporaryStore()
 
+    /// Registers a device for each of `count` drivers, one for a customer, and a second one for driver 0.
     private func fill(_ executor: CommandExecutor, _ count: Int) throws {
         try executor.transaction { () throws(DatabaseError) in
             for number in 0..<count { _ = try executor.execute(register(fcm("\(number)"), by: driver("\(number)")), now: noon) }
@@ -44,7 +45,7 @@ import Testing
         for _ in 0..<3 {
             let executor = try store.pushing()
             _ = try executor.runBackgroundSlice(at: noon)
-            // A slice that is rolled back.
+            // The next slice is rolled back.
             #expect(throws: DatabaseError.self) {
                 try executor.transaction { () throws(DatabaseError) in
                     _ = try executor.outbox.expandBroadcast(now: noon)
@@ -58,7 +59,8 @@ import Testing
         #expect(try executor.database.dump("SELECT COUNT(DISTINCT device_id) FROM push_jobs") == ["1201"])
     }
 
-    /// If the page ended between the driver's devices, the old token would be after its end and the new one before it.
+    /// The driver has two devices at the end of a page. If the page ended between them, the second one would not be in
+    /// it, and after the replacement its new token would be before the end of the page, so no page would contain it.
     @Test func tokenReplacedDuringExpansionIsNotMissed() throws {
         let executor = try store.pushing()
         try executor.runBackgroundTasks()
@@ -78,7 +80,7 @@ import Testing
         #expect(try executor.count("push_jobs") == 501)
     }
 
-    @Test func skipsTheDriverNotifiedOtherwise() throws {
+    @Test func skipsTheDriverWhoGetsAnotherNotification() throws {
         let executor = try store.executor {
             $0.lanes = [.fcm]
             let rule = { NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: false, push: $0) }

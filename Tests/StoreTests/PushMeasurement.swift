@@ -5,7 +5,7 @@ import Threads
 
 @testable import Store
 
-/// Prints measurements, without limits:
+/// Prints measurements and checks no limits. Run it with
 /// `FLEETWIRE_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter PushMeasurement`.
 @Suite(.serialized, .enabled(if: getenv("FLEETWIRE_MEASURE") != nil)) struct PushMeasurement {
     private static let drivers = 2_000
@@ -53,7 +53,7 @@ import Threads
         print("leasing and recording the result: \(each) µs; \(Self.residentMegabytes()) MB")
     }
 
-    /// The same if the lane keeps up: each job is leased at once.
+    /// The CPU time of one push if the lane keeps up, so that each job is leased at once.
     @Test func microsecondsPerPushInASteadyStream() throws {
         let executor = try TemporaryStore().pushing([.fcm])
         try executor.runBackgroundTasks()

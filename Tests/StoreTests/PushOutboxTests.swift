@@ -7,7 +7,7 @@ import Testing
 @Suite struct PushOutboxTests {
     private let store = TemporaryStore()
 
-    /// An executor, with a device registered for each owner.
+    /// An executor with an FCM device for each owner.
     private func executor(_ owners: Identity..., lanes: Set<PushLane> = [.fcm]) throws -> CommandExecutor {
         let executor = try store.pushing(lanes)
         for owner in owners { _ = try executor.commit(register(fcm(owner.key), by: owner)) }
@@ -28,7 +28,7 @@ import Testing
         #expect(Set(jobs.map(\.device.token.text)) == [fcm("driver:42").text, fcm("second").text])
         #expect(jobs.map(\.entity) == [.job("A"), .job("A")] && jobs.map(\.attempts) == [0, 0])
         #expect(jobs.map(\.device.lastSeenAt) == [noon, noon] && jobs.map(\.recipient) == ["driver:42", "driver:42"])
-        // A driver without devices, and an action without events.
+        // No jobs: the driver has no devices, or the action causes no notification.
         #expect(try executor.commit(assign("B", to: "44")).lanes == [])
         #expect(try executor.commit(order(.update, "A")).lanes == [])
     }
@@ -40,7 +40,7 @@ import Testing
         #expect(try executor.count("push_jobs") == 0 && executor.count("push_audiences") == 0)
     }
 
-    @Test func reachesTheCustomersOfABooking() throws {
+    @Test func pushesToTheCustomersOfABooking() throws {
         let executor = try executor(driver("42"))
         for id in ["7", "8"] { _ = try executor.commit(register(fcm(id), by: customer(id, bookings: ["A", "B"]))) }
         _ = try executor.commit(register(fcm("9"), by: customer("9", bookings: ["B"])))
@@ -76,6 +76,8 @@ import Testing
 
     // MARK: Results
 
+    /// Each row: the result, whether the lane tried to send, and the job's columns afterwards. The last column is `x`
+    /// if the job has ended.
     @Test(arguments: [
         (PushOutcome.Result.accepted(messageID: "m"), true, "accepted|1|-|m|x"),
         (.failed(reason: "BadTopic"), true, "failed|1|BadTopic|-|x"),
@@ -117,7 +119,7 @@ import Testing
         for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
         let job = try executor.claim(1)[0]
         let removal = { (moment: Int64) in DeviceRemoval(reason: "Unregistered", ifSeenBefore: moment) }
-        // Registered again since then: it stays.
+        // The device was registered again after the provider's report: it is not removed.
         var lease = try executor.report([
             PushOutcome(job, .failed(reason: "Unregistered"), wasTried: true, removal: removal(noon))
         ])
@@ -147,7 +149,7 @@ import Testing
         try executor.report([PushOutcome(jobs[0], .retry(at: noon + 1, reason: "503"), wasTried: true)])
         let end = noon + 3_600_000
         #expect(try executor.report(at: end - 1).dropped == 0)
-        // Also with capacity 0. A job that is being sent does not expire.
+        // Jobs expire also with capacity 0. The job that is being sent does not expire.
         let lease = try executor.report(at: end)
         #expect(lease.dropped == 2 && !lease.hasMore)
         #expect(try executor.jobs() == ["driver:42|expired|503", "driver:42|sending|", "driver:42|expired|"])
@@ -186,14 +188,14 @@ import Testing
         let job = try executor.claim(1, at: noon + 10)[0]
         var lease = try executor.report(
             [PushOutcome(job, .retry(at: noon + 60_000, reason: "503"), wasTried: true)], at: noon + 2_010)
-        #expect(lease.depth == 2 && lease.oldestAt == noon + 5, "as counted before, when one job was being sent")
+        #expect(lease.depth == 2 && lease.oldestAt == noon + 5, "the earlier count, when one job was being sent")
         lease = try executor.report(at: noon + 2_011)
         #expect(lease.depth == 3 && lease.oldestAt == noon)
         lease = try executor.report(at: noon)
         #expect(lease.depth == 3, "the clock was set back")
     }
 
-    @Test func restartLeasesJobsBeingSentAgain() throws {
+    @Test func restartLeasesAgainJobsThatWereBeingSent() throws {
         var before: [PushJob] = []
         do {
             let executor = try executor(driver("42"), driver("43"))
@@ -237,7 +239,7 @@ import Testing
         let gone = jobs[1].device.id
         let report =
             #""toldAt":"2026-11-21T11:59:59Z","detail":{"type":"new_job","entityId":"B-1","metadata":{"title":"New job"}}"#
-        // Sorted by device id.
+        // The steps of the same millisecond are sorted by device id.
         let queued = [
             (id: jobs[0].device.id, text: step("push_queued", 0, push("driver:42", masked[0]))),
             (id: gone, text: step("push_queued", 0, push("driver:43", gone))),
@@ -267,8 +269,7 @@ import Testing
         #expect(try executor.count("notifications") == 1)
     }
 
-    /// Even if rows are kept for a shorter time than a push may take: a job first ends, which is counted, and is then
-    /// deleted.
+    /// An open job is not deleted, even if it is older than the retention time. It must end first, which is counted.
     @Test func retentionKeepsOpenJobs() throws {
         let executor = try executor(driver("42"))
         for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
@@ -282,7 +283,7 @@ import Testing
         #expect(try executor.jobs() == ["driver:42|sending|", "driver:42|queued|"])
         try executor.report([PushOutcome(jobs[1], .expired, wasTried: false)], capacity: 1, at: noon + 2 * day)
         #expect(try executor.jobs() == ["driver:42|expired|", "driver:42|expired|"])
-        #expect(executor.outbox.drainFinished()[.fcm]?.expired == 1, "the lane reported the other one itself")
+        #expect(executor.outbox.drainFinished()[.fcm]?.expired == 1, "the lane reported the end of the other job")
         try runRetention(noon + 2 * day)
         #expect(try executor.jobs() == [])
     }

@@ -5,15 +5,15 @@ import Testing
 
 @testable import Store
 
-/// Devices are registered, removed and get new owners while pushes are being sent and the process is killed. A token
-/// belongs to its latest owner, each device has one job per notification, jobs change state only as allowed, and no job
-/// is lost.
+/// Devices are registered, removed and get new owners while pushes are being sent and the process is killed. The tests
+/// check that a token's owner is the user who registered it last, that each device has one job per notification, that
+/// jobs change their state only as allowed, and that no job is lost.
 @Suite struct PushPropertyTests {
     private static let people = ["1", "2", "3"].map(driver)
     private static let tokens = (0..<5).map { fcm("\($0)") } + [apns("abcdef0123456789"), apns("abcdef0123456780")]
     private static let names: [String?] = [nil, "phone", "tablet"]
 
-    /// The states that may follow a state.
+    /// For each state, the states in which a job may be after the next step.
     private static let next: [String: Set<String>] = [
         "queued": ["queued", "sending", "expired", "cancelled"],
         "waiting": ["waiting", "queued", "sending", "expired", "cancelled"],
@@ -54,8 +54,9 @@ import Testing
         var now = noon
         /// Jobs leased to lanes.
         var sending: [PushLane: [PushJob]] = [:]
-        /// Owner and device name by token.
+        /// The owner and the device name of each registered token.
         private var owners: [String: (owner: String, name: String?)] = [:]
+        /// The state of each job at the last check, by job number.
         private var states: [String: String] = [:]
         /// The numbers of jobs that were leased.
         private var tried: Set<String> = []
@@ -93,7 +94,8 @@ import Testing
                 case 2: outcomes.append(PushOutcome(job, .returned, wasTried: false))
                 case 3: outcomes.append(PushOutcome(job, .failed(reason: "BadTopic"), wasTried: true))
                 case 4:
-                    // The token is invalid, unless its app has registered it since the lease.
+                    // The provider rejects the token. The device is removed unless it was registered again after the
+                    // lease.
                     let seen = job.device.lastSeenAt + 1
                     let device = try executor.outbox.devices.device(id: job.device.id)
                     if let device, device.lastSeenAt < seen { owners[job.device.token.text] = nil }
@@ -138,7 +140,7 @@ import Testing
             try #require(try executor.database.dump(stale).allSatisfy(tried.contains))
         }
 
-        /// Sends all jobs that are left.
+        /// Sends all open jobs, and checks that they end.
         mutating func finish() throws {
             now += 1_000
             for lane in [PushLane.fcm, .apns] {

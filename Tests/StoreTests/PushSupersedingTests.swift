@@ -3,7 +3,8 @@ import Testing
 
 @testable import Store
 
-/// A device shows one notification per order: a retried older one must not replace a newer one.
+/// For each order, a device shows the notification that it received last. So the retry of an older notification must
+/// not be sent after a newer one.
 @Suite struct PushSupersedingTests {
     private let store = TemporaryStore()
 
@@ -16,6 +17,7 @@ import Testing
         return executor
     }
 
+    /// The state, reason and end of each job; `-` if there is no reason or end.
     private func states(_ executor: CommandExecutor) throws -> [String] {
         try executor.database.dump(
             "SELECT state, COALESCE(reason, '-'), COALESCE(settled_at, '-') FROM push_jobs ORDER BY number")
@@ -44,8 +46,8 @@ import Testing
         #expect(try states(executor) == ["cancelled|superseded|\(noon)", "accepted|-|\(noon)"])
     }
 
-    /// A returned job has its old place in the queue, before the newer job.
-    @Test func returnedJobBeforeTheNewerOneIsSent() throws {
+    /// A returned job gets its old place in the queue again, before the newer job.
+    @Test func returnedJobIsSentBeforeTheNewerOne() throws {
         let executor = try executor()
         _ = try executor.commit(assign("A", to: "42"))
         let job = try executor.claim()[0]
@@ -54,7 +56,7 @@ import Testing
         #expect(try executor.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
     }
 
-    /// Even if the newer push was not delivered, the older one is out of date.
+    /// The older push is out of date even if the newer one was not delivered.
     @Test(arguments: [
         PushOutcome.Result.accepted(messageID: nil), .failed(reason: "x"), .cancelled(reason: "preferences"), .expired,
         .retry(at: noon + 90, reason: "503"),
@@ -71,7 +73,7 @@ import Testing
         #expect(executor.outbox.drainFinished()[.fcm]?.cancelled == 1)
     }
 
-    /// The process is killed before the lane reports the older job; the newer one is recorded.
+    /// The process is killed when the lane has reported the newer job, but not the older one.
     @Test func restartSendsOnlyTheNewest() throws {
         do {
             let executor = try executor()
@@ -85,7 +87,7 @@ import Testing
         #expect(try states(executor) == ["cancelled|superseded|\(noon + 1)", "accepted|-|\(noon)"])
     }
 
-    /// The newer job was for the device's old token.
+    /// The newer job was sent to the device's old token. It still supersedes the older job after the token is replaced.
     @Test func replacedTokenDoesNotReviveSupersededJob() throws {
         let executor = try executor()
         _ = try executor.commit(register(fcm("old"), by: driver("43"), deviceID: "phone"))
@@ -106,7 +108,7 @@ import Testing
         let jobs = try executor.claim()
         _ = try executor.commit(assign("B", to: "42"))
         _ = try executor.commit(announce(to: "42"))
-        _ = try executor.commit(assign("A", to: "43"))  // to 42: job-removed, which does not collapse here
+        _ = try executor.commit(assign("A", to: "43"))  // 42 gets job-removed, which supersedes nothing here
         try executor.report(jobs.map { PushOutcome($0, .retry(at: noon + 50, reason: "503"), wasTried: true) })
         #expect(try executor.claim(at: noon + 50).count == 6)
     }
@@ -119,7 +121,7 @@ import Testing
         #expect(try executor.claim().map(\.notification.event) == ["job-assigned", "job-cancelled"])
     }
 
-    /// The jobs of a broadcast are created in slices; meanwhile a driver got a newer notification.
+    /// The jobs of a broadcast are created in slices. Before that, the driver gets a newer notification of the order.
     @Test func newerJobSupersedesBroadcast() throws {
         let executor = try executor()
         executor.rules = collapsingRules
@@ -132,7 +134,7 @@ import Testing
     }
 }
 
-/// Each notification of an order replaces the previous one, except `job-removed`.
+/// Rules by which each notification of an order supersedes the previous one, except `job-removed` and `HELLO`.
 private let collapsingRules: NotificationRules = {
     func rule(_ push: NotificationRules.Rule.Push = .personal, collapses: Bool = true) -> NotificationRules.Rule {
         NotificationRules.Rule(lifetimeSeconds: 3600, collapsesByJob: collapses, push: push)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// A clock that was set back must not delay anything until it reaches its old time.
+/// After the clock was set back, nothing waits until the clock reaches its old time again.
 @Suite struct ClockSetBackTests {
     private let store = TemporaryStore()
 
@@ -24,7 +24,7 @@ import Testing
         #expect(try executor.report(capacity: 1, at: earlier + 5_000).jobs.map(\.number) == [job.number])
     }
 
-    @Test func newestDeviceStaysEvenIfItLooksOldest() throws {
+    @Test func newestDeviceIsKeptEvenIfItsTimeIsTheOldest() throws {
         let executor = try store.pushing()
         for index in 0..<CommandExecutor.devicesMax {
             _ = try executor.commit(register(fcm("\(index)"), by: driver("42")), at: noon)
@@ -34,7 +34,7 @@ import Testing
         #expect(try executor.database.dump("SELECT masked FROM devices").contains(fcm("new").masked))
     }
 
-    @Test func invalidTokenIsRemovedEvenIfSeenInTheFuture() throws {
+    @Test func invalidTokenIsRemovedEvenIfItsTimeIsInTheFuture() throws {
         let executor = try executor(driver("42"))
         _ = try executor.commit(announce(to: "42"))
         let job = try executor.claim()[0]
@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-/// Jobs that the store ends are counted by lane, once.
+/// Each job that the store ends is counted once, by lane.
 @Suite struct FinishedPushTests {
     private let store = TemporaryStore()
 
@@ -83,7 +83,8 @@ import Testing
         #expect(executor.outbox.drainFinished()[.fcm]?.cancelled == 2)
     }
 
-    /// A lane cannot know that the job goes on with a new token, or that its report repeats an earlier one.
+    /// The store counts failures because a lane cannot detect that the job is sent again to a new token, or that its
+    /// report repeats an earlier one.
     @Test func countsOnlyFinalFailuresAndEachOnce() throws {
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("old"), by: driver("42"), deviceID: "phone"))
@@ -132,8 +133,8 @@ import Testing
     }
 }
 
-/// A device can change its lane while a job is being sent. If the job is returned, it is queued in the new lane, which
-/// is woken.
+/// A device can change its lane while a job is being sent. If the job is returned, it is queued in the new lane, and
+/// that lane is woken.
 @Suite struct LaneChangeTests {
     private let store = TemporaryStore()
 

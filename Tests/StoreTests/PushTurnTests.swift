@@ -3,10 +3,11 @@ import Testing
 
 @testable import Store
 
-/// Fair queueing: the order of recipients, independent of their number of jobs.
+/// Fair queueing: recipients take turns, whatever the number of their jobs.
 @Suite struct PushTurnTests {
     private let store = TemporaryStore()
 
+    /// An executor with a device for each of the drivers 0, 1, ….
     private func executor(_ drivers: Int) throws -> CommandExecutor {
         let executor = try store.pushing()
         try executor.transaction { () throws(DatabaseError) in
@@ -21,6 +22,7 @@ import Testing
         }
     }
 
+    /// Leases jobs and returns the driver ids of their recipients.
     private func recipients(_ executor: CommandExecutor, _ capacity: Int, at now: Int64 = noon) throws -> [String] {
         try executor.claim(capacity, at: now).map { String($0.recipient.dropFirst("driver:".count)) }
     }
@@ -51,7 +53,7 @@ import Testing
         #expect(try recipients(executor, 3) == ["0", "1", "0"])
     }
 
-    /// An outage of one device: all of its jobs are due at the same moment.
+    /// All retries for one recipient are due at the same moment.
     @Test func retriesDoNotDelayOtherRecipients() throws {
         let executor = try executor(2)
         try flood(executor, 1_200, to: "0")

@@ -52,7 +52,7 @@ import Threads
             harness.post(Self.report(capacity: 1))
         }
         barrier.open()
-        // Each request sees the writes of those before it in the same transaction.
+        // Each report gets the job of the command before it in the same transaction.
         #expect(harness.leases(20).map(\.jobs.count) == [Int](repeating: 1, count: 20))
         #expect(harness.replies(21).count == 21)
         harness.stop()
@@ -100,7 +100,7 @@ import Threads
         let other = try Database(path: store.path, .writing)
         try other.run("BEGIN IMMEDIATE")
         harness.post(Self.report())
-        // The second reply comes after everything that the first one's batch publishes.
+        // The writer sends the second reply after it has published the whole batch of the first one.
         for _ in 0..<2 { #expect(harness.execute(announce(to: "42"))?.isUnavailable == true) }
         try other.run("COMMIT")
         #expect(harness.rejectedReports.withLock { $0 } == [Self.report()])
@@ -133,7 +133,7 @@ import Threads
         harness.stop()
     }
 
-    /// Without waiting for another command or report.
+    /// The jobs of a broadcast are created without waiting for another command or report.
     @Test func broadcastIsExpandedAtOnce() throws {
         let harness = try harness()
         for number in 0..<600 { harness.post(register(fcm("\(number)"), by: driver("\(number)"))) }
@@ -157,7 +157,7 @@ import Threads
         #expect(try store.pushing().jobs() == ["driver:42|queued|"])
     }
 
-    @Test func newLaneOfATokenIsWoken() throws {
+    @Test func laneOfAReplacementTokenIsWoken() throws {
         let harness = try harness()
         _ = harness.execute(register(fcm("old"), by: driver("42"), deviceID: "phone"))
         _ = harness.execute(announce(to: "42"))

@@ -8,7 +8,7 @@ import Testing
     private let store = TemporaryStore()
 
     /// Runs slices until no rows are left to delete.
-    /// - Returns: the number of rows of each slice that deleted any.
+    /// - Returns: the number of deleted rows of each slice, without slices that deleted none.
     private func runRetention(_ executor: CommandExecutor, days: Int = 30, at now: Int64) throws -> [Int] {
         var retention = RetentionSchedule(days: days)
         var counts: [Int] = []
@@ -47,7 +47,7 @@ import Testing
         #expect(try executor.database.dump("SELECT code FROM orders ORDER BY code") == ["open", "young"])
         #expect(try executor.count("routes") == 0)
         #expect(try executor.count("notifications") == 3)
-        // A late step is deleted with its old notification.
+        // The young step `viewed` is deleted, too, with its old notification.
         #expect(try executor.count("notification_steps") == 0)
         #expect(try executor.database.dump("SELECT order_code FROM audit") == ["young"])
         #expect(try executor.count("idempotency") == 0)

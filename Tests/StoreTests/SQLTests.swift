@@ -5,8 +5,8 @@ import Testing
 
 @testable import Store
 
-/// Runs every statement of the store once, then checks each: SQL stands where it is used, so a typo would otherwise
-/// show only when its method is called.
+/// Runs every statement of the store once, then checks each of them. SQL is written inside the methods that use it, so
+/// without these tests an error in it would be noticed only when the method is called.
 @Suite struct SQLTests {
     private let store = TemporaryStore()
 
@@ -20,18 +20,19 @@ import Testing
                 #expect(!sql.uppercased().contains(word), "\(word) in \(sql)")
             }
         }
-        #expect(Set(database.preparedSQL).count == database.preparedSQL.count, "a statement stands in two places")
-        // A new statement? Call its method in `runAll(_:)`.
+        #expect(Set(database.preparedSQL).count == database.preparedSQL.count, "two literals have the same text")
+        // If this fails after you have added a statement, call the statement's method in `runAll(_:)`.
         #expect(try database.preparedSQL.count == Self.callSites())
     }
 
-    /// Words that PostgreSQL lacks or understands differently.
+    /// Words that PostgreSQL does not support or interprets differently.
     private static let sqliteOnly = [
         "PRAGMA", "REPLACE", "CHANGES(", "LAST_INSERT_ROWID", "ROWID", "IFNULL", "GLOB", "LIKE", "UNIXEPOCH", "STRFTIME",
         "JSON_", "SQLITE_", "BLOB", "INDEXED BY", "?1", "TOTAL(", "GROUP_CONCAT",
     ]
 
-    /// The number of calls of `database.first(…)`, `.all`, `.each`, `.change` in Store. Each has a statement.
+    /// The number of calls of `database.first(…)`, `.all`, `.each`, `.change` in Store. Each call has its own
+    /// statement.
     private static func callSites() throws -> Int {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -221,7 +222,7 @@ import Testing
         try broadcasts.remove("N")
     }
 
-    /// Claims jobs from a lane and reports every kind of result.
+    /// Leases jobs to a lane and reports results of each kind that has its own statement.
     private func runResults(_ executor: CommandExecutor) throws {
         try executor.runBackgroundTasks()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))

@@ -15,7 +15,7 @@ import Testing
         "\u{212A}", "line\nline\r\n", String(repeating: "x", count: 100_000),
     ]
 
-    // Not as arguments: the runner would print them.
+    // The texts are not passed as test arguments, because the test runner would print them.
     @Test func returnsEveryTextUnchanged() throws {
         for text in Self.hostileTexts { try check(text) }
     }
@@ -66,7 +66,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try database.change("SELECT nothing FROM things") }
     }
 
-    @Test func stopsAtTheFirstErrorOfItsCaller() throws {
+    @Test func stopsAtTheFirstErrorOfTheClosure() throws {
         let database = try database()
         for number in 0..<3 { try database.run("INSERT INTO things (number) VALUES (\(number))") }
         var seen = 0
@@ -91,10 +91,11 @@ import Testing
         #expect(try database.all("SELECT number FROM things", as: { $0.integer(0) }) == Array(0..<10))
     }
 
-    /// A literal has one prepared statement, so the inner run would reset the outer one.
+    /// A literal has only one prepared statement, so running it inside itself would reset the outer run.
     @Test func runningAStatementInsideItselfTraps() async {
         await #expect(processExitsWith: .failure) {
-            // An error ends this process with success, so that only the trap passes. In memory: no file is left behind.
+            // The test expects a failed exit. If a call throws an error instead of trapping, this process exits
+            // successfully and the test fails. The database is in memory, so no file is left behind.
             guard let database = try? Database(path: ":memory:", .writing) else { return }
             func run(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
                 try database.each("SELECT 1") { _ throws(DatabaseError) in try body() }

@@ -5,9 +5,10 @@ import Threads
 
 @testable import Store
 
-/// Errors of the disk and of statements: a transaction is complete or leaves no trace, and the store recovers.
+/// Errors of the disk and of statements: each transaction is committed completely or changes nothing, and the store
+/// works again afterwards.
 @Suite struct StoreFailureTests {
-    /// Makes orders whose code begins with POISON fail, like a violated constraint.
+    /// A trigger that makes commands fail for orders whose code begins with POISON, like a violated constraint.
     private static let poison = """
         CREATE TRIGGER poison BEFORE INSERT ON audit WHEN NEW.order_code LIKE 'POISON%' \
         BEGIN SELECT RAISE(ABORT, 'poisoned'); END
@@ -46,7 +47,8 @@ import Threads
         let pages = Lock<(max: Int, handle: UInt)>((0, 0))
         let store = TemporaryStore()
         do { _ = try store.executor().commit(assign("before", to: "42")) }
-        // The limit belongs to the writer's connection, so onCommit changes it, on the writer's thread.
+        // The page limit applies to the writer's connection. Only the writer's thread may use the connection, so
+        // onCommit changes the limit.
         let harness = try WriterHarness(
             store,
             onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
@@ -78,7 +80,7 @@ import Threads
         if case .unavailable(let error) = full.first { #expect(error.kind == .full) } else { Issue.record("\(full)") }
 
         pages.withLock { $0.max = 1_000_000 }
-        #expect(harness.execute(assign("sixth", to: "42"))?.isUnavailable == true)  // onCommit raises the limit after it
+        #expect(harness.execute(assign("sixth", to: "42"))?.isUnavailable == true)  // onCommit then raises the limit
         #expect(harness.execute(assign("after", to: "42"))?.status == 200)
         #expect(harness.events.withLock { $0 }.last == .recovered(refused: 8))
         #expect(harness.statistics.unavailable == 8)
@@ -92,7 +94,7 @@ import Threads
         #expect(try database.dump("PRAGMA integrity_check") == ["ok"])
     }
 
-    /// The disk becomes full after each possible number of pages.
+    /// The transaction is repeated with one more page of free space each time, until it succeeds.
     @Test func fullDiskAtAnyPageLeavesNoPartialTransaction() throws {
         var succeeded = false
         var failures = 0
@@ -115,7 +117,7 @@ import Threads
                 failures += 1
                 #expect(try executor.dispatchTables() == before)
             }
-            // The store works again in both cases.
+            // The store works again, whether the transaction succeeded or failed.
             try executor.database.run("PRAGMA max_page_count = 1000000")
             #expect(try executor.commit(assign("next", to: "7")).status == 200)
         }
@@ -133,8 +135,8 @@ import Threads
             stepsLeft.pointee = step
             let result = Result {
                 try executor.transaction { () throws(DatabaseError) in
-                    // Not during BEGIN and COMMIT: a COMMIT that is interrupted after its last step fails but is
-                    // committed.
+                    // BEGIN and COMMIT are not interrupted: a COMMIT that is interrupted after its last step reports an
+                    // error although the transaction is committed.
                     sqlite3_progress_handler(executor.database.connection.handle, 1, Self.failLast, stepsLeft)
                     defer { sqlite3_progress_handler(executor.database.connection.handle, 0, nil, nil) }
                     return try executor.execute(assign("A", to: "42", key: "k"), now: noon)
@@ -155,7 +157,7 @@ import Threads
         return stepsLeft.pointee == 0 ? 1 : 0
     }
 
-    /// A rollback can fail too. The next transaction then rolls back first.
+    /// A rollback can fail, too. Then the next transaction first rolls back again.
     @Test func nextTransactionRepeatsAFailedRollback() throws {
         let executor = try TemporaryStore().executor()
         let handle = executor.database.connection.handle
@@ -181,7 +183,7 @@ import Threads
         try other.run("COMMIT")
         #expect(harness.execute(assign("A", to: "42"))?.status == 200)
         harness.stop()
-        // Retention may have failed because of the lock, too.
+        // Ignores failures of background tasks: the lock may have made retention fail, too.
         let events = harness.events.withLock { $0 }.filter { if case .backgroundTaskFailed = $0 { false } else { true } }
         #expect(events.count == 2)
         if case .unavailable(let error) = events.first { #expect(error.kind == .busy) } else { Issue.record("\(events)") }

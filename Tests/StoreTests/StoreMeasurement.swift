@@ -6,7 +6,7 @@ import Threads
 
 @testable import Store
 
-/// Prints measurements, without limits:
+/// Prints measurements and checks no limits. Run it with
 /// `FLEETWIRE_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter StoreMeasurement`.
 @Suite(.serialized, .enabled(if: getenv("FLEETWIRE_MEASURE") != nil)) struct StoreMeasurement {
     private static let count = 40_000

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Random commands, committed or rolled back, and restarts: the file then equals a simple model.
+/// After random commands, rollbacks and restarts, the content of the file equals that of a simple model.
 @Suite struct StorePropertyTests {
     @Test(arguments: 1...12) func fileEqualsModel(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
@@ -39,7 +39,8 @@ import Testing
         try model.check(executor)
     }
 
-    /// Closes the store and opens it again: the old executor must release the file first.
+    /// Closes the store and opens it again. Another executor first replaces the old one in `executor`, because the old
+    /// one must release the file.
     private func reopened(_ store: TemporaryStore, _ executor: inout CommandExecutor) throws -> CommandExecutor {
         executor = try TemporaryStore().executor()
         return try store.executor()
@@ -72,9 +73,9 @@ private struct Model {
     private var channels: [String: [String]] = [:]
     /// Stored responses by actor, idempotency key and digest.
     private var responses: [String: [UInt8]] = [:]
-    /// Notification, step and reporter of each telemetry event.
+    /// The notification, step and reporter of each telemetry event.
     private var steps: Set<String> = []
-    /// Commands that changed an order.
+    /// The number of commands that changed an order.
     private var changes = 0
 
     mutating func record(_ command: Command, _ reply: CommandReply) throws {

@@ -23,7 +23,7 @@ import Threads
         action.changes.routeNumber = .set("7")
         _ = try executor.commit(command(.route(action)))
         let order = try execute(.order("A")).get()
-        // The same object as in the response to the command.
+        // The order is the same JSON object as in the response to the command.
         let object = try #require(order.firstMatch(of: /^\{"success":true,"data":\{"order":(\{.*\})\}\}$/)?.1)
         #expect(assigned.text.contains(#""order":\#(object)"#))
         let route = try execute(.route("R")).get()
@@ -40,7 +40,7 @@ import Threads
         }
         _ = try executor.commit(command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))), at: noon + 1)
         _ = try executor.commit(order(.cancel, "done"), at: noon + 9)
-        // A later change does not change the position.
+        // A later change of an order does not change its position in the list.
         _ = try executor.commit(command(.acceptJob("B"), by: driver("42")), at: noon + 9)
         let body = try execute(.jobs(driverID: "42")).get()
         #expect(

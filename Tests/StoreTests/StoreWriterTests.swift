@@ -35,7 +35,7 @@ import Threads
         let replies = harness.replies(301)
         harness.stop()
         #expect(harness.batches.withLock { $0 } == [1, 256, 44])
-        // Repetitions in the same batch, and in the next one.
+        // All commands have the same idempotency key: the repetitions in the same batch and in the next are replayed.
         #expect(replies.dropFirst().map { $0.reply.isReplay } == [false] + [Bool](repeating: true, count: 299))
     }
 
@@ -52,7 +52,7 @@ import Threads
         harness.stop()
     }
 
-    @Test func stopExecutesQueuedCommandsAndLeavesOneFile() throws {
+    @Test func stopExecutesQueuedCommandsAndMovesTheLogIntoTheFile() throws {
         let harness = try WriterHarness()
         for number in 0..<300 { harness.post(assign("A\(number)", to: "42"), request: number) }
         harness.stop()

@@ -44,7 +44,7 @@ import Testing
                 == ["driver-42|\(noon + 1)", "driver-42|\(noon + 4)", "driver-42|\(noon + 4)"])
     }
 
-    /// A device may report unknown notifications, but must not fill the disk with them.
+    /// A device may report events of unknown notifications, but must not fill the disk with such reports.
     @Test func limitsReportsAboutUnknownNotifications() throws {
         let executor = try store.executor()
         let id = try executor.commit(assign("A", to: "42")).notifications[0].id

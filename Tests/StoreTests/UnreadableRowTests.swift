@@ -3,13 +3,17 @@ import Testing
 
 @testable import Store
 
-/// The file was changed by hand or by a newer program: unreadable rows affect nothing else.
+/// Rows that this program cannot read, because they were changed by hand or by a newer program, affect nothing else.
 @Suite struct UnreadableRowTests {
+    /// Assignments in SQL that make the row of a device unreadable.
     private static let marks = ["provider = 'hms'", "environment = 'staging'"]
 
     private let store = TemporaryStore()
 
-    /// Two drivers with a device each; the row of driver 1's is unreadable.
+    /// Registers a device for each of two drivers, then makes the row of driver 1's device unreadable.
+    /// - Parameters:
+    ///   - mark: the assignment in SQL.
+    ///   - prepare: called before the row is changed.
     private func executor(_ mark: String, before prepare: (CommandExecutor) throws -> Void = { _ in }) throws -> CommandExecutor {
         let executor = try store.pushing()
         for id in ["1", "2"] { _ = try executor.commit(register(fcm(id), by: driver(id))) }

@@ -4,13 +4,13 @@ import Threads
 
 @testable import Store
 
-/// A running writer with a fixed clock. Records what it publishes.
+/// A running writer whose clock shows ``time``. Records what the writer publishes.
 final class WriterHarness: Sendable {
     typealias Reply = (request: CommandRequest, reply: CommandReply)
 
     let store: TemporaryStore
     let replies = WorkQueue<Reply>(capacity: 1_000_000)
-    /// Replies per commit that has any.
+    /// The number of replies in each commit, without commits that have none.
     let batches = Lock<[Int]>([])
     let leases = WorkQueue<PushLease>(capacity: 1_000_000)
     let rejectedReports = Lock<[PushReport]>([])
@@ -80,7 +80,7 @@ final class WriterHarness: Sendable {
         return all
     }
 
-    /// Posts a command and waits for its reply.
+    /// Posts a command and waits for its reply. Returns nil if the reply does not arrive in ten seconds.
     func execute(_ command: Command) -> CommandReply? {
         post(command)
         return replies(1).first?.reply
@@ -102,7 +102,7 @@ extension CommandReply {
         if case .rejected(let error) = self { error } else { nil }
     }
 
-    /// The HTTP status; nil if the store could not execute the command.
+    /// The HTTP status; nil if the store could not execute the command (503 or 500).
     var status: Int? {
         switch self {
         case .committed: 200
