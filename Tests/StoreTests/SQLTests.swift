@@ -115,7 +115,7 @@ import Testing
             _ = try orders.names(of: person)
             _ = try orders.hasOpen(of: person, createdUntil: noon)
         }
-        _ = try orders.hasRemainder(ofCustomer: "7", createdUntil: noon)
+        _ = try orders.hasEndedOrderToClear(ofCustomer: "7", createdUntil: noon)
         _ = try orders.references(ofCustomer: "7")
         try routes.store(Route(id: "R"), now: noon)
         _ = try routes.route(id: "R")
@@ -213,7 +213,7 @@ import Testing
         _ = try jobs.expire(.fcm, now: noon, most: 1)
         _ = try jobs.due(.fcm, now: noon, most: 1)
         try jobs.advanceDueTimes(.fcm, to: noon)
-        try jobs.wake(2, turn: 1)
+        try jobs.queueRetry(2, turn: 1)
         _ = try jobs.nextDueAt(.fcm)
         _ = try jobs.deleteExpired(before: 0, most: 1)
         try broadcasts.add(PushIntent(notificationID: "N", audience: .everyDriver(except: nil), entity: nil), except: nil)

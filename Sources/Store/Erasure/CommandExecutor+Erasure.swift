@@ -128,7 +128,7 @@ extension CommandExecutor {
     /// The restarted search covers the whole log, because every action on an open order writes the person's name again.
     func resumeErasures() throws(DatabaseError) {
         for erasure in try erasures.waiting() {
-            if try hasOpen(erasure), try !hasRemainder(erasure) { continue }
+            if try hasOpen(erasure), try !hasEndedOrderToClear(erasure) { continue }
             let person = erasure.person
             let names = try names(of: person)
             var counts = ErasureCounts()  // not used: the response was sent when the erasure was requested
@@ -138,9 +138,9 @@ extension CommandExecutor {
         }
     }
 
-    private func hasRemainder(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
+    private func hasEndedOrderToClear(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         guard erasure.person.role == .customer else { return false }
-        return try orders.hasRemainder(ofCustomer: erasure.person.id, createdUntil: erasure.requestedAt)
+        return try orders.hasEndedOrderToClear(ofCustomer: erasure.person.id, createdUntil: erasure.requestedAt)
     }
 }
 

@@ -2,7 +2,7 @@
 package enum Durability: String, CaseIterable, Sendable {
     /// Nothing: each commit waits for the disk.
     case full
-    /// The commits since the last checkpoint, all or none of them. The file stays consistent.
+    /// Up to all commits since the last checkpoint. The file stays consistent.
     case normal
 }
 

@@ -48,8 +48,8 @@ struct IdempotencyTable {
         let storedAt: Int64
     }
 
-    /// Responses stored after a moment, oldest first: `count`, and the others of the last one's millisecond. They must
-    /// not be split: the next call continues after that millisecond.
+    /// Responses stored after a moment, oldest first: `count` of them, and any others of the same millisecond as the
+    /// last. The responses of one millisecond must not be split, because the next call continues after it.
     func rowsToRedact(after: Int64, about count: Int) throws(DatabaseError) -> [RedactionRow] {
         try database.all(
             """

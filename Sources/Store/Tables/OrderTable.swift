@@ -135,7 +135,7 @@ struct OrderTable {
     }
 
     /// True if an ended order that was created at `moment` or earlier still contains the customer's name or addresses.
-    func hasRemainder(ofCustomer id: String, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
+    func hasEndedOrderToClear(ofCustomer id: String, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
         try database.first(
             """
             SELECT 1 FROM orders WHERE customer_id = ? AND created_at <= ? AND status IN ('completed', 'cancelled') \

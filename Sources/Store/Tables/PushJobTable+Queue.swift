@@ -56,9 +56,9 @@ extension PushJobTable {
         WHERE job.lane = ? AND job.state = 'queued' ORDER BY job.turn, job.number LIMIT ?
         """)
 
-    /// An SQL condition: a newer job may precede this one. Turns keep a recipient's jobs in order, except jobs that a
-    /// lane has returned or retries, and jobs created later than their notification (broadcasts). Only for these,
-    /// the query searches for newer jobs.
+    /// An SQL condition: a newer job may have been sent before this one. Turns keep a recipient's jobs in order. The
+    /// exceptions are jobs that a lane has returned or will retry, and jobs created later than their notification
+    /// (broadcasts). The query searches for newer jobs only in these cases.
     private static let mayBeOvertaken = """
         job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at
         """
@@ -109,7 +109,7 @@ extension PushJobTable {
     }
 
     /// Queues a job whose retry is due.
-    func wake(_ number: Int64, turn: Int64) throws(DatabaseError) {
+    func queueRetry(_ number: Int64, turn: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE push_jobs SET state = 'queued', turn = ?, due_at = NULL WHERE number = ?",
             .integer(turn), .integer(number))

@@ -1,8 +1,8 @@
 import FleetRules
 
-/// Work that is too large for the transaction of the command that causes it. The writer does the work in slices between
-/// batches, until nothing is left. Each slice is a transaction that also stores the progress, so nothing is lost if the
-/// process is killed.
+/// Work that is too large for one transaction. A command or the start of the process causes it. The writer does the
+/// work in slices between batches, until nothing is left. Each slice is a transaction that also stores the progress, so
+/// nothing is lost if the process is killed.
 enum BackgroundTask: String, CaseIterable {
     /// Creates the push jobs of notifications for all drivers.
     case broadcasts

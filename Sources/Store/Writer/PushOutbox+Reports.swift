@@ -29,7 +29,7 @@ extension PushOutbox {
         var reply = ReportReply(lease: PushLease(lane: lane))
         for outcome in report.outcomes { try record(outcome, now, &reply) }
         reply.lease.dropped = try expire(lane, now: now, limit: Self.turnoverMax)
-        try wakeDue(lane, now)
+        try queueDueRetries(lane, now)
         reply.lease.nextDueAt = try jobs.nextDueAt(lane)
         if report.capacity > 0 { try claim(lane, most: report.capacity, now, &reply.lease) }
         let isQueued = try jobs.firstTurn(lane) != nil
@@ -81,11 +81,11 @@ extension PushOutbox {
     /// Queues the jobs whose retry is due. Each job gets a turn after its recipient's last open job: otherwise a
     /// thousand retries for one recipient would delay all other recipients. The turn is also after the lane's current
     /// turn: otherwise a stopped lane would use the same job for every probe of its provider.
-    private func wakeDue(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
+    private func queueDueRetries(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
         if now < lastReportAt - Self.clockSlack { try jobs.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
         for (number, recipient) in try jobs.due(lane, now: now, most: Self.turnoverMax) {
-            try jobs.wake(number, turn: max(try nextTurn(of: recipient, in: lane), turns.current(lane) + 1))
+            try jobs.queueRetry(number, turn: max(try nextTurn(of: recipient, in: lane), turns.current(lane) + 1))
         }
     }
 
