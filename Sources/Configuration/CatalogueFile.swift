@@ -1,6 +1,7 @@
 import FleetRules
 
-// Reads config/notifications.yaml: each key is an event name or a type, its value a map of the entry's options.
+// Reads config/notifications.yaml: each key is an event's name or a notification's type, and its value is a map of the
+// entry's options.
 
 extension NotificationCatalogue {
     /// Applies a file's entries. Entries and options that are not in the file keep their values.

@@ -1,10 +1,11 @@
 import FleetRules
 
-/// A catalogue entry rendered with sample data. `check-config` prints it, so that an operator sees what devices show.
+/// A catalogue entry rendered with sample data. `check-config` prints the result, so that an operator sees what devices
+/// will show.
 package struct CatalogueSample: Equatable, Sendable {
     /// The entry's name.
     package let name: String
-    /// When the entry is pushed: its own mode, or else the general one.
+    /// The push mode: that of the entry or, if the entry does not set one, the general mode (`push.mode`).
     package let push: NotificationCatalogue.PushMode
     /// The entry's lifetime, such as `1h`.
     package let lifetime: String
@@ -12,7 +13,7 @@ package struct CatalogueSample: Equatable, Sendable {
     package let full: Text
     /// Rendered with no value for any field.
     package let bare: Text
-    /// Probable mistakes, a line each.
+    /// Probable mistakes in the entry, each as one line of text.
     package let warnings: [String]
 
     /// A rendered title and body.
@@ -26,7 +27,7 @@ package struct CatalogueSample: Equatable, Sendable {
 
 extension NotificationCatalogue {
     /// A sample of each entry, sorted by name.
-    /// - Parameter mode: applies to entries without `push`.
+    /// - Parameter mode: the push mode of entries that do not set `push`.
     package func samples(mode: PushMode) -> [CatalogueSample] {
         names.compactMap { entry(for: $0) }.map { CatalogueSample($0, mode: mode) }
     }
@@ -57,7 +58,7 @@ extension CatalogueSample {
         fields.enumerated().filter { !fields[..<$0.offset].contains($0.element) }.map(\.element)
     }
 
-    /// The sample as `check-config` prints it: the entry, its text with all fields and without any, the warnings.
+    /// The sample as `check-config` prints it: the entry, its text with all fields, its text without any, the warnings.
     package var lines: [String] {
         var lines = ["\(name): \(push.rawValue), \(lifetime)", "  all fields: \(full.line)", "  no fields:  \(bare.line)"]
         lines += warnings.map { "  warning: \($0)" }
@@ -66,6 +67,6 @@ extension CatalogueSample {
 }
 
 extension CatalogueSample.Text {
-    /// Title and body in quotes, so that line breaks and spaces are visible.
+    /// The title and the body, each in quotes, so that line breaks and spaces are visible.
     fileprivate var line: String { "\(QuotedValue.whole(title)), \(QuotedValue.whole(body))" }
 }

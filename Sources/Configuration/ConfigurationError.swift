@@ -1,10 +1,11 @@
 /// A problem with the configuration: its location, and what was expected. Never quotes a secret.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    /// The configuration file, or the environment variable that holds the value.
+    /// The name of the file or of the environment variable that contains the invalid value.
     package var file: String
-    /// The line in that file, from 1; nil for a variable, or for the file as a whole.
+    /// The line in the file, counted from 1. Nil for a variable, and for a problem of the file as a whole.
     package var line: Int?
-    /// The key's path, such as `apps[0].limits.event_bytes`; empty for a variable, or for the file as a whole.
+    /// The key's path, such as `apps[0].limits.event_bytes`. Empty for a variable, and for a problem of the file as a
+    /// whole.
     package var key: String
     /// What was expected, and what was found instead.
     package var problem: String
@@ -23,13 +24,14 @@ package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// All problems with the configuration, in the order of the file.
+/// All problems with the configuration: first those of the file, by line, then those of environment variables, then
+/// those of included files.
 package struct ConfigurationErrors: Error, Equatable, CustomStringConvertible {
     /// The problems; at least one.
     package let problems: [ConfigurationError]
 
     package init(_ problems: [ConfigurationError]) {
-        precondition(!problems.isEmpty, "ConfigurationErrors needs at least one problem")
+        precondition(!problems.isEmpty, "ConfigurationErrors was created without any problem")
         self.problems = problems
     }
 

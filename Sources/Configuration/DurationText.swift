@@ -11,7 +11,8 @@ struct DurationText {
         self.seconds = seconds
     }
 
-    /// Uses the largest unit that divides the duration; one day is 24h.
+    /// Uses the largest unit that divides the duration. The exception is exactly one day, which is written as 24h: days
+    /// are used only from 2d.
     init(seconds: Int) {
         let units = seconds > 86_400 ? "dhm".utf8 : "hm".utf8
         let unit = units.first { Self.seconds(in: $0).map { seconds > 0 && seconds % $0 == 0 } ?? false }

@@ -1,15 +1,15 @@
 /// Quotes values for error messages and the terminal. A quoted value has no line breaks.
 enum QuotedValue {
-    /// The most characters of a value that ``of(_:)`` shows, before escaping.
+    /// The most characters of a value that ``of(_:)`` shows, counted before escaping.
     static let charactersMax = 60
 
-    /// The value in quotes and escaped. `…` marks that its end was cut off.
+    /// The value escaped and in quotes. A longer value than ``charactersMax`` is cut off, and `…` follows the quotes.
     static func of(_ text: String) -> String {
         let cut = text.prefix(charactersMax)
         return String(cut).debugDescription + (cut.endIndex < text.endIndex ? "…" : "")
     }
 
-    /// The value in quotes, uncut. Escapes only quotes, backslashes, line separators and control characters, so that
+    /// The whole value in quotes. Escapes only quotes, backslashes, line separators and control characters, so that
     /// values in any language stay readable.
     static func whole(_ text: String) -> String {
         var quoted = "\""
@@ -22,7 +22,7 @@ enum QuotedValue {
         return quoted + "\""
     }
 
-    /// The length of a secret in characters. It helps to recognise the secret without showing it.
+    /// The length of a secret in characters. The length helps an operator to recognise the secret, which is not shown.
     static func sizeOnly(of text: String) -> String {
         switch text.count {
         case 0: "\"\""
@@ -31,8 +31,8 @@ enum QuotedValue {
         }
     }
 
-    /// A map's key as part of a path such as `server.port`: in quotes only if it has other characters than letters,
-    /// digits, `_` and `-`, or is longer than ``charactersMax``.
+    /// A map's key as part of a path such as `server.port`. The key is in quotes if it is empty, longer than
+    /// ``charactersMax``, or contains anything but letters, digits, `_` and `-`.
     static func ofKey(_ key: String) -> String {
         let isPlain = key.utf8.allSatisfy(\.isNameByte)
         return isPlain && (1...charactersMax).contains(key.utf8.count) ? key : of(key)

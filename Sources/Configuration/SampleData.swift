@@ -1,26 +1,27 @@
-/// Sample values for the fields of an event or notification type, as the fleet sends them today.
+/// Sample values for the fields of one type of event or notification.
 ///
-/// Checklist: if an event gains a field, add it here; otherwise `check-config` warns about templates that use it.
+/// Checklist: if an event gains a field, add the field here; otherwise `check-config` warns about every template that
+/// uses the field.
 struct SampleData {
     private let values: [String: String]
-    /// True: the sender chooses the fields.
-    private let hasAnyField: Bool
+    /// True: the name is not one of the fleet's events below, so the sender of the notification chooses its fields.
+    private let senderChoosesFields: Bool
 
-    /// - Parameter name: an event's name or a notification's type. Events for dispatchers have no values here: they are
-    ///   never pushed.
+    /// - Parameter name: an event's name or a notification's type. Events for dispatchers are not listed here, because
+    ///   they are never pushed.
     init(for name: String) {
         let data = Self.event(name)
-        hasAnyField = data == nil
+        senderChoosesFields = data == nil
         var values = data ?? Self.announcement(name)
         values["notificationId"] = "01KAMF3Z8S5Q0W7R2T4Y6V8X9B"
         values["correlationId"] = "8c1d7e52"
         self.values = values
     }
 
-    /// A field's sample value. If the sender chooses the fields, an unknown field has its name in brackets as value;
-    /// otherwise it has none (nil), because the event never has it.
+    /// A field's sample value. For a field that is not listed here: nil if the event never has the field, or the
+    /// field's name in brackets if the sender chooses the fields.
     func value(of field: String) -> String? {
-        values[field] ?? (hasAnyField ? "[\(field)]" : nil)
+        values[field] ?? (senderChoosesFields ? "[\(field)]" : nil)
     }
 
     // MARK: Events of the fleet

@@ -1,12 +1,12 @@
 import FleetRules
 
-// The kinds of values. Each method reads a key, checks its value, and reports an invalid one: what was expected and
-// what was found.
+// One method for each kind of value. A method reads a key and checks its value. It reports an invalid value with what
+// was expected and what was found.
 
 extension Section {
-    /// A string. The key is required if the rule rejects the default, which `target` holds.
-    /// - Parameter unique: whether no other map of the same list may have this value.
-    /// - Returns: the value's location; nil if there is none or it was rejected.
+    /// A string. Before the call, `target` contains the default; if the rule rejects the default, the key is required.
+    /// - Parameter unique: true: two maps of the same list must not have the same value.
+    /// - Returns: the value's location; nil if there is no value or the rule rejected it.
     @discardableResult
     func text(_ key: String, into target: inout String, _ rule: StringRule, unique: Bool = false) -> SourceLocation? {
         let value = Value(expected: rule.expected, isRequired: !rule.accepts(target))
@@ -18,7 +18,7 @@ extension Section {
         return location
     }
 
-    /// A string that errors do not show.
+    /// A string that must not appear in errors.
     @discardableResult
     func secret(_ key: String, into target: inout String, _ rule: StringRule) -> SourceLocation? {
         let value = Value(expected: rule.expected, isRequired: !rule.accepts(target), isSecret: true)
@@ -42,33 +42,33 @@ extension Section {
         target = reader.expansion.resolvePath(target)
     }
 
-    /// The path of a file that is part of the configuration; empty: none. `read` reads the file's keys.
+    /// The path of another configuration file, whose keys `read` reads. An empty path means no file.
     func include(_ key: String, read: (Section) -> Void) {
         var path = ""
         guard let content = file(key, into: &path)?.content else { return }
         reader.readIncluded(content, file: path, keys: read)
     }
 
-    /// The path of a file, and its content; empty: no file. The file is read only if `isUsed`.
+    /// The path of a file, and the file's content. An empty path means no file. The file is read only if `isUsed`.
     func file(_ key: String, into path: inout String, content: inout String, isUsed: Bool) {
         guard isUsed else { return unusedFile(key, into: &path) }
         if let text = file(key, into: &path)?.content { content = text }
     }
 
-    /// The path of a file, and its content, which must follow `rule`. Required if `isUsed`; otherwise the file is not
-    /// read.
+    /// The path of a file, and the file's content, which `rule` must accept. If `isUsed` is true, the key is required;
+    /// if it is false, the file is not read.
     func file(
-        _ key: String, into path: inout String, holding rule: StringRule, into content: inout String, isUsed: Bool
+        _ key: String, into path: inout String, containing rule: StringRule, into content: inout String, isUsed: Bool
     ) {
         guard isUsed else { return unusedFile(key, into: &path) }
-        if let text = file(key, into: &path, isRequired: true, holding: rule)?.content { content = text }
+        if let text = file(key, into: &path, isRequired: true, containing: rule)?.content { content = text }
     }
 
     private func unusedFile(_ key: String, into path: inout String) {
         if text(key, into: &path, .any) != nil, !path.isEmpty { path = reader.expansion.resolvePath(path) }
     }
 
-    /// Strings that errors do not show: one under the key `one`, or a list under the key `list`.
+    /// Strings that must not appear in errors: a single string under the key `one`, or a list under the key `list`.
     func secrets(_ one: String, or list: String, into target: inout [String], countMax: Int, _ rule: StringRule) {
         let count = unread.count { $0.key == one || $0.key == list }
         if count != 1 {
@@ -81,13 +81,13 @@ extension Section {
         texts(list, value, into: &target, countMax: countMax, parse: rule.accepted)
     }
 
-    /// A list of strings, which replaces the default. It must have at least one element unless `mayBeEmpty`.
+    /// A list of strings, which replaces the content of `target`. Rejects an empty list unless `mayBeEmpty`.
     func texts(_ key: String, into target: inout [String], _ rule: StringRule, mayBeEmpty: Bool = false) {
         let value = Value(expected: rule.expected)
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 
-    /// The paths of two files, of which none or both must be set; empty: not set.
+    /// The paths of two files. Either both are set or neither; an empty path counts as not set.
     func files(
         _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String
     ) {
@@ -136,12 +136,13 @@ extension Section {
         let words = Choice.allCases.map { "\($0.rawValue)" }
         let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
         read(key, Value(expected: expected, isRequired: isRequired), into: &target) { text in
-            // Wrapped: `parse` returns nil for an invalid text, and an unwrapped nil would be a valid optional target.
+            // `read` expects nil for an invalid text. Without this map, Swift would convert that nil to `.some(nil)`, a
+            // valid value of the optional target.
             Choice.allCases.first { "\($0.rawValue)" == text }.map(Optional.some)
         }
     }
 
-    /// The expected value and how errors show it.
+    /// Describes a key's value for errors: what is expected, and whether the value may be shown.
     private struct Value {
         /// The valid values, worded to follow "expected".
         var expected: String
@@ -155,13 +156,14 @@ extension Section {
         func found(_ written: String, _ text: String) -> String {
             if isSecret { return QuotedValue.sizeOnly(of: text) }
             if written == text { return QuotedValue.of(text) }
-            // Expanded from a variable or a file, which may hold a secret: show the reference and the length.
+            // The text comes from an environment variable or a file and may be a secret. Show the reference, such as
+            // `${NAME}`, and only the length of the text.
             return "\(QuotedValue.of(written)), \(QuotedValue.sizeOnly(of: text))"
         }
     }
 
-    /// Reads a key's value into `target`. Reports an invalid value and leaves `target` unchanged.
-    /// - Returns: the value's location; nil if there is none or it was rejected.
+    /// Reads a key's value into `target`. Reports an invalid value, and then leaves `target` unchanged.
+    /// - Returns: the value's location; nil if there is no value or it was reported.
     @discardableResult
     private func read<Target>(
         _ key: String, _ value: Value, into target: inout Target, parse: (String) -> Target?
@@ -173,7 +175,8 @@ extension Section {
         return location
     }
 
-    /// A list of strings. Each invalid one is reported with its index.
+    /// A list of strings. Each invalid string is reported with its index.
+    /// - Parameter countMax: the most strings in the list; nil means no limit.
     private func texts(
         _ key: String, _ value: Value, into target: inout [String], countMax: Int?, mayBeEmpty: Bool = false,
         parse: (String) -> String?
@@ -185,11 +188,11 @@ extension Section {
         let nodes = entry.value.sequence.map(Array.init)
         guard let nodes, ((mayBeEmpty ? 0 : 1)...(countMax ?? .max)).contains(nodes.count) else {
             let expected = countMax.map { "1 to \($0) strings" } ?? (mayBeEmpty ? "strings" : "at least one string")
-            let found = (nodes ?? []).isEmpty ? entry.value.kind : "one of \(nodes?.count ?? 0)"
+            let found = (nodes ?? []).isEmpty ? entry.value.kind : "a list of \(nodes?.count ?? 0)"
             return reader.report("expected a list of \(expected), found \(found)", at: reader.location(list, entry.line))
         }
         target = []
-        for (index, node) in nodes.enumerated() where !reader.isFull {
+        for (index, node) in nodes.enumerated() where !reader.hasReachedProblemsMax {
             let location = reader.location("\(list)[\(index)]", node.mark?.line)
             guard let written = node.text else {
                 reader.report("expected \(value.expected), found \(node.kind)", at: location)
@@ -199,11 +202,12 @@ extension Section {
         }
     }
 
-    /// Reads the file that a key names. Reports a file that cannot be read or does not follow `rule`.
-    /// - Returns: the location of the path, and the file's content; nil content for an empty path or after a report.
-    ///   Nil if there is no key or its value was rejected.
+    /// Reads the file whose path is the key's value. Reports a file that cannot be read or whose content `rule`
+    /// rejects.
+    /// - Returns: nil if the key is absent or the path was reported; otherwise the location of the path, and the file's
+    ///   content. The content is nil if the path is empty or the file was reported.
     private func file(
-        _ key: String, into target: inout String, isRequired: Bool = false, holding rule: StringRule = .any
+        _ key: String, into target: inout String, isRequired: Bool = false, containing rule: StringRule = .any
     ) -> (location: SourceLocation, content: String?)? {
         let value = Value(expected: "a file's path", isRequired: isRequired)
         guard let (written, location) = find(key, value),
@@ -225,7 +229,7 @@ extension Section {
         return (location, nil)
     }
 
-    /// Expands references and parses the result; nil after a report.
+    /// Expands the references in a value and parses the result. If either fails, reports the problem and returns nil.
     private func resolve<Target>(
         _ written: String, _ value: Value, at location: SourceLocation, parse: (String) -> Target?
     ) -> Target? {
@@ -239,7 +243,8 @@ extension Section {
         return nil
     }
 
-    /// The value as written in the environment, or else in the map. Nil if there is none; reports a required one.
+    /// A key's value before references are expanded: from the key's environment variable or, if that is not set, from
+    /// the map. Nil if neither contains a string; a value of another kind and a missing required value are reported.
     private func find(_ key: String, _ value: Value) -> (written: String, SourceLocation)? {
         let path = path(to: key)
         reader.keys.insert(path)

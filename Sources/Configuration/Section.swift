@@ -1,26 +1,31 @@
 import Yams
 
-/// A map of the configuration. Each call reads one key: it names the key, the target, and the valid values.
+/// A map of the configuration. Each method reads one key; its arguments are the key, the variable to set (`target`),
+/// and the valid values.
 ///
-/// An absent key leaves its target unchanged. Keys that no call has read are reported as unknown at the end. Outside
-/// lists, an environment variable overrides the value: `FLEETWIRE_SERVER_PORT` that of `server.port`.
+/// An absent key leaves `target` unchanged. A key that no method has read is reported as unknown at the end. Every key
+/// that is not inside a list can be overridden by an environment variable; for example, `FLEETWIRE_SERVER_PORT`
+/// overrides `server.port`.
 final class Section {
     let reader: SettingsReader
     /// The map's path, such as `apps[0].limits`; empty for the whole file.
     let path: String
     let line: Int?
-    /// The path of the list that contains this map, if any. Values are unique within it; variables do not reach it.
+    /// The path of the list that contains this map; nil if none does. Some values, such as ids, must be unique within
+    /// the list. Environment variables cannot override values inside a list.
     let list: String?
+    /// The entries that no method has read yet.
     private(set) var unread: [Entry] = []
 
     struct Entry {
         let key: String
         let value: Node
-        /// The line of the key. The value may be on another line: an alias has the line of its anchor.
+        /// The line of the key. The value may have another line: an alias (`*name`) has the line of its anchor
+        /// (`&name`).
         let line: Int?
     }
 
-    /// - Parameter node: nil or YAML's null counts as a map without keys. Other nodes that are not maps are reported.
+    /// - Parameter node: nil and YAML's null count as a map without keys. Any other node that is not a map is reported.
     init(_ node: Node?, path: String = "", line: Int? = nil, list: String? = nil, reader: SettingsReader) {
         self.reader = reader
         self.path = path
@@ -35,12 +40,12 @@ final class Section {
             if let name = key.scalar?.string {
                 unread.append(Entry(key: name, value: value, line: key.mark?.line))
             } else {
-                reader.report("expected a key, found \(key.kind)", at: reader.location(path, key.mark?.line))
+                reader.report("expected a string as a key, found \(key.kind)", at: reader.location(path, key.mark?.line))
             }
         }
     }
 
-    /// Reads this map's keys, then reports keys that `read` has not read as unknown.
+    /// Runs `read`, then reports every key of this map that `read` did not consume as unknown.
     func readKeys(_ read: (Section) -> Void) {
         read(self)
         for entry in unread {
@@ -48,7 +53,7 @@ final class Section {
         }
     }
 
-    /// Removes the key and its value from the map and returns them.
+    /// Removes the key and its value from ``unread`` and returns them; nil if the map does not have the key.
     func consume(_ key: String) -> Entry? {
         unread.firstIndex { $0.key == key }.map { unread.remove(at: $0) }
     }
@@ -62,15 +67,16 @@ final class Section {
 // MARK: Maps and lists
 
 extension Section {
-    /// Reads a map inside this one. If it is absent, `read` still runs: variables may set its values.
+    /// Reads a map inside this one. If that map is absent, `read` still runs, because environment variables may set
+    /// values of the map.
     func section(_ key: String, read: (Section) -> Void) {
         reader.keys.insert(path(to: key))
         let entry = consume(key)
         Section(entry?.value, path: path(to: key), line: entry?.line ?? line, list: list, reader: reader).readKeys(read)
     }
 
-    /// Reads a list of maps, which replaces the default. It must have at least one element unless `mayBeEmpty`, and at
-    /// most `countMax`.
+    /// Reads a list of maps, which replaces the content of `target`. Rejects an empty list unless `mayBeEmpty`, and a
+    /// list of more than `countMax` maps.
     func list<Element>(
         _ key: String, into target: inout [Element], mayBeEmpty: Bool = false, countMax: Int = .max,
         of read: (Section) -> Element
@@ -84,14 +90,15 @@ extension Section {
             return reader.report("expected \(expected), found \(entry.value.kind)", at: reader.location(list, entry.line))
         }
         guard nodes.count <= countMax else {
-            let problem = "expected a list of at most \(countMax) maps, found one of \(nodes.count)"
+            let problem = "expected a list of at most \(countMax) maps, found a list of \(nodes.count)"
             return reader.report(problem, at: reader.location(list, entry.line))
         }
         elements(nodes, of: list, into: &target, read)
     }
 
-    /// Reads one map, whose values variables may override, or a list of at least one map. `isOnly` is true if there is
-    /// one map.
+    /// Reads either a single map or a list of at least one map. Environment variables can override the values of a
+    /// single map, but not those in a list.
+    /// - Parameter read: reads one map. `isOnly` is true for a single map, and for the map of a list of one.
     func oneOrMore<Element>(
         _ key: String, into target: inout [Element], of read: (Section, _ isOnly: Bool) -> Element
     ) {
@@ -101,9 +108,10 @@ extension Section {
         list(key, into: &target) { read($0, nodes.count == 1) }
     }
 
-    /// Reads all entries of a map whose keys are chosen by the file, if `rule` accepts them. Each value must be a map.
+    /// Reads all entries of this map, whose keys are names that the operator chooses. Reports each key that `rule`
+    /// rejects. Each value must be a map.
     func entries(named rule: StringRule, read: (_ name: String, Section) -> Void) {
-        for entry in unread where !reader.isFull {
+        for entry in unread where !reader.hasReachedProblemsMax {
             let path = path(to: QuotedValue.ofKey(entry.key))
             _ = consume(entry.key)
             guard rule.accepts(entry.key) else {
@@ -119,7 +127,7 @@ extension Section {
         _ nodes: Node.Sequence, of list: String, into target: inout [Element], _ read: (Section) -> Element
     ) {
         target = []
-        for (index, node) in nodes.enumerated() where !reader.isFull {
+        for (index, node) in nodes.enumerated() where !reader.hasReachedProblemsMax {
             let path = "\(list)[\(index)]"
             guard case .mapping = node else {
                 reader.report("expected a map, found \(node.kind)", at: reader.location(path, node.mark?.line))

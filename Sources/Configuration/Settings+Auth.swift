@@ -1,9 +1,10 @@
 import Access
 
 extension Settings {
-    /// Trusted token issuers.
+    /// The token issuers that the gateway trusts.
     package struct Auth: Equatable, Sendable {
-        /// Issuers of JSON Web Tokens, at least one. If there are several, each has an `issuer`, and no two the same.
+        /// Issuers of JSON Web Tokens, at least one. If there are several, each has an `issuer`, different from the
+        /// others.
         package var jwt = [JWT()]
         /// Firebase Authentication.
         package var firebase = Firebase()
@@ -11,8 +12,8 @@ extension Settings {
         package init() {}
     }
 
-    /// An issuer of JSON Web Tokens and its key: one of `secret`, `publicKey` and `jwksURL`. Without a key, as by
-    /// default, no token is accepted.
+    /// An issuer of JSON Web Tokens and its key: one of `secret`, `publicKey` and `jwksURL`. The default has no key, so
+    /// no token is accepted.
     package struct JWT: Equatable, Sendable {
         /// The only algorithm accepted, whatever a token's header contains.
         package var algorithm = TokenAlgorithm.hs256
@@ -26,7 +27,8 @@ extension Settings {
         package var issuer = ""
         /// The audience that a token's `aud` must contain; empty: not checked.
         package var audience = ""
-        /// The cookie to take the token from if a request has no `Authorization` header; empty: none.
+        /// The name of the cookie that contains the token if a request has no `Authorization` header. Empty: cookies
+        /// are not read.
         package var cookie = ""
 
         package init() {}
@@ -42,7 +44,7 @@ extension Settings {
         /// The URL of Google's certificates (https, or http on loopback).
         package var certificatesURL =
             "https://www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
-        /// The role of users whose token has none.
+        /// The role of a user whose token has no `role` claim.
         package var role = Role.driver
 
         package init() {}

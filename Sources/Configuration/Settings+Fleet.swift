@@ -16,7 +16,7 @@ extension Settings {
 
     /// Who may subscribe to the fleet channels that a pattern matches.
     package struct ChannelRule: Equatable, Sendable {
-        /// A plain channel name (without `private-` and the like), or the beginning of one followed by `*`.
+        /// A plain channel name (without a prefix such as `private-`), or the beginning of such names and a final `*`.
         package var pattern: String
         package var access: ChannelPolicy.Access
         /// Has no effect yet. Meant for the replay of missed events, which is not built.
@@ -28,7 +28,7 @@ extension Settings {
             self.durable = durable
         }
 
-        /// The channels that existing apps use.
+        /// The default: rules for the channels that existing client apps use.
         package static let contract = [
             ChannelRule(pattern: "driver-*", access: .ownDriver, durable: true),
             ChannelRule(pattern: "drivers-channel", access: .anyDriver),

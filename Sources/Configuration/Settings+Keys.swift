@@ -1,7 +1,8 @@
 import Access
 
-// All keys: name, target field, valid values. To add one, add a documented field to `Settings`, a line here, and a line
-// to config/fleetwire.yaml. The environment variable follows from the key's path.
+// All configuration keys. Each line states a key's name, the field that it sets, and its valid values. To add a key,
+// add a documented field to `Settings`, a line here, and a line to config/fleetwire.yaml. The name of the key's
+// environment variable is derived from the key's path.
 
 extension Settings {
     /// Applies the values of the file and of the environment. Absent keys keep their defaults.
@@ -45,7 +46,8 @@ extension Settings {
         }
     }
 
-    /// The apps, and which of them is the fleet's. If an app is invalid, `fleet.app` is not checked against them.
+    /// Reads the apps, and `fleet.app`, which selects one of them. If an app is invalid, `fleet.app` may be any string,
+    /// because its app may be the invalid one.
     private mutating func readApps(_ root: Section) {
         let problemsBefore = root.reader.problems.count
         root.list("apps", into: &apps) { App($0) }
@@ -115,7 +117,7 @@ extension Settings.JWT {
         jwt.choice("algorithm", into: &algorithm)
         let locations = (
             secret: jwt.secret("secret", into: &secret, .any),
-            // Read as a secret: an operator may have written one under this key by mistake.
+            // Errors must not show the value: an operator may have set a secret under this key by mistake.
             publicKey: jwt.secret("public_key", into: &publicKey, .publicKey),
             jwksURL: jwt.text("jwks_url", into: &jwksURL, .keysURLOrNone)
         )
@@ -130,8 +132,10 @@ extension Settings.JWT {
         jwt.reader.report(problem.text, at: location ?? jwt.reader.location(jwt.path, jwt.line))
     }
 
-    /// The problem with the keys that verify the issuer's tokens, and the configuration key to report it at; nil if
-    /// there is none. HS256 needs `secret`; RS256 and ES256 need `public_key` or `jwks_url`.
+    /// Checks that the issuer has one key to verify tokens, of the kind that the algorithm needs: `secret` for HS256;
+    /// `public_key` or `jwks_url` for RS256 and ES256. A single issuer may have no key.
+    /// - Returns: nil if the check succeeds; otherwise the problem, and the configuration key to report it at. That key
+    ///   is nil if the problem concerns the issuer as a whole.
     private func keyError(isOnly: Bool) -> (key: String?, text: String)? {
         let keys = [("secret", secret), ("public_key", publicKey), ("jwks_url", jwksURL)]
             .filter { !$0.1.isEmpty }.map(\.0)

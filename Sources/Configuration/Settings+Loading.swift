@@ -2,8 +2,8 @@ extension Settings {
     /// The settings of a configuration file, overridden by environment variables.
     ///
     /// - Parameters:
-    ///   - file: The file's path; relative paths inside the file start from its directory.
-    ///   - environment: All variables. Those that start with `FLEETWIRE_` must be known.
+    ///   - file: The file's path. Relative paths in the file start from the file's directory.
+    ///   - environment: All environment variables. An unknown one whose name starts with `FLEETWIRE_` is a problem.
     /// - Throws: All problems, not just the first.
     package static func load(
         file: String, environment: [String: String]
@@ -19,13 +19,15 @@ extension Settings {
         }
     }
 
-    /// The settings of a configuration's text. Reads no file except through `readFile`, and not the environment.
+    /// The settings of a configuration's text. Reads files only through `readFile`, and environment variables only from
+    /// `environment`.
     ///
     /// - Parameters:
-    ///   - yaml: The configuration's text; an empty text gives the defaults.
-    ///   - file: The file's name in errors.
-    ///   - environment: All variables. Those that start with `FLEETWIRE_` must be known.
-    ///   - readFile: Reads the files that the configuration names (`file:PATH`, `server.tls`, …). Default: none exist.
+    ///   - yaml: The configuration's text. An empty text gives the defaults.
+    ///   - file: The name that errors show. Relative paths in the text start from the directory of this path.
+    ///   - environment: All environment variables. An unknown one whose name starts with `FLEETWIRE_` is a problem.
+    ///   - readFile: Reads the files that the configuration names (`file:PATH`, `server.tls`, …). By default, it throws
+    ///     as if no file existed.
     /// - Throws: All problems, not just the first.
     package static func parse(
         _ yaml: String, file: String = "fleetwire.yaml", environment: [String: String] = [:],

@@ -3,12 +3,13 @@ import FleetRules
 extension Settings {
     /// Push notifications to devices.
     package struct Push: Equatable, Sendable {
-        /// Applies to catalogue entries without `push`.
+        /// The push mode of catalogue entries that do not set `push`.
         package var mode = NotificationCatalogue.PushMode.mirror
         package var apns = APNs()
         package var fcm = FCM()
-        /// Days (1–3,650). A device that has not registered for so long gets no more pushes. FCM expires tokens after
-        /// 270 days of inactivity (firebase.google.com/docs/cloud-messaging/manage-tokens).
+        /// Days since a device last registered (1–3,650). After this time the device gets no more pushes. The default
+        /// is that of FCM, which expires a token after 270 days of inactivity
+        /// (firebase.google.com/docs/cloud-messaging/manage-tokens).
         package var staleDays = 270
 
         package init() {}
@@ -24,7 +25,8 @@ extension Settings {
         package var sandboxHost = "api.sandbox.push.apple.com"
         /// The TCP port of `host` (1–65,535): 443, or 2197 if a firewall blocks 443.
         package var port = 443
-        /// The TCP port of `sandboxHost` (1–65,535). 0 or nothing in the file: that of `host`.
+        /// The TCP port of `sandboxHost` (1–65,535). If the configuration sets 0 or nothing, this is the port of
+        /// `host`.
         package var sandboxPort = 443
         /// The Apple developer team: 10 of A–Z and 0–9.
         package var teamID = ""
@@ -32,13 +34,13 @@ extension Settings {
         package var keyID = ""
         /// The path of the signing key's file.
         package var keyFile = ""
-        /// The content of that file when the configuration was read: a private key in PEM.
+        /// The content of `keyFile` when the configuration was read: a private key in PEM.
         package var key = ""
         /// The app's bundle id: 1–255 letters, digits, `.`, `-` or `_`.
         package var topic = ""
-        /// The path of a PEM file with the CA certificates to trust; empty: the system's.
+        /// The path of a PEM file with the CA certificates to trust. Empty: the system's certificates.
         package var caFile = ""
-        /// The content of that file when the configuration was read.
+        /// The content of `caFile` when the configuration was read.
         package var authorities = ""
 
         package init() {}
@@ -50,14 +52,14 @@ extension Settings {
         package var enabled = false
         /// The path of the service account's file.
         package var serviceAccountFile = ""
-        /// The content of that file when the configuration was read: a JSON object. It also holds the URL for access
-        /// tokens.
+        /// The content of `serviceAccountFile` when the configuration was read: a JSON object. Its `token_uri` is the
+        /// URL that issues access tokens.
         package var serviceAccount = ""
-        /// Where messages are sent: `https://host[:port]`, without a path.
+        /// The server that messages are sent to: `https://host[:port]`, without a path.
         package var baseURL = "https://fcm.googleapis.com"
-        /// The path of a PEM file with the CA certificates to trust; empty: the system's.
+        /// The path of a PEM file with the CA certificates to trust. Empty: the system's certificates.
         package var caFile = ""
-        /// The content of that file when the configuration was read.
+        /// The content of `caFile` when the configuration was read.
         package var authorities = ""
 
         package init() {}
@@ -86,7 +88,7 @@ extension Settings.APNs {
         if sandboxPort == 0 { sandboxPort = port }
         apns.text("team_id", into: &teamID, enabled ? .appleIdentifier : .appleIdentifierOrNone)
         apns.text("key_id", into: &keyID, enabled ? .appleIdentifier : .appleIdentifierOrNone)
-        apns.file("key_file", into: &keyFile, holding: .privateKey, into: &key, isUsed: enabled)
+        apns.file("key_file", into: &keyFile, containing: .privateKey, into: &key, isUsed: enabled)
         apns.text("topic", into: &topic, enabled ? .bundleID : .bundleIDOrNone)
         apns.file("ca_file", into: &caFile, content: &authorities, isUsed: enabled)
     }
@@ -96,7 +98,8 @@ extension Settings.FCM {
     fileprivate mutating func read(_ fcm: Section) {
         fcm.flag("enabled", into: &enabled)
         fcm.file(
-            "service_account_file", into: &serviceAccountFile, holding: .serviceAccount, into: &serviceAccount, isUsed: enabled)
+            "service_account_file", into: &serviceAccountFile, containing: .serviceAccount, into: &serviceAccount,
+            isUsed: enabled)
         fcm.text("base_url", into: &baseURL, .baseURL)
         fcm.file("ca_file", into: &caFile, content: &authorities, isUsed: enabled)
     }

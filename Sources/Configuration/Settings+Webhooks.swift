@@ -1,20 +1,21 @@
 extension Settings {
-    /// An endpoint of an app's backend that receives webhooks.
+    /// A URL of an app's backend that receives webhooks.
     package struct Webhook: Equatable, Sendable {
         /// http or https, without user info and fragment. May contain a password.
         package var url: String
-        /// The events to send, by the names of `WebhookKinds`; empty: all.
+        /// The names of the events to send, as listed in `WebhookKinds`. Empty: all events.
         package var events: [String] = []
         /// True: events in quick succession are sent in one request.
         package var batch = false
-        /// True: `url` may resolve to an address of a private network.
+        /// True: `url` may resolve to an address of a private network. False: the request is not sent to such an
+        /// address.
         package var allowPrivate = false
 
         package init(url: String) {
             self.url = url
         }
 
-        /// Bounds how many requests one client event causes.
+        /// The most webhooks of one app. One client event can cause a request to each of them.
         package static let perAppMax = 10
     }
 }

@@ -7,11 +7,11 @@ import PusherProtocol
 /// `Settings+Keys.swift` maps keys to these fields.
 package struct Settings: Equatable, Sendable {
     package var server = Server()
-    /// At least one app. No two have the same id, no two the same key.
+    /// At least one app. Two apps must not have the same id or the same key.
     package var apps = [App(id: "1001", key: "key1", secret: "secret1")]
     package var fleet = Fleet()
-    /// Access to the channels of the fleet's app. The first rule that matches decides; without rules nothing is
-    /// restricted.
+    /// Access to the channels of the fleet's app. The first rule that matches a channel decides. If the list is empty,
+    /// no channel is restricted.
     package var channels = ChannelRule.contract
     package var auth = Auth()
     package var store = Store()
@@ -23,18 +23,19 @@ package struct Settings: Equatable, Sendable {
 
     package init() {}
 
-    /// The listener, the event loops, time limits and TLS.
+    /// The listening socket, the event loops, time limits and TLS.
     package struct Server: Equatable, Sendable {
         /// The address to listen on: an IP address or a host name.
         package var host = "127.0.0.1"
         /// The TCP port to listen on (0–65,535). 0: any free port.
         package var port = 6001
-        /// The number of event loops, a thread each (0–64). 0: one per core.
+        /// The number of event loops (0–64), each with its own thread. 0: one event loop per core.
         package var loops = 0
-        /// Seconds over which clients are disconnected on shutdown (0–300).
+        /// The time over which clients are disconnected on shutdown, in seconds (0–300).
         package var drainSeconds = 10
-        /// Seconds of silence after which clients ping (1–3,600), advertised to them as `activity_timeout`. The server
-        /// pings after 1.25 times as long and closes the connection after 1.5 times as long.
+        /// The seconds without a message after which a client sends a ping (1–3,600); the gateway sends the value to
+        /// clients as `activity_timeout`. The gateway itself sends a ping after 1.25 times as long, and closes the
+        /// connection after 1.5 times as long.
         package var activitySeconds = 120
         /// True: a reverse proxy terminates TLS, and its `X-Forwarded-Proto` is trusted.
         package var behindProxy = false
@@ -43,7 +44,8 @@ package struct Settings: Equatable, Sendable {
         package init() {}
     }
 
-    /// The TLS listener's certificate and key: both, or neither for plain connections.
+    /// The certificate and the private key of the TLS listener. Either both are set, or neither: then the listener does
+    /// not use TLS.
     package struct TLS: Equatable, Sendable {
         /// The path of a PEM file with the certificate chain, or empty.
         package var certificate = ""
@@ -60,15 +62,15 @@ package struct Settings: Equatable, Sendable {
     package struct App: Equatable, Sendable {
         /// The app's name in REST paths: 1–64 letters, digits, `_` or `-`.
         package var id: String
-        /// The app's name in WebSocket paths; public. 1–64 letters, digits, `_` or `-`.
+        /// The app's name in WebSocket paths: 1–64 letters, digits, `_` or `-`. It is public.
         package var key: String
-        /// Sign REST requests and channel subscriptions: 1–10 non-empty strings. The first signs and all verify, so a
-        /// secret can be replaced without downtime.
+        /// Secrets that sign REST requests and channel subscriptions: 1–10 non-empty strings. The gateway signs with
+        /// the first secret and accepts signatures by any of them, so that a secret can be replaced without downtime.
         package var secrets: [String]
         /// False: all connections and requests for the app are rejected.
         package var enabled = true
         /// The key from which the keys of `private-encrypted-` channels are derived: 32 bytes in base64. Empty: the
-        /// gateway does not sign subscriptions to these channels; the app's backend does.
+        /// gateway does not sign subscriptions to these channels; only the app's backend can sign them.
         package var encryptionMasterKey = ""
         /// True: clients may send events to each other.
         package var clientEvents = false
@@ -76,12 +78,12 @@ package struct Settings: Equatable, Sendable {
         package var subscriptionCounts = false
         /// True: connections without TLS are rejected.
         package var tlsOnly = false
-        /// Origins of web pages that may connect, at least one: `*` for all, or `scheme://host[:port]`. The host may
-        /// begin with `*.`.
+        /// The origins of web pages that may connect, at least one: `*` for every origin, or `scheme://host[:port]`.
+        /// The host may begin with `*.`.
         package var allowedOrigins = ["*"]
         /// Limits of connections, channels and events, each with its unit and range.
         package var limits = Limits()
-        /// At most ``Webhook/perAppMax``.
+        /// The app's webhooks, at most ``Webhook/perAppMax``.
         package var webhooks: [Webhook] = []
 
         package init(id: String, key: String, secret: String) {
@@ -93,13 +95,14 @@ package struct Settings: Equatable, Sendable {
 
     /// The database.
     package struct Store: Equatable, Sendable {
-        /// The path of the SQLite file, created if missing. In a file it is relative to that file's directory.
+        /// The path of the SQLite file, which is created if it is missing. A relative path in the configuration file
+        /// starts from that file's directory.
         package var path = "var/fleetwire.db"
         package var durability = Durability.full
         /// Days after which ended orders and routes, notifications and audit entries are deleted (1–3,650).
         package var retentionDays = 30
-        /// Encrypt device tokens. The first key encrypts and all decrypt, so a key can be replaced without losing
-        /// tokens. No two have the same id.
+        /// Keys that encrypt stored device tokens. The gateway encrypts with the first key and decrypts with any of
+        /// them, so that a key can be replaced without losing tokens. Two keys must not have the same id.
         package var encryptionKeys: [EncryptionKey] = []
 
         package init() {}
@@ -119,9 +122,9 @@ package struct Settings: Equatable, Sendable {
 
         /// Which commits survive a power failure.
         package enum Durability: String, CaseIterable, Sendable {
-            /// All.
+            /// All commits survive.
             case full
-            /// Those up to the last checkpoint. Faster: a commit does not wait for the disk.
+            /// Commits up to the last checkpoint survive. Faster, because a commit does not wait for the disk.
             case normal
         }
     }
@@ -145,7 +148,7 @@ package struct Settings: Equatable, Sendable {
 
         package init() {}
 
-        /// In order of severity, lowest first.
+        /// Severities, lowest first.
         package enum Level: String, CaseIterable, Sendable {
             case debug, info, warning, error
         }

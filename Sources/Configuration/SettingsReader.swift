@@ -11,25 +11,30 @@ struct SourceLocation {
 /// Reads one file: the configuration, or a file that it includes. The file's sections share the reader and report
 /// problems to it.
 final class SettingsReader {
-    /// Reading stops at this many problems; more would hide the first.
+    /// Reading stops at this many problems. In a longer list, an operator would overlook the first ones.
     static let problemsMax = 100
     static let variablePrefix = "FLEETWIRE_"
-    /// Variables with this prefix that set no key: the command line reads the file's path from `FLEETWIRE_CONFIG`.
+    /// Variables with this prefix that do not override a key. The command line reads the configuration file's path from
+    /// `FLEETWIRE_CONFIG`.
     static let otherVariables = ["FLEETWIRE_CONFIG"]
 
     let file: String
     let expansion: VariableExpansion
-    /// True: a file that the configuration names. Environment variables do not override its values.
+    /// True: the configuration names this file, for example as `notifications.file`. Environment variables do not
+    /// override its values.
     let isIncluded: Bool
-    /// Those of the file in its order, then those of the environment, then those of included files.
+    /// After ``read(_:keys:)``: problems of the file by line, then those of environment variables, then those of
+    /// included files.
     private(set) var problems: [ConfigurationError] = []
-    /// All keys that sections have read: the known ones.
+    /// The paths of all known keys: those that sections have looked up, whether present in the file or not.
     var keys = SpellingSuggestions()
-    /// The lists among them. Variables cannot override their elements.
+    /// The paths of the known lists. Environment variables cannot override their elements.
     var lists: [String] = []
+    /// The names of all known environment variables: those that sections have looked up, whether set or not.
     private(set) var variables = SpellingSuggestions()
     private var unknown: [SourceLocation] = []
     private var includedProblems: [ConfigurationError] = []
+    /// The path of the key that claimed a value, by purpose and value.
     private var claims: [String: String] = [:]
 
     init(file: String, expansion: VariableExpansion, isIncluded: Bool = false) {
@@ -38,7 +43,8 @@ final class SettingsReader {
         self.isIncluded = isIncluded
     }
 
-    /// Reads the file's keys. Text that is not YAML is reported and counts as empty: the environment is checked, too.
+    /// Reads the file's keys. Text that is not YAML is reported and then treated as empty, so that environment
+    /// variables are still checked.
     func read(_ yaml: String, keys: (Section) -> Void) {
         var root: Node?
         do {
@@ -66,23 +72,25 @@ final class SettingsReader {
 
     // MARK: Reports of sections
 
-    var isFull: Bool { problems.count >= Self.problemsMax }
+    /// True: there are ``problemsMax`` problems, and further ones are not recorded.
+    var hasReachedProblemsMax: Bool { problems.count >= Self.problemsMax }
 
     func location(_ path: String, _ line: Int?) -> SourceLocation {
         SourceLocation(file: file, line: line, key: path)
     }
 
     func report(_ problem: String, at location: SourceLocation) {
-        guard !isFull else { return }
+        guard !hasReachedProblemsMax else { return }
         problems.append(ConfigurationError(file: location.file, line: location.line, key: location.key, problem: problem))
     }
 
-    /// Reported at the end, when all known keys have been read and the most similar one can be suggested.
+    /// Records an unknown key. It is reported at the end, when all known keys are recorded and the most similar of them
+    /// can be suggested.
     func reportUnknown(_ location: SourceLocation) {
         if unknown.count < Self.problemsMax { unknown.append(location) }
     }
 
-    /// The environment's value for a key. Makes the variable a known one.
+    /// The value of the environment variable that overrides a key; nil if it is not set. Records the variable as known.
     func variable(for path: String) -> (text: String, SourceLocation)? {
         guard !isIncluded else { return nil }
         let name = Self.variable(path)
@@ -91,8 +99,8 @@ final class SettingsReader {
     }
 
     /// Records a value that must be unique.
-    /// - Parameter purpose: values with different purposes may be equal.
-    /// - Returns: the path of the key that has the value already; nil if the value is new.
+    /// - Parameter purpose: a list and a key, such as `apps id`. Values of different purposes may be equal.
+    /// - Returns: the path of the key that already has the value; nil if the value is unique so far.
     func claim(_ value: String, as purpose: String, at location: SourceLocation) -> String? {
         let claim = "\(purpose) \(value)"
         if let other = claims[claim] { return other }

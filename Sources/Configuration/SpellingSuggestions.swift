@@ -1,18 +1,18 @@
-/// The known names, and which of them a misspelt name resembles most.
+/// Finds the known name that a misspelt name resembles most.
 struct SpellingSuggestions {
-    /// In the order of insertion.
+    /// The known names in the order of insertion.
     private(set) var names: [String] = []
 
     mutating func insert(_ name: String) {
         names.append(name)
     }
 
-    /// The name with the most similar last part, so that a key in the wrong section is found, too. Of several, the one
-    /// most similar as a whole.
+    /// The known name whose last part (after the last dot) is most similar, so that a key in the wrong section is
+    /// found, too. Among equally similar last parts, the name that is most similar as a whole. Nil if no name is known.
     func nearest(to name: String) -> String? {
         let wanted = (last: lastPart(of: name), whole: bytes(of: name[...]))
         var nearest: (name: String, last: Int, whole: Int)?
-        var distances: [[UInt8]: Int] = [:]  // By last part: a thousand apps share a few.
+        var distances: [[UInt8]: Int] = [:]  // By last part. The keys of a thousand apps share a few last parts.
         for known in names {
             let part = lastPart(of: known)
             let last = distances[part] ?? editDistance(part, wanted.last)
@@ -28,13 +28,15 @@ struct SpellingSuggestions {
         bytes(of: name.lastIndex(of: ".").map { name[$0...].dropFirst() } ?? name[...])
     }
 
-    /// Cut to 100 bytes: the distance takes quadratic time, and all known names are shorter.
+    /// The first 100 bytes of a name. Longer names are cut off because the edit distance takes quadratic time; all
+    /// known names are shorter.
     private func bytes(of name: Substring) -> [UInt8] {
         Array(name.utf8.prefix(100))
     }
 }
 
-/// The Levenshtein distance: how many bytes to insert, delete or replace. Keeps one row of the table.
+/// The Levenshtein distance: how many bytes to insert, delete or replace to turn `source` into `target`. Stores only
+/// one row of the algorithm's table.
 func editDistance(_ source: [UInt8], _ target: [UInt8]) -> Int {
     var row = Array(0...target.count)
     for (i, byte) in source.enumerated() {

@@ -9,7 +9,8 @@ extension StringRule {
         return StringRule("a configured app's id (\(shown.joined(separator: ", "))\(rest))") { $0.isEmpty || known.contains($0) }
     }
 
-    /// Patterns match plain names; a rule also applies to their private and presence forms.
+    /// A pattern contains a channel's plain name. Its rule also applies to the channel's private and presence forms, so
+    /// their prefixes are rejected here.
     static let channelPattern = StringRule(
         "1 to 200 letters, digits or _-=@,.; with * only at the end, and not private-, presence-, cache- or # in front"
     ) { text in
@@ -21,14 +22,14 @@ extension StringRule {
 
     static let catalogueName = StringRule("an event or a type: 1 to 64 letters, digits, _ or -", accepts: identifier.accepts)
 
-    /// For the `issuer` of a list of several: tokens are assigned to issuers by it.
+    /// For `issuer` if there are several token issuers: a token's `iss` selects the issuer that verifies the token.
     static let issuer = StringRule("an issuer, required if there are several", accepts: nonEmpty.accepts)
 
     static let projectID = StringRule("up to 64 lower-case letters, digits or -") {
         $0.utf8.count <= 64 && $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
-    /// RFC 6265: a cookie's name is an HTTP token, printable ASCII without separators.
+    /// A cookie's name is an HTTP token (RFC 6265): printable ASCII without separators.
     static let cookieName = StringRule("a cookie's name, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }
@@ -39,7 +40,8 @@ extension StringRule {
         $0.isEmpty || hasPublicPEMBlock($0)
     }
 
-    /// TLS or loopback only: an attacker who replaces the keys in transit could sign tokens for any identity.
+    /// Plain http is accepted only on loopback: an attacker who replaced the keys in transit could sign tokens for any
+    /// identity.
     static let keysURL = StringRule("an https URL, or an http one on loopback", accepts: isKeysURL)
 
     static let keysURLOrNone = StringRule("an https URL, or an http one on loopback, or \"\"") { $0.isEmpty || isKeysURL($0) }

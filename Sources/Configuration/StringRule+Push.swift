@@ -11,7 +11,7 @@ extension StringRule {
 
     static let appleIdentifierOrNone = appleIdentifier.orNone
 
-    /// At most 64 bytes: it is part of every push, whose payload is limited to 4,096 bytes.
+    /// At most 64 bytes, because a label is part of every push, and a push payload is limited to 4,096 bytes.
     static let label = StringRule("a string of at most 64 bytes") { $0.utf8.count <= 64 }
 
     static let bundleID = StringRule("an app's bundle id: 1 to 255 letters, digits, . - or _") {
@@ -20,7 +20,7 @@ extension StringRule {
 
     static let bundleIDOrNone = bundleID.orNone
 
-    /// Rejects a path or a trailing slash: each request appends its own path.
+    /// Rejects a path and a trailing slash, because each request appends its own path.
     static let baseURL = StringRule("an https URL with only a host and an optional port") { text in
         guard let url = URLParts(text) else { return false }
         return url.scheme == "https" && url.isBare

@@ -19,8 +19,8 @@ struct StringRule: Sendable {
 extension StringRule {
     static let any = StringRule("a string") { _ in true }
 
-    /// Empty, or 32 bytes in base64: 43 characters and one of padding. The last two bits of the 43rd character are
-    /// unused and must be 0, which leaves 16 possible characters.
+    /// Empty, or 32 bytes in base64: 43 characters and a final `=`. The last two bits of the 43rd character are unused
+    /// and must be 0, so only 16 characters are possible there.
     static let masterKey = StringRule("32 bytes in base64") {
         $0.isEmpty
             || $0.utf8.count == 44 && $0.utf8.last == UInt8(ascii: "=")
@@ -30,17 +30,17 @@ extension StringRule {
 
     static let nonEmpty = StringRule("a non-empty string") { !$0.isEmpty }
 
-    /// Checks only characters and length. The name is resolved when the gateway binds its port.
+    /// Checks only the characters and the length. The gateway resolves a name when it uses it.
     static let host = StringRule("an IP address or a host name") {
         (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
     }
 
-    /// Ids and keys occur in URL paths. These characters need no escaping there.
+    /// Ids and keys are parts of URL paths, where these characters need no escaping.
     static let identifier = StringRule("1 to 64 letters, digits, _ or -") {
         (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isNameByte)
     }
 
-    /// Rejects a path or a trailing slash: browsers send neither in `Origin`, so such an origin would never match.
+    /// Rejects a path and a trailing slash. Browsers send neither in `Origin`, so such an entry would never match.
     static let origin = StringRule("\"*\" or an origin such as https://example.com:8443 or https://*.example.com") {
         $0 == "*" || isOrigin($0)
     }
@@ -50,7 +50,7 @@ extension StringRule {
         return $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "_") }
     }
 
-    /// Other characters cannot be sent in a header, so every request would be rejected.
+    /// Clients cannot send a token with other characters in a header, so every request would be rejected.
     static let token = StringRule("printable ASCII without spaces, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

@@ -9,19 +9,20 @@ package struct UnreadableFile: Error, Equatable {
         self.reason = reason
     }
 
-    /// Reads as if no file existed.
+    /// A `readFile` function that throws as if no file existed.
     package static func missing(_ path: String) throws(UnreadableFile) -> String {
         throw UnreadableFile(reason: "No such file or directory")
     }
 }
 
-/// Reads small text files: the configuration, and the secrets it names.
+/// Reads small text files: the configuration, and the files that it names.
 enum TextFile {
-    /// Far larger than any configuration, and small enough to hold in memory.
+    /// The most bytes in a file: more than any configuration needs, and little enough for memory.
     static let bytesMax = 1_048_576
 
     static func content(of path: String) throws(UnreadableFile) -> String {
-        // Non-blocking: opening a FIFO would wait for a writer, and during a reload SIGTERM could not end that wait.
+        // Non-blocking, because opening a FIFO would otherwise wait for a writer. During a reload, SIGTERM could not
+        // end that wait.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw systemFailure() }
         defer { close(descriptor) }
@@ -33,7 +34,7 @@ enum TextFile {
         return text
     }
 
-    /// The directory of a path: empty, or ending in a slash.
+    /// The directory part of a path, with its final slash; empty if the path has no slash.
     static func directory(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     }

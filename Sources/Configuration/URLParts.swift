@@ -1,5 +1,5 @@
-/// The parts of an http or https URL that the configuration checks. The scheme is in lower case, there is a host, and
-/// there is neither user info nor a fragment.
+/// The parts of an http or https URL that configuration rules check. The URL has a lower-case scheme and a host, and
+/// has neither user info nor a fragment.
 struct URLParts {
     let scheme: Substring
     private let host: Substring
@@ -19,7 +19,7 @@ struct URLParts {
         (scheme, host, isBare) = (match.1, match.2, match.4 == nil)
     }
 
-    /// True only for literal loopback addresses and `localhost`. 127.0.0.1.example.com is a host name like any other.
+    /// True only for literal loopback addresses and `localhost`; false, for example, for 127.0.0.1.example.com.
     var isLoopback: Bool {
         if host == "[::1]" || host.lowercased() == "localhost" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

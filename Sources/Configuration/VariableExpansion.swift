@@ -1,11 +1,13 @@
-/// Replaces references in values by environment variables and files, so that secrets need not be in the configuration.
+/// Replaces references in values by environment variables and file contents, so that secrets need not be in the
+/// configuration file.
 ///
-/// `${NAME}` anywhere in a value is replaced by the environment variable NAME; `$${` is a literal `${`. A whole value
-/// `file:PATH` is replaced by that file's content. The result is not expanded again, so a secret may contain `${`.
+/// `${NAME}` anywhere in a value is replaced by the environment variable NAME; `$${` is a literal `${`. A value that is
+/// `file:PATH` as a whole is replaced by the content of the file PATH. The result is not expanded again, so a secret
+/// may contain `${`.
 struct VariableExpansion {
     /// All environment variables.
     let environment: [String: String]
-    /// The directory that relative paths start from: empty, or ending in a slash.
+    /// The directory that relative paths start from, with its final slash; empty for the working directory.
     let directory: String
     let readFile: (_ path: String) throws(UnreadableFile) -> String
 
@@ -28,13 +30,13 @@ struct VariableExpansion {
         }
     }
 
-    /// Makes a relative path of the configuration start from ``directory``.
+    /// Prepends ``directory`` to a relative path.
     func resolvePath(_ path: String) -> String {
         path.hasPrefix("/") ? path : directory + path
     }
 
-    /// Replaces each `${NAME}`. Works on UTF-8 bytes: as Swift characters, a brace and a combining accent after it are
-    /// one character, which is not equal to the brace.
+    /// Replaces each `${NAME}`. Works on UTF-8 bytes, because Swift combines a brace and an accent that follows it into
+    /// one Character, which is not equal to a brace.
     private func expand(_ written: String) throws(Failure) -> String {
         var rest = written.utf8[...]
         var text: [UInt8] = []
@@ -57,7 +59,8 @@ struct VariableExpansion {
         return String(decoding: text + rest, as: UTF8.self)
     }
 
-    /// The name between `${`, which precedes `rest`, and `}`. The error does not quote it: it may be part of a secret.
+    /// The variable's name at the start of `rest`, which follows `${`. The name ends before `}`. The error for an
+    /// invalid name does not quote it, because the text may be part of a secret.
     private func variableName(in rest: Substring.UTF8View) throws(Failure) -> String {
         let name = rest.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
         guard let first = name.first, !first.isDigit, rest[name.endIndex...].first == UInt8(ascii: "}") else {
@@ -66,8 +69,8 @@ struct VariableExpansion {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Removes one newline from the end: editors add it, and it is not part of a secret.
+    /// Removes one newline from the end. Editors add this newline, so it is not part of the secret.
     private func withoutFinalNewline(_ text: String) -> String {
-        text.hasSuffix("\n") || text.hasSuffix("\r\n") ? String(text.dropLast()) : text  // Both are one Character.
+        text.hasSuffix("\n") || text.hasSuffix("\r\n") ? String(text.dropLast()) : text  // Each is one Character.
     }
 }

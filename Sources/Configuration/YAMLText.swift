@@ -2,9 +2,9 @@ import Yams
 
 /// Parses YAML. Hostile input ends in an error, not in a crash or an endless loop.
 struct YAMLText {
-    /// The most aliases (`*name`) in a file. Nested aliases expand a few lines to a tree of exponential size: comparing
-    /// it as a map's key takes exponential time, and freeing a deep one overflows the stack. 20 aliases can do neither.
-    /// The parser itself limits nesting without aliases.
+    /// The most aliases (`*name`) in a file. With nested aliases, a few lines expand to a tree of exponential size.
+    /// Comparing such a tree as a map's key takes exponential time, and freeing a deep tree overflows the stack.
+    /// Neither is possible with 20 aliases. Nesting without aliases is limited by the parser itself.
     static let aliasesMax = 20
 
     private let text: String
@@ -13,15 +13,15 @@ struct YAMLText {
         self.text = text
     }
 
-    /// Why the text is not valid YAML. Quotes no line of it, because the line may contain a secret.
+    /// Why the text is not valid YAML. Does not quote the invalid line, because it may contain a secret.
     struct Failure: Error {
-        /// From 1; nil if unknown.
+        /// The line of the problem, counted from 1; nil if unknown.
         let line: Int?
         let problem: String
     }
 
     /// Parses the text.
-    /// - Returns: the root node; nil if the text has only comments or is empty.
+    /// - Returns: the root node; nil if the text is empty or has only comments.
     func root() throws(Failure) -> Node? {
         let aliases = countAliases()
         guard aliases <= Self.aliasesMax else {
@@ -37,8 +37,8 @@ struct YAMLText {
         }
     }
 
-    /// Counts everything that looks like an alias, also in strings and comments. The count may be too high, never too
-    /// low.
+    /// Counts everything that looks like an alias, even in strings and comments, so the count may be too high but never
+    /// too low.
     private func countAliases() -> Int {
         var count = 0
         var (previous, last): (UInt8, UInt8) = (0, 0)
@@ -95,8 +95,8 @@ extension Node {
         }
     }
 
-    /// An application's tag such as `!vault`, quoted. It requests processing that Fleetwire does not support, so the
-    /// scalar as written is not the value.
+    /// The scalar's application-specific tag, such as `!vault`, in quotes; nil if it has none. Such a tag asks the
+    /// reader to process the scalar, which Fleetwire does not do, so the scalar as written is not the value.
     private var localTag: String? {
         guard case .scalar(let scalar) = self else { return nil }
         let tag = scalar.tag.description

@@ -50,7 +50,7 @@ import Testing
         Case(
             "apps:\n- a\n-", "c.yaml:2: apps[0]: expected a map, found a string",
             "c.yaml:3: apps[1]: expected a map, found nothing"),
-        Case("server: {[port]: 1}", "c.yaml:1: server: expected a key, found a list"),
+        Case("server: {[port]: 1}", "c.yaml:1: server: expected a string as a key, found a list"),
     ]
 
     static let unknownKeys = [
@@ -93,7 +93,7 @@ import Testing
         Case(app("secrets: []"), "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 strings, found an empty list"),
         Case(
             app("secrets: [\(Array(repeating: "x", count: 11).joined(separator: ", "))]"),
-            "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 strings, found one of 11"),
+            "c.yaml:1: apps[0].secrets: expected a list of 1 to 10 strings, found a list of 11"),
         Case(
             "apps:\n- id: a\n  key: b\n  secrets:\n  - x\n  - \"\"\n  - {y: z}",
             "c.yaml:6: apps[0].secrets[1]: expected a non-empty string, found \"\"",

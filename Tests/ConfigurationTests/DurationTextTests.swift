@@ -4,21 +4,21 @@ import Testing
 
 @Suite struct DurationTextTests {
     @Test(
-        "Reads a number with a unit as seconds",
+        "A number with a unit is read as seconds",
         arguments: [("0s", 0), ("1s", 1), ("90s", 90), ("10m", 600), ("1h", 3_600), ("28d", 2_419_200)])
     func good(text: String, seconds: Int) {
         #expect(DurationText(text)?.seconds == seconds)
     }
 
     @Test(
-        "Rejects everything else",
+        "Any other text is rejected",
         arguments: ["", "s", "1", "01s", "+1s", "-1s", "1.5h", "1 h", "1w", "1H", "1hs", "1h ", "9223372036854775807d", "é"])
     func bad(text: String) {
         #expect(DurationText(text) == nil)
     }
 
     @Test(
-        "Writes seconds in the largest unit that divides them",
+        "A duration is written in the largest unit that divides it, except one day: it is written as 24h, not as 1d",
         arguments: [
             (0, "0s"), (1, "1s"), (59, "59s"), (60, "1m"), (90, "90s"), (600, "10m"), (3_600, "1h"), (5_400, "90m"),
             (86_400, "24h"), (90_000, "25h"), (172_800, "2d"), (2_419_200, "28d"),
@@ -28,7 +28,7 @@ import Testing
         #expect(DurationText(text)?.seconds == seconds)
     }
 
-    @Test("An entry's lifetime is 1 s to 28 d")
+    @Test("A catalogue entry's lifetime is from 1 second to 28 days, both included")
     func range() throws {
         func lifetime(_ text: String) -> Result<Settings, ConfigurationErrors> {
             read("notifications: {file: n}", files: ["n": "a: {lifetime: \(text)}"])

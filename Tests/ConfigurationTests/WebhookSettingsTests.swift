@@ -44,7 +44,7 @@ import Testing
         #expect(try webhooks(list(10)).count == 10)
         #expect(
             problems(Self.app(list(11)))
-                == ["c.yaml:1: apps[0].webhooks: expected a list of at most 10 maps, found one of 11"])
+                == ["c.yaml:1: apps[0].webhooks: expected a list of at most 10 maps, found a list of 11"])
     }
 
     @Test("A URL can contain references")
