@@ -121,7 +121,7 @@ final class SettingsReader {
         let known = Set(variables.names + Self.otherVariables)
         for name in prefixed.sorted() where !known.contains(name) {
             let list = lists.first { name.hasPrefix(Self.variable($0)) }
-            let hint = list.map { "; \($0) is a list, which only the file sets" }
+            let hint = list.map { "; \($0) is a list, which only the file can set" }
             report("unknown variable" + (hint ?? suggestion(variables.nearest(to: name))), at: SourceLocation(file: name))
         }
     }

@@ -20,10 +20,11 @@ extension StringRule {
             && !["private-", "presence-", "cache-"].contains { text.hasPrefix($0) }
     }
 
-    static let catalogueName = StringRule("an event or a type: 1 to 64 letters, digits, _ or -", accepts: identifier.accepts)
+    static let catalogueName = StringRule(
+        "an event's name or a notification's type: 1 to 64 letters, digits, _ or -", accepts: identifier.accepts)
 
     /// For `issuer` if there are several token issuers: a token's `iss` selects the issuer that verifies the token.
-    static let issuer = StringRule("an issuer, required if there are several", accepts: nonEmpty.accepts)
+    static let issuer = StringRule("an issuer (required if auth.jwt has several entries)", accepts: nonEmpty.accepts)
 
     static let projectID = StringRule("up to 64 lower-case letters, digits or -") {
         $0.utf8.count <= 64 && $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }

@@ -10,11 +10,12 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
 
     private static let (secretBytes, nonceBytes, tagBytes) = (32, 12, 16)
 
-    /// - Parameter bytes: the secret itself, not a passphrase. The result is nil unless there are 32 bytes.
+    /// - Parameter bytes: the secret itself, not a passphrase. If it does not have 32 bytes, the initialiser returns
+    ///   nil.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.secretBytes else { return nil }
         guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
-            preconditionFailure("EVP_CIPHER_fetch: this OpenSSL has no AES-256-GCM")
+            preconditionFailure("EVP_CIPHER_fetch failed: this OpenSSL has no AES-256-GCM")
         }
         self.cipher = cipher
         secret = bytes
@@ -40,18 +41,20 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
                 && EVP_EncryptFinal_ex(context, ciphertext + plaintext.count, &written) == 1
                 && EVP_CIPHER_CTX_ctrl(
                     context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagBytes), ciphertext + plaintext.count) == 1
-            precondition(done, "EVP_Encrypt: fails only without randomness or memory")
+            precondition(done, "EVP_Encrypt failed: no randomness or no memory is available")
             count = buffer.count
         }
     }
 
-    /// Decrypts the output of ``seal(_:authenticating:)``; nil if key or context differ, or the bytes were changed.
+    /// Decrypts the output of ``seal(_:authenticating:)``. Returns nil if the key or the context differs, or if the
+    /// bytes were changed.
     package func open(_ sealed: [UInt8], authenticating: [UInt8]) -> [UInt8]? {
         let plaintextBytes = sealed.count - Self.nonceBytes - Self.tagBytes
         guard plaintextBytes >= 0 else { return nil }
         let context = newContext()
         defer { EVP_CIPHER_CTX_free(context) }
         var isGenuine = false
+        // One byte more than the plaintext, because a buffer without capacity may have no base address.
         let plaintext = [UInt8](unsafeUninitializedCapacity: plaintextBytes + 1) { buffer, count in
             isGenuine = decrypt(sealed, authenticating: authenticating, into: buffer, context)
             count = isGenuine ? plaintextBytes : 0
@@ -59,7 +62,7 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
         return isGenuine ? plaintext : nil
     }
 
-    /// - Returns: whether the tag is correct; otherwise the content of `buffer` must not be used.
+    /// - Returns: true if the tag is correct. If it is false, the content of `buffer` must not be used.
     private func decrypt(
         _ sealed: [UInt8], authenticating: [UInt8], into buffer: UnsafeMutableBufferPointer<UInt8>, _ context: OpaquePointer
     ) -> Bool {
@@ -77,7 +80,7 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
     }
 
     private func newContext() -> OpaquePointer {
-        guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("EVP_CIPHER_CTX_new: out of memory") }
+        guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("EVP_CIPHER_CTX_new failed: out of memory") }
         return context
     }
 }

@@ -15,7 +15,7 @@ package enum Base64 {
         guard encoded.count % 4 == 0 else { return nil }
         var decoded = [UInt8](repeating: 0, count: encoded.count / 4 * 3)
         guard encoded.isEmpty || EVP_DecodeBlock(&decoded, encoded, Int32(encoded.count)) >= 0 else { return nil }
-        // "The output will be padded with 0 bits if necessary" (EVP_DecodeBlock(3)): remove as many bytes as there is
+        // "The output will be padded with 0 bits if necessary" (EVP_DecodeBlock(3)): remove one byte for each `=` of
         // padding.
         decoded.removeLast(encoded.suffix(2).count { $0 == UInt8(ascii: "=") })
         // EVP_DecodeBlock also accepts leading whitespace, misplaced padding, and bits beyond the last byte.
@@ -25,8 +25,8 @@ package enum Base64 {
 
 /// Base64url without padding, as JOSE uses it (RFC 7515 section 2, RFC 4648 section 5).
 ///
-/// Decoding is strict, so that bytes have exactly one encoding. Otherwise the same token could be written in several
-/// ways, and comparing tokens as strings would miss that.
+/// Decoding is strict, so that bytes have exactly one encoding. If decoding were lenient, the same token could be
+/// written in several ways, and a comparison of strings would treat them as different tokens.
 package enum Base64URL {
     /// Encodes `bytes`.
     package static func text(_ bytes: [UInt8]) -> String {
@@ -49,8 +49,8 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes `text`. Nil if it contains padding or any other character outside the alphabet, has an impossible
-    /// length, or if the bits beyond the last byte are not zero.
+    /// Decodes `text`. Returns nil if it contains padding or any other character outside the alphabet, if its length is
+    /// impossible, or if the bits beyond the last byte are not zero.
     package static func bytes(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

@@ -2,10 +2,10 @@ import COpenSSL
 
 /// A PEM file of trusted certificate authorities.
 package enum CABundle {
-    /// Whether `pem` contains at least one certificate and nothing unreadable.
+    /// Whether `pem` contains at least one certificate, and no block that OpenSSL cannot read.
     ///
-    /// OpenSSL reads the file with the same function when it opens a connection (X509_load_cert_crl_file(3)); that is
-    /// too late to report an error to the operator.
+    /// OpenSSL reads the file with the same function when it opens a connection (X509_load_cert_crl_file(3)). An error
+    /// then would be too late for the operator, so the file is checked when the configuration is read.
     package static func isReadable(_ pem: String) -> Bool {
         let source = Array(pem.utf8)
         let blocks = source.withUnsafeBytes { bytes -> OpaquePointer? in

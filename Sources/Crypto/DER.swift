@@ -5,7 +5,7 @@ enum DER {
     /// - Parameter magnitude: a non-negative number, big-endian; leading zeros are allowed.
     static func integer(_ magnitude: some Collection<UInt8>) -> [UInt8] {
         var bytes = Array(magnitude.drop { $0 == 0 })
-        // The first bit is the sign.
+        // The first bit is the sign, so a leading zero byte keeps the number positive.
         if bytes.isEmpty || bytes[0] >= 0x80 { bytes.insert(0, at: 0) }
         return element(0x02, bytes)
     }

@@ -6,13 +6,13 @@ package enum SHA256 {
     package static func digest(of bytes: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
             let done = EVP_Digest(bytes, bytes.count, buffer.baseAddress, nil, EVP_sha256(), nil)
-            precondition(done == 1, "EVP_Digest: SHA-256 of bytes cannot fail")
+            precondition(done == 1, "EVP_Digest failed to compute a SHA-256 digest")
             count = 32
         }
     }
 }
 
-/// MD5 (RFC 1321), which Pusher's REST signature uses to bind a body to its request. Not for secrets.
+/// MD5 (RFC 1321). Pusher's REST signature covers the MD5 digest of the request's body. Do not use MD5 for secrets.
 ///
 /// The context is reused, so an instance belongs to one thread.
 package final class MD5 {
@@ -22,7 +22,7 @@ package final class MD5 {
     /// Creates an instance for one thread.
     package init() {
         guard let context = EVP_MD_CTX_new(), let algorithm = EVP_MD_fetch(nil, "MD5", nil) else {
-            preconditionFailure("EVP_MD_fetch: this OpenSSL has no MD5")
+            preconditionFailure("EVP_MD_fetch failed: this OpenSSL has no MD5")
         }
         self.context = context
         self.algorithm = algorithm
@@ -40,14 +40,14 @@ package final class MD5 {
                 EVP_DigestInit_ex(context, algorithm, nil) == 1
                 && EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1
                 && EVP_DigestFinal_ex(context, buffer.baseAddress, nil) == 1
-            precondition(done, "EVP_Digest: MD5 of bytes cannot fail")
+            precondition(done, "EVP_Digest failed to compute an MD5 digest")
             count = 16
         }
         return Hexadecimal.text(digest)
     }
 }
 
-/// Ids derived from strings: the same string gives the same id, also after a restart.
+/// Ids derived from strings. The same string always gives the same id, even after a restart.
 package enum StableID {
     /// The first half of the string's SHA-256: 32 lower-case hexadecimal digits.
     package static func digits(of text: String) -> String {

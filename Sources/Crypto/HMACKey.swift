@@ -1,7 +1,8 @@
 import COpenSSL
 
-/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret. The context is keyed once; re-initialising it without a key
-/// reuses the state of the padded key, at a fifth of the cost.
+/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret. The context receives the secret once. Each signature then
+/// re-initialises the context without a secret: OpenSSL reuses the state derived from the secret, at a fifth of the
+/// cost.
 ///
 /// The context changes with each use, so a key belongs to one thread; each loop has its own.
 package final class HMACKey {
@@ -12,13 +13,13 @@ package final class HMACKey {
 
     /// - Parameter secret: the shared secret, as bytes; must not be empty.
     package init(secret: [UInt8]) {
-        precondition(!secret.isEmpty, "an HMAC secret must not be empty")
+        precondition(!secret.isEmpty, "HMACKey was created with an empty secret")
         let algorithm = EVP_MAC_fetch(nil, "HMAC", nil)
-        guard let context = EVP_MAC_CTX_new(algorithm) else { preconditionFailure("EVP_MAC_CTX_new: out of memory") }
-        EVP_MAC_free(algorithm)  // the context holds its own reference
+        guard let context = EVP_MAC_CTX_new(algorithm) else { preconditionFailure("EVP_MAC_CTX_new failed: out of memory") }
+        EVP_MAC_free(algorithm)  // the context has its own reference
         self.context = context
         let keyed = copenssl_hmac_sha256_key(context, secret, secret.count)
-        precondition(keyed == 1, "EVP_MAC_init: this OpenSSL has no HMAC-SHA256")
+        precondition(keyed == 1, "EVP_MAC_init failed: this OpenSSL has no HMAC-SHA256")
     }
 
     deinit { EVP_MAC_CTX_free(context) }
@@ -55,7 +56,7 @@ package final class HMACKey {
                 EVP_MAC_init(context, nil, 0, nil) == 1
                 && EVP_MAC_update(context, bytes.baseAddress, bytes.count) == 1
                 && EVP_MAC_final(context, buffer.baseAddress, &count, 32) == 1
-            precondition(done && count == 32, "EVP_MAC: HMAC of bytes cannot fail")
+            precondition(done && count == 32, "EVP_MAC failed to compute an HMAC-SHA256 digest")
         }
     }
 }

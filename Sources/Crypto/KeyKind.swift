@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// Why a key cannot be used, worded to follow a configuration key and a colon. Contains no part of the
-/// cryptographic key.
+/// Why a cryptographic key cannot be used. The text is printed after a configuration key and a colon, and contains no
+/// part of the cryptographic key.
 package struct KeyError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
@@ -11,7 +11,8 @@ package struct KeyError: Error, Equatable, CustomStringConvertible {
 package enum KeyKind: Equatable, Sendable {
     case rsa, p256
 
-    /// Below the minimum, a key can be broken today; above the maximum, each verification takes too long.
+    /// A key of fewer bits than the minimum can be broken today. With more bits than the maximum, each verification
+    /// takes too long.
     private static let (rsaBitsMin, rsaBitsMax) = (2048, 8192)
 
     /// - Parameter key: an `EVP_PKEY`.

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// The first block of a PEM file (RFC 7468): the label of its BEGIN line and its bytes.
 ///
-/// Never decrypts: OpenSSL's functions that read keys would ask the terminal for a passphrase.
+/// An encrypted block is not decrypted: OpenSSL's functions that read keys would ask the terminal for its passphrase.
 struct PEMBlock {
     /// For example `PUBLIC KEY`.
     let label: String

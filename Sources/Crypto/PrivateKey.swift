@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// A private key that signs our requests: RSA (Google's service accounts) or P-256 (Apple's .p8 files). ``kind``
-/// determines the signature algorithm.
+/// A private key that signs the gateway's requests: RSA (Google's service accounts) or P-256 (Apple's .p8 files).
+/// ``kind`` determines the signature algorithm.
 ///
 /// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each
 /// signature uses its own context.
@@ -39,7 +39,9 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
     /// The signature of `message` in JOSE's form: for RSA, as many bytes as the modulus; for P-256, r and s of 32 bytes
     /// each (RFC 7518 section 3.4), different in each call.
     package func signature(of message: [UInt8]) -> [UInt8] {
-        guard let signature = sign(message) else { preconditionFailure("EVP_DigestSign: failed with a checked key") }
+        guard let signature = sign(message) else {
+            preconditionFailure("EVP_DigestSign failed with a key that could sign when it was read")
+        }
         return signature
     }
 
@@ -66,7 +68,8 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
         return EVP_PKCS82PKEY(envelope)
     }
 
-    /// Calls a d2i function with a pointer to `der`, which the function moves past the bytes it has read.
+    /// Calls `read`, an OpenSSL function whose name begins with `d2i_`, with a pointer to `der`. The function moves the
+    /// pointer past the bytes that it has read.
     private static func withNext(
         _ der: [UInt8], _ read: (inout UnsafePointer<UInt8>?, Int) -> OpaquePointer?
     ) -> OpaquePointer? {
@@ -76,8 +79,8 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
         }
     }
 
-    /// Whether the public part verifies signatures of the private part. Detects a damaged file when it is read, so that
-    /// later signatures cannot fail.
+    /// Whether the public part verifies signatures by the private part. This check detects a damaged file when it is
+    /// read, so that later signatures cannot fail.
     private func isConsistent() -> Bool {
         let message: [UInt8] = [1]
         defer { ERR_clear_error() }
@@ -105,7 +108,8 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
         return signature.isEmpty ? nil : signature
     }
 
-    /// Converts an ECDSA signature from DER to JOSE's form: r and s, 32 bytes each. Nil if it is not DER.
+    /// Converts an ECDSA signature from DER to JOSE's form: r and s, 32 bytes each. Returns nil if the signature is not
+    /// DER.
     private static func joseSignature(fromDER signature: [UInt8]) -> [UInt8]? {
         let parts = withNext(signature) { d2i_ECDSA_SIG(nil, &$0, $1) }
         guard let parts else { return nil }
@@ -115,7 +119,7 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
             let isWhole =
                 BN_bn2binpad(ECDSA_SIG_get0_r(parts), base, 32) == 32
                 && BN_bn2binpad(ECDSA_SIG_get0_s(parts), base + 32, 32) == 32
-            precondition(isWhole, "BN_bn2binpad: r and s of P-256 fit in 32 bytes")
+            precondition(isWhole, "BN_bn2binpad failed: r or s of a P-256 signature has more than 32 bytes")
             count = 64
         }
     }

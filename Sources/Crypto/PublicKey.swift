@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// A public key that verifies signatures: RSA or P-256. ``kind`` determines the signature algorithm, not the token.
+/// A public key that verifies signatures: RSA or P-256. Its ``kind``, not the token, determines the signature
+/// algorithm.
 ///
 /// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each
 /// verification uses its own context.
@@ -11,7 +12,8 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
 
     /// Reads the first block of a PEM file: `PUBLIC KEY`, `RSA PUBLIC KEY` or `CERTIFICATE`.
     ///
-    /// Only the key of a certificate is used. Its signature and dates are not checked: the caller trusts its source.
+    /// Of a certificate, only the key is used. The certificate's signature and dates are not checked: the caller must
+    /// trust the source of the file.
     /// - Throws: ``KeyError`` for anything else, and for keys that ``KeyKind`` rejects.
     package convenience init(pem: String) throws(KeyError) {
         let block = try PEMBlock(pem)
@@ -25,7 +27,7 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
         }
     }
 
-    /// An RSA key from its numbers, which are big-endian bytes.
+    /// An RSA key from its modulus and its public exponent, both as big-endian bytes.
     package convenience init(modulus: [UInt8], exponent: [UInt8]) throws(KeyError) {
         let key = DER.sequence(DER.integer(modulus), DER.integer(exponent))
         try self.init(subjectPublicKeyInfo: DER.subjectPublicKeyInfo(rsa: key))
@@ -81,7 +83,7 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
             guard signature.count == 64 else { return false }
             signature = DER.sequence(DER.integer(signature[..<32]), DER.integer(signature[32...]))
         }
-        guard let context = EVP_MD_CTX_new() else { preconditionFailure("EVP_MD_CTX_new: out of memory") }
+        guard let context = EVP_MD_CTX_new() else { preconditionFailure("EVP_MD_CTX_new failed: out of memory") }
         defer {
             EVP_MD_CTX_free(context)
             ERR_clear_error()
@@ -90,7 +92,8 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
             && EVP_DigestVerify(context, signature, signature.count, bytes, bytes.count) == 1
     }
 
-    /// With an exponent of 1, each padded digest would be its own signature.
+    /// Whether the public exponent is odd and not 1. With an exponent of 1, each padded digest would be its own
+    /// signature.
     private static func hasUsableExponent(_ handle: OpaquePointer) -> Bool {
         var exponent: OpaquePointer?
         defer { BN_free(exponent) }
@@ -98,7 +101,8 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
     }
 }
 
-/// The result of a d2i function; nil, and freed, if it did not consume all `bytes`.
+/// Checks the result of a `d2i_` function, which has read `bytes` up to `end`. If `end` is not the end of `bytes`,
+/// frees the result and returns nil.
 private func owned(
     _ object: OpaquePointer?, ending end: UnsafePointer<UInt8>?, of bytes: UnsafeBufferPointer<UInt8>,
     free: (OpaquePointer?) -> Void

@@ -2,7 +2,7 @@ import Access
 import JSON
 import Primitives
 
-/// The claims of a token (RFC 7519 section 4). Only `iss` may be read before the signature is verified.
+/// The claims of a token (RFC 7519 section 4). Before the signature is verified, only `iss` may be read.
 struct Claims {
     private enum Name: String, CaseIterable {
         case iss, aud, exp, nbf, iat, sub, role, name, bookings
@@ -10,7 +10,7 @@ struct Claims {
         case driverID = "driver_id"
     }
 
-    /// The end of the year 9999 in seconds since 1970. Larger values are mistakes, usually milliseconds.
+    /// The end of the year 9999 in seconds since 1970. A larger value is a mistake, usually a time in milliseconds.
     private static let dateMax: Double = 253_402_300_799
 
     private let members: JSONMembers<Name>
@@ -28,7 +28,8 @@ struct Claims {
 
     /// Maps the claims to an identity.
     /// - Parameter now: seconds since 1970.
-    /// - Throws: ``TokenError`` if the token is not valid now, for another audience, or lacks a valid subject or role.
+    /// - Throws: ``TokenError`` if the token is expired or not yet valid, is for another audience, or has no valid
+    ///   subject or role.
     func identity(for issuer: TokenIssuer, now: Int64) throws(TokenError) -> Identity {
         try checkTimes(now: Double(now), profile: issuer.profile)
         try checkAudience(issuer.audience)
@@ -55,10 +56,10 @@ struct Claims {
             throw TokenError("The token is not valid before \(Self.iso8601(start))")
         }
         if let issued = try date(.iat), issued > now + TokenVerifier.clockSkewSeconds {
-            throw TokenError("The token was issued in the future (iat), at \(Self.iso8601(issued))")
+            throw TokenError("The token's iat is in the future: \(Self.iso8601(issued))")
         }
         if profile != .standard, let signedIn = try date(.authTime), signedIn > now + TokenVerifier.clockSkewSeconds {
-            throw TokenError("The user signed in in the future (auth_time), at \(Self.iso8601(signedIn))")
+            throw TokenError("The token's auth_time is in the future: \(Self.iso8601(signedIn))")
         }
     }
 
@@ -100,7 +101,8 @@ struct Claims {
         return role
     }
 
-    /// `driver_id`, a custom claim of Firebase users. Operators set it by hand, so a whole number is accepted as well.
+    /// The custom claim `driver_id` of a Firebase user. Operators set it by hand, so a whole number is accepted as well
+    /// as a string.
     private func driverID() throws(TokenError) -> String? {
         switch members[.driverID] {
         case nil: return nil

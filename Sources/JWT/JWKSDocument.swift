@@ -10,10 +10,12 @@ struct JWKSDocument {
     /// The most keys in a document, usable or not. Parsing a key is expensive; real issuers have far fewer.
     static let keysMax = 100
 
-    /// Keys by the bytes of their `kid`, because == on strings compares canonical equivalence.
+    /// Keys by the bytes of their `kid`. A string would not do as the dictionary's key, because == on strings compares
+    /// canonical equivalence.
     private(set) var named: [[UInt8]: PublicKey] = [:]
     /// Keys without `kid`, used for tokens without `kid`.
     private(set) var nameless: [PublicKey] = []
+    /// The number of keys read so far, usable or not.
     private var seen = 0
 
     private enum SetName: String, CaseIterable {
@@ -42,7 +44,7 @@ struct JWKSDocument {
     }
 
     private mutating func readSet(_ document: [UInt8], _ algorithm: TokenAlgorithm) throws {
-        // Rejects a repeated `keys`; the elements are parsed below.
+        // Requires exactly one member `keys`. Its elements are parsed below.
         guard try JSONMembers<SetName>(of: document)[.keys] != nil else {
             throw JSONMembersError(problem: "expected a member keys")
         }
@@ -51,7 +53,7 @@ struct JWKSDocument {
                 guard name.equals("keys") else { return }
                 guard value.kind == .array else { throw JSONMembersError(problem: "expected keys to be an array") }
                 try JSONReader.array(value.raw) { element in
-                    try count()
+                    try countKey()
                     guard let key = try? JSONMembers<KeyName>(of: Array(element.raw)) else { return }
                     add(key, algorithm)
                 }
@@ -71,7 +73,7 @@ struct JWKSDocument {
     private mutating func readCertificates(_ document: [UInt8], _ algorithm: TokenAlgorithm) throws {
         try document.withUnsafeBytes { bytes in
             try JSONReader.object(bytes) { name, value in
-                try count()
+                try countKey()
                 guard let keyID = name.string, let pem = value.string, let key = try? PublicKey(pem: pem),
                     key.algorithm == algorithm
                 else { return }
@@ -80,13 +82,14 @@ struct JWKSDocument {
         }
     }
 
-    /// Keeps the first key of a `kid`. Two usable keys with the same `kid` are an error of the issuer (RFC 7517, 4.5).
+    /// Adds a key, unless there is already one with this `kid`: two usable keys with the same `kid` are an error of the
+    /// issuer (RFC 7517 section 4.5). Skips a key whose `kid` is too long.
     private mutating func add(_ key: PublicKey, _ keyID: String) {
         let keyID = Array(keyID.utf8)
         if keyID.count <= JWT.keyIDBytesMax, named[keyID] == nil { named[keyID] = key }
     }
 
-    private mutating func count() throws {
+    private mutating func countKey() throws {
         seen += 1
         guard seen <= Self.keysMax else { throw JSONMembersError(problem: "more than \(Self.keysMax) keys") }
     }

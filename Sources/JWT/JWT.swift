@@ -10,11 +10,12 @@ struct TokenError: Error, Equatable {
 
 /// A JWT in compact form (RFC 7515 section 7.1), parsed but not verified.
 package struct JWT {
-    /// The largest token in bytes; a request's head may not be larger either.
+    /// The largest token in bytes. A request's head, which contains the token, has the same limit.
     static let bytesMax = 8_192
     /// The largest header in bytes, as JSON.
     static let headerBytesMax = 4_096
-    /// The longest `kid` in bytes. Longer ones are rejected in a token and skipped in a key document.
+    /// The longest `kid` in bytes. A token with a longer `kid` is rejected; a key with a longer `kid` in a key document
+    /// is skipped.
     static let keyIDBytesMax = 200
 
     let algorithm: String
@@ -24,7 +25,8 @@ package struct JWT {
     let signedBytes: [UInt8]
     let signature: [UInt8]
 
-    /// The header's members that are read. Those that name or contain a key (`jku`, `jwk`, `x5u`, `x5c`) are ignored.
+    /// The members of the header that are read. Members that name or contain a key (`jku`, `jwk`, `x5u`, `x5c`) are
+    /// ignored.
     private enum HeaderName: String, CaseIterable {
         case alg, kid, crit
     }

@@ -4,19 +4,19 @@ import Access
 package struct TokenIssuer: Equatable, Sendable {
     /// The source of the keys that verify signatures.
     package enum Keys: Equatable, Sendable {
-        /// A secret shared with the issuer; should have at least 32 bytes (RFC 7518 section 3.2).
+        /// A secret shared with the issuer. It should have at least 32 bytes (RFC 7518 section 3.2).
         case secret(String)
-        /// A public key or certificate as PEM.
+        /// The PEM text of a public key or a certificate.
         case pem(String)
-        /// Fetched from a URL; the token's `kid` selects one of this issuer's keys.
+        /// Keys fetched from a URL. The token's `kid` selects one of this issuer's keys.
         case remote(url: String, RemoteKeys)
     }
 
-    /// The format of a document with keys.
+    /// The format of a document that contains keys.
     package enum RemoteKeys: Equatable, Sendable {
         /// A JWK set (RFC 7517 section 5).
         case jwks
-        /// A JSON object of PEM certificates by `kid`; Google's format for Firebase.
+        /// Google's format for Firebase: a JSON object whose members are PEM certificates, by `kid`.
         case certificates
     }
 
@@ -24,23 +24,24 @@ package struct TokenIssuer: Equatable, Sendable {
     package enum Profile: Equatable, Sendable {
         /// `sub` and `role`.
         case standard
-        /// Firebase ID tokens. `role` is used for tokens without that claim; a driver's id is `driver_id`, or else
-        /// `sub`.
+        /// Firebase ID tokens. `role` is the role of a token that has no `role` claim. A driver's id is the claim
+        /// `driver_id` or, if the token does not have it, `sub`.
         case firebase(role: Role)
     }
 
-    /// The only algorithm that this issuer's tokens may use, whatever the token's header says.
+    /// The only algorithm that this issuer's tokens may use, whatever a token's header contains.
     package var algorithm: TokenAlgorithm
     /// The keys that verify signatures.
     package var keys: Keys
-    /// The required `iss`, compared as bytes. "" accepts tokens without `iss`, or with one that no other issuer has.
+    /// The required `iss`, compared as bytes. "" accepts tokens without `iss`, and tokens whose `iss` is not that of
+    /// another issuer.
     package var issuer: String
-    /// The value that `aud` must be or contain. "" accepts any.
+    /// The value that `aud` must be or contain. "" accepts any `aud`, and tokens without `aud`.
     package var audience: String
     /// How claims become an identity.
     package var profile: Profile
 
-    /// An issuer that accepts any `iss` and any `aud`, unless they are given.
+    /// Creates an issuer. Without `issuer` and `audience`, it accepts any `iss` and any `aud`.
     package init(
         algorithm: TokenAlgorithm, keys: Keys, issuer: String = "", audience: String = "", profile: Profile = .standard
     ) {

@@ -7,9 +7,10 @@ package enum TokenMint {
     /// An HS256 token for `identity`.
     /// - Parameters:
     ///   - secret: must not be empty.
-    ///   - issuer: `iss`; omitted if empty. Likewise `audience`.
+    ///   - issuer: `iss`. If it is empty, the token has no `iss`.
+    ///   - audience: `aud`. If it is empty, the token has no `aud`.
     ///   - issuedAt: `iat`, in seconds since 1970.
-    ///   - lifetimeSeconds: `exp` minus `iat`; if the sum overflows, `exp` is the largest Int64.
+    ///   - lifetimeSeconds: `exp` minus `iat`. If `exp` would overflow, it is the largest Int64.
     package static func token(
         for identity: Identity, secret: String, issuer: String = "", audience: String = "", issuedAt: Int64,
         lifetimeSeconds: Int64

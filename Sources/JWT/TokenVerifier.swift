@@ -3,37 +3,39 @@ import Crypto
 
 /// The result of verifying a token.
 package enum VerificationResult: Equatable, Sendable {
-    /// Valid.
+    /// The token is valid and has this identity.
     case identity(Identity)
-    /// Invalid; the string explains why, for developers.
+    /// The token is invalid. The string explains the reason to developers.
     case refused(String)
-    /// The key is not in the cache. Fetch the issuer's keys if ``IssuerKeyCache/mayFetch(issuer:now:)`` permits, then
-    /// verify again.
+    /// The token's key is not in the cache. Fetch the issuer's keys if ``IssuerKeyCache/mayFetch(issuer:now:)`` returns
+    /// true, then verify the token again.
     case needsKeys(issuer: Int)
 }
 
 /// Verifies tokens (RFC 7519).
 ///
-/// A token's `iss` selects one of the configured issuers, which alone determines algorithm and keys: a token cannot
-/// bring a key, name a URL, change the algorithm or use another issuer's key. All other claims are read only after the
-/// signature has been verified.
+/// A token's `iss` selects one of the configured issuers. Only this issuer determines the algorithm and the keys: a
+/// token cannot supply a key or a key's URL, change the algorithm, or use another issuer's key. All claims but `iss`
+/// are read only after the signature has been verified.
 ///
 /// HMAC keys are not thread-safe, so a verifier belongs to one thread.
 package final class TokenVerifier {
     private enum Key {
         case secret(HMACKey)
+        /// A public key from the configuration.
         case fixed(PublicKey)
+        /// One of the keys in ``keyCache``.
         case fetched
     }
 
-    /// Clock skew tolerated between the issuer and us, in seconds.
+    /// The tolerated difference between the clocks of an issuer and the gateway, in seconds.
     static let clockSkewSeconds: Double = 60
 
     private let issuers: [TokenIssuer]
     private let keys: [Key]
     private let keyCache: IssuerKeyCache
 
-    /// - Parameter keyCache: created with the same issuers.
+    /// - Parameter keyCache: must have been created with the same issuers in the same order.
     /// - Throws: ``TokenIssuerError`` if an issuer's key is invalid or does not fit its algorithm, or an issuer is
     ///   configured twice.
     package init(issuers: [TokenIssuer], keyCache: IssuerKeyCache) throws(TokenIssuerError) {
@@ -79,7 +81,7 @@ package final class TokenVerifier {
         }
     }
 
-    /// The issuer with this name, or else the one that accepts any.
+    /// The index of the issuer with this `iss` or, if there is none, of the issuer that accepts any `iss`.
     private func issuer(named name: String?) throws(TokenError) -> Int {
         if let name, let index = issuers.firstIndex(where: { Self.isSame($0.issuer, name) }) { return index }
         if let index = issuers.firstIndex(where: \.issuer.isEmpty) { return index }
@@ -90,7 +92,7 @@ package final class TokenVerifier {
         throw TokenError("Unknown issuer \(name.clipped)")
     }
 
-    /// Compares bytes; == on strings compares canonical equivalence.
+    /// Compares the strings' bytes, because == on strings compares canonical equivalence.
     private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
     // MARK: Configured keys
@@ -98,11 +100,12 @@ package final class TokenVerifier {
     private static func key(of issuer: TokenIssuer) throws(TokenIssuerError) -> Key {
         switch (issuer.keys, issuer.algorithm) {
         case (.secret(let secret), .hs256):
-            // With a public key as HMAC secret, anyone could sign. Short secrets only cause a warning in the log.
+            // If a public key were the HMAC secret, anyone could sign tokens. A short secret is accepted here; it only
+            // causes a warning in the log.
             guard !secret.contains("-----BEGIN") else {
                 throw error(issuer, "the HS256 secret is a PEM file. Set a random secret, or the algorithm RS256 or ES256")
             }
-            guard !secret.isEmpty else { throw error(issuer, "the HS256 secret is empty. Set one of at least 32 bytes") }
+            guard !secret.isEmpty else { throw error(issuer, "the HS256 secret is empty. Set a secret of at least 32 bytes") }
             return .secret(HMACKey(secret: secret))
         case (.pem(let pem), .rs256), (.pem(let pem), .es256):
             let key: PublicKey

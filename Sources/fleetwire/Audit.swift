@@ -6,7 +6,7 @@ import Observability
 import Primitives
 import Store
 
-/// `fleetwire audit`: prints the audit log of an order or a route. Works whether or not a gateway is running.
+/// `fleetwire audit`: prints the audit log of an order or a route. It works whether or not a gateway is running.
 struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the audit log of an order or a route, oldest entry first.")
@@ -41,7 +41,7 @@ struct Audit: ParsableCommand {
         }
     }
 
-    /// Time, actor, action, states before and after, reason, details, correlation id.
+    /// The entry as one line of output: time, actor, action, states before and after, reason, details, correlation id.
     private static func line(_ entry: AuditEntry) -> String {
         var parts = [Timestamp.iso8601(milliseconds: entry.at), entry.actor.terminalEscaped, entry.action]
         if let after = entry.after {

@@ -6,7 +6,7 @@ struct CheckConfig: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
         abstract: "Check the configuration and print notifications with sample data.",
-        discussion: "Exits with 0 if the configuration is valid; else prints all errors and exits with 78.")
+        discussion: "Exits with 0 if the configuration is valid; otherwise prints all errors and exits with 78.")
 
     @OptionGroup var configuration: ConfigurationOption
 

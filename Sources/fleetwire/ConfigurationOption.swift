@@ -12,8 +12,8 @@ struct ConfigurationOption: ParsableArguments {
     /// The path of the configuration file.
     var file: String { given ?? Environment.all["FLEETWIRE_CONFIG"] ?? "config/fleetwire.yaml" }
 
-    /// The settings of the file and the environment. If they are invalid, prints a line per problem and exits with
-    /// status 78 (EX_CONFIG).
+    /// Reads the settings from the file and the environment. If they are invalid, prints one line per problem and exits
+    /// with status 78 (EX_CONFIG).
     func load() throws -> Settings {
         do throws(ConfigurationErrors) {
             let settings = try Settings.load(file: file, environment: Environment.all)
@@ -30,7 +30,7 @@ struct ConfigurationOption: ParsableArguments {
 
 /// The process's environment variables.
 enum Environment {
-    /// By name.
+    /// The values of all variables, by name.
     static var all: [String: String] {
         var variables: [String: String] = [:]
         var entry = environ
@@ -43,7 +43,7 @@ enum Environment {
     }
 }
 
-/// Standard error, for the messages of commands.
+/// Standard error, where commands print their errors.
 enum StandardError {
     static func print(_ line: String) {
         let bytes = Array((line + "\n").utf8)

@@ -13,7 +13,7 @@ struct Fleetwire: ParsableCommand {
             Serve.self, CheckConfig.self, MintToken.self, Send.self, PushTestCommand.self, Audit.self, Simulate.self,
         ])
 
-    /// Without a command: an error (exit 64) instead of the help text.
+    /// Runs if no command is given. Reports an error (exit status 64) instead of printing the help text.
     func run() throws {
         throw ValidationError("Expected a command: serve, check-config, token, send, push-test, audit or simulate")
     }

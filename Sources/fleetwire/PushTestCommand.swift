@@ -15,7 +15,7 @@ struct PushTestCommand: ParsableCommand {
     @Option(help: "The push provider: apns or fcm.")
     var provider: PushProvider
 
-    // Tokens may begin with a dash.
+    // Parsed unconditionally, because a token may begin with a dash.
     @Option(parsing: .unconditional, help: "The device token, as the app registers it.")
     var token: String
 

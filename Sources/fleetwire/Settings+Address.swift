@@ -1,6 +1,6 @@
 import Configuration
 
 extension Settings.Server {
-    /// The host as URLs write it: IPv6 addresses in brackets.
+    /// The host as part of a URL: an IPv6 address is in brackets.
     var urlHost: String { host.contains(":") ? "[\(host)]" : host }
 }

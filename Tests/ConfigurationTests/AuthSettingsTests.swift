@@ -48,7 +48,7 @@ import Testing
         #expect(try jwt("[{secret: a}]").map(\.secret) == ["a"])
     }
 
-    @Test("Variables override and add keys of a single issuer")
+    @Test("Variables override and add values of a single issuer, but not of an issuer in a list")
     func environment() throws {
         #expect(try jwt("{secret: a}", ["FLEETWIRE_AUTH_JWT_SECRET": "b"])[0].secret == "b")
         #expect(try read("", ["FLEETWIRE_AUTH_JWT_SECRET": "b"]).get().auth.jwt[0].secret == "b")
@@ -57,7 +57,7 @@ import Testing
         #expect(entry.publicKey == Self.key)
         #expect(
             problems("auth: {jwt: [{secret: a}]}", ["FLEETWIRE_AUTH_JWT_SECRET": "b"])
-                == ["FLEETWIRE_AUTH_JWT_SECRET: unknown variable; auth.jwt is a list, which only the file sets"])
+                == ["FLEETWIRE_AUTH_JWT_SECRET: unknown variable; auth.jwt is a list, which only the file can set"])
     }
 
     typealias Case = ConfigurationErrorTests.Case
@@ -89,8 +89,8 @@ import Testing
             "c.yaml:3: auth.jwt[1].issuer: expected a unique issuer, found \"i\", which auth.jwt[0].issuer has"),
         Case(
             "[\n{secret: a, issuer: i},\n{secret: b},\n{secret: c, issuer: ''}]",
-            "c.yaml:3: auth.jwt[1].issuer: expected an issuer, required if there are several, found nothing",
-            "c.yaml:4: auth.jwt[2].issuer: expected an issuer, required if there are several, found \"\""),
+            "c.yaml:3: auth.jwt[1].issuer: expected an issuer (required if auth.jwt has several entries), found nothing",
+            "c.yaml:4: auth.jwt[2].issuer: expected an issuer (required if auth.jwt has several entries), found \"\""),
         Case("[]", "c.yaml:1: auth.jwt: expected a list of at least one map, found an empty list"),
         Case("[hunter2]", "c.yaml:1: auth.jwt[0]: expected a map, found a string"),
         Case("hunter2", "c.yaml:1: auth.jwt: expected a map, found a string"),
@@ -115,7 +115,7 @@ import Testing
         Case("[{isuer: i}]", "c.yaml:1: auth.jwt[0].isuer: unknown key; did you mean auth.jwt[0].issuer?"),
     ]
 
-    @Test("An error names its location and does not show the secret", arguments: wrongKeys + wrongLists + wrongValues)
+    @Test("An error names its location and does not show a secret", arguments: wrongKeys + wrongLists + wrongValues)
     func error(_ example: Case) {
         #expect(problems("{auth: {jwt: \(example.yaml)}}", files: Self.files) == example.lines)
     }
@@ -127,7 +127,7 @@ import Testing
                 == ["FLEETWIRE_AUTH_JWT_SECRET: expected public_key or jwks_url for RS256, found secret"])
     }
 
-    @Test("Every key of Firebase sets its field")
+    @Test("Every key of auth.firebase sets its field")
     func firebase() throws {
         let yaml = "auth: {firebase: {project_id: fleet-1, certificates_url: \"http://127.0.0.1:9/c\", role: customer}}"
         let firebase = try read(yaml).get().auth.firebase
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(
-        "An error about Firebase names its location",
+        "An error about auth.firebase names its location",
         arguments: [
             ("{project_id: Fleet}", "project_id: expected up to 64 lower-case letters, digits or -, found \"Fleet\""),
             ("{certificates_url: ''}", "certificates_url: expected an https URL, or an http one on loopback, found \"\""),

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(
-        "Without a file, or with an empty one, the built-in catalogue applies",
+        "Without a file, or with a file that sets no option, the built-in catalogue applies",
         arguments: ["", "# a comment", "{}", "job-assigned:"])
     func emptyFile(yaml: String) throws {
         #expect(try catalogue(yaml) == .builtIn)
@@ -41,7 +41,7 @@ import Testing
         #expect(try catalogue(yaml).entry(for: "lunch-break") == expected)
     }
 
-    @Test("A new entry starts from the defaults of its name, a known entry from the built-in one")
+    @Test("Options that the file omits: a new entry has the defaults of its name, a built-in entry keeps its values")
     func defaults() throws {
         let changed = try catalogue("lunch-break: {}\nROAD_CLOSED: ~\nroute-late: {}\njob-assigned: {push: mirror}")
         let new = try #require(changed.entry(for: "lunch-break"))
@@ -62,7 +62,7 @@ import Testing
         #expect(changed.names.count == NotificationCatalogue.builtIn.names.count + 3)
     }
 
-    @Test("The default lifetime follows data_type")
+    @Test("The default lifetime depends on data_type")
     func lifetimeOfType() throws {
         #expect(try catalogue("a: {data_type: new_job}").entry(for: "a")?.lifetimeSeconds == 3_600)
         #expect(try catalogue("a: {data_type: new_job, lifetime: 2m}").entry(for: "a")?.lifetimeSeconds == 120)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("The file's path is relative to the configuration, and paths in it are relative to the file")
+    @Test("The catalogue's path is relative to the configuration file, and paths in the catalogue to the catalogue")
     func relative() throws {
         let settings = try read(
             "notifications: {file: texts/n.yaml}", ["SOUND": "bell"],
@@ -113,7 +113,9 @@ import Testing
         Case("a: {titel: b}", "n.yaml:1: a.titel: unknown key; did you mean a.title?"),
         Case("a: b", "n.yaml:1: a: expected a map, found a string"),
         Case("- a", "n.yaml:1: expected a map, found a list"),
-        Case("\"a b\": {}", "n.yaml:1: \"a b\": expected an event or a type: 1 to 64 letters, digits, _ or -"),
+        Case(
+            "\"a b\": {}",
+            "n.yaml:1: \"a b\": expected an event's name or a notification's type: 1 to 64 letters, digits, _ or -"),
         Case("a: {}\na: {}", "n.yaml:1: expected each key of a map once, found \"a\" more than once"),
         Case("a: {", "n.yaml:2: not valid YAML: while parsing a flow node (line 2), did not find expected node content"),
     ]
@@ -124,7 +126,7 @@ import Testing
         #expect(lines == example.lines)
     }
 
-    @Test("All errors are reported at once, those of the configuration first")
+    @Test("All errors are reported at once: of the configuration file, of variables, and then of the catalogue")
     func order() {
         #expect(
             problems(
@@ -139,7 +141,7 @@ import Testing
             problems("log: 1\nnotifications: {file: n.yaml}", files: ["n.yaml": many]).count == SettingsReader.problemsMax)
     }
 
-    @Test("A missing file is reported at the key that names it")
+    @Test("A missing catalogue is reported at the key or variable that names it")
     func missing() {
         let problem = "cannot read \"none\": No such file or directory"
         #expect(problems("notifications: {file: none}") == ["c.yaml:1: notifications.file: \(problem)"])
@@ -150,7 +152,7 @@ import Testing
                 == ["c.yaml:1: notifications.fiel: unknown key; did you mean notifications.file?"])
     }
 
-    @Test("No variable overrides the file")
+    @Test("No variable overrides a value in the catalogue")
     func variable() {
         let lines = problems("notifications: {file: n.yaml}", ["FLEETWIRE_A_TITLE": "x"], files: ["n.yaml": "a: {}"])
         #expect(lines.count == 1)

@@ -37,7 +37,7 @@ import Testing
             ])
     }
 
-    @Test("The general mode applies to an entry without push")
+    @Test("The general mode applies only to an entry that does not set push")
     func push() throws {
         #expect(try sample("job-assigned", "{}", push: "fallback").push == .fallback)
         #expect(try sample("job-assigned", "{push: mirror}", push: "off").push == .mirror)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "Exactly the fields that the contract defines for an event have values",
+        "An event's sample has values for exactly the fields that the contract defines for the event",
         arguments: [
             "job-assigned": "bookingId bookingReference customerName pickupAddress dropoffAddress scheduledAt totalGBP message",
             "job-removed": "bookingId bookingReference reason removedAt message",
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A field that an event never has causes one warning")
+    @Test("Each field that an event never has causes one warning")
     func unknownField() throws {
         let sample = try sample("job-assigned", "{title: '{driver|nobody} {driver}', body: '{fee|free}'}")
         #expect(
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "A notification sent by type may have any field",
+        "A notification whose sender chooses the fields may have any field",
         arguments: ["NEW_BATCH_AVAILABLE", "DRIVER_REJECTED", "driver_arrival", "lunch-break"])
     func announced(name: String) throws {
         let sample = try sample(name, "{title: '{until|soon}', body: '{message}'}")
@@ -102,7 +102,7 @@ import Testing
         #expect(sample.bare == Sample.Text(title: "soon", body: ""))
     }
 
-    @Test("Known types have values for the fields usually sent")
+    @Test("The sample of a known type has values for the fields that senders usually set")
     func knownTypes() throws {
         func full(_ name: String, _ body: String) throws -> String { try sample(name, "{body: '\(body)'}").full.body }
         #expect(
@@ -112,7 +112,7 @@ import Testing
         #expect(try full("ORDER_CANCELLED", "{orderId} {batchId}") == "A-1042 b-17")
     }
 
-    @Test("An entry that shows nothing, with or without values, causes a warning")
+    @Test("A warning reports an entry that shows nothing, either always or if fields are missing")
     func emptyTexts() throws {
         let always = "devices show nothing: title and body are empty"
         let hint = ": write {field|text} to set a text for that case"

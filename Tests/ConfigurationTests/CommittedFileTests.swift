@@ -4,7 +4,7 @@ import Yams
 
 @testable import Configuration
 
-/// config/fleetwire.yaml documents the configuration, so it must have all keys and the defaults.
+/// config/fleetwire.yaml documents the configuration, so it must have every key with its default.
 @Suite struct CommittedFileTests {
     static let path = #filePath.replacing("Tests/ConfigurationTests/CommittedFileTests.swift", with: "config/fleetwire.yaml")
 
@@ -12,7 +12,7 @@ import Yams
     static let storeKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     static let secret = "development-secret-change-me-0123456789"
 
-    @Test("The committed file has the defaults and the development secret")
+    @Test("The committed file has the default values, except fleet.app and the development secret")
     func defaults() throws {
         var expected = Settings()
         expected.fleet.app = "1001"
@@ -21,7 +21,7 @@ import Yams
         #expect(try Settings.load(file: Self.path, environment: [:]) == expected)
     }
 
-    @Test("The committed catalogue equals the built-in one and is complete")
+    @Test("The committed catalogue, read without the built-in one, equals the built-in one")
     func catalogue() throws {
         let text = try TextFile.content(of: Self.cataloguePath)
         let expansion = VariableExpansion(environment: [:], directory: "", readFile: UnreadableFile.missing)
@@ -66,7 +66,7 @@ import Yams
         }
     }
 
-    /// A line `key:` or `key: value` in block style, or a commented-out alternative of that form.
+    /// A line `key:` or `key: value` in YAML's block style. The line may also be a commented-out alternative.
     private struct Line {
         let hasValue: Bool
 
@@ -76,14 +76,15 @@ import Yams
         }
     }
 
-    /// The file with `secrets` besides `secret`, and with the commented-out elements of empty lists.
+    /// The file with its commented-out alternatives: `secrets` in addition to `secret`, and the elements of empty
+    /// lists.
     private func withAlternative(_ text: String) -> String {
         text.replacing("    # secrets:", with: "    secrets:")
             .replacing(/(webhooks|encryption_keys): \[\]/) { "\($0.1):" }
             .replacing(/\n( *)# (- |  )([a-z_]+: )/) { "\n\($0.1)  \($0.2)\($0.3)" }
     }
 
-    /// The paths of all keys. Elements of a list share a path.
+    /// The paths of all keys. All elements of a list have the same path, such as `apps[]`.
     private func paths(in node: Node?, at path: String) -> Set<String> {
         switch node {
         case .mapping(let map):

@@ -184,7 +184,7 @@ import Testing
             ])
     }
 
-    @Test("A file named by a variable is reported at the variable, its missing counterpart in the file")
+    @Test("An unreadable file is reported at the variable that names it; a missing second TLS file, in the configuration file")
     func tlsVariables() {
         #expect(
             problems("server: {}", ["FLEETWIRE_SERVER_TLS_KEY": "none"])
@@ -232,7 +232,7 @@ import Testing
         #expect(!lines.contains { $0.contains("hunt") }, "\(lines)")
     }
 
-    @Test("Errors do not show an invalid secret from the environment")
+    @Test("An error does not show an invalid secret from the environment")
     func secretVariable() {
         #expect(
             problems("", ["FLEETWIRE_METRICS_TOKEN": "hunter 2"])

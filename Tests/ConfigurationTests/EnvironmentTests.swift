@@ -3,7 +3,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct EnvironmentTests {
-    @Test("Variables override every scalar outside lists")
+    @Test("Variables override every scalar that is not in a list")
     func everyScalar() throws {
         let environment = [
             "FLEETWIRE_SERVER_HOST": "0.0.0.0", "FLEETWIRE_SERVER_PORT": "0", "FLEETWIRE_SERVER_LOOPS": "3",
@@ -80,7 +80,9 @@ import Testing
         expected.log.level = .debug
         expected.log.format = .text
         #expect(settings == expected)
-        #expect(Set(environment.keys) == Set(reading("").variables.names), "a variable is untested, or gone")
+        #expect(
+            Set(environment.keys) == Set(reading("").variables.names),
+            "this test must set exactly the known variables")
     }
 
     @Test("No two keys share a variable")
@@ -103,13 +105,13 @@ import Testing
         }
     }
 
-    @Test("An overridden value is not checked")
+    @Test("A value in the file that a variable overrides is not checked")
     func overridden() throws {
         let settings = try read("server: {port: \"${UNSET}\"}", ["FLEETWIRE_SERVER_PORT": "80"]).get()
         #expect(settings.server.port == 80)
     }
 
-    @Test("An unknown variable is an error that suggests the most similar one")
+    @Test("An unknown variable is an error that suggests the most similar variable")
     func unknown() {
         #expect(
             problems("", ["FLEETWIRE_SERVER_PROT": "1"])
@@ -119,9 +121,9 @@ import Testing
                 == ["FLEETWIRE_PORT: unknown variable; did you mean FLEETWIRE_SERVER_PORT?"])
     }
 
-    @Test("No variable overrides part of a list", arguments: ["FLEETWIRE_APPS", "FLEETWIRE_APPS_0_KEY"])
+    @Test("No variable overrides a list or a part of it", arguments: ["FLEETWIRE_APPS", "FLEETWIRE_APPS_0_KEY"])
     func list(name: String) {
-        #expect(problems("", [name: "x"]) == ["\(name): unknown variable; apps is a list, which only the file sets"])
+        #expect(problems("", [name: "x"]) == ["\(name): unknown variable; apps is a list, which only the file can set"])
     }
 
     @Test("Variables of other programs and FLEETWIRE_CONFIG are ignored")

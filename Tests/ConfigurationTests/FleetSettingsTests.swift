@@ -6,7 +6,7 @@ import Testing
 @Suite struct FleetSettingsTests {
     static let twoApps = "apps: [{id: a, key: ka, secret: x}, {id: b, key: kb, secret: x}]\n"
 
-    @Test("The fleet's app is the first, or the configured one")
+    @Test("The fleet's app is the app that fleet.app names or, by default, the first app")
     func app() throws {
         #expect(try read(Self.twoApps).get().fleetAppIndex == 0)
         #expect(try read(Self.twoApps + "fleet: {app: ''}").get().fleetAppIndex == 0)
@@ -17,7 +17,7 @@ import Testing
         #expect(try read(Self.twoApps, ["FLEETWIRE_FLEET_APP": "b"]).get().fleetAppIndex == 1)
     }
 
-    @Test("An unknown app is an error that lists the known ones")
+    @Test("An unknown app is an error that lists the known apps, at most ten of them")
     func unknownApp() {
         #expect(
             problems(Self.twoApps + "fleet: {app: c}")
@@ -39,7 +39,7 @@ import Testing
         #expect(problems("apps: [{id: '?', key: k, secret: s}]\nfleet: {app: c}").count == 1)
     }
 
-    @Test("Rules replace the default and keep their order")
+    @Test("Rules in the file replace the default rules and keep their order")
     func channels() throws {
         let yaml = """
             channels:
@@ -54,12 +54,12 @@ import Testing
             ])
     }
 
-    @Test("An empty list restricts nothing")
+    @Test("The list of rules may be empty")
     func noChannels() throws {
         #expect(try read("channels: []").get().channels == [])
     }
 
-    @Test("Every access is accepted", arguments: ChannelPolicy.Access.allCases)
+    @Test("Every access is accepted; some require a pattern that ends in *", arguments: ChannelPolicy.Access.allCases)
     func access(access: ChannelPolicy.Access) throws {
         let rules = try read("channels: [{pattern: \"a-*\", access: \(access.rawValue)}]").get().channels
         #expect(rules == [Settings.ChannelRule(pattern: "a-*", access: access)])
@@ -115,10 +115,10 @@ import Testing
         #expect(problems(example.yaml) == example.lines)
     }
 
-    @Test("No variable overrides the rules")
+    @Test("No variable overrides a rule")
     func variable() {
         #expect(
             problems("", ["FLEETWIRE_CHANNELS_0_ACCESS": "open"])
-                == ["FLEETWIRE_CHANNELS_0_ACCESS: unknown variable; channels is a list, which only the file sets"])
+                == ["FLEETWIRE_CHANNELS_0_ACCESS: unknown variable; channels is a list, which only the file can set"])
     }
 }

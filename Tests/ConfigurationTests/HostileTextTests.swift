@@ -4,7 +4,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct HostileTextTests {
-    /// Reads YAML that may be valid or not. Each line of an error must name a location.
+    /// Reads YAML that may or may not be valid. Each line of an error must begin with the file's name.
     private func check(_ yaml: String, _ seed: UInt64) {
         for line in problems(yaml, ["A": "${A}"], files: ["a": "b", "notifications.yaml": ""]) {
             #expect(line.hasPrefix("c.yaml"), "seed \(seed): \(line)")
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("A bounded number of aliases is allowed")
+    @Test("A file may have up to 20 aliases; a * in a string does not count")
     func aliases() throws {
         func yaml(_ aliases: Int) -> String {
             "apps:\n- {id: 0, key: k0, secret: '*', limits: &l {event_bytes: 7}}\n"
@@ -71,7 +71,7 @@ import Testing
             problems(yaml(YAMLText.aliasesMax + 1)) == ["c.yaml: expected at most 20 aliases such as *name, found 21"])
     }
 
-    @Test("Aliases of aliases are rejected before expansion", arguments: ["b: *a39", "server: {? *a39 : x}"])
+    @Test("Nested aliases are rejected before they are expanded", arguments: ["b: *a39", "server: {? *a39 : x}"])
     func bomb(use: String) {
         let levels = (1..<40).map { "a\($0): &a\($0) [\(String(repeating: "*a\($0 - 1), ", count: 9))]" }
         #expect(problems("a0: &a0 [x]\n" + levels.joined(separator: "\n") + "\n" + use).count == 1)
@@ -81,7 +81,7 @@ import Testing
         #expect(!problems("a0: &a0 [x]\n" + few + use.replacing("39", with: "7")).isEmpty)
     }
 
-    @Test("Nesting is bounded, with aliases too")
+    @Test("Deeply nested lists cause an error but no crash, with or without aliases")
     func nesting() {
         #expect(problems(String(repeating: "[", count: 100_000)).count == 1)
         #expect(problems(String(repeating: "- ", count: 100_000)).count == 1)
@@ -90,7 +90,7 @@ import Testing
         #expect(problems("- &a0 x\n" + tall) == ["c.yaml:1: expected a map, found a list"])
     }
 
-    @Test("Reads a thousand apps")
+    @Test("A file may have a thousand apps")
     func many() throws {
         let apps = (0..<1_000).map { "- {id: \($0), key: k\($0), secret: s, limits: {event_bytes: 7}}\n" }
         #expect(try read("apps:\n" + apps.joined()).get().apps.count == 1_000)

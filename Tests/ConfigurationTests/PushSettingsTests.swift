@@ -63,7 +63,7 @@ import Testing
         #expect(try push(map) == expected)
     }
 
-    @Test("File paths are relative to the configuration")
+    @Test("File paths are absolute or relative to the configuration file")
     func relative() throws {
         let yaml = """
             push:
@@ -174,7 +174,7 @@ import Testing
         #expect(lines(example.yaml) == example.lines)
     }
 
-    @Test("Enabling a provider by variable reports the keys missing in the file")
+    @Test("If a variable enables a provider, keys that are missing in the file are reported")
     func enabledByVariable() {
         #expect(
             problems("log: {}", ["FLEETWIRE_PUSH_FCM_ENABLED": "true"])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Configuration
 
-/// Reads YAML as the file `c.yaml`. Returns the settings, or the lines of the error.
+/// Reads YAML as the file `c.yaml`. Returns the settings or the error. `files` are the files that the YAML may name.
 func read(
     _ yaml: String, _ environment: [String: String] = [:], files: [String: String] = [:]
 ) -> Result<Settings, ConfigurationErrors> {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SettingsLoadingTests {
     /// A temporary directory, deleted after the test.
     private final class Directory {
-        // Short regardless of TMPDIR: errors clip long values.
+        // Not in TMPDIR, whose path may be long: errors cut off long values.
         let path = "/tmp/fleetwire-\(UUID().uuidString.prefix(8))"
 
         init(_ files: [String: Data] = [:]) throws {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("Paths of secret files are relative to the configuration")
+    @Test("Paths of secret files are relative to the configuration file")
     func secrets() throws {
         let directory = try Directory([
             "c.yaml": Data("apps: [{id: a, key: b, secret: file:secret}]".utf8), "secret": Data("s3cret\n".utf8),
@@ -37,7 +37,7 @@ import Testing
         #expect(settings.apps == [Settings.App(id: "a", key: "b", secret: "s3cret")])
     }
 
-    @Test("Paths of TLS files are absolute or relative to the configuration")
+    @Test("Paths of TLS files are absolute or relative to the configuration file")
     func tls() throws {
         let directory = try Directory([
             "c.yaml": Data("server: {tls: {certificate: c.pem, key: \"${KEY}\"}}".utf8), "c.pem": Data(), "k.pem": Data(),
@@ -49,7 +49,7 @@ import Testing
         #expect(settings.server.tls.isEnabled)
     }
 
-    @Test("Each load reads the files again")
+    @Test("Each load reads all files again")
     func again() throws {
         let directory = try Directory([
             "c.yaml": Data("metrics: {token: file:token}\nnotifications: {file: n.yaml}".utf8), "token": Data("one".utf8),
@@ -82,7 +82,7 @@ import Testing
                 == "\(path)/c.yaml:1: log.level: cannot read \"\(path)/none\": No such file or directory")
     }
 
-    @Test("A file has at most 1 MiB")
+    @Test("A file may have up to 1 MiB")
     func size() throws {
         let comment = Data(repeating: UInt8(ascii: "#"), count: TextFile.bytesMax)
         let directory = try Directory(["fits": comment, "larger": comment + Data("#".utf8)])
@@ -90,7 +90,7 @@ import Testing
         #expect(problem("\(directory.path)/larger") == "\(directory.path)/larger: cannot be read: larger than 1 MiB")
     }
 
-    @Test("Rejects irregular files without blocking")
+    @Test("A file that is not a regular file is rejected without blocking")
     func irregular() throws {
         let directory = try Directory([
             "c.yaml": Data("notifications: {file: fifo}".utf8), "d.yaml": Data("metrics: {token: 'file:fifo'}".utf8),

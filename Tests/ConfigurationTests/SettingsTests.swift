@@ -3,7 +3,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct SettingsTests {
-    @Test("The defaults serve development on loopback, with one well-known app")
+    @Test("The defaults are for development: loopback, port 6001, one app with well-known credentials")
     func defaults() {
         let settings = Settings()
         #expect(settings.server.host == "127.0.0.1")
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "An empty text gives the defaults",
+        "A text that sets no value gives the defaults",
         arguments: ["", "\n", "# a comment", "---", "~", "{}", "server:", "server: {}\nlog: ~", "\u{FEFF}log: {}"])
     func nothing(yaml: String) {
         #expect(read(yaml) == .success(Settings()))
@@ -105,14 +105,16 @@ import Testing
         #expect(settings == expected)
     }
 
-    @Test("Accepts both bounds of a number's range", arguments: IntegerKey.outsideLists + IntegerKey.limits)
+    @Test("Both bounds of a number's range are accepted", arguments: IntegerKey.outsideLists + IntegerKey.limits)
     func edges(key: IntegerKey) throws {
         for edge in [key.range.lowerBound, key.range.upperBound] {
             #expect(try key.value(read(key.yaml("\(edge)")).get()) == edge)
         }
     }
 
-    @Test("Rejects numbers outside the range, and other values", arguments: IntegerKey.outsideLists + IntegerKey.limits)
+    @Test(
+        "A number outside its range is rejected, and so is a value that is not a decimal integer",
+        arguments: IntegerKey.outsideLists + IntegerKey.limits)
     func beyondEdges(key: IntegerKey) {
         let (low, high) = (key.range.lowerBound, key.range.upperBound)
         let numbers = ["\(low - 1)", "\(high + 1)", "99999999999999999999", "1e3", "0x10", "010", "+2000", "abc", "2.5"]
@@ -123,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("A list may have up to its maximum of elements", arguments: [1, 10])
+    @Test("An app may have 1 to 10 secrets", arguments: [1, 10])
     func secrets(count: Int) throws {
         let list = (0..<count).map { "s\($0)" }
         let yaml = "apps: [{id: a, key: b, secrets: [\(list.joined(separator: ", "))]}]"

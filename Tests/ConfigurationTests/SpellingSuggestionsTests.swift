@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "The nearest name has the most similar last part, then the most similar whole",
+        "The nearest name has the most similar last part; among equal last parts, it is most similar as a whole",
         arguments: [
             ("server.prot", "server.port"), ("port", "server.port"), ("tls.keys", "tls.key"), ("apps[1].ky", "apps[1].key"),
             ("sever", "server"),
@@ -23,7 +23,7 @@ import Testing
         #expect(names.nearest(to: name) == expected)
     }
 
-    @Test("Without names there is no suggestion")
+    @Test("Without known names there is no suggestion")
     func none() {
         #expect(SpellingSuggestions().nearest(to: "a") == nil)
     }

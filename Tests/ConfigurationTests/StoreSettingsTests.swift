@@ -8,7 +8,7 @@ import Testing
         try Settings.parse(yaml, file: "/etc/fleet/c.yaml", environment: environment)
     }
 
-    @Test("The database's path is absolute or relative to the configuration")
+    @Test("The database's path is absolute or relative to the configuration file")
     func path() throws {
         #expect(try elsewhere("").store.path == "/etc/fleet/var/fleetwire.db")
         #expect(try elsewhere("store: {path: f.db}").store.path == "/etc/fleet/f.db")
@@ -61,7 +61,7 @@ import Testing
     func variable() {
         #expect(
             problems("", ["FLEETWIRE_STORE_ENCRYPTION_KEYS": "x"]) == [
-                "FLEETWIRE_STORE_ENCRYPTION_KEYS: unknown variable; store.encryption_keys is a list, which only the file sets"
+                "FLEETWIRE_STORE_ENCRYPTION_KEYS: unknown variable; store.encryption_keys is a list, which only the file can set"
             ])
     }
 

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "References are replaced once",
+        "References are replaced, but not those in the result",
         arguments: [
             ("plain", "plain"), ("", ""), ("${NAME}", "value"), ("a${NAME}b${NAME}", "avaluebvalue"), ("${_a1}", ""),
             ("$${NAME}", "${NAME}"), ("$$${NAME}", "$${NAME}"), ("$NAME $ $$ {NAME}", "$NAME $ $$ {NAME}"), ("$", "$"),
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "A reference that cannot be expanded is named",
+        "The error for a reference that cannot be expanded names the reference",
         arguments: [
             ("${UNSET}", "${UNSET} is not set"), ("${name}", "${name} is not set"),
             ("file:none", "cannot read \"conf/none\": gone"), ("file:", "expected a path after file:"),
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "${ without a variable's name must be escaped",
+        "${ that is not followed by a variable's name and } is an error",
         arguments: ["${", "${}", "a${b", "${1}", "${a b}", "${a-b}", "${é}", "${\u{301}}"])
     func malformed(written: String) {
         let reason = "expected a variable's name and } after ${; write $${ for a literal ${"

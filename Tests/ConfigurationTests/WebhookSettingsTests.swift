@@ -47,7 +47,7 @@ import Testing
                 == ["c.yaml:1: apps[0].webhooks: expected a list of at most 10 maps, found a list of 11"])
     }
 
-    @Test("A URL can contain references")
+    @Test("A webhook's URL can contain references")
     func substituted() throws {
         #expect(try webhooks("[{url: 'https://a/${TOKEN}'}]", ["TOKEN": "hunter2"])[0].url == "https://a/hunter2")
     }
@@ -78,10 +78,10 @@ import Testing
         #expect(problems(Self.app(example.yaml)) == example.lines.map { "c.yaml:1: apps[0].\($0)" })
     }
 
-    @Test("No variable overrides the list")
+    @Test("No variable overrides the list of webhooks")
     func variable() {
         #expect(
             problems("", ["FLEETWIRE_APPS_0_WEBHOOKS": "x"])
-                == ["FLEETWIRE_APPS_0_WEBHOOKS: unknown variable; apps is a list, which only the file sets"])
+                == ["FLEETWIRE_APPS_0_WEBHOOKS: unknown variable; apps is a list, which only the file can set"])
     }
 }

@@ -79,7 +79,7 @@ import Testing
         #expect(try Self.refusal(("nbf", "\(now + 61)")) == "The token is not valid before 2027-01-15T08:01:01.000Z")
         #expect(try Self.refusal(("iat", "\(now + 60)")) == nil)
         #expect(
-            try Self.refusal(("iat", "\(now + 61)")) == "The token was issued in the future (iat), at 2027-01-15T08:01:01.000Z")
+            try Self.refusal(("iat", "\(now + 61)")) == "The token's iat is in the future: 2027-01-15T08:01:01.000Z")
         #expect(try Self.refusal(("nbf", "0"), ("iat", "0")) == nil)
     }
 

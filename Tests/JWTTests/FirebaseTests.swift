@@ -76,7 +76,7 @@ import Testing
         #expect(try Self.refusal([("auth_time", "\(TestTokens.now + 60)")]) == nil)
         #expect(
             try Self.refusal([("auth_time", "\(TestTokens.now + 61)")])
-                == "The user signed in in the future (auth_time), at 2027-01-15T08:01:01.000Z")
+                == "The token's auth_time is in the future: 2027-01-15T08:01:01.000Z")
         #expect(
             try Self.refusal([("auth_time", "1e400")]) == "The token: expected auth_time to be a number of seconds since 1970")
     }

@@ -96,7 +96,7 @@ import Testing
     // MARK: Configuration
 
     static let mismatches: [(TokenAlgorithm, TokenIssuer.Keys, String)] = [
-        (.hs256, .secret(""), "the HS256 secret is empty. Set one of at least 32 bytes"),
+        (.hs256, .secret(""), "the HS256 secret is empty. Set a secret of at least 32 bytes"),
         (
             .hs256, .secret(TestKeys.rsa),
             "the HS256 secret is a PEM file. Set a random secret, or the algorithm RS256 or ES256"
