@@ -133,8 +133,8 @@ package struct Settings: Equatable, Sendable {
     package struct Metrics: Equatable, Sendable {
         /// The prefix of all metric names: `[a-z_][a-z0-9_]*`.
         package var prefix = "fleetwire"
-        /// The bearer token for `/metrics`: printable ASCII without spaces. Empty: no token; only requests from
-        /// loopback are served.
+        /// The bearer token for `/metrics`: printable ASCII without spaces. Empty: only requests from loopback, and
+        /// requests with a JWT of role admin or ops, are served.
         package var token = ""
 
         package init() {}
