@@ -5,8 +5,8 @@ import Testing
     static let secret = [UInt8](0..<32)
     static let (plaintext, row) = (Array("a device's token".utf8), Array("devices/7".utf8))
 
-    /// Key, nonce, plaintext, authenticated data, ciphertext, tag: test cases 13, 14 and 16 of the specification of
-    /// Galois/Counter Mode that its authors submitted to NIST.
+    /// Test cases 13, 14 and 16 of the specification of Galois/Counter Mode that its authors submitted to NIST. Each
+    /// has key, nonce, plaintext, authenticated data, ciphertext and tag in hexadecimal.
     static let vectors = [
         (String(repeating: "0", count: 64), String(repeating: "0", count: 24), "", "", "", "530f8afbc74536b9a963b4f1c4cb738b"),
         (
@@ -65,7 +65,7 @@ import Testing
         #expect(key.open(sealed, authenticating: Self.row) == Self.plaintext, "failed calls do not change the key")
     }
 
-    @Test func rejectsOtherLengths() throws {
+    @Test func rejectsTruncatedAndExtendedOutput() throws {
         let key = try #require(AESGCMKey(Self.secret))
         let sealed = key.seal(Self.plaintext, authenticating: Self.row)
         for count in sealed.indices {
@@ -88,7 +88,7 @@ import Testing
         #expect(key.open(key.seal(Self.plaintext, authenticating: []), authenticating: Self.row) == nil)
     }
 
-    @Test(arguments: [0, 1, 16, 24, 31, 33, 64]) func requires32Bytes(count: Int) {
+    @Test(arguments: [0, 1, 16, 24, 31, 33, 64]) func rejectsSecretsOfOtherLengths(count: Int) {
         #expect(AESGCMKey([UInt8](repeating: 7, count: count)) == nil)
     }
 

@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct Base64URLTests {
     static let pairs: [([UInt8], String)] = [
-        // RFC 4648 section 10, without the padding; RFC 7515 appendix C; then the last digits of the alphabet.
+        // The examples of RFC 4648 section 10, without the padding; RFC 7515 appendix C; then texts with the last
+        // digits of the alphabet.
         ([], ""), (Array("f".utf8), "Zg"), (Array("fo".utf8), "Zm8"), (Array("foo".utf8), "Zm9v"),
         (Array("foob".utf8), "Zm9vYg"), (Array("fooba".utf8), "Zm9vYmE"), (Array("foobar".utf8), "Zm9vYmFy"),
         ([3, 236, 255, 224, 193], "A-z_4ME"), ([0], "AA"), ([0, 0, 0], "AAAA"), ([255], "_w"), ([255, 255], "__8"),
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "Zg==", "Zm8=", "=", "Zm9v=", "Zm+v", "Zm/v", "Zm9v\n", " Zm9v", "Zm 9v", "Zm.v", "Zm9v\0", "Zmév",  // characters
+        "Zg==", "Zm8=", "=", "Zm9v=", "Zm+v", "Zm/v", "Zm9v\n", " Zm9v", "Zm 9v", "Zm.v", "Zm9v\0", "Zmév",  // other bytes
         "A", "Zm9vY", "AAAAA",  // impossible lengths
         "Zh", "Zv", "Zm9", "Zm_", "_x", "__9",  // bits beyond the last byte
     ]) func rejectsOtherEncodings(text: String) {

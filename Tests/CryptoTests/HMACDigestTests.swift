@@ -1,7 +1,7 @@
 import Crypto
 import Testing
 
-/// HS256 of RFC 7515 appendix A.1, whose secret is not UTF-8.
+/// The HS256 example of RFC 7515 appendix A.1. Its secret is not valid UTF-8.
 @Suite struct HMACDigestTests {
     static let secret = "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"
     static let signed =

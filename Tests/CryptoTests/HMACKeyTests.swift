@@ -20,7 +20,7 @@ import Testing
         Vector(
             name: "RFC 4231 case 5, before truncation to 128 bits", secret: String(repeating: "\u{0c}", count: 20),
             text: "Test With Truncation", signature: "a3b6167473100ee06e0c796c2955552bfa6f7c0a6a8aef8b93f860aab0cd20c5"),
-        // Around the block size of 64 bytes; longer keys are hashed first. From Python's hmac.
+        // Keys around the block size of 64 bytes (HMAC hashes longer keys first), and other cases, from Python's hmac.
         Vector(
             name: "63 bytes of key", secret: String(repeating: "k", count: 63), text: "text",
             signature: "c90d83e78c64ee16fe2eefa3e8a834d79d1d3d0ea483f8d9908323b714c7f134"),
@@ -49,7 +49,7 @@ import Testing
         Vector(
             name: "a long string", secret: "secret1", text: String(repeating: "x", count: 10_000),
             signature: "30a5eb9bad456be05ec873e775cadabc05c4eb11b5243e02fe010461292c2b40"),
-        // Pusher's documentation, key 278d425bdf160c739803.
+        // The examples of Pusher's documentation, whose key is 278d425bdf160c739803.
         Vector(
             name: "a private channel", secret: pusherSecret, text: "1234.1234:private-foobar",
             signature: "58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"),
@@ -122,7 +122,7 @@ import Testing
         #expect(!HMACKey(secret: Self.pusherSecret + "x").verifies(Self.right, of: "1234.1234:private-foobar"))
     }
 
-    @Test func acceptsASubstringAsSignature() {
+    @Test func acceptsASignatureOfTypeSubstring() {
         let auth = "key1:" + Self.right
         #expect(HMACKey(secret: Self.pusherSecret).verifies(auth.dropFirst(5), of: "1234.1234:private-foobar"))
     }

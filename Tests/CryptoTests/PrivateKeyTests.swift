@@ -12,7 +12,7 @@ import Testing
     ]) func p256SignaturesHaveJOSEsForm(pem: String, publicPEM: String) throws {
         let (key, publicKey) = (try PrivateKey(pem: pem), try PublicKey(pem: publicPEM))
         #expect(key.kind == .p256)
-        // In one signature of 128, r or s has fewer than 32 bytes and must be padded.
+        // In about one of 128 signatures, r or s has fewer than 32 bytes and must be padded.
         for round in 0..<600 {
             let message = Self.message + [UInt8(round & 0xFF)]
             let signature = key.signature(of: message)

@@ -2,7 +2,7 @@ import TestSupport
 
 /// Private keys made for these tests and used nowhere else.
 enum PrivateTestKeys {
-    /// P-256 as PKCS #8, the format of Apple's .p8 files.
+    /// A P-256 key as PKCS #8, the format of Apple's .p8 files.
     static let p256 = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgyi8GTuz233KUOH0t
@@ -59,7 +59,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// RSA of 2,048 bits as PKCS #8, the format in Google's service account files.
+    /// An RSA key of 2,048 bits as PKCS #8, the format in Google's service account files.
     static let rsa = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCx2JkmpxL+rZMt
@@ -135,7 +135,7 @@ enum PrivateTestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// RSA of 1,024 bits: too short.
+    /// An RSA key of 1,024 bits, which is too short.
     static let rsa1024 = """
         -----BEGIN PRIVATE KEY-----
         MIICdQIBADANBgkqhkiG9w0BAQEFAASCAl8wggJbAgEAAoGBAL/SFgODjKqqnfiz
@@ -155,7 +155,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// EC on the curve P-384, which is not supported.
+    /// A key on the curve P-384, which is not supported.
     static let p384 = """
         -----BEGIN PRIVATE KEY-----
         MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDCQIfdP/HWpqABtUGh5
@@ -165,7 +165,7 @@ enum PrivateTestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// Ed25519, which is not supported.
+    /// An Ed25519 key, which is not supported.
     static let ed25519 = """
         -----BEGIN PRIVATE KEY-----
         MC4CAQAwBQYDK2VwBCIEIKIKKmBvyP28EeRZudy8QNRc9sDnaSpP6IBy/49XA7rr

@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func p256SignaturesAre64BytesWithNumbersInRange() throws {
+    @Test func rejectsInvalidP256Signatures() throws {
         let key = try PublicKey(pem: TestKeys.p256)
         let signature = try Self.signature(TestKeys.p256Signature)
         let (r, s) = (Array(signature[..<32]), Array(signature[32...]))

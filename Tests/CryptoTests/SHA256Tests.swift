@@ -2,7 +2,7 @@ import Crypto
 import Testing
 
 @Suite struct SHA256Tests {
-    // Examples of FIPS 180-4; strings around the block size of 64 bytes, from Python's hashlib.
+    // Examples of FIPS 180-4; then strings around the block size of 64 bytes, whose digests are from Python's hashlib.
     @Test(arguments: [
         ("", "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"),
         ("abc", "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0"),

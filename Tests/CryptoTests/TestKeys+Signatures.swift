@@ -16,7 +16,7 @@ extension TestKeys {
         -----END RSA PUBLIC KEY-----
         """
 
-    /// By ``rsa``, with PKCS #1 v1.5 padding (RS256).
+    /// A signature by ``rsa`` with PKCS #1 v1.5 padding (RS256).
     static let rsaSignature = """
         BWQslurG4K4L9xl5dmXy4E_hIq5ZBTwPyVxOv0_z4U6nIKTmojqjFv97nKyCQeDkJ0PRFK_K82Gqkg-IEe5E1eBldzKi0hPek88T\
         AIeBVQiLxOUj4zgQ3FbnMuJCcPENeTCGJqbT4vZsn3FCSbcrqfjqX_Xk75M_A-IC7ioqD0vLcQEibhOD75oPS4BXFFpBRWbsW_kb\
@@ -24,7 +24,7 @@ extension TestKeys {
         C1wcaBPz_48GwqAP12cvnfAONcaKc7bsdblu6K5_pg
         """
 
-    /// By ``rsa``, with PSS padding (PS256).
+    /// A signature by ``rsa`` with PSS padding (PS256).
     static let rsaPSSSignature = """
         qGMWDbHoOEmwK9OtZMutCqss1eJe4za_7q5ygXzOh_UaSZvPsa5DuorkUPaFTgu86zkipo2YEAwR0fPdTrODv-Ct-zy0ePIxVpA2\
         lMlhXtfZLx8EXye6oEq8xP6WG6Rq1c-eiLJyc7aq4bv0plOYXXakKtKJWg9RtsmhMX_nxNK725yJb9KKMEeBOVXeBZU6bz3DHE6j\
@@ -32,7 +32,7 @@ extension TestKeys {
         1ADWcxDXiKTwVvgz38QCLH_DWQc1eEncSv2fUx_e3Q
         """
 
-    /// By ``rsa``, over the SHA-1 digest.
+    /// A signature by ``rsa`` of the SHA-1 digest.
     static let rsaSHA1Signature = """
         GUB5Nr94Pl5mo3CXCCBmOWEWqZ5CpQpXitCCk9-G5Jr6mmLDsgfarnUOV4HPyD7z3ETU55k7qmV0--A-S6Ht35Hagk47aHvWXwq1\
         vIjeGzhfg23GchI00UjN-RQKq6u2gDh0QUijE8sLQUzHX23_Avbnjoxkdp91gChdVVhkaXzqlLSqdVqyjeZ3gdF0RiaI1LnRNJk6\
@@ -52,12 +52,12 @@ extension TestKeys {
         -----END CERTIFICATE-----
         """
 
-    /// By ``p256``: r and s, 32 bytes each (RFC 7518 section 3.4).
+    /// A signature by ``p256`` in JOSE's form: r and s, 32 bytes each (RFC 7518 section 3.4).
     static let p256Signature = """
         RvCrMrWu8hKYRu5zStACebYFZzaxaMjD7gRyKJtCIR6pPi9nb1CZepK_Z41gdU68XGiiGNunYjUyL-IE6NWVVA
         """
 
-    /// By ``p256``, in DER as OpenSSL writes it.
+    /// A signature by ``p256`` in DER, as OpenSSL writes it.
     static let p256DERSignature = """
         MEQCIFelB9vPb6Bo7kO9KL4AOCIdNgY7PG9pBxYjZ3L3O3fHAiACtt4-AeXouW25OgyPkDI6_hHeHDGvHWh8kWb0OY8I-w
         """
@@ -105,7 +105,7 @@ extension TestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// An encrypted private key. OpenSSL asks the terminal for its passphrase unless a callback refuses.
+    /// An encrypted private key. OpenSSL asks the terminal for its passphrase unless a callback prevents that.
     static let encryptedP256 = """
         -----BEGIN EC PRIVATE KEY-----
         Proc-Type: 4,ENCRYPTED

@@ -3,6 +3,7 @@ import JWT
 import Testing
 
 @Suite struct ClaimsTests {
+    /// A claim and its new JSON value; nil removes the claim.
     typealias Change = (name: String, json: String?)
 
     static func refusal(_ changes: Change..., now: Int64 = TestTokens.now) throws -> String? {
@@ -33,14 +34,14 @@ import Testing
 
     static let values = ["null", "true", "{}", "[]", #"["x"]"#, "1", "1.5", #""""#, #""NaN""#, "[1]", "[null]", "[[]]"]
 
-    /// For each claim, those of ``values`` that it accepts if neither issuer nor audience is configured. `exp` accepts
-    /// none: 1 is in the past.
+    /// For each claim, the elements of ``values`` with which a token is valid if neither issuer nor audience is
+    /// configured. `exp` has none, because the time 1 is in the past.
     static let accepted: [(name: String, values: [String])] = [
         ("sub", [#""NaN""#]), ("role", []), ("exp", []), ("nbf", ["1", "1.5"]), ("iat", ["1", "1.5"]),
         ("iss", [#""""#, #""NaN""#]), ("aud", ["[]", #"["x"]"#, #""""#, #""NaN""#]), ("name", ["null", #""""#, #""NaN""#]),
     ]
 
-    @Test(arguments: accepted) func rejectsClaimsOfOtherTypes(name: String, accepted: [String]) throws {
+    @Test(arguments: accepted) func acceptsOnlyClaimsOfTheirTypes(name: String, accepted: [String]) throws {
         for json in Self.values {
             let refusal = try Self.refusal((name, json))
             #expect((refusal == nil) == accepted.contains(json), "\(name): \(json)")
@@ -98,7 +99,7 @@ import Testing
         #expect(try Self.refusal((name, json)) == "The token: expected \(name) to be a number of seconds since 1970")
     }
 
-    @Test(arguments: ["0", "-0", "0.0", "1e-400", "-0e0"]) func tokensOf1970HaveExpired(json: String) throws {
+    @Test(arguments: ["0", "-0", "0.0", "1e-400", "-0e0"]) func tokensThatExpireIn1970AreExpired(json: String) throws {
         #expect(try Self.refusal(("exp", json))?.contains("exp") == true)
     }
 

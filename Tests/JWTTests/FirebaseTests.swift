@@ -15,8 +15,8 @@ import Testing
         return try TokenVerifier(issuers: issuers, keyCache: cache).verify(token, now: now)
     }
 
-    /// Why a token with the Firebase profile is refused; nil if it is valid. The token is signed with a secret instead of
-    /// Google's key.
+    /// Why a token with the Firebase profile is refused; nil if it is valid. The token is signed with a secret instead
+    /// of Google's key.
     static func refusal(_ changes: [(String, String?)], role: Role = .driver) throws -> String? {
         try TestTokens.refusal(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), [secretProfile(role)])
     }
@@ -51,7 +51,7 @@ import Testing
             try TestTokens.refusal(TestKeys.firebase, issuers) == "Unknown issuer https://securetoken.google.com/fleet-test")
     }
 
-    @Test func usesTheConfiguredRoleIfNoneIsClaimed() throws {
+    @Test func usesTheConfiguredRoleOnlyIfTheTokenHasNoRole() throws {
         #expect(try Self.identity([]) == Identity(role: .driver, id: "42"))
         #expect(try Self.identity([], role: .customer) == Identity(role: .customer, id: "42"))
         #expect(try Self.identity([("role", #""Admin""#)]) == Identity(role: .admin, id: "42"))

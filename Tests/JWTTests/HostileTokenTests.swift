@@ -14,7 +14,7 @@ import Testing
         #expect(try TestTokens.refusal(token) != nil)
     }
 
-    @Test func limitsTokensTo8Kilobytes() throws {
+    @Test func limitsTokensTo8KiB() throws {
         func token(_ fill: Int) -> String {
             TestTokens.token(TestTokens.claims([("fill", "\"" + String(repeating: "x", count: fill) + "\"")]))
         }

@@ -85,7 +85,7 @@ import Threads
         #expect(Self.has(cache, 1, "a") && !Self.has(cache, 1, "x"))
     }
 
-    @Test func respectsUseAlgAndKeyOps() throws {
+    @Test func acceptsKeysWhoseUseAlgAndKeyOpsPermitVerification() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         let more = #","use":"sig","alg":"RS256","key_ops":["verify"],"x5t":"AAAA","x5c":[],"d":"ignored""#
         try cache.store(KeyDocuments.set(KeyDocuments.rsa("a", more)), for: 0)
@@ -150,7 +150,7 @@ import Threads
         #expect(cache.mayFetch(issuer: 0, now: 5000))
     }
 
-    @Test func failedFetchesCount() {
+    @Test func failedFetchCountsAsAFetch() {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         #expect(cache.mayFetch(issuer: 0, now: 0))
         #expect(throws: TokenIssuerError.self) { try cache.store([], for: 0) }

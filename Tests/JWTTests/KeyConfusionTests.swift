@@ -4,7 +4,7 @@ import JWT
 import TestSupport
 import Testing
 
-/// Combinations of keys, algorithms and issuers that must not verify.
+/// Tokens whose key, algorithm and issuer do not fit together must not verify.
 @Suite struct KeyConfusionTests {
     static let rsa = TokenIssuer(
         algorithm: .rs256, keys: .remote(url: "https://rsa.example/keys", .jwks), issuer: "https://rsa.example")
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func publicKeyIsNotASecret() throws {
-        // The classic attack: HS256 with the PEM of the public RSA key as secret.
+        // The classic attack: a token signed by HS256 with the public RSA key's PEM text as the secret.
         let issuer = TokenIssuer(algorithm: .rs256, keys: .pem(TestKeys.rsa), issuer: "https://rsa.example")
         for secret in [TestKeys.rsa, TestKeys.rsa + "\n", TestKeys.rsaModulus] {
             let claims = TestTokens.claims([("iss", #""https://rsa.example""#)])
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func p256SignaturesHaveJOSEsForm() throws {
+    @Test func rejectsP256SignaturesThatAreNotInJOSEsForm() throws {
         #expect(try Self.verify(TestKeys.es256DER) == .refused("The token's signature is wrong"))
         let start = TestKeys.es256[...(try #require(TestKeys.es256.lastIndex(of: ".")))]
         for count in [63, 64, 65, 1] {

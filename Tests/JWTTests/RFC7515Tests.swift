@@ -3,7 +3,7 @@ import Crypto
 import JWT
 import Testing
 
-/// The examples of RFC 7515, appendices A.2 (RS256) and A.3 (ES256), with the same payload, which has no `sub`.
+/// The examples of RFC 7515, appendices A.2 (RS256) and A.3 (ES256). Both have the same payload, which has no `sub`.
 @Suite struct RFC7515Tests {
     static let payload = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
     static let expiry: Int64 = 1_300_819_380

@@ -52,7 +52,7 @@ extension TestKeys {
         -----END CERTIFICATE-----
         """
 
-    /// Driver 42, signed by the key `rsa1` of https://rsa.example.
+    /// A token of driver 42, signed by the key `rsa1` of https://rsa.example.
     static let rs256 = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYTEifQ.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2xlI\
         joiZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.cqd8oT4p-KF8dPKbuNZ_IXM16U0gHwOSNEumMUdTsrlUj7_k3YKyxX5GnncAZs\
@@ -70,7 +70,7 @@ extension TestKeys {
         XNHcR6v1WW_-ByF2sWMl1vp8HXT8BYTvT8mUCQ_SSyZUKEUoxrjwWzu9sWi19g
         """
 
-    /// Driver 42, signed by the key `ec1` of https://ec.example.
+    /// A token of driver 42, signed by the key `ec1` of https://ec.example.
     static let es256 = """
         eyJhbGciOiJFUzI1NiIsImtpZCI6ImVjMSJ9.eyJpc3MiOiJodHRwczovL2VjLmV4YW1wbGUiLCJzdWIiOiI0MiIsInJvbGUiOiJ\
         kcml2ZXIiLCJleHAiOjE4MDAwMDM2MDB9.jNUZxdowUJQTSg8Mw3EqT0JR7PlZAA3-6KJzqHRfz_smAJU8zJ9t4fxT7M8CLw4UoO\
@@ -84,14 +84,14 @@ extension TestKeys {
         SMKX3P0CdN7aswHBQXh_7T1sc9Z8c
         """
 
-    /// `iss` is https://rsa.example, but the token is signed by the key `ec1` of https://ec.example.
+    /// A token whose `iss` is https://rsa.example, but which is signed by the key `ec1` of https://ec.example.
     static let borrowedKey = """
         eyJhbGciOiJFUzI1NiIsImtpZCI6ImVjMSJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2xlIjo\
         iZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.zrlIMjwBKLoK1d8vuYxXP_WOvjOChRvRFbjGIo-PwyDCIkJ_Vu4oLT2NQKw7acoi\
         u6yrrQsY2fMQBUDa-4CIcw
         """
 
-    /// `iss` is https://rsa.example, but the token is signed by the key `other1` of another issuer.
+    /// A token whose `iss` is https://rsa.example, but which is signed by the key `other1` of another issuer.
     static let borrowedName = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6Im90aGVyMSJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2x\
         lIjoiZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.F1z5nh-HieZH4yR1NYeoSl6XO_2fYBz5voyziDqDBxfwkICZHboQYL2EcVSr\
@@ -100,7 +100,7 @@ extension TestKeys {
         h41WpuieMAvIYqXDGySNSlpA6VZZf9RUtmQ5cwZFldEZ8wb08ezIaY7BjXB7ObFGfTHv7BeKYWJCwrGrFA
         """
 
-    /// Signed by a key that only the header provides, in `jwk`, `jku` and `x5u`.
+    /// A token signed by a key that only its own header provides, in `jwk`, `jku` and `x5u`.
     static let ownKey = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYTEiLCJqd2siOnsia3R5IjoiUlNBIiwibiI6InlCSGJzOUMxMXNNRzk3ZlFrTjZ3LU1s\
         QzREZTljWDRqQ2dWeW1wMzdKZWh4UWhqSFZhWXJuQmdWcWEwNFBmb0l3U08yQ0lnXzloUHRkaGVYb3RrOG5MbEdEQ3plRUQ2aUZR\
@@ -115,7 +115,7 @@ extension TestKeys {
         XpdS--5nBQ1XND5mxpTrbL-fjLW1UaDmmaSlsDeX4EhonqwIqO_ZzfSZhD5wOkdPVdnzuXXNgj-A
         """
 
-    /// The user uid1 of the Firebase project fleet-test.
+    /// A token of the user uid1 of the Firebase project fleet-test.
     static let firebase = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6ImZiMSIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwczovL3NlY3VyZXRva2VuLmdvb2dsZS5\
         jb20vZmxlZXQtdGVzdCIsImF1ZCI6ImZsZWV0LXRlc3QiLCJhdXRoX3RpbWUiOjE3OTk5OTk5MDAsImlhdCI6MTc5OTk5OTk1MCw\

@@ -10,7 +10,7 @@ enum TestTokens {
     static let secret = "0123456789abcdef0123456789abcdef"
     static let anyIssuer = TokenIssuer(algorithm: .hs256, keys: .secret(secret))
 
-    /// The claims of driver 42 as JSON, with changes: each replaces a claim by JSON, or removes it if nil.
+    /// The claims of driver 42 as JSON, with changes: each is a claim and its new JSON value; nil removes the claim.
     static func claims(_ changes: [(String, String?)] = []) -> String {
         var members = [("sub", #""42""#), ("role", #""driver""#), ("exp", "\(now + 3600)")]
         for (name, value) in changes {
@@ -36,7 +36,7 @@ enum TestTokens {
         message + "." + Base64URL.text(HMACKey(secret: secret).digest(of: Array(message.utf8)))
     }
 
-    /// Why `token` is refused; nil if it is valid, or the issuer's keys must be fetched.
+    /// Why `token` is refused; nil if it is valid or if the issuer's keys must be fetched first.
     static func refusal(
         _ token: String, _ issuers: [TokenIssuer] = [anyIssuer], now: Int64 = now
     ) throws -> String? {
