@@ -25,7 +25,7 @@ extension Section {
         return read(key, value, into: &target, parse: rule.accepted)
     }
 
-    /// A string with fields in braces: see ``Template``.
+    /// A text that may contain fields in braces, such as `{driverName}`: see ``Template``.
     func template(_ key: String, into target: inout Template) {
         var text = ""
         guard let location = read(key, Value(expected: "a string"), into: &text, parse: { $0 }) else { return }
@@ -129,7 +129,7 @@ extension Section {
         if let chosen { target = chosen }
     }
 
-    /// One of an enum's raw values, without a default.
+    /// One of an enum's raw values. `target` has no default: if the key is absent or invalid, it remains nil.
     func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String, into target: inout Choice?, isRequired: Bool = false
     ) {
@@ -142,11 +142,13 @@ extension Section {
         }
     }
 
-    /// Describes a key's value for errors: what is expected, and whether the value may be shown.
+    /// What errors about a key's value depend on.
     private struct Value {
         /// The valid values, worded to follow "expected".
         var expected: String
+        /// True: a missing value is an error.
         var isRequired = false
+        /// True: errors show only the value's length.
         var isSecret = false
 
         /// The value as errors show it.

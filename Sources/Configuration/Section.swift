@@ -1,7 +1,7 @@
 import Yams
 
-/// A map of the configuration. Each method reads one key; its arguments are the key, the variable to set (`target`),
-/// and the valid values.
+/// A map of the configuration. Each method reads one key; its arguments are the key, the Swift variable to set
+/// (`target`), and the valid values.
 ///
 /// An absent key leaves `target` unchanged. A key that no method has read is reported as unknown at the end. Every key
 /// that is not inside a list can be overridden by an environment variable; for example, `FLEETWIRE_SERVER_PORT`

@@ -1,8 +1,10 @@
 import Yams
 
-/// The file and line of a value, or the environment variable that holds it.
+/// The file and line of a value, or the environment variable that contains it.
 struct SourceLocation {
+    /// The name of the file or of the environment variable.
     var file: String
+    /// Nil for a variable, or if the line is unknown.
     var line: Int?
     /// The key's path; empty for a variable.
     var key = ""

@@ -30,7 +30,7 @@ extension StringRule {
 
     static let nonEmpty = StringRule("a non-empty string") { !$0.isEmpty }
 
-    /// Checks only the characters and the length. The gateway resolves a name when it uses it.
+    /// Checks only the characters and the length. A name is resolved only when the gateway listens or connects.
     static let host = StringRule("an IP address or a host name") {
         (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
     }

@@ -1,6 +1,6 @@
 import Yams
 
-/// Parses YAML. Hostile input ends in an error, not in a crash or an endless loop.
+/// Parses YAML. Hostile input causes an error, not a crash or an endless loop.
 struct YAMLText {
     /// The most aliases (`*name`) in a file. With nested aliases, a few lines expand to a tree of exponential size.
     /// Comparing such a tree as a map's key takes exponential time, and freeing a deep tree overflows the stack.

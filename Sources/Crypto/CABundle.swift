@@ -11,7 +11,7 @@ package enum CABundle {
         let blocks = source.withUnsafeBytes { bytes -> OpaquePointer? in
             guard bytes.count <= Int32.max, let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
             defer { BIO_free(bio) }
-            // Rejects encrypted blocks. Without a callback OpenSSL would ask the terminal for a passphrase.
+            // The callback rejects encrypted blocks. Without it, OpenSSL would ask the terminal for a passphrase.
             return PEM_X509_INFO_read_bio(bio, nil, { _, _, _, _ in -1 }, nil)
         }
         defer { ERR_clear_error() }

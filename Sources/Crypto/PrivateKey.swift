@@ -16,9 +16,9 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
     package init(pem: String) throws(KeyError) {
         let block = try PEMBlock(pem)
         let read = try Self.handle(label: block.label, der: block.bytes)
-        ERR_clear_error()  // nil reports the failure; the thread's error queue is not used
+        ERR_clear_error()  // A nil result reports the failure, so the thread's OpenSSL error queue is not needed.
         guard let read else {
-            // PEM's own encryption (RFC 1421) keeps the label and adds a header.
+            // A block with PEM's own encryption (RFC 1421) has the label of an unencrypted key, and this header.
             throw KeyError(
                 description: pem.contains("Proc-Type: 4,ENCRYPTED") ? Self.encrypted : "not a key that OpenSSL can read")
         }

@@ -59,7 +59,7 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
     }
 
     private init(owning handle: OpaquePointer?) throws(KeyError) {
-        ERR_clear_error()  // nil reports the failure; the thread's error queue is not used
+        ERR_clear_error()  // A nil result reports the failure, so the thread's OpenSSL error queue is not needed.
         guard let handle else { throw KeyError(description: "not a key that OpenSSL can read") }
         do throws(KeyError) {
             kind = try KeyKind(of: handle)

@@ -10,7 +10,7 @@ struct JWKSDocument {
     /// The most keys in a document, usable or not. Parsing a key is expensive; real issuers have far fewer.
     static let keysMax = 100
 
-    /// Keys by the bytes of their `kid`. A string would not do as the dictionary's key, because == on strings compares
+    /// Keys by the bytes of their `kid`. The dictionary's keys are not strings, because == on strings compares
     /// canonical equivalence.
     private(set) var named: [[UInt8]: PublicKey] = [:]
     /// Keys without `kid`, used for tokens without `kid`.
