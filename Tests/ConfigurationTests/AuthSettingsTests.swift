@@ -7,6 +7,7 @@ import Testing
     static let key = "-----BEGIN PUBLIC KEY-----\nQUJD\n-----END PUBLIC KEY-----"
     static let files = ["k.pem": key + "\n", "secret": "hunter2\n", "certs/k.pem": key]
 
+    /// The issuers of a file that sets `auth.jwt` to this map or list.
     private func jwt(_ map: String, _ environment: [String: String] = [:]) throws -> [Settings.JWT] {
         try read("auth: {jwt: \(map)}", environment, files: Self.files).get().auth.jwt
     }

@@ -3,6 +3,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct ConfigurationErrorTests {
+    /// A text and the lines of the error that it causes.
     struct Case: Sendable, CustomTestStringConvertible {
         let yaml: String
         let lines: [String]
@@ -206,6 +207,7 @@ import Testing
         #expect(problems("apps:\n" + apps).count == SettingsReader.problemsMax)
     }
 
+    /// Each case has a part of its error's only line. `hunter2`, whole or in part, is the secret.
     @Test(
         "No error shows a secret",
         arguments: [

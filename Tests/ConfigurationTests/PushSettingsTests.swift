@@ -8,10 +8,12 @@ import Testing
     static let account = "{\"private_key\":\"hunter2\"}\n"
     static let files = ["k.p8": key, "certs/k.p8": key, "s.json": account, "ca.pem": "authorities", "text": "hunter2"]
 
+    /// The push settings of a file that sets `push` to this map.
     private func push(_ map: String, _ environment: [String: String] = [:]) throws -> Settings.Push {
         try read("push: \(map)", environment, files: Self.files).get().push
     }
 
+    /// The lines of the error that this value of `push` causes.
     private func lines(_ map: String) -> [String] {
         problems("push: \(map)", ["PASSWORD": "text"], files: Self.files)
     }

@@ -3,6 +3,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct StringRuleTests {
+    /// A rule, strings that it accepts (`good`), and strings that it rejects (`bad`).
     struct Case: Sendable {
         let name: String
         let rule: StringRule

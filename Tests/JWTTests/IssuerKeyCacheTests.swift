@@ -11,6 +11,7 @@ import Threads
         .firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver),
     ]
 
+    /// Whether the cache finds a key of this issuer for a token with this `kid`; nil is a token without `kid`.
     static func has(_ cache: IssuerKeyCache, _ issuer: Int, _ keyID: String?) -> Bool {
         if case .key = cache.key(issuer: issuer, keyID: keyID) { true } else { false }
     }

@@ -14,7 +14,7 @@ import Testing
         algorithm: .rs256, keys: .remote(url: "https://other.example/keys", .jwks), issuer: "https://other.example")
     static let driver = VerificationResult.identity(Identity(role: .driver, id: "42"))
 
-    /// All three issuers, with their keys in the cache.
+    /// A verifier with all three issuers, whose keys are in the cache.
     static func verifier() throws -> TokenVerifier {
         let issuers = [rsa, p256, other]
         let cache = IssuerKeyCache(issuers: issuers)
