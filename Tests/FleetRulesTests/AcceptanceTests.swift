@@ -6,8 +6,9 @@ import Testing
     private static let context = RulesFixture.context(by: RulesFixture.driver)
     private static let routeStatuses: [JobStatus] = [.available, .assigned, .accepted, .cancelled]
 
+    /// - Parameter driver: the order's driver; nil: none. Driver 42 accepts the order.
     @Test(arguments: JobStatus.allCases, ["42", "43", nil])
-    func orderInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
+    func acceptingAnOrderInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
         var planner = RulesFixture.planner()
         let order = RulesFixture.order(status, driver: driver, name: driver == nil ? nil : "Stored")
         if status.isFinal || driver == "43" {
@@ -34,8 +35,9 @@ import Testing
         #expect(plan.responseText.contains(#""message":"Job accepted successfully""#))
     }
 
+    /// - Parameter driver: the route's driver; nil: none. Driver 42 accepts the route.
     @Test(arguments: routeStatuses, ["42", "43", nil])
-    func routeInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
+    func acceptingARouteInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
         var planner = RulesFixture.planner()
         let route = RulesFixture.route(status, driver: driver, name: driver == nil ? nil : "Stored")
         if status.isFinal || driver == "43" {
@@ -67,7 +69,7 @@ import Testing
         #expect(route == RuleError(.unknown, "Route not found"))
     }
 
-    /// The Kelvin sign equals the letter K for Swift's `==`, which would hand the job to another driver.
+    /// For Swift's `==` the Kelvin sign equals the letter K. If it compared ids, another driver could accept the job.
     @Test func comparesDriverIDsAsBytes() throws {
         var planner = RulesFixture.planner()
         let other = RulesFixture.context(by: Identity(role: .driver, id: "\u{212A}"))
@@ -79,7 +81,7 @@ import Testing
         #expect(progress?.kind == .forbidden)
     }
 
-    @Test func eventsNameTheDriverByTokenThenByAssignment() throws {
+    @Test func eventsContainTheNameOfTheTokenOrElseOfTheAssignment() throws {
         var planner = RulesFixture.planner()
         let nameless = RulesFixture.context(by: Identity(role: .driver, id: "42"))
         let order = RulesFixture.order(.assigned, driver: "42", name: "Stored")

@@ -31,7 +31,7 @@ import Testing
         (#"{"x":{"notificationId":1, "y":2},"not\u0069ficationId":1}"#, #""x":{"notificationId":1, "y":2},"#),
         (#"{"a":1,"a":2,"notificationID":3}"#, #""a":1,"a":2,"notificationID":3,"#),
     ])
-    func publishesDataUnchanged(_ data: String, _ members: String) throws {
+    func publishesDataWithTheGatewaysIDs(_ data: String, _ members: String) throws {
         let notification = try announce("X", .everyDriver, data).notifications[0]
         #expect(notification.text == #"{\#(members)"notificationId":"\#(notification.id)","correlationId":"c-1"}"#)
     }

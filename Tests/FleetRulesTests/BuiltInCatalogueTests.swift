@@ -9,14 +9,14 @@ import Testing
         "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver_arrival",
     ]
 
-    @Test("Every event for drivers and customers has an entry, and every type")
+    @Test("Every event for drivers and customers has an entry, and so has every type of announcement")
     func names() {
         #expect(NotificationCatalogue.builtIn.names == Self.allNames.sorted())
         #expect(NotificationCatalogue.builtIn.entry(for: "job-accepted") == nil)
         #expect(NotificationCatalogue.builtIn.entry(for: "JOB-ASSIGNED") == nil)
     }
 
-    @Test("Data types are those that existing apps know")
+    @Test("Data types are those that existing apps use")
     func dataTypes() {
         func type(_ name: String) -> String? { NotificationCatalogue.builtIn.entry(for: name)?.dataType }
         #expect(type("job-assigned") == "new_job")
@@ -27,7 +27,7 @@ import Testing
         #expect(type("driver-arrival") == "driver_arrival")
     }
 
-    @Test("Lifetimes are an hour for new jobs, ten minutes for arrivals, else a day")
+    @Test("The lifetime is an hour for new jobs, ten minutes for arrivals, and a day for all others")
     func lifetimes() {
         for name in Self.allNames {
             let seconds = NotificationCatalogue.builtIn.entry(for: name)?.lifetimeSeconds
@@ -54,7 +54,7 @@ import Testing
         #expect(entries.allSatisfy { $0.push == .off || $0.push == nil })
     }
 
-    @Test("Texts are complete sentences with and without values", arguments: allNames)
+    @Test("Texts have 1 to 80 characters and no surplus spaces, with and without values", arguments: allNames)
     func texts(name: String) throws {
         let entry = try #require(NotificationCatalogue.builtIn.entry(for: name))
         for value in [nil, "x"] {
@@ -66,7 +66,7 @@ import Testing
         #expect(entry.sound == "default")
     }
 
-    @Test("A new job shows its addresses, an arrival the driver's name")
+    @Test("The text of a new job contains its addresses, that of an arrival the driver's name")
     func values() throws {
         let job = try #require(NotificationCatalogue.builtIn.entry(for: "job-assigned"))
         let addresses = ["pickupAddress": "1 Quay St", "dropoffAddress": "9 Mill Ln"]

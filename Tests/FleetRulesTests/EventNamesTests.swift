@@ -18,6 +18,7 @@ import Testing
         #expect(EventNames.event(ofType: type) == event)
     }
 
+    /// The names of the catalogue's entries, an event, and the name of the entry for it; nil: there is none.
     private static let cases: [(names: [String], event: String, entry: String?)] = [
         (["job-assigned", "new_job", "JOB_ASSIGNED"], "job-assigned", "job-assigned"),
         (["new_job", "JOB_ASSIGNED"], "job-assigned", "JOB_ASSIGNED"),

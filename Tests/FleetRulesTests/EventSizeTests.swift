@@ -14,7 +14,7 @@ import Testing
         return ruleError { () throws(RuleError) in try planner.plan(action, for: order, context) }
     }
 
-    @Test func rejectsAFieldTooLongForAnyLaterEvent() {
+    @Test func rejectsAFieldTooLongForALaterEvent() {
         var action = RulesFixture.orderAction(.update)
         action.changes.pickupAddress = .set(Self.address)
         action.changes.customerName = .set("short")
@@ -29,7 +29,7 @@ import Testing
         var action = RulesFixture.orderAction(.update)
         action.changes.customerName = .set(String(repeating: "c", count: 500))
         action.changes.dropoffAddress = .set(String(repeating: "\u{1}", count: 200))
-        // Escaped, 200 control characters are 1,200 bytes.
+        // The 200 control characters are 1,200 bytes long after escaping.
         #expect(error(action, for: order)?.text.hasPrefix(#"Field "dropoffAddress" "#) == true)
     }
 
@@ -39,8 +39,8 @@ import Testing
         #expect(error(action)?.text.hasPrefix(#"Field "totalGBP" "#) == true)
     }
 
-    /// The promise of the check: after an accepted update every action succeeds, with the longest ids and correlation
-    /// id.
+    /// The promise of the check: after an accepted update every action succeeds, even with the longest ids and the
+    /// longest correlation id.
     @Test func storedFieldsFitEveryLaterEvent() throws {
         let longest = String(repeating: "9", count: 150)
         var low = 8_000
@@ -70,11 +70,11 @@ import Testing
             action.fallbackDriver = .init(longest)
             return try planner.plan(action, for: order, context).notifications.map(\.data.count).max() ?? 0
         }
-        // The check is exact: the largest event reaches the limit to the byte.
+        // The check is exact: the largest event has exactly as many bytes as the limit.
         #expect(sizes.max() == 10_240)
     }
 
-    @Test func namesFieldsThatAreNotStored() {
+    @Test func errorsAlsoNameReasonAndDriverName() {
         var action = RulesFixture.orderAction(.unassign, fallback: "42", reason: Self.address + Self.address)
         #expect(error(action)?.text == #"Field "reason" is too long: event order-removed would exceed 10240 bytes"#)
         action = RulesFixture.orderAction(.assign(to: "42", name: Self.address + Self.address), reason: "short")

@@ -3,8 +3,9 @@ import Foundation
 import JSON
 import Testing
 
-/// Events, response and audit entry of each action, byte for byte: `Golden/*.txt`, written from the contract's table
-/// and reviewed like code. `#1` stands for the id of the first notification, and so on.
+/// Compares the events, the response and the audit entry of each action with `Golden/*.txt`, byte for byte. The files
+/// were not recorded but written from the specification of the events, and are reviewed like code. `#1` stands for the
+/// id of the first notification, and so on.
 @Suite struct GoldenTests {
     @Test func assign() throws {
         try expect("assign", plan(RulesFixture.orderAction(.assign(to: "42", name: "Dan")), for: RulesFixture.order()))
@@ -116,7 +117,7 @@ import Testing
         }
         let lines = plan.notifications.flatMap { ["\($0.channel) \($0.event)", $0.text] }
         let audit = try #require(plan.audit, sourceLocation: location)
-        let actual = lines + ["answer", plan.responseText, "audit", describe(audit)]
+        let actual = lines + ["response", plan.responseText, "audit", describe(audit)]
         #expect(actual == golden.split(separator: "\n").map(String.init), "\(name)", sourceLocation: location)
     }
 
@@ -129,10 +130,10 @@ import Testing
             }
         let details = audit.details.map { String(decoding: $0, as: UTF8.self) } ?? "nil"
         return "\(audit.action) \(subject) by \(audit.actor) at \(audit.at) \(audit.correlationID): "
-            + "\(describe(audit.before)) -> \(describe(audit.after)); reason \(audit.reason ?? "nil"); \(details)"
+            + "\(describe(audit.before)) -> \(describe(audit.after)); reason \(audit.reason ?? "nil"); details \(details)"
     }
 
     private func describe(_ state: AuditEntry.State?) -> String {
-        state.map { "\($0.status.rawValue) \($0.driverID ?? "nobody")" } ?? "unknown"
+        state.map { "\($0.status.rawValue), driver \($0.driverID ?? "nil")" } ?? "nil"
     }
 }

@@ -7,7 +7,7 @@ import Testing
         .available, .assigned, .accepted, .enRoute, .arrived, .loading, .inTransit, .unloading, .completed,
     ]
 
-    /// The error text for a step from a status, as in the contract; nil if the step is allowed.
+    /// The specified error text for reporting `step` in the status `from`; nil if the step is allowed.
     private func expected(_ from: JobStatus, _ step: JobStatus) -> String? {
         if [.available, .assigned, .cancelled].contains(step) {
             return #"Expected "step" to be one of en_route, arrived, loading, in_transit, unloading, completed"#
@@ -40,12 +40,12 @@ import Testing
         }
     }
 
-    @Test func allowsSixOfTheHundredPairs() {
-        let open = JobStatus.allCases.flatMap { from in JobStatus.allCases.filter { expected(from, $0) == nil } }
-        #expect(open == [.enRoute, .arrived, .loading, .inTransit, .unloading, .completed])
+    @Test func allowsSixPairsOfStatusAndStep() {
+        let allowed = JobStatus.allCases.flatMap { from in JobStatus.allCases.filter { expected(from, $0) == nil } }
+        #expect(allowed == [.enRoute, .arrived, .loading, .inTransit, .unloading, .completed])
     }
 
-    @Test func errorTextsMatchTheContract() {
+    @Test func errorTextsAreAsSpecified() {
         var planner = RulesFixture.planner()
         let skipped = ruleError { () throws(RuleError) in
             try planner.progress(
@@ -61,6 +61,7 @@ import Testing
         #expect(ended?.text == "Cannot transition from completed to arrived. The job is completed.")
     }
 
+    /// - Parameter driver: the order's driver; nil: none. Driver 42 reports the step.
     @Test(arguments: JobStatus.allCases, ["43", nil, "4", "\u{FF14}2"] as [String?])
     func rejectsOtherDriversJobs(_ status: JobStatus, _ driver: String?) {
         var planner = RulesFixture.planner()
@@ -72,7 +73,7 @@ import Testing
         #expect(error?.kind == .forbidden)
     }
 
-    @Test func checksTheStepBeforeTheJobExists() {
+    @Test func rejectsAnInvalidStepEvenIfTheJobDoesNotExist() {
         var planner = RulesFixture.planner()
         let unknown = ruleError { () throws(RuleError) in
             try planner.progress(ProgressReport(step: .arrived), of: nil, RulesFixture.context(by: RulesFixture.driver))

@@ -12,14 +12,14 @@ import Testing
         return try planner.plan(RulesFixture.orderAction(.assign(to: "42")), for: RulesFixture.order(), context).notifications
     }
 
-    @Test func eventsWithoutARuleLiveOneDayAndDoNotCollapse() throws {
+    @Test func eventsWithoutARuleExpireAfterOneDayAndDoNotCollapse() throws {
         for notification in try assigned([:]) {
             #expect(notification.createdAt == RulesFixture.now && notification.expiresAt == RulesFixture.now + 86_400_000)
             #expect(notification.collapseKey == notification.id)
         }
     }
 
-    @Test func prefersTheEventsRuleToItsTypes() throws {
+    @Test func prefersTheRuleOfTheEventToThatOfItsType() throws {
         let byType = try assigned(["new_job": Self.hour])
         #expect(byType.map { $0.expiresAt - RulesFixture.now } == [3_600_000, 3_600_000, 86_400_000])
         let byEvent = try assigned(["new_job": Self.hour, "job-assigned": Self.minute, "job_update": Self.hour])

@@ -14,7 +14,9 @@ import Testing
         }
 
         let kind: OrderAction.Kind
+        /// The stored driver; nil: none.
         let driver: String?
+        /// The request's fallback driver; nil: none.
         let fallback: String?
         let expectation: Expectation
 
@@ -160,7 +162,7 @@ import Testing
         #expect(plan.responseText.contains(#""version":5"#))
     }
 
-    /// `==` of Swift's strings considers the two names equal.
+    /// Swift's `==` considers the two names equal.
     @Test func updateStoresACanonicallyEqualNameWithOtherBytes() throws {
         var planner = RulesFixture.planner()
         var order = RulesFixture.order()

@@ -52,28 +52,30 @@ import Testing
         }
     }
 
+    /// Arguments: `from`, `to`, minutes of the day that are quiet, and minutes that are not.
     @Test(arguments: [
         (22 * 60, 7 * 60, [22 * 60, 23 * 60 + 59, 0, 419], [420, 12 * 60, 22 * 60 - 1]),
         (60, 120, [60, 119], [59, 120, 0, 1439]),
         (300, 300, [0, 299, 300, 1439], []),
         (0, 1439, [0, 1438], [1439]),
     ])
-    func quietHoursMaySpanMidnight(_ from: Int, _ to: Int, _ quiet: [Int], _ other: [Int]) {
+    func quietHoursMaySpanMidnightOrTheWholeDay(_ from: Int, _ to: Int, _ quiet: [Int], _ notQuiet: [Int]) {
         var hours = Preferences.QuietHours()
         (hours.isEnabled, hours.from, hours.to) = (true, from, to)
         #expect(quiet.allSatisfy { hours.contains(minuteOfDay: $0) })
-        #expect(other.allSatisfy { !hours.contains(minuteOfDay: $0) })
+        #expect(notQuiet.allSatisfy { !hours.contains(minuteOfDay: $0) })
         hours.isEnabled = false
         #expect(quiet.allSatisfy { !hours.contains(minuteOfDay: $0) })
     }
 
+    /// - Parameter minutes: since midnight; nil: the text is rejected.
     @Test(
         arguments: [
             ("00:00", 0), ("23:59", 1439), ("07:05", 425), ("24:00", nil), ("12:60", nil), ("7:05", nil), ("07-05", nil),
             ("", nil),
             ("07:05 ", nil), ("+7:05", nil), ("٠٧:٠٥", nil), ("0٧:05", nil), ("07:0\u{301}", nil),
         ] as [(String, Int?)])
-    func timesHaveFourDigits(_ text: String, _ minutes: Int?) {
+    func timesOfDayHaveFourDigits(_ text: String, _ minutes: Int?) {
         #expect(Preferences.minutes(ofClock: text) == minutes)
     }
 }

@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Random histories of one order and one route, with arbitrary texts: invariants of every plan.
+/// Checks invariants of every plan in random histories of one order and one route, with arbitrary texts.
 @Suite struct PropertyTests {
     private static let pieces = [
         "\"", "\\", "\n", "\u{0}", "\u{1F}", "\u{7F}", "é", "e\u{301}", "😀", "\u{FFFD}", "\u{2028}", "</script>", "{", "}", ",",
@@ -88,7 +88,7 @@ import Testing
             order = plan.order ?? order
             route = plan.route ?? route
         }
-        #expect(lastID > "", "no plan has a notification")
+        #expect(lastID > "", "no plan contained a notification")
     }
 
     /// All notifications are JSON with increasing ids, and their fields decode to the order's fields.

@@ -3,7 +3,7 @@ import Testing
 
 /// The pushed events of an action, and the audience of each push.
 @Suite struct PushIntentTests {
-    /// As in the built-in catalogue.
+    /// The push rules of the built-in catalogue.
     private static let rules: NotificationRules = {
         func rule(_ push: NotificationRules.Rule.Push) -> NotificationRules.Rule {
             NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: true, push: push)
@@ -30,6 +30,7 @@ import Testing
         return pushed(try planner.plan(action, for: order, RulesFixture.context(rules: rules)))
     }
 
+    /// - Parameter driver: the stored driver; nil: none.
     @Test(arguments: [
         (OrderAction.Kind.assign(to: "9"), nil as String?, ["job-assigned > driver(\"9\"), job(\"B-1\")"]),
         (.assign(to: "9"), "42", ["job-removed > driver(\"42\"), job(\"B-1\")", "job-assigned > driver(\"9\"), job(\"B-1\")"]),

@@ -3,6 +3,7 @@ import Testing
 
 @Suite struct RouteActionTests {
     private enum Expectation {
+        /// The status after the action (nil: unchanged), the driver after it, and the published events.
         case planned(JobStatus?, driver: String?, name: String?, [String])
         case rejected(RuleError.Kind, String)
     }
@@ -13,11 +14,11 @@ import Testing
         ["driver-\(driver) drop-removed", "driver-\(driver) schedule-updated", "admin-channel drop-removed"]
     }
 
-    private static func both(_ driver: String, _ event: String) -> [String] {
+    private static func toDriverAndAdmin(_ driver: String, _ event: String) -> [String] {
         ["driver-\(driver) \(event)", "admin-channel \(event)"]
     }
 
-    /// The result of an action on a route that has not ended.
+    /// The result of an action on a route that is not cancelled, with this stored driver and this fallback driver.
     private func expected(_ kind: RouteAction.Kind, _ driver: String?, _ fallback: String?) -> Expectation {
         switch (kind, driver, fallback) {
         case (.assign, nil, _): .planned(.assigned, driver: "7", name: "New", Self.assigned7)
@@ -25,11 +26,11 @@ import Testing
         case (.assign, _, _):
             .planned(.assigned, driver: "7", name: "New", ["driver-42 route-unassigned"] + Self.assigned7)
         case (.unassign, nil, nil): .rejected(.conflict, "Route R-1 has no driver")
-        case (.unassign, nil, _): .planned(.available, driver: nil, name: nil, Self.both("7", "route-unassigned"))
-        case (.unassign, _, _): .planned(.available, driver: nil, name: nil, Self.both("42", "route-unassigned"))
+        case (.unassign, nil, _): .planned(.available, driver: nil, name: nil, Self.toDriverAndAdmin("7", "route-unassigned"))
+        case (.unassign, _, _): .planned(.available, driver: nil, name: nil, Self.toDriverAndAdmin("42", "route-unassigned"))
         case (.cancel, nil, nil): .planned(.cancelled, driver: nil, name: nil, ["admin-channel route-cancelled"])
-        case (.cancel, nil, _): .planned(.cancelled, driver: nil, name: nil, Self.both("7", "route-cancelled"))
-        case (.cancel, _, _): .planned(.cancelled, driver: "42", name: "Stored", Self.both("42", "route-cancelled"))
+        case (.cancel, nil, _): .planned(.cancelled, driver: nil, name: nil, Self.toDriverAndAdmin("7", "route-cancelled"))
+        case (.cancel, _, _): .planned(.cancelled, driver: "42", name: "Stored", Self.toDriverAndAdmin("42", "route-cancelled"))
         case (.removeDrop, nil, nil): .planned(nil, driver: nil, name: nil, ["admin-channel drop-removed"])
         case (.removeDrop, nil, _): .planned(nil, driver: nil, name: nil, Self.dropRemoved("7"))
         case (.removeDrop, _, _): .planned(nil, driver: "42", name: "Stored", Self.dropRemoved("42"))

@@ -5,7 +5,7 @@ import JSON
 import Primitives
 import Testing
 
-/// Shared by the tests of the rules: one moment, an admin, a driver, and an order and a route with all fields set.
+/// Values that the tests of the rules share: a time, an admin, a driver, and an order and a route with all fields set.
 enum RulesFixture {
     /// 2026-11-21T09:30:00.123Z
     static let now: Int64 = 1_795_253_400_123
@@ -76,7 +76,7 @@ extension DispatchPlan {
     /// `channel event` of each notification.
     var published: [String] { notifications.map { "\($0.channel) \($0.event)" } }
 
-    /// The response's JSON to a request with the correlation id `c-1`.
+    /// The JSON of the response to a request with the correlation id `c-1`.
     var responseText: String {
         String(decoding: FleetResponses.body(of: response, correlationID: "c-1"), as: UTF8.self)
     }
@@ -90,7 +90,7 @@ extension AuditEntry {
     var detailsText: String? { details.map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// The members of an object in their order, each value as raw JSON. Throws if `json` is not an object.
+/// The members of an object in the order written, each value as raw JSON. Throws if `json` is not an object.
 func members(_ json: [UInt8]) throws -> [(name: String, value: String)] {
     var all: [(String, String)] = []
     try json.withUnsafeBytes { bytes in

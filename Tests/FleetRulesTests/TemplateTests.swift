@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(
-        "Values replace fields once, defaults replace missing values",
+        "A field is replaced by its value, which is not parsed again, or by the default",
         arguments: [
             ("", ""), ("plain", "plain"), ("{name}", "Ada"), ("Hi {name}, {name}!", "Hi Ada, Ada!"), ("{a1_B}", "x"),
             ("{gone}", ""), ("a{gone}b", "ab"), ("{gone|words}", "words"), ("{name|words}", "Ada"), ("{gone|}", ""),

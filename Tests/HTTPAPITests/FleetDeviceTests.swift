@@ -55,8 +55,8 @@ import Testing
     }
 
     @Test func unregistersTheTokenOfTheBody() {
-        let gone = DeviceRegistration(.unregister, Self.fcm("t", nil), endpoint: .fcmToken)
-        #expect(Self.fcm(#"{"fcmToken":"t","deviceId":1}"#, .delete).action == .device(gone))
+        let removal = DeviceRegistration(.unregister, Self.fcm("t", nil), endpoint: .fcmToken)
+        #expect(Self.fcm(#"{"fcmToken":"t","deviceId":1}"#, .delete).action == .device(removal))
         let tokens: [(String, DeviceToken)] = [
             (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
             (#""platform":"android""#, Self.fcm(Self.apnsToken, .android)), (#""platform":null"#, Self.apns()),
@@ -73,11 +73,11 @@ import Testing
     }
 
     @Test func unregistersTheTokenOfTheQueryIfTheBodyHasNone() {
-        let gone = { Command.Action.device(DeviceRegistration(.unregister, Self.fcm($0, nil), endpoint: .fcmToken)) }
+        let removal = { Command.Action.device(DeviceRegistration(.unregister, Self.fcm($0, nil), endpoint: .fcmToken)) }
         for body in ["", "{}", #"{"fcmToken":null}"#] {
-            #expect(Self.fcm(body, .delete).withQuery("fcmToken", "q").action == gone("q"))
+            #expect(Self.fcm(body, .delete).withQuery("fcmToken", "q").action == removal("q"))
         }
-        #expect(Self.fcm(#"{"fcmToken":"b"}"#, .delete).withQuery("fcmToken", "q").action == gone("b"))
+        #expect(Self.fcm(#"{"fcmToken":"b"}"#, .delete).withQuery("fcmToken", "q").action == removal("b"))
         let app = Self.app("", .delete).withQuery("deviceToken", Self.apnsToken)
         #expect(app.action == .device(DeviceRegistration(.unregister, Self.apns(), endpoint: .appDevice)))
         #expect(Self.fcm("", .delete).withQuery("deviceToken", "q").status() == 400)
@@ -88,29 +88,31 @@ import Testing
 
     private static let longID = String(repeating: "é", count: 150)
 
+    private static let invalidFCMToken = "an FCM token is 1 to 4096 printable ASCII characters without spaces"
+
     static let wrong: [(body: String, field: String, text: String)] = [
         ("", "fcmToken", "Expected \"fcmToken\": a string is required"),
         (#"{"fcmToken":null}"#, "fcmToken", "Expected \"fcmToken\": a string is required"),
         (#"{"fcmToken":1}"#, "fcmToken", "Expected \"fcmToken\" to be a string"),
-        (#"{"fcmToken":""}"#, "fcmToken", "Expected \"fcmToken\": an FCM token is 1 to 4096 printable characters"),
-        (#"{"fcmToken":"a b"}"#, "fcmToken", "Expected \"fcmToken\": an FCM token is 1 to 4096 printable characters"),
+        (#"{"fcmToken":""}"#, "fcmToken", "Expected \"fcmToken\": \(invalidFCMToken)"),
+        (#"{"fcmToken":"a b"}"#, "fcmToken", "Expected \"fcmToken\": \(invalidFCMToken)"),
         (
             #"{"fcmToken":"\#(String(repeating: "x", count: 4_097))"}"#, "fcmToken",
-            "Expected \"fcmToken\": an FCM token is 1 to 4096 printable characters"
+            "Expected \"fcmToken\": \(invalidFCMToken)"
         ),
         (#"{"fcmToken":"t","deviceId":1}"#, "deviceId", "Expected \"deviceId\" to be a string"),
     ]
 
     @Test(arguments: wrong) func listsTheInvalidFieldByName(body: String, field: String, text: String) {
         let text = text.replacing("\"", with: "\\\"")
-        let answer = #"{"message":null,"data":null,"error":{"fields":{"\#(field)":"\#(text)"}}}"#
-        #expect(Self.fcm(body).response() == .json(400, answer.utf8))
+        let expected = #"{"message":null,"data":null,"error":{"fields":{"\#(field)":"\#(text)"}}}"#
+        #expect(Self.fcm(body).response() == .json(400, expected.utf8))
     }
 
     @Test(arguments: ["", "\\u0007", "a\\n", "\\u009f", longID + "x"]) func rejectsInvalidDeviceIDs(id: String) {
-        let words = "have 1 to 150 characters, none of them a control character"
+        let expectation = "have 1 to 150 characters, none of them a control character"
         let refusal = Self.app(#"{"deviceToken":"t","platform":"android","deviceId":"\#(id)"}"#).refusal
-        #expect(refusal == "400 Expected \"deviceId\" to \(words)")
+        #expect(refusal == "400 Expected \"deviceId\" to \(expectation)")
     }
 
     @Test func acceptsTheLongestDeviceIDAndToken() {
@@ -135,9 +137,9 @@ import Testing
         (#""deviceToken":"0011223344556677","platform":"ios","environment":1"#, "\"environment\" to be a string"),
         (
             #""deviceToken":"t","platform":"ios""#,
-            "\"deviceToken\": an iOS token is 16 to 400 hexadecimal digits, an even number"
+            "\"deviceToken\": an iOS token is an even number of hexadecimal digits, from 16 to 400"
         ),
-        (#""deviceToken":"é","platform":"android""#, "\"deviceToken\": an FCM token is 1 to 4096 printable characters"),
+        (#""deviceToken":"é","platform":"android""#, "\"deviceToken\": \(invalidFCMToken)"),
     ]
 
     @Test(arguments: invalidRegistrations) func rejectsInvalidRegistrations(members: String, refusal: String) {
@@ -146,11 +148,11 @@ import Testing
 
     @Test func rejectsUnregisteringInvalidTokens() {
         for text in ["", "a b", "é"] {
-            let refusal = "400 Expected \"deviceToken\": an FCM token is 1 to 4096 printable characters"
+            let refusal = "400 Expected \"deviceToken\": \(Self.invalidFCMToken)"
             #expect(Self.app(#"{"deviceToken":"\#(text)"}"#, .delete).refusal == refusal)
         }
         #expect(
             Self.app(#"{"deviceToken":"t","platform":"ios"}"#, .delete).refusal
-                == "400 Expected \"deviceToken\": an iOS token is 16 to 400 hexadecimal digits, an even number")
+                == "400 Expected \"deviceToken\": an iOS token is an even number of hexadecimal digits, from 16 to 400")
     }
 }

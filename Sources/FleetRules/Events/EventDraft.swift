@@ -1,12 +1,12 @@
 import JSON
 
-/// An event that has no id yet.
+/// An event before it gets its `notificationId`.
 struct EventDraft {
     let channel: FleetChannel
     let event: String
-    /// JSON members, without the braces around them.
+    /// The event's fields as JSON members, without the braces around them.
     let members: [UInt8]
-    /// The size of each field's value: the error about an event that is too large names the longest field.
+    /// The size of each field's value as JSON. The error about an event that is too large names the longest field.
     let lengths: [(field: String, bytes: Int)]
 
     init(_ channel: FleetChannel, _ event: String, _ fields: EventFields) {
@@ -17,7 +17,7 @@ struct EventDraft {
         members = json.bytes
     }
 
-    /// An announcement: `members` as the admin sent them.
+    /// The event of an announcement. Its `members` are those that the admin sent, unchanged.
     init(_ channel: FleetChannel, _ event: String, verbatim members: [UInt8]) {
         self.channel = channel
         self.event = event
@@ -25,7 +25,7 @@ struct EventDraft {
         lengths = [("data", members.count)]
     }
 
-    /// The event's data: its members, then the two that every event has.
+    /// The event's data: its members, then `notificationId` and `correlationId`.
     func data(id: String, correlationID: String) -> [UInt8] {
         var json = JSONWriter(capacity: members.count + 128)
         json.object {

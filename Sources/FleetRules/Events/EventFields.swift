@@ -1,6 +1,6 @@
 import JSON
 
-/// The fields of an event, in their order. A nil value is written as null.
+/// The fields of an event, in the order in which they are written. A nil value is written as null.
 struct EventFields: ExpressibleByDictionaryLiteral {
     enum Value: ExpressibleByStringLiteral {
         case text(String?)
@@ -14,9 +14,9 @@ struct EventFields: ExpressibleByDictionaryLiteral {
 
     init(dictionaryLiteral members: (String, Value)...) { self.members = members.map { ($0, $1) } }
 
-    static func + (some: EventFields, more: EventFields) -> EventFields {
-        var all = some
-        all.members += more.members
+    static func + (first: EventFields, second: EventFields) -> EventFields {
+        var all = first
+        all.members += second.members
         return all
     }
 }
@@ -31,7 +31,7 @@ extension EventFields {
 }
 
 extension JSONWriter {
-    /// Writes the fields as members of an object. Returns the size of each value.
+    /// Writes the fields as members of an object. Returns the size of each value as JSON.
     @discardableResult
     mutating func members(_ fields: EventFields) -> [(field: String, bytes: Int)] {
         fields.members.map { name, value in

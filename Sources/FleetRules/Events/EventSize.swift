@@ -1,7 +1,7 @@
 import Access
 
-/// Limits the size of events. A field that would make any event of the table too large is rejected when it is stored,
-/// not when the event is due: an order whose address is too long could otherwise never be cancelled.
+/// Limits the size of events. A field that would make a later event too large is rejected when it is stored, not when
+/// the event is due. Otherwise an order whose address is too long could never be cancelled.
 enum EventSize {
     /// The longest id of a driver or a drop; its characters are one byte each.
     private static let longestID = String(repeating: "9", count: Identity.idLengthMax)
@@ -10,8 +10,8 @@ enum EventSize {
     private static let anyULID = String(repeating: "7", count: 26)
 
     /// Rejects a job if one of its future events could be too large.
-    /// - Parameter presentFields: names of the fields that the request contains. The error names one of them; events
-    ///   without any of them are not checked.
+    /// - Parameter presentFields: names of the fields that the request contains. The error names one of them. Events
+    ///   that contain none of these fields are not checked.
     static func check<Subject: Job>(
         _ job: Subject, driverName: String?, presentFields: [String], _ rules: NotificationRules
     ) throws(RuleError) {
@@ -27,8 +27,8 @@ enum EventSize {
         _ draft: EventDraft, presentFields: [String], correlationID: String, _ rules: NotificationRules
     ) throws(RuleError) {
         guard draft.data(id: anyULID, correlationID: correlationID).count > rules.eventBytesMax else { return }
-        let own = draft.lengths.filter { presentFields.contains($0.field) }
-        let longest = (own.isEmpty ? draft.lengths : own).max { $0.bytes < $1.bytes }
+        let present = draft.lengths.filter { presentFields.contains($0.field) }
+        let longest = (present.isEmpty ? draft.lengths : present).max { $0.bytes < $1.bytes }
         let field = longest?.field ?? "data"
         throw RuleError(
             .invalid, "Field \"\(field)\" is too long: event \(draft.event) would exceed \(rules.eventBytesMax) bytes")

@@ -1,7 +1,11 @@
-/// The channel of an event. Its name is the public one; the hub publishes to the mirroring private channel as well.
+/// The channel of an event. ``name`` is the public channel (`driver-42`); the hub also publishes the event to the
+/// private channel that mirrors it (`private-driver-42`).
 enum FleetChannel {
+    /// One driver, by id.
     case driver(String)
+    /// All drivers.
     case drivers
+    /// The dispatchers.
     case admin
     case tracking(String)
     case booking(String)

@@ -5,6 +5,7 @@ enum OrderTransition: JobTransition {
     case assigned(to: String, name: String?, from: String?)
     case unassigned(from: String, reason: String?)
     case cancelled(driver: String?, reason: String?)
+    /// The string is the driver's id.
     case driverRemoved(String, reason: String?)
     /// A driver accepted an order that had no driver.
     case claimed(by: String, name: String?)
@@ -95,7 +96,7 @@ extension OrderTransition {
         ]
     }
 
-    /// The same event under two names: dashboards bind one or the other.
+    /// The same event under two names: some dashboards bind to `job-assigned`, others to `order-assigned`.
     private func assigned(_ driver: String, _ name: String?, _ ids: EventFields) -> [EventDraft] {
         let fields = ids + ["driverId": .text(driver), "driverName": .text(name)]
         return [EventDraft(.admin, "job-assigned", fields), EventDraft(.admin, "order-assigned", fields)]
@@ -113,7 +114,7 @@ extension OrderTransition {
         ]
     }
 
-    /// One event for the dispatchers, and the same for the customer without the driver's id.
+    /// One event for the dispatchers, and a copy without the driver's id for the customer.
     private func reported(
         _ event: String, _ step: JobStatus, _ driver: String, _ name: String?, _ order: Order, _ now: EventFields.Value
     ) -> [EventDraft] {

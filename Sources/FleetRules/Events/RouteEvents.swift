@@ -5,6 +5,7 @@ enum RouteTransition: JobTransition {
     case assigned(to: String, name: String?, from: String?, reason: String?)
     case unassigned(from: String, reason: String?)
     case cancelled(driver: String?, reason: String?)
+    /// The string is the drop's id.
     case dropRemoved(String, driver: String?, reason: String?)
     /// A driver accepted a route that had no driver.
     case claimed(by: String, name: String?)

@@ -14,12 +14,12 @@ protocol AdminAction {
     var changedFields: [String] { get }
     var reason: String? { get }
 
-    /// Creates the order or route if the store does not have it.
+    /// A new order or route, for an action on one that the store does not have.
     func makeTarget() -> Target
     /// Sets and clears the fields that the request contains.
     func applyChanges(to target: inout Target)
     /// Applies the action.
-    /// - Returns: the response's message, and the transition; without a transition the action causes no event.
+    /// - Returns: the response's message, and the transition; nil if the action causes no event.
     /// - Throws: `.conflict` (409) if the job's status or driver does not allow the action.
     func apply(to target: inout Target) throws(RuleError) -> (message: String, transition: Target.Transition?)
     /// For the audit log: names of the changed fields, and the fallback driver if it was used. Field values are left
@@ -34,8 +34,8 @@ extension AdminAction {
     /// Names of the fields that the request contains and the store keeps.
     private var storedFields: [String] { changedFields + (assignee?.name == nil ? [] : ["driverName"]) }
 
-    /// Rejects fields that would make any later event too large. Checked now rather than when the event is due, so that
-    /// a stored order can always be cancelled.
+    /// Rejects fields that would make a later event too large. They are checked now rather than when the event is due,
+    /// so that a stored order can always be cancelled.
     func checkEventSizes(_ target: Target, _ rules: NotificationRules) throws(RuleError) {
         let name = assignee?.name ?? target.assignment.driver?.name
         try EventSize.check(target, driverName: name, presentFields: storedFields, rules)

@@ -11,7 +11,8 @@ package struct Assignment: Equatable, Sendable {
     /// The driver of a job.
     package struct Driver: Equatable, Sendable {
         package let id: Identifier
-        /// From the last assignment; if the driver claimed the job, from the driver's token. Nil if it had no name.
+        /// From the last assignment; if the driver claimed the job, from the driver's token. Nil if the assignment or
+        /// token contained no name.
         package var name: String?
 
         package init(id: Identifier, name: String? = nil) {
@@ -74,18 +75,18 @@ extension Assignment {
 extension Assignment {
     /// The effect of a driver's acceptance.
     enum Acceptance {
-        /// None: the same driver accepted before.
+        /// No effect: the same driver has accepted the job before.
         case alreadyAccepted
-        /// Confirms the assignment.
+        /// The driver confirms the assignment.
         case confirmed
-        /// Assigns the job, which had no driver.
+        /// The job, which had no driver, is assigned to the driver.
         case claimed
     }
 
     /// Accepts the job for a driver.
     /// - Parameters:
     ///   - label: how the errors name the job.
-    ///   - noun: `job` or `route`.
+    ///   - noun: `job` or `route`, for the error.
     /// - Throws: `.conflict` (409) if the job is completed or cancelled, or has another driver.
     mutating func accept(by new: Driver, label: String, noun: String) throws(RuleError) -> Acceptance {
         try status.checkOpen(label)

@@ -10,7 +10,7 @@ package enum Change<Value: Equatable & Sendable>: Equatable, Sendable {
     /// Whether the request contains the field.
     var isPresent: Bool { self != .keep }
 
-    /// Changes the field.
+    /// Applies the change to the field's value.
     package func apply(to value: inout Value?) {
         switch self {
         case .keep: break

@@ -1,8 +1,7 @@
 import JSON
 
 extension Order {
-    /// Writes the order as a JSON object for responses. Missing ids fall back to the code, a missing reference
-    /// likewise.
+    /// Writes the order as a JSON object for responses. The code replaces a missing booking id or booking reference.
     package func write(to json: inout JSONWriter) { json.object { writeMembers(to: &$0) } }
 
     /// Writes the members of ``write(to:)`` into an object that has other members as well.

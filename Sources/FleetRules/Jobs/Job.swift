@@ -4,15 +4,15 @@ import JSON
 protocol Job: Equatable, Sendable {
     associatedtype Transition: JobTransition where Transition.Subject == Self
 
-    /// Its name in responses to drivers: `Job` for an order, or `Route`.
+    /// The noun for the job in responses to drivers: `Job` for an order, `Route` for a route.
     static var noun: String { get }
-    /// How errors name it: `Order ORD-1`, `Route R-1`.
+    /// How errors name the job: `Order ORD-1`, `Route R-1`.
     var label: String { get }
     var assignment: Assignment { get set }
     var auditSubject: AuditEntry.Subject { get }
     var pushPolicy: PushPolicy { get }
 
-    /// Sets the job as a plan's new state.
+    /// Stores the job in the plan, as the new state of its order or route.
     func place(in plan: inout DispatchPlan)
     /// The response to a command that concerns the job.
     func response(_ message: String, _ notificationIDs: [String]) -> CommandResponse
@@ -36,7 +36,8 @@ protocol JobTransition {
 }
 
 extension Job {
-    /// Whether any field differs in any byte. `==` alone is not enough: it compares strings by canonical equivalence.
+    /// Whether any field differs in any byte. `==` alone is not enough: Swift compares strings by canonical
+    /// equivalence.
     func differs(from other: Self) -> Bool { self != other || encoded != other.encoded }
 
     private var encoded: [UInt8] {

@@ -11,8 +11,8 @@ package enum JobStatus: String, CaseIterable, Sendable {
     case completed
     case cancelled
 
-    /// The steps that drivers report, in their order. Drivers accept with a separate request; admins set the other
-    /// statuses.
+    /// The steps that drivers report, in their order. Drivers send a separate request to accept a job; admins' actions
+    /// set the other statuses.
     package static let reported: [JobStatus] = [.enRoute, .arrived, .loading, .inTransit, .unloading, .completed]
 
     /// Whether the job has ended: its assignment cannot change any more.
@@ -35,11 +35,14 @@ package enum JobStatus: String, CaseIterable, Sendable {
 }
 
 extension JobStatus {
+    /// - Parameter label: how the error names the job.
     /// - Throws: `.conflict` (409) if the job has ended.
     func checkOpen(_ label: String) throws(RuleError) {
         if isFinal { throw RuleError(.conflict, "\(label) is \(rawValue)") }
     }
 
+    /// Checks that drivers report this step. `accepted` passes as well: ``checkProgress(to:)`` rejects it with a better
+    /// text.
     /// - Throws: `.invalid` (400) if drivers never report this step.
     func checkReportable() throws(RuleError) {
         switch self {
@@ -50,7 +53,7 @@ extension JobStatus {
         }
     }
 
-    /// - Throws: `.invalid` (400) unless `step` is the next step; the text names the next one.
+    /// - Throws: `.invalid` (400) unless `step` is the next step after this status. The text names the next step.
     func checkProgress(to step: JobStatus) throws(RuleError) {
         let attempt = "Cannot transition from \(rawValue) to \(step.rawValue)."
         guard let next else { throw RuleError(.invalid, "\(attempt) The job is \(rawValue).") }

@@ -4,17 +4,17 @@ import JSON
 package struct Order: Equatable, Sendable {
     package let code: String
     package var assignment = Assignment()
-    /// If nil, the code is used.
+    /// If nil, events and responses contain the code instead.
     package var bookingID: String?
-    /// If nil, the code is used.
+    /// If nil, the code is used instead, see ``reference``.
     package var bookingReference: String?
     package var customerID: String?
     package var customerName: String?
     package var pickupAddress: String?
     package var dropoffAddress: String?
-    /// ISO 8601, as sent.
+    /// In ISO 8601, as the request wrote it.
     package var scheduledAt: String?
-    /// Pounds sterling, as sent.
+    /// In pounds sterling, as the request wrote it.
     package var totalGBP: JSONNumber?
 
     package init(code: String) { self.code = code }

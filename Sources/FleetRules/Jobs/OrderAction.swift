@@ -1,6 +1,7 @@
 import Primitives
 
-/// An admin's action on an order. The HTTP edge rejects `assign` without `driverId`; past it a driver is always there.
+/// An admin's action on an order. HTTPAPI rejects `assign` without `driverId`, so the action `assign` always has a
+/// driver.
 package struct OrderAction: Equatable, Sendable {
     /// The action, with the values that only this action has.
     package enum Kind: Equatable, Sendable {
@@ -8,7 +9,7 @@ package struct OrderAction: Equatable, Sendable {
         case unassign
         case removeDriver
         case cancel
-        /// Stores fields, also of an order that is completed or cancelled. Causes no events.
+        /// Stores fields, even if the order is completed or cancelled. Causes no events.
         case update
     }
 

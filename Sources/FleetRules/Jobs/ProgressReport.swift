@@ -1,6 +1,6 @@
 import JSON
 
-/// A driver's report of a step.
+/// A driver's report that an order has reached a step.
 package struct ProgressReport: Equatable, Sendable {
     package let step: JobStatus
     /// Free text for the audit log.

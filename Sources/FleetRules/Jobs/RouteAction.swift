@@ -1,15 +1,16 @@
 import Primitives
 
-/// An admin's action on a route. The HTTP edge rejects `assign` without `driverId`; past it a driver is always there.
+/// An admin's action on a route. HTTPAPI rejects `assign` without `driverId`, so the action `assign` always has a
+/// driver.
 package struct RouteAction: Equatable, Sendable {
     /// The action, with the values that only this action has.
     package enum Kind: Equatable, Sendable {
         case assign(Assignment.Driver)
         case unassign
         case cancel
-        /// Notifies the driver that a drop was removed, by its id. The gateway does not store drops.
+        /// Notifies the driver that the drop with this id was removed. The gateway does not store drops.
         case removeDrop(String)
-        /// Stores fields, also of a route that is cancelled. Causes no events.
+        /// Stores fields, even if the route is cancelled. Causes no events.
         case update
     }
 

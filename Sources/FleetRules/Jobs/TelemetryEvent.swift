@@ -9,14 +9,14 @@ package struct TelemetryEvent: Equatable, Sendable {
     }
 
     package let notificationID: String
-    /// `new_job`, `job_update`… or a type of the catalogue.
+    /// The notification's type: `new_job`, `job_update`… or a type in the catalogue.
     package let type: String
     /// The id of the job or route that the notification is about, as sent.
     package let entityID: String
     package let kind: Kind
-    /// The time by the device's clock: ISO 8601, as sent.
+    /// The device's time in ISO 8601, as sent.
     package let timestamp: String
-    /// `{title, message}` as sent, a JSON object; nil if the report has none.
+    /// The report's `title` and `message`, a JSON object; nil if the report has no `metadata`.
     package let metadata: [UInt8]?
 
     package init(

@@ -8,15 +8,15 @@ package struct CatalogueIndex: Equatable, Sendable {
     /// - Parameter names: the names of the catalogue's entries.
     package init(_ names: some Sequence<String>) {
         self.names = Set(names)
-        // Sorted, so that of two types with the same event every process uses the same one.
+        // Two types may be published as the same event. Sorting makes every process use the same one, the first.
         types = self.names.sorted().reduce(into: [:]) { types, name in
             let event = EventNames.event(ofType: name)
             if types[event] == nil { types[event] = name }
         }
     }
 
-    /// The entry with the event's name; else that of a type published as this event; else that of the event's type in
-    /// the apps (`new_job`). Nil if there is none.
+    /// The name of the event's entry, looked up in this order: the event's name, a notification type that is published
+    /// as this event, the type that apps use for the event (`new_job`). Nil if there is no entry.
     package func entry(ofEvent event: String) -> String? {
         if names.contains(event) { return event }
         if let type = types[event] { return type }

@@ -1,6 +1,6 @@
 /// Maps between events and notification types.
 package enum EventNames {
-    /// The `type` of an event in push data. Existing apps select the screen to open by it.
+    /// The `type` of an event in push data. Existing apps use it to select the screen to open.
     package static func type(ofEvent event: String) -> String {
         switch event {
         case "job-assigned": "new_job"

@@ -2,7 +2,7 @@
 package struct Notification: Equatable, Sendable {
     /// A ULID.
     package let id: String
-    /// The public name of the channel, which stands for the recipient: `driver-42`, `drivers-channel`.
+    /// The public name of the channel, which identifies the recipient: `driver-42`, `drivers-channel`.
     package let channel: String
     package let event: String
     /// A JSON object: the event's fields, then `notificationId` and `correlationId`.
@@ -11,8 +11,8 @@ package struct Notification: Equatable, Sendable {
     package let createdAt: Int64
     /// Milliseconds since 1970. Expired notifications are not pushed.
     package let expiresAt: Int64
-    /// A newer notification with the same key supersedes this one: `order:CODE`, `route:ID`, or the notification's id,
-    /// which supersedes nothing.
+    /// A newer notification with the same key supersedes this one. The key is `order:CODE` or `route:ID`, or the
+    /// notification's own id if no other notification may supersede it.
     package let collapseKey: String
 
     package init(

@@ -15,7 +15,7 @@ package struct NotificationCatalogue: Equatable, Sendable {
     /// The names of all entries, sorted.
     package var names: [String] { entries.keys.sorted() }
 
-    /// Changes an entry. An entry that does not exist is added with the defaults of its name first.
+    /// Changes the entry with this name. If there is none, adds one with the defaults of ``Entry/init(_:)`` first.
     package mutating func update(_ name: String, by change: (inout Entry) -> Void) {
         change(&entries[name, default: Entry(name)])
     }
@@ -36,14 +36,14 @@ extension NotificationCatalogue {
     package struct Entry: Equatable, Sendable {
         /// The event's name, or the notification's type.
         package let name: String
-        /// The value of `type` in the push data. Apps select the screen to open by it.
+        /// The value of `type` in the push data. Apps use it to select the screen to open.
         package var dataType: String
-        /// May be empty.
+        /// The push's title. May be empty.
         package var title: Template = ""
         package var body: Template = "{message}"
-        /// The sound's name; empty: silent.
+        /// The sound's name; empty: the push is silent.
         package var sound = "default"
-        /// The iOS category, which selects the action buttons; empty: none.
+        /// The iOS category, which selects the action buttons; empty: no category.
         package var category = ""
         /// The thread by which iOS groups notifications; empty: iOS groups by app.
         package var thread = ""
@@ -53,12 +53,12 @@ extension NotificationCatalogue {
         /// Seconds until the notification expires (1–2,419,200). An expired notification is not delivered.
         package var lifetimeSeconds: Int
         package var collapse = Collapse.notification
-        /// True: pushed in quiet hours too.
+        /// Whether the notification is pushed during quiet hours too.
         package var urgent = false
-        /// Nil: the general mode applies (`push.mode`).
+        /// Nil if the general mode (`push.mode`) applies.
         package var push: PushMode?
 
-        /// An entry with the defaults of its name.
+        /// An entry with default values. ``dataType`` and ``lifetimeSeconds`` depend on the name.
         package init(_ name: String) {
             self.name = name
             dataType = Self.defaultDataType(of: name)
@@ -71,7 +71,7 @@ extension NotificationCatalogue {
             case normal
         }
 
-        /// Which earlier pushes a push replaces on the device.
+        /// Which earlier pushes a new push replaces on the device.
         package enum Collapse: String, CaseIterable, Sendable {
             /// Only a copy of the same notification.
             case notification
@@ -82,7 +82,8 @@ extension NotificationCatalogue {
 }
 
 extension NotificationCatalogue.Entry {
-    /// The type of an event, or the name itself if it is a type already. Event names are in kebab case, types are not.
+    /// The data type of an entry: the event's type if `name` is an event, else `name` itself, which is a type then.
+    /// Event names are in kebab case (`job-assigned`), types are not (`new_job`).
     private static func defaultDataType(of name: String) -> String {
         let isEvent = name.utf8.allSatisfy {
             switch $0 {
@@ -96,8 +97,8 @@ extension NotificationCatalogue.Entry {
     /// The default lifetime of a type, in seconds.
     package static func defaultLifetimeSeconds(ofType dataType: String) -> Int {
         switch dataType {
-        case "new_job": 3_600  // After an hour another driver has the job.
-        case "driver_arrival": 600  // After ten minutes the driver has left or met the customer.
+        case "new_job": 3_600  // After an hour, the job usually has another driver.
+        case "driver_arrival": 600  // After ten minutes, the driver has met the customer or left.
         default: 86_400
         }
     }

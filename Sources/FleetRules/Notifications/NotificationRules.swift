@@ -4,16 +4,16 @@ package struct NotificationRules: Equatable, Sendable {
     package struct Rule: Equatable, Sendable {
         /// Seconds from the event to its expiry.
         package let lifetimeSeconds: Int
-        /// Whether a newer notification of the same order or route supersedes it.
+        /// Whether a newer notification about the same order or route supersedes the event's notifications.
         package let collapsesByJob: Bool
         package let push: Push
 
         /// Which of an event's notifications are pushed to devices.
         package enum Push: Equatable, Sendable {
             case never
-            /// Those for one person.
+            /// Notifications for one person.
             case personal
-            /// Also those for all drivers.
+            /// Notifications for one person, and notifications for all drivers.
             case broadcast
         }
 
@@ -24,11 +24,12 @@ package struct NotificationRules: Equatable, Sendable {
         }
     }
 
-    /// By event or type. Events without a rule live one day, do not collapse and are not pushed.
+    /// By event name or notification type. The notifications of an event without a rule expire after one day, do not
+    /// collapse and are not pushed.
     package var rules: [String: Rule] {
         didSet { index = CatalogueIndex(rules.keys) }
     }
-    /// The largest `data` of an event, in bytes.
+    /// The maximum size of an event's `data`, in bytes.
     package var eventBytesMax: Int
     private var index: CatalogueIndex
 
@@ -38,7 +39,7 @@ package struct NotificationRules: Equatable, Sendable {
         self.eventBytesMax = eventBytesMax
     }
 
-    /// The event's own rule, or that of its type.
+    /// The rule for the event or, if there is none, for its notification type.
     package subscript(event: String) -> Rule { index.entry(ofEvent: event).flatMap { rules[$0] } ?? Self.unlisted }
 
     private static let unlisted = Rule(lifetimeSeconds: 86_400, collapsesByJob: false, push: .never)

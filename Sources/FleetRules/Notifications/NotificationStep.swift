@@ -1,13 +1,14 @@
-/// A step in a notification's history: from the log itself, from its push jobs, or reported by an app.
+/// A step in a notification's history. The store adds the steps of the notification and its push jobs; apps report the
+/// others.
 package struct NotificationStep: Equatable, Sendable {
-    /// The notification's id. It need not be in the log.
+    /// The notification's id. An app may also report an id that is not in the log.
     package let notificationID: String
     /// `created`, `push_queued`, `received`, `action_accept`…
     package let step: String
     /// ``Identity/key`` of the reporter (not always the recipient) or of the push job's recipient; empty if there is
     /// none.
     package let subject: String
-    /// When it happened or its report arrived: milliseconds since 1970.
+    /// When the step happened or, if an app reported it, when the report arrived: milliseconds since 1970.
     package let at: Int64
     /// The reporter's timestamp, as sent; nil if no app reported the step.
     package let reportedAt: String?

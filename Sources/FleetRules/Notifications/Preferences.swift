@@ -2,7 +2,8 @@ import JSON
 
 /// A user's push preferences: notification types that are switched off, and quiet hours.
 package struct Preferences: Equatable, Sendable {
-    /// By the notification's type or event: `new_job`, `job-assigned`. Types that are not listed are on.
+    /// Whether notifications are pushed, by their type or event name: `new_job`, `job-assigned`. Names that are not
+    /// listed are on.
     package var types: [String: Bool] = [:]
     package var quietHours = QuietHours()
 
@@ -28,7 +29,7 @@ package struct Preferences: Equatable, Sendable {
 
     package init() {}
 
-    /// Whether any of a notification's names is switched off.
+    /// Whether a notification is switched off under any of its names (its type and its event).
     package func isOff(_ names: [String]) -> Bool { names.contains { types[$0] == false } }
 }
 
@@ -36,11 +37,13 @@ package struct Preferences: Equatable, Sendable {
 package struct PreferenceChanges: Equatable, Sendable {
     /// By type: on (true), off (false), or removed from the preferences (nil).
     package var types: [String: Bool?] = [:]
+    /// The new ``Preferences/QuietHours/isEnabled``; nil: unchanged.
     package var isEnabled: Bool?
-    /// Minutes since midnight (0–1,439), as in ``Preferences/QuietHours``.
+    /// The new ``Preferences/QuietHours/from`` (0–1,439); nil: unchanged.
     package var from: Int?
-    /// Minutes since midnight (0–1,439), as in ``Preferences/QuietHours``.
+    /// The new ``Preferences/QuietHours/to`` (0–1,439); nil: unchanged.
     package var to: Int?
+    /// The new ``Preferences/QuietHours/timeZone``; nil: unchanged.
     package var timeZone: String?
 
     package init() {}
@@ -57,12 +60,13 @@ package struct PreferenceChanges: Equatable, Sendable {
         if let timeZone { preferences.quietHours.timeZone = timeZone }
     }
 
-    /// The most types per user: far more than the catalogue has.
+    /// The maximum number of types per user: far more than the catalogue contains.
     package static let typesMax = 100
 }
 
 extension Preferences {
-    /// The form in responses and in the store: `{"types":{…},"quietHours":{…}}`, types in alphabetical order.
+    /// Writes the preferences as in responses and in the store: `{"types":{…},"quietHours":{…}}`, types in alphabetical
+    /// order.
     package func write(to json: inout JSONWriter) {
         json.object {
             $0.member("types") {

@@ -1,7 +1,7 @@
-/// A push text with fields: `{field}` is replaced by the field's value or by nothing, `{field|default}` by its value or
-/// by the default. `{{` and `}}` are literal braces.
+/// A push text with fields. `{field}` is replaced by the field's value, or by nothing if the event has no such field;
+/// `{field|default}` is replaced by the default then. `{{` and `}}` are literal braces.
 ///
-/// All syntax errors are found by parsing; rendering cannot fail.
+/// Parsing finds all syntax errors, so rendering cannot fail.
 package struct Template: Equatable, Sendable {
     private var parts: [Part] = []
 
@@ -10,9 +10,9 @@ package struct Template: Equatable, Sendable {
         case field(String, default: String)
     }
 
-    /// Why a string is not a template.
+    /// The syntax error in a string that is not a template.
     package struct SyntaxError: Error, Equatable {
-        /// What was expected, and at which character (from 1), as in a configuration error. Does not quote the string.
+        /// What was expected at which character (counted from 1), for a configuration error. Does not quote the string.
         package let reason: String
     }
 

@@ -1,7 +1,7 @@
 import JSON
 import Primitives
 
-/// A notification whose type, recipients and data an admin chooses: any type of the catalogue.
+/// A notification that an admin sends. The admin chooses a type in the catalogue, the recipients and the data.
 package struct Announcement: Equatable, Sendable {
     /// The recipients.
     package enum Audience: Equatable, Sendable {
@@ -9,11 +9,11 @@ package struct Announcement: Equatable, Sendable {
         case drivers([String])
         /// A customer by id, on the customer's own channel.
         case customer(String)
-        /// All drivers, on the channel they share.
+        /// All drivers, on `drivers-channel`.
         case everyDriver
     }
 
-    /// A name of the catalogue: `NEW_BATCH_AVAILABLE`, `job-assigned`.
+    /// The name of an entry of the catalogue: `NEW_BATCH_AVAILABLE`, `job-assigned`.
     package let type: String
     package let audience: Audience
     /// A JSON object.
@@ -39,7 +39,7 @@ extension Announcement {
         }
     }
 
-    /// The members of `data` as sent, without `notificationId` and `correlationId`, which the gateway sets.
+    /// The members of `data` as sent, except `notificationId` and `correlationId`: the gateway sets these two.
     func members() throws(RuleError) -> [UInt8] {
         var json = JSONWriter(capacity: data.count)
         do {

@@ -1,10 +1,10 @@
 /// An entry of the audit log.
 package struct AuditEntry: Equatable, Sendable {
-    /// The order or route that the action changed.
+    /// The order or route that the action concerns.
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
-        /// An action without an order or a route: an announcement.
+        /// The action, an announcement, concerns no order or route.
         case fleet
     }
 
@@ -29,9 +29,9 @@ package struct AuditEntry: Equatable, Sendable {
     package let action: String
     package let subject: Subject
     package let correlationID: String
-    /// The job before the action. Nil if the store did not have it, or the subject is the fleet.
+    /// The job's state before the action. Nil if the store did not have the job, or the subject is `fleet`.
     package let before: State?
-    /// The job after the action. Nil if the subject is the fleet.
+    /// The job's state after the action. Nil if the subject is `fleet`.
     package let after: State?
     /// The admin's reason, as sent. Nil if the request had none.
     package let reason: String?

@@ -9,11 +9,11 @@ package struct Command: Equatable, Sendable {
         /// The order with this code or, if there is none, with this bookingId.
         case acceptJob(String)
         case acceptRoute(String)
-        /// The order as in `acceptJob`.
+        /// The string identifies the order as in `acceptJob`.
         case progress(String, ProgressReport)
         case announce(Announcement)
         case telemetry([TelemetryEvent])
-        /// Marks the actor's notifications as read, by their ids; nil: all of them.
+        /// Marks the actor's notifications with these ids as read; nil: all of the actor's notifications.
         case markRead([String]?)
         case device(DeviceRegistration)
         case updatePreferences(PreferenceChanges)
@@ -24,12 +24,12 @@ package struct Command: Equatable, Sendable {
     package let actor: Identity
     package let action: Action
     package let correlationID: String
-    /// From `If-Match`: the version that the order or route must have.
+    /// From `If-Match`: the version that the order or route must have; nil if any version will do.
     package let expectedVersion: Int?
     /// Nil if the request has no `Idempotency-Key`.
     package let idempotencyKey: IdempotencyKey?
 
-    /// Identifies a request that may be repeated. The store responds to the repetition with the stored response.
+    /// Identifies a request that a client may send again. The store then responds with the stored response.
     package struct IdempotencyKey: Equatable, Sendable {
         /// 1 to 255 characters, chosen by the client.
         package let text: String

@@ -1,12 +1,13 @@
 import Access
 
-/// What a plan depends on besides the action and the stored job.
+/// The inputs of a plan besides the action and the stored job.
 package struct CommandContext: Sendable {
     package let actor: Identity
     /// Milliseconds since 1970.
     package let now: Int64
     package let correlationID: String
-    /// From `If-Match`: the version that the order or route must have. Unknown orders and routes have version 0.
+    /// From `If-Match`: the version that the order or route must have; nil if any version will do. An order or route
+    /// that the store does not have counts as version 0.
     package let expectedVersion: Int?
     package let rules: NotificationRules
 

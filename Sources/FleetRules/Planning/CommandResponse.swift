@@ -1,9 +1,11 @@
 /// The response to an executed command, before it is encoded.
 ///
-/// `FleetResponses` in HTTPAPI defines its JSON. The store calls the encoder in the command's transaction, because it
-/// keeps the bytes for repeated requests (`Idempotency-Key`).
+/// `FleetResponses` in HTTPAPI defines its JSON. The store calls the encoder in the command's transaction and stores
+/// the bytes with the command's effects: a repeated request (`Idempotency-Key`) gets the same bytes.
 package enum CommandResponse: Equatable, Sendable {
+    /// The string is the response's message.
     case order(String, Order, notificationIDs: [String])
+    /// The string is the response's message.
     case route(String, Route, notificationIDs: [String])
     case announcement(notificationIDs: [String])
     /// The reported step, and when it was reported (milliseconds since 1970).

@@ -5,11 +5,11 @@ package struct DispatchPlan: Equatable, Sendable {
     package var order: Order?
     /// The route's new state; nil if no route changes.
     package var route: Route?
-    /// In the order in which they are published, which is that of the contract's table.
+    /// In the order in which they are published. Apps depend on it.
     package var notifications: [Notification] = []
     /// The notifications that are pushed to devices as well.
     package var pushes: [PushIntent] = []
-    /// Nil if nothing changes: the assigned driver was assigned again.
+    /// Nil if nothing changes, for example if the assigned driver is assigned again.
     package var audit: AuditEntry?
     package var response: CommandResponse
 

@@ -2,7 +2,8 @@ import Access
 import Primitives
 
 extension DispatchPlanner {
-    /// Plans the acceptance of an order by the actor, a driver. The order must be assigned to this driver, or to none.
+    /// Plans the acceptance of an order by the actor, a driver. The order must be assigned to this driver or have no
+    /// driver.
     /// - Parameter stored: nil if the store has no such order.
     /// - Throws: ``RuleError``. Checks in this order: 404, 409 (state or driver), 409 (version), 400 (size of the
     ///   events).

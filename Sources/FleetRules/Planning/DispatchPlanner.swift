@@ -12,7 +12,8 @@ package struct DispatchPlanner: Sendable {
 
     /// Plans an admin's action on an order.
     /// - Parameter stored: nil if the store has no order with this code; the action then creates it.
-    /// - Throws: ``RuleError``. Checks in this order: 400 (size), 409 (version), 409 (state), 400 (size of the events).
+    /// - Throws: ``RuleError``. Checks in this order: 400 (a field would make a later event too large), 409 (version),
+    ///   409 (state), 400 (an event of this action is too large).
     package mutating func plan(
         _ action: OrderAction, for stored: Order?, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
@@ -51,7 +52,8 @@ package struct DispatchPlanner: Sendable {
     /// - Parameters:
     ///   - stored: nil if the store does not have the job.
     ///   - transition: nil if only fields change.
-    ///   - presentFields: names of the fields that the request contains. An error about an event's size names one.
+    ///   - presentFields: names of the fields that the request contains. An error about an event's size names one of
+    ///     them.
     mutating func planChange<Subject: Job>(
         of stored: Subject?, to changed: Subject, by transition: Subject.Transition?, presentFields: [String],
         audit: (action: String, reason: String?, details: EventFields), _ context: CommandContext,
@@ -76,7 +78,7 @@ package struct DispatchPlanner: Sendable {
 // MARK: Notifications
 
 extension DispatchPlanner {
-    /// Gives each event its id, in the order in which they are published, and selects those to push.
+    /// Turns each event into a notification with an id, in the order given, and selects the notifications to push.
     /// - Throws: `.invalid` (400) if an event is too large; the text names one of `presentFields`.
     mutating func makeNotifications(
         _ drafts: [EventDraft], of subject: AuditEntry.Subject, _ policy: PushPolicy, presentFields: [String],
@@ -104,7 +106,7 @@ extension DispatchPlanner {
 }
 
 extension AuditEntry.Subject {
-    /// Shared by the notifications of one order or route; nil if there is neither.
+    /// The key that the notifications about one order or route share; nil for an announcement.
     fileprivate var collapseKey: String? {
         switch self {
         case .order(let code): "order:\(code)"

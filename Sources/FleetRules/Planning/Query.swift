@@ -4,14 +4,15 @@ import Access
 package enum Query: Equatable, Sendable {
     case order(String)
     case route(String)
-    /// The driver's open orders and routes.
+    /// The driver's orders and routes that are neither completed nor cancelled.
     case jobs(driverID: String)
-    /// The notifications on the person's own channel, newest first. `before` is the id of a notification: only older
-    /// ones.
+    /// The notifications on the person's own channel, newest first. If `before` is the id of a notification, only older
+    /// ones are returned.
     case notifications(of: Identity, before: String?, limit: Int)
     /// One notification with its pushes, telemetry and read mark.
     case notificationHistory(notificationID: String)
-    /// The newest notifications of all channels or of one, older than the notification `before`.
+    /// The notifications on one channel, or on all if `channel` is nil, newest first. If `before` is the id of a
+    /// notification, only older ones are returned.
     case notificationLog(channel: String?, before: String?, limit: Int)
     /// The devices that the person has registered.
     case devices(Identity)
@@ -33,7 +34,7 @@ package enum QueryResult: Equatable, Sendable {
     case preferences(Preferences)
 }
 
-/// A job that is neither completed nor cancelled, of a driver who asks for theirs.
+/// An order or route that is neither completed nor cancelled: an element of ``QueryResult/jobs(_:)``.
 package enum OpenJob: Equatable, Sendable {
     case order(Order)
     case route(Route)

@@ -8,7 +8,8 @@ package struct DeviceRegistration: Equatable, Sendable {
 
     package let kind: Kind
     package let token: DeviceToken
-    /// The app's own id of the device: a new token with the same id replaces the earlier one.
+    /// The app's own id of the device; nil if the request has none. A new token with the same id replaces the earlier
+    /// one.
     package let deviceID: String?
     package let endpoint: Endpoint
 

@@ -8,13 +8,13 @@ package struct DeviceToken: Equatable, Sendable {
     package let provider: PushProvider
     /// Nil if the app did not send it: FCM delivers to both platforms.
     package let platform: Platform?
-    /// Only for APNs: a token is valid in one of its environments.
+    /// Nil for FCM. An APNs token is valid in one environment only.
     package let environment: Environment?
     /// The whole token. Secret: only requests to the provider contain it, and the store encrypts it.
     package let text: String
 
-    /// A token of APNs: 16 to 400 hexadecimal digits, an even number. Apple does not fix the
-    /// length ("Registering your app with APNs").
+    /// A token of APNs: an even number of hexadecimal digits, from 16 to 400. Apple does not specify the length
+    /// ("Registering your app with APNs").
     /// - Throws: `.invalid` (400) for anything else.
     package static func apns(_ text: String, _ environment: Environment = .production) throws(RuleError) -> DeviceToken {
         let digits = text.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") ? $0 | 0x20 : $0 }
@@ -22,7 +22,7 @@ package struct DeviceToken: Equatable, Sendable {
             $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") || $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "f")
         }
         guard isHexadecimal, (16...400).contains(digits.count), digits.count.isMultiple(of: 2) else {
-            throw RuleError(.invalid, "an iOS token is 16 to 400 hexadecimal digits, an even number")
+            throw RuleError(.invalid, "an iOS token is an even number of hexadecimal digits, from 16 to 400")
         }
         return DeviceToken(
             provider: .apns, platform: .ios, environment: environment, text: String(decoding: digits, as: UTF8.self))
@@ -32,7 +32,7 @@ package struct DeviceToken: Equatable, Sendable {
     /// - Throws: `.invalid` (400) for anything else.
     package static func fcm(_ text: String, _ platform: Platform? = nil) throws(RuleError) -> DeviceToken {
         guard (1...4_096).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw RuleError(.invalid, "an FCM token is 1 to 4096 printable characters")
+            throw RuleError(.invalid, "an FCM token is 1 to 4096 printable ASCII characters without spaces")
         }
         return DeviceToken(provider: .fcm, platform: platform, environment: nil, text: text)
     }
@@ -52,7 +52,8 @@ package struct DeviceToken: Equatable, Sendable {
         }
     }
 
-    /// The first and last four characters, `a1b2…9f0e`, for logs and reports; one each if the token is short.
+    /// The first and last four characters, `a1b2…9f0e`, for logs and reports; only one of each if the
+    /// token has fewer than 16 characters.
     package var masked: String {
         let shown = text.utf8.count >= 16 ? 4 : 1
         return "\(text.prefix(shown))…\(text.suffix(shown))"

@@ -1,12 +1,13 @@
-/// Pushes that the store finished in a transaction: those that ended without being leased, and all that failed. A lane
-/// does not know whether a failure is final.
+/// Pushes that the store finished in one transaction and that no lane counts: those that expired or were cancelled in
+/// the store, and all that failed, because only the store decides whether a failure is final.
 package struct FinishedPushes: Equatable, Sendable {
     /// Pushes whose notification expired before they were sent.
     package var expired = 0
     /// Pushes that the store cancelled.
     package var cancelled = 0
     package var failed: [FailedPush] = []
-    /// Rejected because of a token that has been replaced since: they are sent again with the new token.
+    /// Pushes that the provider rejected because of a token that the app has replaced since. They are sent again with
+    /// the new token.
     package var retried = 0
 
     package init() {}

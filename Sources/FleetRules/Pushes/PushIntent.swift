@@ -1,16 +1,17 @@
 /// Requests a push for a notification. The store resolves the audience to devices.
 package struct PushIntent: Equatable, Sendable {
-    /// The people whose devices get the push.
+    /// The people to whose devices the notification is pushed.
     package enum Audience: Hashable, Sendable {
         case driver(String)
         case customer(String)
         /// The customers whose tokens contained the booking's reference when they registered a device.
         case booking(String)
-        /// All drivers with a device. `except` is the ``Identity/key`` of a driver who gets another push of the action.
+        /// All drivers with a device. `except` is the ``Identity/key`` of a driver to whom the same action already
+        /// pushes another notification.
         case everyDriver(except: String?)
     }
 
-    /// What a tap opens.
+    /// The job or route that the app opens when the user taps the push.
     package enum Entity: Equatable, Sendable {
         /// By its bookingId.
         case job(String)
@@ -19,7 +20,7 @@ package struct PushIntent: Equatable, Sendable {
 
     package let notificationID: String
     package let audience: Audience
-    /// Nil: the notification's own data determines it.
+    /// Nil if the notification's data determines the entity.
     package let entity: Entity?
 
     package init(notificationID: String, audience: Audience, entity: Entity?) {

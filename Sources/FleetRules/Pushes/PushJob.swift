@@ -7,9 +7,9 @@ package struct PushJob: Equatable, Sendable {
     /// ``Identity/key`` of the recipient.
     package let recipient: String
     package let device: Device
-    /// Earlier attempts to send it.
+    /// The number of earlier attempts to send the job.
     package let attempts: Int
-    /// The recipient's unread notifications, including this one (1…).
+    /// The number of the recipient's unread notifications, including this one: at least 1.
     package let badge: Int
     package let preferences: Preferences
 
@@ -18,7 +18,7 @@ package struct PushJob: Equatable, Sendable {
         /// 32 hexadecimal digits: a digest of provider and token.
         package let id: String
         package let token: DeviceToken
-        /// When the app last registered it: milliseconds since 1970.
+        /// When the app last registered the device: milliseconds since 1970.
         package let lastSeenAt: Int64
 
         package init(id: String, token: DeviceToken, lastSeenAt: Int64) {

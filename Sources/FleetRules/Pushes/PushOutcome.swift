@@ -5,21 +5,23 @@ package struct PushOutcome: Equatable, Sendable {
         /// The provider accepted the push. `messageID` is the provider's, if it returned one.
         case accepted(messageID: String?)
         case failed(reason: String)
-        /// Not sent: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`. The store has further reasons:
-        /// `superseded`, `notification_removed`, and why the device no longer belongs to the recipient.
+        /// Not sent, for one of these reasons: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`. The
+        /// store cancels jobs for further reasons: `superseded`, `notification_removed`, or why the device is no longer
+        /// the recipient's: `new_owner`, `replaced`, `unregistered`, `stale`…
         case cancelled(reason: String)
+        /// Not sent: the notification expired first.
         case expired
-        /// To be sent again at `at` (milliseconds since 1970).
+        /// The lane sends the push again at `at` (milliseconds since 1970).
         case retry(at: Int64, reason: String)
-        /// Returned to the queue without an attempt.
+        /// The lane returned the job to the queue without an attempt.
         case returned
     }
 
     package let job: PushJob
     package let result: Result
-    /// Whether the lane sent it: only then the attempt counts.
+    /// Whether the lane sent the push. If not, the job's number of attempts does not increase.
     package let wasTried: Bool
-    /// Set if the provider reported that the token is no longer valid.
+    /// Nil unless the provider reported that the token is no longer valid.
     package let removal: DeviceRemoval?
 
     package init(_ job: PushJob, _ result: Result, wasTried: Bool, removal: DeviceRemoval? = nil) {
@@ -34,7 +36,7 @@ package struct PushOutcome: Equatable, Sendable {
 package struct DeviceRemoval: Equatable, Sendable {
     /// The provider's reason: `Unregistered`, `BadDeviceToken`, `UNREGISTERED`…
     package let reason: String
-    /// Milliseconds since 1970. A device that was registered later stays.
+    /// Milliseconds since 1970. A device that its app registered at this time or later is not removed.
     package let ifSeenBefore: Int64
 
     package init(reason: String, ifSeenBefore: Int64) {

@@ -4,7 +4,7 @@ import Access
 enum PushPolicy {
     case order(Order)
     case route(String)
-    /// An announcement to all drivers is pushed to all their devices.
+    /// An announcement to all drivers is pushed to the devices of all drivers.
     case announcement
 
     private var entity: PushIntent.Entity? {
@@ -15,24 +15,27 @@ enum PushPolicy {
         }
     }
 
-    /// The pushes of an action's events: only the first event for each recipient, so that a device gets one push per
-    /// action.
+    /// The pushes of an action's events. Only the first event for each recipient is pushed, so that a device gets one
+    /// push per action.
     func pushes(of events: [(draft: EventDraft, notification: Notification)], _ rules: NotificationRules) -> [PushIntent] {
         var pushes: [PushIntent] = []
-        var reached: Set<PushIntent.Audience> = []
+        var audiences: Set<PushIntent.Audience> = []
         for (draft, notification) in events {
             let push = rules[draft.event].push
-            guard push != .never, let audience = audience(of: draft.channel, push, reached: pushes.first?.audience),
-                reached.insert(audience).inserted
+            guard push != .never, let audience = audience(of: draft.channel, push, alreadyPushedTo: pushes.first?.audience),
+                audiences.insert(audience).inserted
             else { continue }
             pushes.append(PushIntent(notificationID: notification.id, audience: audience, entity: entity))
         }
         return pushes
     }
 
-    /// Nil if the event is not pushed. Dispatchers get no pushes: they use a dashboard.
+    /// The people to whose devices an event is pushed; nil if it is not pushed. Dispatchers get no pushes: they use a
+    /// dashboard.
+    /// - Parameter first: the audience of the action's first push; nil if there is none yet. If this is one driver, a
+    ///   push to all drivers excludes that driver.
     private func audience(
-        of channel: FleetChannel, _ push: NotificationRules.Rule.Push, reached first: PushIntent.Audience?
+        of channel: FleetChannel, _ push: NotificationRules.Rule.Push, alreadyPushedTo first: PushIntent.Audience?
     ) -> PushIntent.Audience? {
         switch channel {
         case .driver(let id): return .driver(id)

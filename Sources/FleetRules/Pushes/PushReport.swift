@@ -2,7 +2,7 @@
 package struct PushReport: Equatable, Sendable {
     package let lane: PushLane
     package var outcomes: [PushOutcome]
-    /// How many further jobs the lane can send now (0…).
+    /// The number of further jobs that the lane can send now; at least 0.
     package var capacity: Int
 
     package init(lane: PushLane, outcomes: [PushOutcome] = [], capacity: Int) {

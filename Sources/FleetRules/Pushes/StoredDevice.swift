@@ -11,9 +11,9 @@ package struct StoredDevice: Equatable, Sendable {
     package let name: String?
     /// ``DeviceToken/masked``.
     package let maskedToken: String
-    /// When the owner first registered it: milliseconds since 1970.
+    /// When the owner first registered the device: milliseconds since 1970.
     package let registeredAt: Int64
-    /// When the app last registered it: milliseconds since 1970.
+    /// When the app last registered the device: milliseconds since 1970.
     package let lastSeenAt: Int64
 
     package init(
@@ -35,7 +35,7 @@ package struct StoredDevice: Equatable, Sendable {
         DeviceToken(provider: provider, platform: platform, environment: environment, text: "").lane
     }
 
-    /// The event of the device's removal.
+    /// The record of the device's removal.
     package func removed(_ reason: String) -> RemovedDevice {
         RemovedDevice(id: id, owner: owner, provider: provider, maskedToken: maskedToken, reason: reason)
     }
