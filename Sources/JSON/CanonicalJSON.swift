@@ -1,6 +1,6 @@
-/// A canonical form of JSON: equal values have equal bytes. Members are sorted by name, the last of equal names counts,
-/// there is no white space, strings are escaped uniformly, numbers are written by value. Like RFC 8785, but with exact
-/// decimals instead of doubles.
+/// A canonical form of JSON: equal values have equal bytes. Members are sorted by name; of members with the same name,
+/// the last is kept. There is no white space; equal strings have the same escapes, and equal numbers the same digits.
+/// Like RFC 8785, but with exact decimals instead of doubles.
 package enum CanonicalJSON {
     /// - Throws: ``JSONError`` if `bytes` are not one JSON value.
     package static func bytes(of bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
@@ -12,7 +12,8 @@ package enum CanonicalJSON {
     private static func write(_ value: JSONSlice, to json: inout JSONWriter) throws {
         switch value.kind {
         case .object:
-            // Keyed by bytes: Swift's == on strings compares canonical equivalence, by which the Kelvin sign equals K.
+            // The keys are bytes: Swift's == compares strings by canonical equivalence, so the Kelvin sign would equal
+            // K.
             var members: [[UInt8]: JSONSlice] = [:]
             try JSONReader.object(value.raw) { key, member in members[Array((key.string ?? "").utf8)] = member }
             try json.object {
@@ -48,9 +49,10 @@ package enum CanonicalJSON {
         }
         digits = Array(digits.drop { $0 == UInt8(ascii: "0") })
         guard !digits.isEmpty else { return Array("0".utf8) }
-        let written = text.dropFirst((isNegative ? 1 : 0) + mantissa.count + 1)
-        // A number whose exponent does not fit into 62 bits is left as written: no real request contains one.
-        guard let exponent = written.isEmpty ? 0 : Int(String(decoding: written, as: UTF8.self)), exponent.magnitude < 1 << 62
+        let exponentText = text.dropFirst((isNegative ? 1 : 0) + mantissa.count + 1)
+        // A number whose exponent does not fit into 62 bits stays as written: no real request contains such a number.
+        guard let exponent = exponentText.isEmpty ? 0 : Int(String(decoding: exponentText, as: UTF8.self)),
+            exponent.magnitude < 1 << 62
         else { return Array(text) }
         let decimals = mantissa.firstIndex(of: UInt8(ascii: ".")).map { mantissa.endIndex - $0 - 1 } ?? 0
         return (isNegative ? Array("-".utf8) : []) + digits + Array("e\(exponent - decimals + zeros)".utf8)

@@ -1,7 +1,7 @@
-/// The members of a JSON object that `Name` lists, copied out of it.
+/// Copies of those members of a JSON object whose names are cases of `Name`.
 ///
-/// A duplicate member is an error: readers differ in whether they use the first or the last, and a signature covers
-/// both. Other members are validated as JSON and ignored.
+/// A duplicate member is an error. Some JSON readers use the first, others the last; since a signature covers both, two
+/// readers could accept one signed object with different values. Other members are validated as JSON and ignored.
 package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     /// A member's value.
     package enum Value: Equatable {
@@ -32,7 +32,7 @@ package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<Stri
     }
 
     private mutating func add(_ key: JSONSlice, _ value: JSONSlice) throws {
-        // By bytes, after decoding escapes.
+        // Compares names as bytes, after decoding escapes.
         guard let text = key.string, let name = Name.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) })
         else { return }
         guard values.updateValue(Self.value(value), forKey: name) == nil else {

@@ -1,4 +1,4 @@
-/// Why bytes are not the expected JSON, and where.
+/// The reason why a text is not the expected JSON, and its position.
 package struct JSONError: Error, Equatable {
     /// The problem, readable after "invalid JSON: ".
     package let problem: String
@@ -37,22 +37,23 @@ package struct JSONSlice {
     /// A boolean's value. Nil for other kinds.
     package var boolean: Bool? { kind == .boolean ? raw.first == UInt8(ascii: "t") : nil }
 
-    /// A number's text as an integer. Nil for other kinds, fractions and overflow.
+    /// The value of a number that is written as an integer. Nil for a number with a fraction or exponent, on overflow,
+    /// and for other kinds.
     package var integer: Int? { kind == .number ? Int(String(decoding: raw, as: UTF8.self)) : nil }
 
     /// Whether this is the string `text`, in any escaped form.
     package func equals(_ text: StaticString) -> Bool {
         guard let content = stringContent else { return false }
-        // As bytes: Swift's == compares canonical equivalence, by which the Kelvin sign equals K.
+        // Compares bytes: Swift's == compares strings by canonical equivalence, so the Kelvin sign would equal K.
         if escaped { return JSONEscapes.decode(content).utf8.elementsEqual(text.description.utf8) }
         return text.withUTF8Buffer { $0.count == content.count && content.elementsEqual($0) }
     }
 }
 
 /// Parses JSON (RFC 8259) without copying: one pass that validates everything, including UTF-8, and yields slices.
-/// It builds no tree: a message has three members, and the largest is copied verbatim into a frame.
+/// It builds no tree: a message has only three members, and the largest is copied verbatim into a frame.
 package struct JSONReader {
-    /// The deepest nesting accepted, so that hostile input cannot exhaust the stack.
+    /// The maximum number of nested containers. The limit keeps hostile input from exhausting the stack.
     package static let depthMax = 64
 
     private let bytes: UnsafeRawBufferPointer
@@ -127,7 +128,7 @@ package struct JSONReader {
     private mutating func members(depth: Int, _ member: (JSONSlice, JSONSlice) throws -> Void) throws {
         try enter(depth)  // {
         skipSpace()
-        if take("}") { return }
+        if accept("}") { return }
         repeat {
             skipSpace()
             let start = position
@@ -135,24 +136,24 @@ package struct JSONReader {
             let escaped = try string()
             let key = JSONSlice(kind: .string, raw: slice(from: start), escaped: escaped)
             skipSpace()
-            guard take(":") else { throw error("expected ':'") }
+            guard accept(":") else { throw error("expected ':'") }
             skipSpace()
             try member(key, value(depth: depth))
             skipSpace()
-        } while take(",")
-        guard take("}") else { throw error("expected ',' or '}'") }
+        } while accept(",")
+        guard accept("}") else { throw error("expected ',' or '}'") }
     }
 
     private mutating func elements(depth: Int, _ element: (JSONSlice) throws -> Void) throws {
         try enter(depth)  // [
         skipSpace()
-        if take("]") { return }
+        if accept("]") { return }
         repeat {
             skipSpace()
             try element(value(depth: depth))
             skipSpace()
-        } while take(",")
-        guard take("]") else { throw error("expected ',' or ']'") }
+        } while accept(",")
+        guard accept("]") else { throw error("expected ',' or ']'") }
     }
 
     private mutating func enter(_ depth: Int) throws {
@@ -185,7 +186,8 @@ package struct JSONReader {
         }
     }
 
-    /// Skips eight bytes at a time while none of them needs attention: a string consists mostly of such bytes.
+    /// Skips eight bytes at a time while all of them are plain: neither a quote, a backslash, a control character nor
+    /// part of a multibyte scalar. A string consists mostly of plain bytes.
     private mutating func skipPlainText() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
@@ -219,8 +221,8 @@ package struct JSONReader {
         }
     }
 
-    /// One scalar of two to four bytes, as Unicode's table 3-7 allows: no overlong form, surrogate or value past
-    /// U+10FFFF.
+    /// Skips one scalar of two to four bytes. Accepts what Unicode's table 3-7 allows: no overlong form, no surrogate,
+    /// and no value above U+10FFFF.
     private mutating func multibyteScalar() throws {
         let lead = bytes[position]
         let (count, second): (Int, ClosedRange<UInt8>)
@@ -241,11 +243,11 @@ package struct JSONReader {
 
     private mutating func number() throws {
         let start = position
-        _ = take("-")
-        if !take("0") { guard digits() else { throw error("expected a value", at: start) } }
-        if take(".") { guard digits() else { throw error("expected digits after '.'") } }
-        if take("e") || take("E") {
-            if !take("+") { _ = take("-") }
+        _ = accept("-")
+        if !accept("0") { guard digits() else { throw error("expected a value", at: start) } }
+        if accept(".") { guard digits() else { throw error("expected digits after '.'") } }
+        if accept("e") || accept("E") {
+            if !accept("+") { _ = accept("-") }
             guard digits() else { throw error("expected digits in the exponent") }
         }
     }
@@ -272,7 +274,7 @@ package struct JSONReader {
         UnsafeRawBufferPointer(rebasing: bytes[start..<position])
     }
 
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    private mutating func accept(_ character: Unicode.Scalar) -> Bool {
         guard peek == UInt8(ascii: character) else { return false }
         position += 1
         return true
@@ -319,7 +321,7 @@ enum JSONEscapes {
 
     /// Decodes the content of a string, which ``JSONReader`` has validated.
     static func decode(_ content: UnsafeRawBufferPointer) -> String {
-        var units: [UInt16] = []  // UTF-16, as in \u escapes: two consecutive ones may encode one scalar
+        var units: [UInt16] = []  // UTF-16, as in \u escapes: two consecutive units may encode one scalar.
         var text = ""
         var plain = 0
         var index = 0

@@ -1,6 +1,6 @@
 import Primitives
 
-/// Objects and arrays: braces, brackets and commas are written here, so a caller cannot forget one.
+/// Writes objects and arrays with their braces, brackets and commas, so that a caller cannot forget one.
 ///
 /// ```swift
 /// json.object {
@@ -9,8 +9,9 @@ import Primitives
 /// }
 /// ```
 ///
-/// The writer holds no nesting state: a comma is needed unless the last byte opened the object or array. Overloads are
-/// concrete, and the few generic functions are inlinable, because the compiler does not specialise across modules.
+/// The writer keeps no nesting state: a comma is needed unless the last byte opened the object or array. Overloads are
+/// concrete, and the few generic functions are inlinable, because the compiler does not specialise generic functions of
+/// other modules.
 extension JSONWriter {
     // MARK: Objects
 
@@ -23,8 +24,8 @@ extension JSONWriter {
         raw("}")
     }
 
-    /// Begins a member: writes a comma if one is needed, the name and a colon. Its value must follow.
-    /// - Parameter name: written as it is, so it must not contain characters that JSON escapes.
+    /// Begins a member: writes a comma if one is needed, the name and a colon. The caller then writes the value.
+    /// - Parameter name: written without escaping, so it must not contain characters that JSON escapes.
     package mutating func key(_ name: StaticString) {
         separate()
         raw("\"")
@@ -32,7 +33,7 @@ extension JSONWriter {
         raw("\":")
     }
 
-    /// The same for a name known only at run time, which is escaped.
+    /// Begins a member whose name is known only at run time. The name is escaped.
     package mutating func key(_ name: String) {
         separate()
         string(name)
@@ -91,7 +92,7 @@ extension JSONWriter {
         raw(json)
     }
 
-    /// The same for borrowed bytes.
+    /// A member whose value is already JSON, in borrowed bytes.
     package mutating func member(_ name: StaticString, json: UnsafeRawBufferPointer) {
         key(name)
         raw(json)
@@ -106,27 +107,27 @@ extension JSONWriter {
 
     // MARK: Members that are left out
 
-    /// A string member; none if `value` is nil.
+    /// A string member, left out if `value` is nil.
     package mutating func member(_ name: StaticString, ifPresent value: String?) {
         if let value { member(name, value) }
     }
 
-    /// An integer member; none if `value` is nil.
+    /// An integer member, left out if `value` is nil.
     @inlinable package mutating func member(_ name: StaticString, ifPresent value: (some BinaryInteger)?) {
         if let value { member(name, value) }
     }
 
-    /// A boolean member; none if `value` is nil.
+    /// A boolean member, left out if `value` is nil.
     package mutating func member(_ name: StaticString, ifPresent value: Bool?) {
         if let value { member(name, value) }
     }
 
-    /// A number member; none if `value` is nil.
+    /// A number member, left out if `value` is nil.
     package mutating func member(_ name: StaticString, ifPresent value: JSONNumber?) {
         if let value { member(name, value) }
     }
 
-    /// A member whose value is already JSON; none if `json` is nil.
+    /// A member whose value is already JSON, left out if `json` is nil.
     package mutating func member(_ name: StaticString, jsonIfPresent json: [UInt8]?) {
         if let json { member(name, json: json) }
     }
@@ -155,7 +156,8 @@ extension JSONWriter {
         raw("]")
     }
 
-    /// Writes an array whose elements do not come from a Swift array. `elements` calls ``element()`` before each.
+    /// Writes an array whose elements do not come from a Swift array. `elements` calls ``element()`` before each
+    /// element.
     @inlinable package mutating func array<Failure: Error>(
         _ elements: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) {
@@ -164,25 +166,25 @@ extension JSONWriter {
         raw("]")
     }
 
-    /// Begins an element: writes a comma if one is needed. Its value must follow.
+    /// Begins an element: writes a comma if one is needed. The caller then writes the value.
     package mutating func element() { separate() }
 
     // MARK: Values
 
     package mutating func boolean(_ value: Bool) { value ? raw("true") : raw("false") }
 
-    /// True, false or null.
+    /// Writes true, false, or null if `value` is nil.
     package mutating func optional(_ value: Bool?) {
         if let value { boolean(value) } else { raw("null") }
     }
 
-    /// A number as received, or null.
+    /// Writes a number as received, or null if `number` is nil.
     package mutating func optional(_ number: JSONNumber?) {
         if let number { raw(number.text.utf8) } else { raw("null") }
     }
 
-    /// A time as a string in ISO 8601, `2026-11-21T09:30:00.123Z`, or null.
-    /// - Parameter milliseconds: since 1970.
+    /// Writes a time as a string in ISO 8601, `2026-11-21T09:30:00.123Z`.
+    /// - Parameter milliseconds: since 1970; nil is written as null.
     package mutating func time(_ milliseconds: Int64?) {
         optional(milliseconds.map { Timestamp.iso8601(milliseconds: $0) })
     }

@@ -8,7 +8,7 @@ package struct JSONWriter {
 
     package init(capacity: Int = 128) { bytes.reserveCapacity(capacity) }
 
-    /// Appends valid JSON unchanged: punctuation, literals, a value that another writer made.
+    /// Appends JSON unchanged: punctuation, literals, or a value that another writer wrote. It is not validated.
     package mutating func raw(_ json: StaticString) { json.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
     package mutating func raw(_ json: [UInt8]) { bytes.append(contentsOf: json) }
@@ -19,16 +19,16 @@ package struct JSONWriter {
 
     @inlinable package mutating func integer(_ value: some BinaryInteger) { raw(String(value).utf8) }
 
-    /// A string in quotes. Escapes only what RFC 8259 section 7 requires.
+    /// Appends a string in quotes. Escapes only what RFC 8259 section 7 requires.
     package mutating func string(_ text: String) {
         var text = text
         text.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The same for text in UTF-8.
+    /// Appends a string in quotes, like ``string(_:)``. The text is in UTF-8.
     package mutating func string(utf8 text: [UInt8]) { text.withUnsafeBytes { string(utf8: $0) } }
 
-    /// A string, or null.
+    /// Appends a string, or null if `text` is nil.
     package mutating func optional(_ text: String?) {
         if let text { string(text) } else { raw("null") }
     }
@@ -37,7 +37,7 @@ package struct JSONWriter {
     package mutating func string(utf8 text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
         var start = 0
-        // Copies runs of bytes that need no escape in one go: nearly all text is one run.
+        // Copies runs of bytes that need no escape with one call each: most texts are a single run.
         for index in text.indices where Self.needsEscape(text[index]) {
             bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[start..<index]))
             escape(text[index])

@@ -24,6 +24,7 @@ import Testing
 
     // MARK: Numbers
 
+    /// Each row is one number in several forms.
     static let equal = [
         ["0", "-0", "0.0", "-0.00", "0e5", "0E-5", "0.000e+7", "-0e0"],
         ["1", "1.0", "10e-1", "0.1e1", "1e0", "1E+0", "1e-0", "1.000", "100e-2", "0.001e3", "1e00000000000000000000000"],
@@ -31,7 +32,7 @@ import Testing
         ["1e-400", "0.1e-399"], ["9007199254740993", "9007199254740993.0", "900719925474099.3e1"],
         ["123456789012345678901234567890", "1.2345678901234567890123456789e29"],
         ["1e1099511627775", "10e1099511627774", "0.1e1099511627776"],
-        // Zero with any exponent is zero, also with one that overflows.
+        // Zero with any exponent is zero, even if the exponent overflows.
         ["0", "0e99999999999999999999", "-0.0E-99999999999999999999", "0e1099511627776"],
     ]
 
@@ -60,7 +61,7 @@ import Testing
 
     // MARK: Names
 
-    /// Swift's == on strings compares canonical equivalence; member names in JSON differ if any code point differs.
+    /// Swift's == compares strings by canonical equivalence. Member names in JSON differ if any code point differs.
     @Test func comparesNamesAsBytes() throws {
         let kelvin = try canonical("{\"K\":1,\"\u{212A}\":2}")
         #expect(Array(kelvin.utf8) == Array("{\"K\":1e0,\"\u{212A}\":2e0}".utf8))
@@ -88,7 +89,7 @@ import Testing
         #expect(throws: JSONError.self) { try Array(text.utf8).withUnsafeBytes { try CanonicalJSON.bytes(of: $0) } }
     }
 
-    @Test func hasTheReadersDepthLimit() throws {
+    @Test func hasTheDepthLimitOfJSONReader() throws {
         let deepest = String(repeating: #"{"a":["#, count: 32) + String(repeating: "]}", count: 32)
         #expect(try canonical(deepest) == deepest)
         let deeper = "[\(deepest)]"

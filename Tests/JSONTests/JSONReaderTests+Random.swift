@@ -3,7 +3,7 @@ import Testing
 
 @testable import JSON
 
-/// Random texts: valid ones are read as written; mutated ones are read or rejected without a crash.
+/// Random texts: valid JSON is read as written, and mutated JSON is read or rejected without a crash.
 extension JSONReaderTests {
     @Test(arguments: UInt64(1)...20) func readsRandomJSON(seed: UInt64) throws {
         var writer = RandomJSON(seed: seed)
@@ -46,12 +46,13 @@ extension JSONReaderTests {
 
 /// Writes random JSON, and records what it wrote.
 struct RandomJSON {
-    /// A value as written, its children, and its member name if it is in an object.
+    /// A value as written, with its children.
     struct Written {
+        /// The name of a member as written, with quotes; empty for other values.
         var key: [UInt8] = []
         let kind: JSONSlice.Kind
         let bytes: [UInt8]
-        /// A string's text, decoded. Nil for other kinds.
+        /// The decoded text of a string. Nil for other kinds.
         var text: String?
         var children: [Written] = []
     }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import JSON
 
-/// The grammar of RFC 8259, clause by clause. Strings' bytes are in JSONReaderTests+Strings.swift, random texts in
-/// JSONReaderTests+Random.swift.
+/// The grammar of RFC 8259, clause by clause. JSONReaderTests+Strings.swift tests the content of strings, and
+/// JSONReaderTests+Random.swift random texts.
 @Suite struct JSONReaderTests {
     struct Accepted: Sendable {
         let text: String
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    struct Refused: Sendable {
+    struct Rejected: Sendable {
         let text: String
         let problem: String
         let offset: Int
@@ -55,54 +55,54 @@ import Testing
         }
     }
 
-    static let refused = [
-        // Not one array.
-        Refused("", "expected an array", at: 0), Refused(" \n", "expected an array", at: 2),
-        Refused("{}", "expected an array", at: 0), Refused("1", "expected an array", at: 0),
-        Refused(#"  "[]""#, "expected an array", at: 2), Refused("\u{FEFF}[]", "expected an array", at: 0),
-        Refused("\u{C}[]", "expected an array", at: 0), Refused("\u{B}[]", "expected an array", at: 0),
-        Refused("\u{A0}[]", "expected an array", at: 0), Refused("\0[]", "expected an array", at: 0),
-        Refused("[]]", "something follows the value", at: 2), Refused("[] []", "something follows the value", at: 3),
-        Refused("[],", "something follows the value", at: 2), Refused("[]\0", "something follows the value", at: 2),
-        Refused("[] // why", "something follows the value", at: 3),
+    static let rejected = [
+        // Not exactly one array.
+        Rejected("", "expected an array", at: 0), Rejected(" \n", "expected an array", at: 2),
+        Rejected("{}", "expected an array", at: 0), Rejected("1", "expected an array", at: 0),
+        Rejected(#"  "[]""#, "expected an array", at: 2), Rejected("\u{FEFF}[]", "expected an array", at: 0),
+        Rejected("\u{C}[]", "expected an array", at: 0), Rejected("\u{B}[]", "expected an array", at: 0),
+        Rejected("\u{A0}[]", "expected an array", at: 0), Rejected("\0[]", "expected an array", at: 0),
+        Rejected("[]]", "something follows the value", at: 2), Rejected("[] []", "something follows the value", at: 3),
+        Rejected("[],", "something follows the value", at: 2), Rejected("[]\0", "something follows the value", at: 2),
+        Rejected("[] // why", "something follows the value", at: 3),
         // Structure.
-        Refused("[", "expected a value", at: 1), Refused("[1", "expected ',' or ']'", at: 2),
-        Refused("[1,", "expected a value", at: 3), Refused("[1,]", "expected a value", at: 3),
-        Refused("[,1]", "expected a value", at: 1), Refused("[1 2]", "expected ',' or ']'", at: 3),
-        Refused("[1;2]", "expected ',' or ']'", at: 2), Refused("[1}", "expected ',' or ']'", at: 2),
-        Refused("[1:2]", "expected ',' or ']'", at: 2), Refused("[/**/]", "expected a value", at: 1),
-        Refused("[\u{C}]", "expected a value", at: 1),
-        Refused("[{]", "expected a member's name", at: 2), Refused("[{1:2}]", "expected a member's name", at: 2),
-        Refused("[{a:2}]", "expected a member's name", at: 2), Refused("[{'a':2}]", "expected a member's name", at: 2),
-        Refused(#"[{"a"}]"#, "expected ':'", at: 5), Refused(#"[{"a",1}]"#, "expected ':'", at: 5),
-        Refused(#"[{"a":}]"#, "expected a value", at: 6), Refused(#"[{"a"::1}]"#, "expected a value", at: 6),
-        Refused(#"[{"a":1,}]"#, "expected a member's name", at: 8),
-        Refused(#"[{,"a":1}]"#, "expected a member's name", at: 2),
-        Refused(#"[{"a":1 "b":2}]"#, "expected ',' or '}'", at: 8), Refused(#"[{"a":1]"#, "expected ',' or '}'", at: 7),
-        Refused(#"[{"a":1"#, "expected ',' or '}'", at: 7),
+        Rejected("[", "expected a value", at: 1), Rejected("[1", "expected ',' or ']'", at: 2),
+        Rejected("[1,", "expected a value", at: 3), Rejected("[1,]", "expected a value", at: 3),
+        Rejected("[,1]", "expected a value", at: 1), Rejected("[1 2]", "expected ',' or ']'", at: 3),
+        Rejected("[1;2]", "expected ',' or ']'", at: 2), Rejected("[1}", "expected ',' or ']'", at: 2),
+        Rejected("[1:2]", "expected ',' or ']'", at: 2), Rejected("[/**/]", "expected a value", at: 1),
+        Rejected("[\u{C}]", "expected a value", at: 1),
+        Rejected("[{]", "expected a member's name", at: 2), Rejected("[{1:2}]", "expected a member's name", at: 2),
+        Rejected("[{a:2}]", "expected a member's name", at: 2), Rejected("[{'a':2}]", "expected a member's name", at: 2),
+        Rejected(#"[{"a"}]"#, "expected ':'", at: 5), Rejected(#"[{"a",1}]"#, "expected ':'", at: 5),
+        Rejected(#"[{"a":}]"#, "expected a value", at: 6), Rejected(#"[{"a"::1}]"#, "expected a value", at: 6),
+        Rejected(#"[{"a":1,}]"#, "expected a member's name", at: 8),
+        Rejected(#"[{,"a":1}]"#, "expected a member's name", at: 2),
+        Rejected(#"[{"a":1 "b":2}]"#, "expected ',' or '}'", at: 8), Rejected(#"[{"a":1]"#, "expected ',' or '}'", at: 7),
+        Rejected(#"[{"a":1"#, "expected ',' or '}'", at: 7),
         // Literals.
-        Refused("[tru]", "expected a value", at: 1), Refused("[tru", "expected a value", at: 1),
-        Refused("[True]", "expected a value", at: 1), Refused("[fals ]", "expected a value", at: 1),
-        Refused("[nul", "expected a value", at: 1), Refused("[nulll]", "expected ',' or ']'", at: 5),
-        Refused("[undefined]", "expected a value", at: 1),
+        Rejected("[tru]", "expected a value", at: 1), Rejected("[tru", "expected a value", at: 1),
+        Rejected("[True]", "expected a value", at: 1), Rejected("[fals ]", "expected a value", at: 1),
+        Rejected("[nul", "expected a value", at: 1), Rejected("[nulll]", "expected ',' or ']'", at: 5),
+        Rejected("[undefined]", "expected a value", at: 1),
         // Numbers.
-        Refused("[-]", "expected a value", at: 1), Refused("[+1]", "expected a value", at: 1),
-        Refused("[--1]", "expected a value", at: 1), Refused("[.5]", "expected a value", at: 1),
-        Refused("[-.5]", "expected a value", at: 1), Refused("[01]", "expected ',' or ']'", at: 2),
-        Refused("[-01]", "expected ',' or ']'", at: 3), Refused("[00]", "expected ',' or ']'", at: 2),
-        Refused("[1.]", "expected digits after '.'", at: 3), Refused("[1.e5]", "expected digits after '.'", at: 3),
-        Refused("[1.5.5]", "expected ',' or ']'", at: 4), Refused("[1e]", "expected digits in the exponent", at: 3),
-        Refused("[1e+]", "expected digits in the exponent", at: 4),
-        Refused("[1E-", "expected digits in the exponent", at: 4),
-        Refused("[1e+-5]", "expected digits in the exponent", at: 4),
-        Refused("[1e5.5]", "expected ',' or ']'", at: 4), Refused("[1e5e5]", "expected ',' or ']'", at: 4),
-        Refused("[0x10]", "expected ',' or ']'", at: 2), Refused("[1_000]", "expected ',' or ']'", at: 2),
-        Refused("[NaN]", "expected a value", at: 1), Refused("[Infinity]", "expected a value", at: 1),
-        Refused("[-Infinity]", "expected a value", at: 1), Refused("[\u{661}]", "expected a value", at: 1),
+        Rejected("[-]", "expected a value", at: 1), Rejected("[+1]", "expected a value", at: 1),
+        Rejected("[--1]", "expected a value", at: 1), Rejected("[.5]", "expected a value", at: 1),
+        Rejected("[-.5]", "expected a value", at: 1), Rejected("[01]", "expected ',' or ']'", at: 2),
+        Rejected("[-01]", "expected ',' or ']'", at: 3), Rejected("[00]", "expected ',' or ']'", at: 2),
+        Rejected("[1.]", "expected digits after '.'", at: 3), Rejected("[1.e5]", "expected digits after '.'", at: 3),
+        Rejected("[1.5.5]", "expected ',' or ']'", at: 4), Rejected("[1e]", "expected digits in the exponent", at: 3),
+        Rejected("[1e+]", "expected digits in the exponent", at: 4),
+        Rejected("[1E-", "expected digits in the exponent", at: 4),
+        Rejected("[1e+-5]", "expected digits in the exponent", at: 4),
+        Rejected("[1e5.5]", "expected ',' or ']'", at: 4), Rejected("[1e5e5]", "expected ',' or ']'", at: 4),
+        Rejected("[0x10]", "expected ',' or ']'", at: 2), Rejected("[1_000]", "expected ',' or ']'", at: 2),
+        Rejected("[NaN]", "expected a value", at: 1), Rejected("[Infinity]", "expected a value", at: 1),
+        Rejected("[-Infinity]", "expected a value", at: 1), Rejected("[\u{661}]", "expected a value", at: 1),
     ]
 
-    @Test(arguments: refused) func rejectsInvalidArraysWithTheOffset(text: Refused) {
-        #expect(throws: JSONError(problem: text.problem, offset: text.offset)) { try JSONValue.elements(of: text.text) }
+    @Test(arguments: rejected) func rejectsInvalidArraysWithTheOffset(row: Rejected) {
+        #expect(throws: JSONError(problem: row.problem, offset: row.offset)) { try JSONValue.elements(of: row.text) }
     }
 
     @Test func rejectsTextsThatAreNotAnObject() {
@@ -131,7 +131,7 @@ import Testing
         #expect(members.map { String(decoding: $0.key + $0.raw, as: UTF8.self) } == [#""b"1"#, #""a"2"#, #""b"3"#])
     }
 
-    @Test func stopsAtAndRethrowsTheCallersError() {
+    @Test func stopsAtTheFirstErrorOfTheClosureAndRethrowsIt() {
         struct Enough: Error, Equatable {}
         var seen = 0
         #expect(throws: Enough()) {

@@ -3,7 +3,7 @@ import Testing
 @testable import JSON
 
 @Suite struct JSONSliceTests {
-    /// Calls `body` with the slice of `value`, a JSON text.
+    /// Calls `body` with the slice of `value`, which is JSON.
     private func read<Result>(_ value: String, _ body: (JSONSlice) throws -> Result) throws -> Result {
         var results: [Result] = []
         try Array("[\(value)]".utf8).withUnsafeBytes { bytes in
@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// For Swift's `==` the Kelvin sign equals K. Names on the wire are compared as bytes.
-    @Test func comparesBytes() throws {
+    /// For Swift's `==` the Kelvin sign equals K.
+    @Test func equalsComparesBytes() throws {
         for json in ["\"\u{212A}ey\"", #""\u212Aey""#] { #expect(try !read(json) { $0.equals("Key") }, "\(json)") }
     }
 }

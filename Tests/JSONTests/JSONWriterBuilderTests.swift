@@ -69,7 +69,7 @@ import Testing
         #expect(text == #"{"string":null,"int":null,"int64":null,"bool":null,"number":null,"time":null}"#)
     }
 
-    @Test func leavesOutAbsentMembers() {
+    @Test func leavesOutMembersThatAreNil() {
         let absent = written {
             $0.object {
                 $0.member("string", ifPresent: nil as String?)
@@ -92,7 +92,7 @@ import Testing
         #expect(present == #"{"string":"a","int":1,"bool":true,"number":2e3,"bytes":[]}"#)
     }
 
-    /// Members without braces, which are later copied into another object.
+    /// The writer can write members without braces around them. They are later copied into an object.
     @Test func writesMembersWithoutBraces() {
         #expect(written { $0.member("a", 1) } == #""a":1"#)
         let text = written {
@@ -102,7 +102,8 @@ import Testing
         #expect(text == #""a":1,"b":2"#)
     }
 
-    /// A string that contains an opening brace ends with a quote, so it is not mistaken for one.
+    /// A string that ends with an opening brace has a quote behind it, so its brace does not count as the start of an
+    /// object.
     @Test func separatesAfterStringsThatEndWithBraces() {
         let text = written {
             $0.object {

@@ -40,7 +40,7 @@ import Testing
         #expect(String(decoding: json.bytes, as: UTF8.self) == #"{"a":-1,"b":18446744073709551615,"c":[]}"#)
     }
 
-    /// Round trip of random strings.
+    /// Writes random strings and reads them again.
     @Test(arguments: UInt64(1)...20) func readerDecodesWrittenStrings(seed: UInt64) throws {
         var dice = SplitMix(seed: seed)
         for _ in 0..<200 {
