@@ -10,9 +10,10 @@ package struct CORS {
             "Access-Control-Max-Age": "3600",
         ])
 
-    /// The headers that let a page of `origin` read a response. They name the origin, so `Vary` makes caches store one
-    /// response per origin.
-    /// - Parameter isNamed: whether the configuration names this origin. Only then may its pages send cookies.
+    /// The headers that let a page of `origin` read a response. Because they contain the origin, `Vary` makes caches
+    /// store one response per origin.
+    /// - Parameter isNamed: whether the configuration names this origin, other than by `*`. Only then may its pages
+    ///   send cookies.
     package static func headers(for origin: String, isNamed: Bool) -> HTTPHeaders {
         var headers: HTTPHeaders = isNamed ? ["Access-Control-Allow-Credentials": "true"] : [:]
         headers["Access-Control-Allow-Origin"] = origin

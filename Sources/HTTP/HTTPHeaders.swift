@@ -1,4 +1,5 @@
-/// Header fields of a response, in the order they are written. A response has few: a search is cheaper than hashing.
+/// Header fields of a response, in the order in which they are written. A response has only a few, so searching them is
+/// cheaper than hashing.
 package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     /// One header field.
     package struct Field: Equatable, Sendable {
@@ -6,7 +7,7 @@ package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
         package let value: String
     }
 
-    /// In the order they are written.
+    /// In the order in which they are written.
     package private(set) var fields: [Field]
 
     package init(dictionaryLiteral elements: (String, String)...) {
@@ -15,8 +16,8 @@ package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
 
     package var isEmpty: Bool { fields.isEmpty }
 
-    /// The value of a field. Names are compared as written. Setting replaces a field of the same name, else appends
-    /// one; nil removes it.
+    /// The value of a field. The case of a name matters. Setting a value replaces the field of that name, or appends a
+    /// field if there is none; setting nil removes the field.
     package subscript(name: String) -> String? {
         get { fields.first { $0.name == name }?.value }
         set {
@@ -30,7 +31,7 @@ package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
         }
     }
 
-    /// These fields, then those of `others`. Fields of `others` replace fields of the same name.
+    /// These fields followed by those of `others`. A field of `others` replaces the field of the same name.
     package func adding(_ others: HTTPHeaders) -> HTTPHeaders {
         var headers = self
         for field in others.fields { headers[field.name] = field.value }

@@ -1,7 +1,7 @@
-/// A request as the API sees it: no socket, no header table.
+/// A request without its connection: method, path, query, header fields and body.
 ///
-/// `body` and `field` are borrowed from the event loop and valid only within the call. ``DeferredRequest`` is a copy
-/// that outlives it.
+/// `body` and `field` are borrowed from the event loop, and valid only while it handles the request.
+/// ``DeferredRequest`` is a copy that stays valid.
 package struct HTTPRequest {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -13,7 +13,8 @@ package struct HTTPRequest {
         case options = "OPTIONS"
     }
 
-    /// The header fields that the API reads. They are looked up lazily: most requests need one or none.
+    /// The header fields that the API reads. A field is looked up only when it is needed: most requests need one or
+    /// none.
     package enum Field: CaseIterable, Sendable {
         case authorization, contentType, cookie, host, idempotencyKey, ifMatch, origin, secFetchSite
     }
@@ -27,13 +28,14 @@ package struct HTTPRequest {
     package let field: (Field) -> String?
     /// Identifies the request in its response, events, audit entry and log lines: 1 to 128 printable ASCII characters.
     package let correlationID: String
-    /// Whether the request comes from this machine, and not from a proxy on it.
+    /// Whether the request comes from this machine, and not through a proxy on this machine.
     package let isLoopback: Bool
-    /// Empty if the request has no body, or one that exceeds the limit.
+    /// The body. Empty if the request has none, or if the body exceeds ``bodyBytesMax``.
     package let body: UnsafeRawBufferPointer
-    /// Whether the method usually has a body but the request has no `Content-Length`. `body` is then empty.
+    /// Whether the method usually has a body but the request has no `Content-Length`. If so, `body` is empty.
     package let isLengthMissing: Bool
-    /// The limit in bytes if the body exceeds it; such a body is not read. Nil for all other requests.
+    /// The maximum size of a body in bytes, if this request's body exceeds it and was therefore not read. Nil for all
+    /// other requests.
     package let bodyBytesMax: Int?
 
     package init(
@@ -55,14 +57,15 @@ package struct HTTPRequest {
 
     /// The `Authorization` header.
     package var authorization: String? { field(.authorization) }
-    /// The `Origin` header: the origin of the web page that made a browser send the request.
+    /// The `Origin` header: the origin of the web page for which a browser sent the request.
     package var origin: String? { field(.origin) }
 
     /// The first value of a query parameter.
     package func first(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }
 
-/// A copy of a request that waits, with everything needed to route it again.
+/// A copy of a request that waits for an issuer's keys. It contains everything that is needed to route the request
+/// again.
 package struct DeferredRequest {
     private let request: HTTPRequest
     private let body: [UInt8]

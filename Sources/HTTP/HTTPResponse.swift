@@ -3,7 +3,7 @@ package struct HTTPResponse: Equatable, Sendable {
     package let status: Int
     package let contentType: String
     package let body: [UInt8]
-    /// Headers besides those of the body and the connection, such as `Allow`.
+    /// Headers besides those that ``write(to:correlationID:withoutBody:closing:)`` adds; `Allow`, for example.
     package let headers: HTTPHeaders
 
     package init(_ status: Int, contentType: String, body: some Sequence<UInt8>, headers: HTTPHeaders = [:]) {
@@ -13,7 +13,7 @@ package struct HTTPResponse: Equatable, Sendable {
         self.headers = headers
     }
 
-    /// A line of plain text: the form of errors in Pusher's HTTP API.
+    /// A response whose body is one line of plain text, as errors in Pusher's HTTP API are.
     package static func text(_ status: Int, _ text: String, headers: HTTPHeaders = [:]) -> HTTPResponse {
         HTTPResponse(status, contentType: "text/plain; charset=utf-8", body: (text + "\n").utf8, headers: headers)
     }
@@ -23,7 +23,7 @@ package struct HTTPResponse: Equatable, Sendable {
         HTTPResponse(status, contentType: "application/json", body: json)
     }
 
-    /// The same response with more headers. They replace headers of the same name.
+    /// The same response with `headers` added. A header of the same name is replaced.
     package func adding(_ headers: HTTPHeaders) -> HTTPResponse {
         guard !headers.isEmpty else { return self }
         return HTTPResponse(status, contentType: contentType, body: body, headers: self.headers.adding(headers))
@@ -34,9 +34,9 @@ package struct HTTPResponse: Equatable, Sendable {
 
     /// Appends status line, headers and body to `bytes`.
     /// - Parameters:
-    ///   - correlationID: the request's, for `X-Correlation-ID`.
-    ///   - withoutBody: true for HEAD: writes the body's headers, but not the body.
-    ///   - closing: whether to announce that the connection closes after this response.
+    ///   - correlationID: the request's correlation id, for `X-Correlation-ID`.
+    ///   - withoutBody: true for a response to HEAD: the body's headers are written, but not the body.
+    ///   - closing: whether to write `Connection: close`.
     package func write(to bytes: inout [UInt8], correlationID: String, withoutBody: Bool, closing: Bool) {
         bytes.append(contentsOf: "HTTP/1.1 ".utf8)
         bytes.append(contentsOf: String(status).utf8)

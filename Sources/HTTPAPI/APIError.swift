@@ -9,7 +9,7 @@ package struct APIError: Error, Equatable {
     package let text: String
     /// Additional headers, such as `Allow`.
     package let headers: HTTPHeaders
-    /// The invalid field, with the objects that contain it: `quietHours.from`. Nil if no single field is invalid.
+    /// The path of the invalid field, such as `quietHours.from`. Nil if the error does not concern a single field.
     package let field: String?
 
     package init(_ status: Int, _ text: String, headers: HTTPHeaders = [:], field: String? = nil) {
@@ -20,13 +20,13 @@ package struct APIError: Error, Equatable {
     }
 
     /// 400: `Expected "field" to …`.
-    /// - Parameter expectation: completes the sentence: "be a string".
+    /// - Parameter expectation: completes the sentence, such as "be a string".
     static func invalid(_ field: String, _ expectation: String) -> APIError {
         APIError(400, "Expected \"\(field)\" to \(expectation)", field: field)
     }
 
     /// 400: `Expected "field": … is required`.
-    /// - Parameter kind: completes the sentence: "a string".
+    /// - Parameter kind: what the field must contain, such as "a string".
     static func missing(_ field: String, _ kind: String) -> APIError {
         APIError(400, "Expected \"\(field)\": \(kind) is required", field: field)
     }
@@ -37,8 +37,8 @@ package struct APIError: Error, Equatable {
         return APIError(403, "Requires role \(required); the token has role \(role.rawValue)")
     }
 
-    /// Calls `read` and converts its errors to 400.
-    static func wrappingJSON<Result>(_ read: () throws -> Result) throws(APIError) -> Result {
+    /// Calls `read`. Maps a ``JSONError`` to 400, and rethrows an ``APIError``.
+    static func mappingJSONErrors<Result>(_ read: () throws -> Result) throws(APIError) -> Result {
         do {
             return try read()
         } catch let error as JSONError {

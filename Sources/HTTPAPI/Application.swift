@@ -6,20 +6,21 @@ import PusherProtocol
 /// An application: its credentials, allowed origins and limits. One instance per thread, because signing keys are not
 /// shared.
 package final class Application {
-    /// The position in `apps` of the configuration (0…). The hub identifies applications by it.
+    /// The position in `apps` of the configuration, from 0. The hub identifies applications by this number.
     package let index: Int
-    /// In the paths of Pusher's HTTP API: `/apps/ID/…`.
+    /// The id in the paths of Pusher's HTTP API: `/apps/ID/…`.
     package let id: String
-    /// In the WebSocket URL, and in `auth` before the signature. Not secret.
+    /// The key in the WebSocket URL, and before the signature in `auth`. Not secret.
     package let key: String
     package let isEnabled: Bool
-    /// Whether clients must use TLS (C11).
+    /// Whether clients must use TLS (protocol point C11).
     package let isTLSOnly: Bool
     package let origins: AllowedOrigins
     package let rules: AppRules
-    /// One key per secret. The first makes signatures, all verify them: during a rotation the old secret stays valid.
+    /// One HMAC key per secret. The first signs; all verify, so that the old secret stays valid during a rotation.
     private let signers: [HMACKey]
-    /// The keys of encrypted channels are derived from this key (S12). Empty: there are no encrypted channels.
+    /// The keys of encrypted channels are derived from this key (protocol point S12). If empty, subscriptions to
+    /// encrypted channels are not authorized.
     private let encryptionMasterKey: [UInt8]
 
     package var limits: Limits { rules.limits }
@@ -40,15 +41,16 @@ package final class Application {
         signers = secrets.map { HMACKey(secret: $0) }
     }
 
-    /// Whether `signature` is the HMAC-SHA256 of `text` with any of the secrets, in hexadecimal.
+    /// Whether `signature` is the hexadecimal HMAC-SHA256 of `text` with one of the secrets.
     package func verifies(_ signature: some StringProtocol, of text: String) -> Bool {
         signers.contains { $0.verifies(signature, of: text) }
     }
 
-    /// The HMAC-SHA256 of `text` with the first secret, in hexadecimal.
+    /// The hexadecimal HMAC-SHA256 of `text` with the first secret.
     func sign(_ text: String) -> String { signers[0].signature(of: text) }
 
-    /// The key with which clients decrypt an encrypted channel's events, in base64 (S12). Nil without a master key.
+    /// The key with which clients decrypt the events of an encrypted channel, in base64 (protocol point S12). Nil if
+    /// the application has no master key.
     func sharedSecret(of channel: ChannelName) -> String? {
         guard !encryptionMasterKey.isEmpty else { return nil }
         return Base64.text(SHA256.digest(of: Array(channel.text.utf8) + encryptionMasterKey))

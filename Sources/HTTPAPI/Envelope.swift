@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// The JSON of errors, by group of paths: existing apps parse these shapes.
+/// The JSON shape of errors. Each group of paths has its own, which existing apps parse.
 package enum Envelope: Sendable {
     /// `{"success":false,"error":"…"}`: admins, drivers, customers, devices.
     case success
@@ -24,8 +24,8 @@ package enum Envelope: Sendable {
         }
     }
 
-    /// The response for an error. `/api/auth/*` and `/api/delivery/*` list an invalid field under its name: apps show
-    /// the text beside the field.
+    /// The response for an error. `/api/auth/*` and `/api/delivery/*` list the text under the name of the invalid
+    /// field, because apps display the text beside this field.
     func error(_ error: APIError) -> HTTPResponse {
         guard case .message = self, let field = error.field else {
             return self.error(error.status, error.text, headers: error.headers)

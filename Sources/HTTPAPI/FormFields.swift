@@ -4,16 +4,17 @@ import PusherProtocol
 struct FormFields {
     private var fields: [[UInt8]: String] = [:]
 
-    /// - Throws: ``APIError`` with 400 if an escape is malformed or a name occurs twice, which would be ambiguous.
+    /// - Throws: ``APIError`` with 400 if a percent escape is malformed, or if a name occurs twice.
     init(_ body: UnsafeRawBufferPointer) throws(APIError) {
         for pair in body.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let name = try Self.decode(parts[0])
-            guard fields[name] == nil else { throw APIError(400, "Expected \"\(Self.text(name).clipped)\" once") }
+            guard fields[name] == nil else { throw APIError(400, "Expected \"\(Self.text(name).clipped)\" at most once") }
             fields[name] = Self.text(parts.count > 1 ? try Self.decode(parts[1]) : [])
         }
     }
 
+    /// The value of a field. Nil if the form does not contain it.
     subscript(name: String) -> String? { fields[Array(name.utf8)] }
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

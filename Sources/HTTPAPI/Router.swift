@@ -4,15 +4,15 @@ import FleetRules
 import HTTP
 import PusherProtocol
 
-/// What the node does for an authorized request.
+/// The action that the router selects for a request. The node carries it out.
 package enum APIAction {
     /// Send this response.
     case respond(HTTPResponse)
-    /// Publish all events, or none and respond 503 if a mailbox is full.
+    /// Publish all events. If a mailbox is full, publish none of them and respond 503.
     case publish(PublishRequest, app: AppIndex)
     /// Read the hub.
     case query(ChannelQuery, app: AppIndex)
-    /// Close a user's signed-in connections, then respond 200 `{}` (J1).
+    /// Close a user's signed-in connections, then respond 200 `{}` (protocol point J1).
     case terminate(userID: String, app: AppIndex)
     /// Change the fleet's state durably. The store responds.
     case command(Command)
@@ -41,13 +41,15 @@ package struct Router {
 
     /// - Parameters:
     ///   - apps: all applications, in the configured order.
-    ///   - metricsToken: the Bearer token of `/metrics`. If empty, only this machine may read them.
+    ///   - metricsToken: the Bearer token of `/metrics`. If empty, requests without a JWT are permitted from this
+    ///     machine only.
     package init(apps: [Application], metricsToken: String, fleet: FleetRouter) {
         self.apps = apps
         self.fleet = fleet
         self.metricsToken = metricsToken
     }
 
+    /// Routes a request. An invalid request leads to ``APIAction/respond(_:)`` with the error.
     /// - Parameter now: seconds since 1970.
     package func action(of request: HTTPRequest, now: Int64) -> APIAction {
         do throws(APIError) {
@@ -60,10 +62,10 @@ package struct Router {
         }
     }
 
-    /// The envelope of errors for this request. Nil outside the fleet's API, where errors are lines of text.
+    /// The JSON envelope of errors for this request. Nil outside the fleet's API, where errors are lines of plain text.
     package func envelope(of request: HTTPRequest) -> Envelope? { Envelope(Self.split(request.path)) }
 
-    /// The headers that let a web page read the response (see ``CORS``). Empty unless its origin is allowed.
+    /// The headers that let a web page read the response (see ``CORS``). Empty unless the page's origin is allowed.
     package func crossOriginHeaders(for request: HTTPRequest) -> HTTPHeaders {
         guard let origin = request.origin else { return [:] }
         let path = Self.split(request.path)
@@ -186,14 +188,17 @@ package struct Router {
 
     // MARK: Metrics
 
-    /// Permits the metrics token, and a JWT of role admin or ops. If no metrics token is configured, also this machine.
+    /// Permits requests with the metrics token, or with a JWT of role admin or ops. If no metrics token is configured,
+    /// also permits requests from this machine.
     private func metrics(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> APIAction {
         if metricsToken.isEmpty, request.isLoopback { return .metrics }
         if let authorization = request.authorization {
             if !metricsToken.isEmpty, ConstantTime.equal(authorization, "Bearer " + metricsToken) { return .metrics }
             if let action = try fleet.metrics(request, now: now) { return action }
         }
-        guard !metricsToken.isEmpty else { throw APIError(403, "Metrics are served to this machine only: set metrics.token") }
+        guard !metricsToken.isEmpty else {
+            throw APIError(403, "Metrics are served to this machine only, unless metrics.token is set")
+        }
         throw APIError(
             401, "Expected Authorization: Bearer and the token of metrics.token, or a JWT of role admin or ops",
             headers: ["WWW-Authenticate": "Bearer"])
@@ -210,11 +215,11 @@ package struct Router {
 
     private static func unknown(_ request: HTTPRequest) -> APIError { APIError(404, "Unknown path: \(request.path.clipped)") }
 
-    /// The most bytes in a path segment that is not ASCII: the longest user id.
+    /// The maximum length of a path segment that is not ASCII, in bytes: that of the longest user id.
     private static let segmentBytesMax = Limits.userIDLength * 4
 
-    /// Splits a path at slashes. A longer non-ASCII segment becomes U+FFFD, which matches nothing: comparing strings by
-    /// canonical equivalence can be slow.
+    /// Splits a path at slashes. A non-ASCII segment longer than ``segmentBytesMax`` is replaced by U+FFFD, which
+    /// matches nothing: comparing long strings by canonical equivalence can be slow.
     private static func split(_ path: String) -> [Substring] {
         path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst().map { segment in
             segment.count <= segmentBytesMax || segment.allSatisfy { $0 < 0x80 } ? Substring(segment) : "\u{FFFD}"

@@ -3,7 +3,7 @@ import HTTPAPI
 import JWT
 import Testing
 
-/// The sender of a request: a JWT as Bearer, else in a cookie; and the origins from which cookies are accepted.
+/// Authentication by a JWT, as Bearer token or in a cookie, and the origins whose pages may send the cookie.
 @Suite struct AuthenticatorTests {
     private let token = FleetCall.token(for: FleetCall.identity(.driver))
 
@@ -36,17 +36,17 @@ import Testing
             let response = try #require(call([.authorization: "Bearer " + wrong]).response())
             #expect(response.status == 401 && response.headers["WWW-Authenticate"] == "Bearer", "\(wrong)")
         }
-        let late = TokenMint.token(
+        let expired = TokenMint.token(
             for: FleetCall.identity(.driver), secret: "0123456789abcdef0123456789abcdef", issuedAt: Call.now - 200,
             lifetimeSeconds: 100)
-        #expect(refusal(authorization: "Bearer " + late)?.hasPrefix("401 The token expired at ") == true)
+        #expect(refusal(authorization: "Bearer " + expired)?.hasPrefix("401 The token expired at ") == true)
     }
 
     @Test func requiresAuthorization() {
         #expect(call([:]).refusal == "401 Missing Authorization: expected Bearer and a JWT")
     }
 
-    @Test func requestsMissingKeys() {
+    @Test func asksToFetchTheIssuersKeysIfTheyAreNotCached() {
         let issuer = TokenIssuer(algorithm: .rs256, keys: .remote(url: "https://x.example", .jwks), issuer: "remote")
         let router = Router.example([.example()], issuers: [FleetCall.issuer, issuer])
         let header = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ"  // {"alg":"RS256","kid":"1"}
@@ -83,18 +83,22 @@ import Testing
 
     @Test func readsOnlyConfiguredCookies() throws {
         let verifier = try TokenVerifier(issuers: [FleetCall.issuer], keyCache: IssuerKeyCache(issuers: [FleetCall.issuer]))
-        for (names, status) in [([], 401), (["a", "b"], nil), (["b"], nil), ([""], 401)] as [([String], Int?)] {
+        // The configured names, and whether the cookie "b" is read.
+        for (names, isRead) in [([], false), (["a", "b"], true), (["b"], true), ([""], false)] as [([String], Bool)] {
             let app = Application.example()
             let fleet = FleetRouter(
                 app: app, authenticator: Authenticator(verifier: verifier, cookies: names, origins: app.origins),
                 metricsToken: "", isCatalogued: { _ in false }, isTimeZone: { _ in false })
             let router = Router(apps: [app], metricsToken: "", fleet: fleet)
-            #expect(call([.cookie: "session=x; b=\(token)"]).status(router) == status, "\(names)")
+            #expect(call([.cookie: "session=x; b=\(token)"]).status(router) == (isRead ? nil : 401), "\(names)")
         }
     }
 
     // MARK: Cookies and origins
 
+    /// The status of the response to a request with a valid cookie from a page of `origin`. Nil if the cookie is
+    /// accepted.
+    /// - Parameter origins: the configured `allowed_origins`.
     private func status(origin: String, host: String? = nil, _ origins: [String]) -> Int? {
         var fields: [HTTPRequest.Field: String] = [.cookie: "session=" + token, .origin: origin]
         fields[.host] = host
@@ -127,10 +131,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("cross-site", 401), ("Cross-Site", 401), ("same-origin", nil), ("same-site", nil), ("none", nil), ("", nil),
+        ("cross-site", false), ("Cross-Site", false), ("same-origin", true), ("same-site", true), ("none", true), ("", true),
     ])
-    func usesSecFetchSiteIfThereIsNoOrigin(site: String, status: Int?) {
-        #expect(call([.cookie: "session=" + token, .secFetchSite: site]).status() == status)
+    func usesSecFetchSiteIfThereIsNoOrigin(site: String, isAccepted: Bool) {
+        #expect(call([.cookie: "session=" + token, .secFetchSite: site]).status() == (isAccepted ? nil : 401))
     }
 
     @Test func acceptsCookiesFromConfiguredOrigins() {

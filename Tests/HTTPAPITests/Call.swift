@@ -89,8 +89,8 @@ extension AppRules {
 extension Router {
     /// A router whose fleet API accepts tokens of `issuers`.
     static func example(_ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = []) -> Router {
-        let ring = IssuerKeyCache(issuers: issuers)
-        guard let verifier = try? TokenVerifier(issuers: issuers, keyCache: ring) else {
+        let keyCache = IssuerKeyCache(issuers: issuers)
+        guard let verifier = try? TokenVerifier(issuers: issuers, keyCache: keyCache) else {
             preconditionFailure("invalid key of a test issuer")
         }
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)

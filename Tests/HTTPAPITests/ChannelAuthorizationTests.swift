@@ -3,7 +3,8 @@ import HTTPAPI
 import PusherProtocol
 import Testing
 
-/// `/pusher/auth` and `/pusher/user-auth`. The signatures were made by Python's hmac module with the key `secret1`.
+/// `/pusher/auth` and `/pusher/user-auth`. The expected signatures were computed by Python's hmac module with the key
+/// `secret1`.
 @Suite struct ChannelAuthorizationTests {
     private func form(_ body: String, as role: Role = .admin, type: String? = "application/x-www-form-urlencoded") -> FleetCall {
         FleetCall(.post, "/pusher/auth", body, as: role).with(.contentType, type)
@@ -46,7 +47,7 @@ import Testing
         let router = Router.example([app], issuers: [FleetCall.issuer])
         let authorization = try #require(channelAuthorization(authRequest("private-encrypted-x"), router))
         let signature = "1f1a3600f87ec57db7dc6db2f3ff7ff7bb3c12a3ad86d450da8d9e5ff0a7a385"
-        // base64(sha256("private-encrypted-x" and the bytes 0 to 31)), computed by Python.
+        // The base64 form of SHA-256 over "private-encrypted-x" and the bytes 0 to 31, computed by Python.
         let secret = "6WW+JhQkrDHUfm5BytoU8ryaUq0zo82MTvUPheddo/Y="
         #expect(authorization.granted.text == #"{"auth":"key1:\#(signature)","shared_secret":"\#(secret)"}"#)
     }
@@ -62,7 +63,8 @@ import Testing
         #expect(rotated.granted == channelAuthorization(authRequest("private-x"))?.granted)
     }
 
-    /// The connection may belong to another node, or not exist. The signature is useless for any other connection.
+    /// The connection may belong to another node, or not exist. Signing does no harm: the signature is valid for no
+    /// other connection.
     @Test(arguments: ["0.1", "01.2", "1.02", "4294967296.1", "1.4294967296", "99999999999999999999.99999999999999999999"])
     func signsSocketIDsOfOtherNodes(socket: String) throws {
         let authorization = try #require(channelAuthorization(authRequest("private-x", socket)))
@@ -114,7 +116,7 @@ import Testing
         ("", "Expected \"socket_id\": digits, a dot, digits"),
     ]
 
-    @Test(arguments: badJSON) func errorsNameTheFieldOfJSONBodies(body: String, problem: String) {
+    @Test(arguments: badJSON) func rejectsInvalidJSONBodies(body: String, problem: String) {
         #expect(json(body).refusal == "400 " + problem)
     }
 
@@ -122,21 +124,21 @@ import Testing
         ("", "Expected \"socket_id\": digits, a dot, digits"),
         ("socket_id=1.2", "Expected \"channel_name\": a string is required"),
         ("channel_name=private-x", "Expected \"socket_id\": digits, a dot, digits"),
-        ("socket_id=1.2&channel_name=private-x&socket_id=1.2", "Expected \"socket_id\" once"),
-        ("socket_id=1.2&channel_name=private-x&channel%5Fname=private-y", "Expected \"channel_name\" once"),
+        ("socket_id=1.2&channel_name=private-x&socket_id=1.2", "Expected \"socket_id\" at most once"),
+        ("socket_id=1.2&channel_name=private-x&channel%5Fname=private-y", "Expected \"channel_name\" at most once"),
         ("socket_id=1.2&channel_name=private-%", "The form contains a malformed percent escape"),
         ("socket_id=1.2&channel_name=private-%zz", "The form contains a malformed percent escape"),
         ("socket_id=1.2&channel_name=private-x+y", "Expected \"channel_name\" to be a channel name; found private-x y"),
         (#"{"socket_id":"1.2","channel_name":"private-x"}"#, "Expected \"socket_id\": digits, a dot, digits"),
     ]
 
-    @Test(arguments: badForms) func errorsNameTheFieldOfForms(body: String, problem: String) {
+    @Test(arguments: badForms) func rejectsInvalidForms(body: String, problem: String) {
         #expect(form(body).refusal == "400 " + problem)
     }
 
     // MARK: Forms and JSON
 
-    @Test func readsFormOrJSONByContentType() {
+    @Test func contentTypeOrElseFirstByteSelectsFormOrJSON() {
         let granted = channelAuthorization(authRequest("private-a=b@c,d.e;"))?.granted
         let body = "socket_id=1.2&channel_name=private-a%3Db%40c%2Cd.e%3B"
         #expect(granted != nil && channelAuthorization(form(body))?.granted == granted)
@@ -179,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func escapesNames() throws {
+    @Test func escapesTheNameOfASignedInUser() throws {
         let token = FleetCall.token(for: Identity(role: .admin, id: "7", name: "A\"\\\né"))
         let call = FleetCall(.post, "/pusher/user-auth", "socket_id=1.2", as: nil).with(.authorization, "Bearer " + token)
         let response = try #require(call.response())

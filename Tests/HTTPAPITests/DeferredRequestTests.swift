@@ -2,11 +2,11 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// A deferred request is routed again unchanged.
+/// A deferred request is equal to the original, and is routed in the same way.
 @Suite struct DeferredRequestTests {
     private func deferred(_ call: FleetCall) -> DeferredRequest { call.withRequest { DeferredRequest($0) } }
 
-    /// A request in which every field is set.
+    /// A request with all header fields, a query and a body.
     private var complete: FleetCall {
         var call = FleetCall(.put, "/api/admin/orders/A1", #"{"reason":"é\u0000"}"#)
         for (index, field) in HTTPRequest.Field.allCases.enumerated() { call.fields[field] = "value \(index)" }

@@ -17,7 +17,7 @@ extension EventRequestTests {
         (#"{"channels":["c"}"#, "expected ',' or ']' at byte 16"),
     ]
 
-    @Test(arguments: notJSON) func invalidJSONErrorsHaveTheOffset(body: String, problem: String) {
+    @Test(arguments: notJSON) func errorsAboutInvalidJSONContainTheOffset(body: String, problem: String) {
         #expect(refusal(body) == APIError(400, "The body is not JSON: \(problem)"))
     }
 
@@ -64,14 +64,14 @@ extension EventRequestTests {
         (#"{"Name":"e","channel":"c","data":"d"}"#, "Expected name parameter to be a string"),
     ]
 
-    @Test(arguments: missing) func errorsNameTheMissingField(body: String, text: String) {
+    @Test(arguments: missing) func rejectsMissingAndEmptyFields(body: String, text: String) {
         #expect(refusal(body) == APIError(400, text))
     }
 
     // MARK: Channels (B5, B6)
 
     @Test(arguments: ["", " ", "a b", "a/b", "a:b", "#a", "a#b", "é", "🚚", "a*", "[a]"])
-    func rejectsAnInvalidChannelNameInAList(name: String) {
+    func rejectsInvalidChannelNames(name: String) {
         let text = "Invalid channel name \(name): expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
         for channels in [#"["\#(name)"]"#, #"["\#(name)","c"]"#, #"["c","\#(name)"]"#] {
             #expect(refusal(#"{"name":"e","channels":\#(channels),"data":"d"}"#) == APIError(400, text))
@@ -100,7 +100,7 @@ extension EventRequestTests {
 
     private func repeated(_ text: String, _ count: Int) -> String { #""\#(String(repeating: text, count: count))""# }
 
-    /// The limit counts characters, whatever their UTF-8 length, and after decoding escapes.
+    /// The limit counts characters after decoding escapes. Their length in UTF-8 does not matter.
     @Test(arguments: ["n", "é", "日", #"\u00e9"#, #"\n"#]) func limitsEventNamesTo200Characters(character: String) {
         #expect(refusal(body(name: repeated(character, 200))) == nil)
         let expected = APIError(400, "The name of this event exceeds the allowed maximum (200 characters)")

@@ -70,7 +70,7 @@ import Testing
         #expect(event.frames == [frame()])
     }
 
-    @Test func lastOfADuplicateMemberCounts() throws {
+    @Test func usesTheLastOfDuplicateMembers() throws {
         let event = try decode(#"{"name":1,"data":2,"channel":3,"name":"e","data":"d","channel":"c"}"#)
         #expect(event.frames == [frame()])
     }
@@ -87,7 +87,7 @@ import Testing
         #""\u0022\u005c""#, "\"\u{7F}\u{2028}\"",
     ]
 
-    /// Publishers and subscribers may depend on the exact bytes, such as for an end-to-end signature.
+    /// Publishers and subscribers may depend on the exact bytes, for example to verify an end-to-end signature.
     @Test(arguments: texts) func copiesNameAndDataUnchanged(text: String) throws {
         #expect(try decode(body(data: text)).frames == [frame(data: text)])
         guard text != #""""# else { return }
@@ -96,8 +96,10 @@ import Testing
 
     // MARK: The excluded connection (B2)
 
-    static let ours = ["1.0", "123.456", "4294967295.4294967295"]
-    static let others = [
+    /// Ids that a server can issue.
+    static let issuable = ["1.0", "123.456", "4294967295.4294967295"]
+    /// Well-formed ids that no server can issue.
+    static let unissuable = [
         "0.0", "01.5", "1.05", "4294967296.1", "1.4294967296", "99999999999999999999999999.1",
         String(repeating: "1", count: 300) + ".1",
     ]
@@ -107,12 +109,12 @@ import Testing
         #"["1.2"]"#,
     ]
 
-    @Test(arguments: ours) func excludesTheGivenConnection(socket: String) throws {
+    @Test(arguments: issuable) func excludesTheGivenConnection(socket: String) throws {
         let event = try decode(body(more: #","socket_id":"\#(socket)""#))
         #expect(event.except != nil && event.except == SocketID(socket))
     }
 
-    @Test(arguments: others) func excludesNothingForForeignSocketIDs(socket: String) throws {
+    @Test(arguments: unissuable) func excludesNothingForSocketIDsThatNoServerCanIssue(socket: String) throws {
         #expect(try decode(body(more: #","socket_id":"\#(socket)""#)).except == nil)
     }
 

@@ -19,7 +19,7 @@ struct FleetCall {
     var isLengthMissing = false
     var bodyBytesMax: Int?
 
-    /// - Parameter role: the role of its token. Nil: it has no token.
+    /// - Parameter role: the role of the request's token. Nil for a request without a token.
     init(_ method: HTTPRequest.Method, _ path: String, _ body: String = "", as role: Role? = .admin) {
         self.method = method
         self.path = path

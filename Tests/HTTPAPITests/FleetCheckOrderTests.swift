@@ -7,7 +7,7 @@ import Testing
 /// If a request is wrong in several ways, the first of 401, 403, 404 (path), 405, 413, 400 is reported
 /// (docs/api.md, "Checks").
 @Suite struct FleetCheckOrderTests {
-    /// Fails every check.
+    /// A request that fails every check.
     private var invalidInEveryWay: FleetCall {
         var call = FleetCall(.delete, "/api/admin/orders/no code/cancel", "{", as: nil)
         call.bodyBytesMax = 10
@@ -16,7 +16,7 @@ import Testing
 
     private func token(_ role: Role) -> String { "Bearer " + FleetCall.token(for: FleetCall.identity(role)) }
 
-    @Test func checksAPostInTheContractsOrder() {
+    @Test func checksAPostInTheDocumentedOrder() {
         var call = invalidInEveryWay
         #expect(call.status() == 401)
         call.fields[.authorization] = token(.driver)
@@ -35,7 +35,7 @@ import Testing
         #expect(call.status() == nil)
     }
 
-    @Test func checksADeleteInTheContractsOrder() {
+    @Test func checksADeleteInTheDocumentedOrder() {
         var call = FleetCall(.put, "/api/auth/fcm-token", "{", as: nil)
         call.bodyBytesMax = 10
         #expect(call.status() == 401)
@@ -44,7 +44,7 @@ import Testing
         call.fields[.authorization] = token(.customer)
         #expect(call.response()?.headers["Allow"] == "POST, DELETE")
         call.method = .delete
-        #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)", "no single field is invalid")
+        #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)", "the error names no field")
         call.bodyBytesMax = nil
         #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
         call.body = []

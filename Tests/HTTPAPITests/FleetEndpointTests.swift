@@ -11,6 +11,7 @@ import Testing
         let path: String
         /// The allowed methods, each with a valid body.
         let methods: [HTTPRequest.Method: String]
+        /// `Allow` in the 405 response to other methods.
         let allow: String
         let roles: [Role]
 
@@ -18,12 +19,12 @@ import Testing
     }
 
     private static let allRoles: [Role] = [.admin, .driver, .customer, .ops]
-    private static let channel = #"{"socket_id":"1.2","channel_name":"private-x"}"#
+    private static let channelAuthorization = #"{"socket_id":"1.2","channel_name":"private-x"}"#
 
     static let endpoints: [Endpoint] =
         [
-            Endpoint(path: "/pusher/auth", methods: [.post: channel], allow: "POST", roles: allRoles),
-            Endpoint(path: "/pusher/user-auth", methods: [.post: channel], allow: "POST", roles: allRoles),
+            Endpoint(path: "/pusher/auth", methods: [.post: channelAuthorization], allow: "POST", roles: allRoles),
+            Endpoint(path: "/pusher/user-auth", methods: [.post: channelAuthorization], allow: "POST", roles: allRoles),
             Endpoint(path: "/api/admin/orders/A1", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
             Endpoint(path: "/api/admin/routes/R1", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
             Endpoint(
@@ -65,6 +66,7 @@ import Testing
         }
         + ["assign-driver", "unassign", "cancel", "drops/D1/remove"].map { action("/api/admin/routes/R1/\($0)") }
 
+    /// `others`, and GET and HEAD without a body.
     private static func read(_ others: [HTTPRequest.Method: String] = [:]) -> [HTTPRequest.Method: String] {
         others.merging([.get: "", .head: ""]) { $1 }
     }
@@ -75,16 +77,16 @@ import Testing
 
     private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
 
-    @Test(arguments: endpoints) func acceptsOnlyItsRolesAndMethods(endpoint: Endpoint) {
+    @Test(arguments: endpoints) func acceptsOnlyTheRolesAndMethodsOfTheEndpoint(endpoint: Endpoint) {
         for method in Self.methods {
             for role in Self.allRoles {
-                let answer = FleetCall(method, endpoint.path, endpoint.methods[method] ?? "", as: role).response()
+                let response = FleetCall(method, endpoint.path, endpoint.methods[method] ?? "", as: role).response()
                 if !endpoint.roles.contains(role) {
-                    #expect(answer?.status == 403, "\(method) \(role)")
+                    #expect(response?.status == 403, "\(method) \(role)")
                 } else if endpoint.methods[method] == nil {
-                    #expect(answer?.status == 405 && answer?.headers["Allow"] == endpoint.allow, "\(method) \(role)")
+                    #expect(response?.status == 405 && response?.headers["Allow"] == endpoint.allow, "\(method) \(role)")
                 } else {
-                    #expect(answer == nil || answer?.status == 200, "\(method) \(role): \(answer?.text ?? "")")
+                    #expect(response == nil || response?.status == 200, "\(method) \(role): \(response?.text ?? "")")
                 }
             }
             #expect(FleetCall(method, endpoint.path, as: nil).status() == 401, "\(method)")
@@ -110,30 +112,30 @@ import Testing
     // MARK: Actions and queries
 
     private static let driver = Assignment.Driver(id: Identifier("42"))
-    private static let assigned: [(String, OrderAction.Kind)] = [
+    private static let orderActions: [(String, OrderAction.Kind)] = [
         ("assign-driver", .assign(driver)), ("unassign", .unassign), ("cancel-enhanced", .cancel),
         ("remove-driver", .removeDriver),
     ]
 
-    @Test(arguments: assigned) func readsOrderActions(word: String, kind: OrderAction.Kind) {
+    @Test(arguments: orderActions) func readsOrderActions(pathEnd: String, kind: OrderAction.Kind) {
         var action = OrderAction(code: "A-1=;", kind)
         if kind != .assign(Self.driver) { action.fallbackDriver = Self.driver.id }
-        let call = FleetCall(.post, "/api/admin/orders/A-1=;/\(word)", #"{"driverId":"42"}"#)
+        let call = FleetCall(.post, "/api/admin/orders/A-1=;/\(pathEnd)", #"{"driverId":"42"}"#)
         #expect(call.action == .order(action))
         #expect(call.command?.actor == FleetCall.identity(.admin) && call.command?.correlationID == "c1")
         #expect(call.command?.expectedVersion == nil && call.command?.idempotencyKey == nil)
     }
 
-    private static let routed: [(String, RouteAction.Kind)] = [
+    private static let routeActions: [(String, RouteAction.Kind)] = [
         ("assign-driver", .assign(driver)), ("unassign", .unassign), ("cancel", .cancel),
         ("drops/D.2/remove", .removeDrop("D.2")),
         ("drops/drops/remove", .removeDrop("drops")), ("drops/remove/remove", .removeDrop("remove")),
     ]
 
-    @Test(arguments: routed) func readsRouteActions(word: String, kind: RouteAction.Kind) {
+    @Test(arguments: routeActions) func readsRouteActions(pathEnd: String, kind: RouteAction.Kind) {
         var action = RouteAction(id: "R1", kind)
         if kind != .assign(Self.driver) { action.fallbackDriver = Self.driver.id }
-        #expect(FleetCall(.post, "/api/admin/routes/R1/\(word)", #"{"driverId":"42"}"#).action == .route(action))
+        #expect(FleetCall(.post, "/api/admin/routes/R1/\(pathEnd)", #"{"driverId":"42"}"#).action == .route(action))
     }
 
     @Test func readsUpdates() {
@@ -200,7 +202,7 @@ import Testing
 
     @Test(arguments: unknown) func rejectsUnknownPaths(path: String) {
         for method in Self.methods { #expect(FleetCall(method, path).refusal == "404 Unknown path: \(path)", "\(method)") }
-        #expect(FleetCall(.post, path, as: nil).status() == 401, "anonymous senders do not learn which paths exist")
+        #expect(FleetCall(.post, path, as: nil).status() == 401, "without a token, the response does not show which paths exist")
     }
 
     @Test(arguments: [
@@ -215,7 +217,7 @@ import Testing
 
     // MARK: Envelopes
 
-    private static let wrapped: [(String, String)] = [
+    private static let envelopes: [(String, String)] = [
         ("/api/x", #"{"success":false,"error":"Unknown path: /api/x"}"#),
         ("/app-x", #"{"success":false,"error":"Unknown path: /app-x"}"#),
         ("/api/auth/x", #"{"message":null,"data":null,"error":"Unknown path: /api/auth/x"}"#),
@@ -226,7 +228,7 @@ import Testing
         (#"/api/"\"#, #"{"success":false,"error":"Unknown path: /api/\"\\"}"#),
     ]
 
-    @Test(arguments: wrapped) func usesTheEnvelopeOfTheGroup(path: String, body: String) {
+    @Test(arguments: envelopes) func usesTheEnvelopeOfTheGroup(path: String, body: String) {
         #expect(FleetCall(.get, path).response() == .json(404, body.utf8))
     }
 

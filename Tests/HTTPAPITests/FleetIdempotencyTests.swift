@@ -21,7 +21,7 @@ import Testing
         #expect(call(#"{"idempotencyKey":null}"#, key: nil).command?.idempotencyKey == nil)
     }
 
-    @Test func readsTheHeaderElseTheBody() {
+    @Test func readsTheKeyFromTheHeaderOrElseFromTheBody() {
         #expect(call(key: "h").command?.idempotencyKey?.text == "h")
         #expect(call(#"{"idempotencyKey":"b"}"#, key: nil).command?.idempotencyKey?.text == "b")
         #expect(call(#"{"idempotencyKey":"b"}"#, key: "h").command?.idempotencyKey?.text == "h")
@@ -82,7 +82,7 @@ import Testing
         #expect(digest(#"{"b":null,"a":[1.50,"\u0078"]}"#) == SHA256.digest(of: Array(text.utf8)))
     }
 
-    @Test func digestEqualsForAllFormsOfAnEmptyBody() {
+    @Test func allFormsOfAnEmptyBodyHaveTheSameDigest() {
         for body in ["{}", " { } ", "\n{\t}\r"] { #expect(digest(body) == digest(""), "\(body)") }
         #expect(digest("") != digest(#"{"a":null}"#))
     }
@@ -97,7 +97,7 @@ import Testing
         #expect(Set(digests).count == digests.count && !digests.contains(nil))
     }
 
-    @Test func digestIgnoresKeyHeadersAndQuery() {
+    @Test func digestDoesNotCoverTheKeyOtherHeadersOrTheQuery() {
         let one = call(#"{"reason":"x"}"#)
         let other = call(#"{"reason":"x"}"#, key: "another").with(.ifMatch, "3").with(.contentType, "x").withQuery("a", "b")
         #expect(one.command?.idempotencyKey?.digest == other.command?.idempotencyKey?.digest)
@@ -105,6 +105,7 @@ import Testing
 
     // MARK: Versions
 
+    /// The header, nil if absent, and the expected version, nil if any version is accepted.
     private static let versions: [(String?, Int?)] = [
         (nil, nil), ("*", nil), ("3", 3), ("\"3\"", 3), ("0", 0), ("\"0\"", 0), ("007", 7), ("9223372036854775807", .max),
     ]

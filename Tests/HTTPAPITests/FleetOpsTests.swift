@@ -14,7 +14,7 @@ import Testing
         return call
     }
 
-    private func operations(_ path: String) -> FleetCall { FleetCall(.get, path, as: .ops) }
+    private func opsCall(_ path: String) -> FleetCall { FleetCall(.get, path, as: .ops) }
 
     private func isStats(_ call: FleetCall, metricsToken: String) -> Bool {
         if case .stats = call.apiAction(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
@@ -49,13 +49,12 @@ import Testing
     @Test func acceptsThisMachineIfThereIsNoMetricsToken() {
         #expect(isStats(call(), metricsToken: ""))
         #expect(call(isLoopback: false).status() == 401)
-        #expect(call(isLoopback: false).status() == 401)
         for path in ["/api/ops/notifications", "/api/ops/notifications/N1", "/api/ops/x"] {
             #expect(call(path).status() == 401, "notifications require a JWT")
         }
     }
 
-    /// The report contains no personal data, like the statistics.
+    /// Like the statistics, the push report contains no personal data.
     @Test func pushReportHasTheAccessRulesOfStats() {
         #expect(isPushReport(call("/api/ops/push")))
         #expect(isPushReport(FleetCall(.head, "/api/ops/push", as: .ops)) && isPushReport(FleetCall(.get, "/api/ops/push")))
@@ -93,7 +92,7 @@ import Testing
 
     @Test func checksMethodAndSize() {
         for method in [HTTPRequest.Method.post, .put, .patch, .delete, .options] {
-            var call = operations("/api/ops/notifications/N1")
+            var call = opsCall("/api/ops/notifications/N1")
             call.method = method
             #expect(call.response()?.headers["Allow"] == "GET, HEAD")
         }
@@ -103,16 +102,17 @@ import Testing
     }
 
     @Test func readsNotificationQueries() {
-        #expect(operations("/api/ops/notifications/N1").storeQuery == .notificationHistory(notificationID: "N1"))
-        #expect(operations("/api/ops/notifications/a b").refusal?.hasPrefix("400 Expected \"notification id\" to be") == true)
-        let call = operations("/api/ops/notifications").withQuery("channel", "driver-1").withQuery("before", "N1").withQuery(
+        #expect(opsCall("/api/ops/notifications/N1").storeQuery == .notificationHistory(notificationID: "N1"))
+        #expect(opsCall("/api/ops/notifications/a b").refusal?.hasPrefix("400 Expected \"notification id\" to be") == true)
+        let call = opsCall("/api/ops/notifications").withQuery("channel", "driver-1").withQuery("before", "N1").withQuery(
             "limit", "7")
         #expect(call.storeQuery == .notificationLog(channel: "driver-1", before: "N1", limit: 7))
-        #expect(call.withQuery("limit", "8").storeQuery == call.storeQuery, "the first counts")
+        #expect(call.withQuery("limit", "8").storeQuery == call.storeQuery, "the first value is used")
     }
 
     // MARK: Paging of notifications, also for drivers
 
+    /// The query parameter, and the limit that it sets; nil: it is rejected.
     private static let limits: [(String, Int?)] = [
         ("1", 1), ("50", 50), ("200", 200), ("0", nil), ("201", nil), ("-1", nil), ("", nil), ("x", nil), ("1.0", nil),
         (" 1", nil),
@@ -121,7 +121,7 @@ import Testing
 
     @Test(arguments: limits) func limitIsFrom1To200(text: String, limit: Int?) {
         let driver = FleetCall(.get, "/api/driver/notifications", as: .driver).withQuery("limit", text)
-        let ops = operations("/api/ops/notifications").withQuery("limit", text)
+        let ops = opsCall("/api/ops/notifications").withQuery("limit", text)
         if let limit {
             #expect(driver.storeQuery == .notifications(of: FleetCall.identity(.driver), before: nil, limit: limit))
             #expect(ops.storeQuery == .notificationLog(channel: nil, before: nil, limit: limit))
@@ -136,7 +136,7 @@ import Testing
             driver.withQuery("before", "N1").storeQuery
                 == .notifications(of: FleetCall.identity(.driver), before: "N1", limit: 50))
         for before in ["", "a b", "é", String(repeating: "x", count: 151)] {
-            for call in [driver, operations("/api/ops/notifications")] {
+            for call in [driver, opsCall("/api/ops/notifications")] {
                 #expect(call.withQuery("before", before).refusal?.hasPrefix("400 Expected \"before\" to be 1 to 150 of") == true)
             }
         }

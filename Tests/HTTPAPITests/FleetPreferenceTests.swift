@@ -54,7 +54,8 @@ import Testing
         #expect(Self.changes(#"{"quietHours":{"from":"00:00"}}"#)?.from == 0)
         #expect(Self.changes(#"{"quietHours":{"to":"23:59"}}"#)?.to == 1_439)
         #expect(Self.changes(#"{"quietHours":{"timeZone":"UTC"}}"#)?.timeZone == "UTC")
-        #expect(Self.changes(#"{"types":{"a":true,"b":true,"a":false}}"#)?.types == ["a": false, "b": true], "the last counts")
+        let duplicates = #"{"types":{"a":true,"b":true,"a":false}}"#
+        #expect(Self.changes(duplicates)?.types == ["a": false, "b": true], "the last value is used")
     }
 
     // MARK: Errors
@@ -63,8 +64,11 @@ import Testing
         (#"{"types":[]}"#, "\"types\" to be an object"), (#"{"types":"a"}"#, "\"types\" to be an object"),
         (#"{"types":{"new_job":1}}"#, "\"types.new_job\" to be true or false"),
         (#"{"types":{"a":true,"b":"true"}}"#, "\"types.b\" to be true or false"),
-        (#"{"types":{"":true}}"#, "\"types\" to contain names of 1 to 64 of A-Z a-z 0-9 _ -; found "),
-        (#"{"types":{"a.b":1}}"#, "\"types\" to contain names of 1 to 64 of A-Z a-z 0-9 _ -; found a.b"),
+        (#"{"types":{"":true}}"#, "\"types\" to contain names of 1 to 64 characters of A-Z a-z 0-9 _ -; found "),
+        (
+            #"{"types":{"a.b":1}}"#,
+            "\"types\" to contain names of 1 to 64 characters of A-Z a-z 0-9 _ -; found a.b"
+        ),
         (#"{"quietHours":true}"#, "\"quietHours\" to be an object"),
         (#"{"quietHours":{"enabled":"yes"}}"#, "\"quietHours.enabled\" to be true or false"),
         (#"{"quietHours":{"from":2200}}"#, "\"quietHours.from\" to be a string"),

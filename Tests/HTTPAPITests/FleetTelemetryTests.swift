@@ -4,7 +4,7 @@ import Testing
 
 /// Telemetry of notifications, and read marks.
 @Suite struct FleetTelemetryTests {
-    /// A valid event with changed members: the JSON of a new value, or nil to remove the member.
+    /// A valid event, changed: each member in `changes` is set to this JSON, or removed if nil.
     static func event(_ changes: [String: String?] = [:]) -> String {
         var members = [
             "notificationId": #""N1""#, "type": #""new_job""#, "entityId": #""A1""#, "event": #""received""#,
@@ -50,6 +50,7 @@ import Testing
         #expect(log("").refusal == "400 Expected \"notificationId\": a string is required")
     }
 
+    /// A member, its JSON (nil: the member is absent), and the error.
     static let bad: [(String, String?, String)] =
         ["notificationId", "type", "entityId", "event"].flatMap { field in
             [
@@ -77,7 +78,7 @@ import Testing
         #expect(log(#"{"events":[\#(body)]}"#).refusal == "400 events[0]: Expected " + problem)
     }
 
-    @Test(arguments: ["notificationId", "entityId"]) func idsUseTheChannelAlphabet(field: String) {
+    @Test(arguments: ["notificationId", "entityId"]) func idsConsistOfCharactersOfChannelNames(field: String) {
         for name in ["", "a b", "é", "\u{212A}", String(repeating: "x", count: 151)] {
             let refusal = log(Self.event([field: "\"\(name)\""])).refusal
             #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 of") == true)
@@ -97,14 +98,15 @@ import Testing
         }
     }
 
+    /// `metadata` in the request, and in the event; nil: the event has none.
     static let metadata: [(String, String?)] = [
         ("null", nil), ("{}", "{}"), (#"{"title":null,"message":null}"#, "{}"), (#"{"x":1}"#, "{}"),
         (#"{"message":"m","x":[],"title":"t\u0041\n"}"#, #"{"title":"tA\n","message":"m"}"#),
         (#"{ "message" : "" }"#, #"{"message":""}"#),
     ]
 
-    @Test(arguments: metadata) func keepsOnlyTitleAndMessageOfMetadata(given: String, kept: String?) throws {
-        let event = try #require(events(Self.event(["metadata": given]))?.first)
+    @Test(arguments: metadata) func keepsOnlyTitleAndMessageOfMetadata(sent: String, kept: String?) throws {
+        let event = try #require(events(Self.event(["metadata": sent]))?.first)
         #expect(event.metadata.map { String(decoding: $0, as: UTF8.self) } == kept)
     }
 
@@ -132,7 +134,7 @@ import Testing
         (#"{"ids":[]}"#, "Expected \"ids\" to contain 1 to 1000 elements; found 0"),
         (
             #"{"ids":["a b"]}"#,
-            "Expected \"ids\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found a b"
+            "Expected \"ids\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; (found a b)"
         ),
     ]
 

@@ -32,7 +32,7 @@ import Testing
 
     // MARK: Kinds
 
-    @Test(arguments: names + texts + ["scheduledAt"]) func rejectsOtherKindsForStringsOfOrders(field: String) {
+    @Test(arguments: names + texts + ["scheduledAt"]) func stringFieldsOfOrdersRejectOtherKinds(field: String) {
         for call in Self.orderCalls {
             let isIgnored = call.isUpdate && Self.ignoredByUpdates.contains(field)
             for value in ["1", "true", "[]", "{}", #"["x"]"#] {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["routeNumber", "driverName", "reason", "driverId"]) func rejectsOtherKindsForStringsOfRoutes(field: String)
+    @Test(arguments: ["routeNumber", "driverName", "reason", "driverId"]) func stringFieldsOfRoutesRejectOtherKinds(field: String)
     {
         for call in Self.routeCalls {
             let isIgnored = call.isUpdate && Self.ignoredByUpdates.contains(field)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func rejectsOtherKindsForNumbers() {
+    @Test func numberFieldsRejectOtherKinds() {
         for value in [#""1""#, "true", "[1]", "{}", #""""#] {
             for call in Self.orderCalls {
                 #expect(Self.call(call, "totalGBP", value).refusal == "400 Expected \"totalGBP\" to be a number")
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: ["-1", "0.5", "1.0", "1e2", "9223372036854775808", "1e999999999999999999999"])
-    func countsAreIntegersOfAtLeastZero(value: String) {
+    func rejectsCountsThatAreNotIntegersOfAtLeastZero(value: String) {
         for field in ["bookingsCount", "dropsCount"] {
             let call = Self.call(Self.routeCalls[4], field, value)
             #expect(call.refusal == "400 Expected \"\(field)\" to be an integer of at least 0")
@@ -83,11 +83,11 @@ import Testing
         #"\ud800"#, "a ", " a", String(repeating: "x", count: 151), String(repeating: "é", count: 150),
     ]
 
-    @Test(arguments: names) func rejectsNamesOutsideTheChannelAlphabet(field: String) {
+    @Test(arguments: names) func rejectsNamesThatCannotBePartOfAChannelName(field: String) {
         for name in Self.badNames {
             for call in Self.orderCalls.dropLast() {
                 let refusal = Self.call(call, field, "\"\(name)\"").refusal
-                let expected = "400 Expected \"\(field)\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found "
+                let expected = "400 Expected \"\(field)\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; (found "
                 #expect(refusal?.hasPrefix(expected) == true, "\(call.path) \(name)")
             }
         }
@@ -95,7 +95,7 @@ import Testing
 
     static let goodNames = ["1", "Az09_-=@,.;", "K", String(repeating: "x", count: 150), "-", "...", "null"]
 
-    @Test(arguments: goodNames) func acceptsTheChannelAlphabet(name: String) {
+    @Test(arguments: goodNames) func acceptsNamesThatCanBePartOfAChannelName(name: String) {
         var changes = OrderChanges()
         changes.bookingID = .set(name)
         changes.bookingReference = .set(name)
@@ -163,7 +163,7 @@ import Testing
         #expect(FleetCall(.put, "/api/admin/routes/R1", #"{"earningsAdjustment":\#(number)}"#).action == .route(route))
     }
 
-    /// Decoders of the apps would reject the whole event.
+    /// Because of such a number, the apps' decoders would reject the whole event.
     @Test(arguments: ["1e400", "-1e400", "1e999999999999999999999"]) func rejectsNumbersBeyondDouble(number: String) {
         let call = FleetCall(.put, "/api/admin/orders/A1", #"{"totalGBP":\#(number)}"#)
         #expect(call.refusal == "400 Expected \"totalGBP\" to be a number")
@@ -177,7 +177,7 @@ import Testing
         #expect(FleetCall(.put, "/api/admin/routes/R1", body).action == .route(route))
     }
 
-    @Test func absentMembersKeepAndNullClears() {
+    @Test func absentMembersChangeNothingAndNullClears() {
         let body = """
             {"bookingId":null,"bookingReference":null,"customerId":null,"customerName":null,"pickupAddress":null,
             "dropoffAddress":null,"scheduledAt":null,"totalGBP":null,"driverName":null,"reason":null}
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    /// ``DispatchPlanner`` limits the size of events; here only the size of the whole body is limited.
+    /// Only ``DispatchPlanner`` limits the length of texts, through the size of events.
     @Test func doesNotLimitTexts() {
         let text = String(repeating: "é", count: 300_000)
         var action = OrderAction(code: "A1", .cancel)

@@ -88,7 +88,7 @@ import Testing
         #expect(refusal(call) == nil)
     }
 
-    @Test func lastOfADuplicateParameterCounts() {
+    @Test func usesTheLastOfDuplicateParameters() {
         for (name, value) in [("auth_key", "key1"), ("auth_version", "1.0"), ("auth_timestamp", String(Call.now))] {
             var call = Call().with(name, "other")
             call.query.append((name, value))
@@ -151,7 +151,7 @@ import Testing
         "", "now", "1e9", "1.353088179e9", "0x50a67a73", "1353088179.0", " 1353088179", "1353088179 ", "1353088179\n", "-1",
         "-1353088179", "１３５３０８８１７９", "9223372036854775807", "-9223372036854775807", "-9223372036854775808", "9223372036854775808",
         "-9223372036854775809", "18446744073709551615", "99999999999999999999999999", "2012-11-16T17:49:39Z", "-", "+", "\0",
-        // Milliseconds: a common mistake.
+        // In milliseconds, a common mistake.
         "1353088179000",
     ]
 
@@ -165,7 +165,7 @@ import Testing
 
 extension RequestSignatureTests {
     static let modifications: [(name: String, modify: @Sendable (String) -> String)] = [
-        ("zeros", { _ in String(repeating: "0", count: 64) }), ("no hex", { _ in String(repeating: "x", count: 64) }),
+        ("zeros", { _ in String(repeating: "0", count: 64) }), ("not hexadecimal", { _ in String(repeating: "x", count: 64) }),
         ("upper case", { $0.uppercased() }), ("empty", { _ in "" }), ("short", { String($0.dropLast()) }), ("long", { $0 + "0" }),
         ("a space after", { $0 + " " }), ("one digit", { String($0.prefix(1)) }), ("quotes", { _ in #"""# }),
         ("text", { _ in "é😀" }),

@@ -152,16 +152,16 @@ import Testing
 
     // MARK: Metrics
 
-    @Test func servesMetricsOnlyToThisMachineWithoutAToken() {
+    @Test func servesMetricsOnlyToThisMachineIfNoTokenIsConfigured() {
         let call = Call.get("/metrics")
         #expect(reply(call, isLoopback: true) == .metrics)
-        let expected = refused(403, "Metrics are served to this machine only: set metrics.token")
+        let expected = refused(403, "Metrics are served to this machine only, unless metrics.token is set")
         for authorization in [nil, "", "Bearer", "Bearer ", "Bearer token"] {
             #expect(reply(call, authorization: authorization, isLoopback: false) == expected)
         }
     }
 
-    @Test func servesMetricsForTheToken() {
+    @Test func servesMetricsToRequestsWithTheToken() {
         for isLoopback in [true, false] {
             let served = reply(
                 Call.get("/metrics"), authorization: "Bearer t0ken", isLoopback: isLoopback, metricsToken: "t0ken")
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func healthAndReadinessNeedNoToken() {
+    @Test func healthAndReadinessRequireNoToken() {
         #expect(reply(Call.get("/healthz"), isLoopback: false, metricsToken: "t0ken") == .response(.text(200, "ok")))
         #expect(reply(Call.get("/readyz"), isLoopback: false, metricsToken: "t0ken") == .readiness)
     }

@@ -2,7 +2,7 @@ import HTTP
 import Testing
 
 @Suite struct HTTPHeadersTests {
-    @Test func keepsTheOrderWritten() {
+    @Test func keepsFieldsInTheOrderAdded() {
         var headers: HTTPHeaders = ["B": "1", "A": "2"]
         headers["C"] = "3"
         #expect(headers.fields.map(\.name) == ["B", "A", "C"])

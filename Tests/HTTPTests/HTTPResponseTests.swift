@@ -26,7 +26,7 @@ import Testing
         )
     }
 
-    @Test func announcesClosing() {
+    @Test func writesConnectionCloseIfClosing() {
         #expect(
             written(.json(503, "{}".utf8), closing: true)
                 == "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 2\r\nX-Correlation-ID: c1\r\nConnection: close\r\n\r\n{}"

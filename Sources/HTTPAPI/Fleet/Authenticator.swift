@@ -2,7 +2,8 @@ import Access
 import HTTP
 import JWT
 
-/// Authenticates requests by their JWT, in the `Authorization` header, else in a cookie. One instance per thread.
+/// Authenticates requests by their JWT, which is in the `Authorization` header or, without this header, in a cookie.
+/// One instance per thread.
 package struct Authenticator {
     private let verifier: TokenVerifier
     /// Names of cookies that may contain a token.
@@ -18,7 +19,8 @@ package struct Authenticator {
 
     enum Result {
         case identity(Identity)
-        /// The issuer's keys must be fetched before the token can be verified.
+        /// The keys of the issuer must be fetched before the token can be verified. `issuer` is the position of the
+        /// issuer in the configuration.
         case needsKeys(issuer: Int)
     }
 
@@ -41,7 +43,7 @@ package struct Authenticator {
             return String(Substring(parts[1]))
         }
         guard let token = cookie(in: request) else { throw Self.unauthorized("Missing Authorization: expected Bearer and a JWT") }
-        guard isSameSite(request) else {
+        guard acceptsCookies(of: request) else {
             throw Self.unauthorized("Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization")
         }
         return token
@@ -61,9 +63,9 @@ package struct Authenticator {
         return nil
     }
 
-    /// A browser sends cookies with the requests of any page. Accepts only pages of this host, and of origins that the
-    /// configuration names (not by `*`).
-    private func isSameSite(_ request: HTTPRequest) -> Bool {
+    /// Whether the request's cookies are accepted. A browser sends cookies with the requests of any web page. Accepted
+    /// are only pages of this host, and of origins that the configuration lists (other than by `*`).
+    private func acceptsCookies(of request: HTTPRequest) -> Bool {
         // Navigations and frames have no Origin; Sec-Fetch-Site shows whether another site caused the request.
         guard let origin = request.origin else { return request.field(.secFetchSite)?.lowercased() != "cross-site" }
         if let host = request.field(.host), origin.lowercased().hasSuffix("://" + host.lowercased()) { return true }

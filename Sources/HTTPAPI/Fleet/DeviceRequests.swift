@@ -4,14 +4,14 @@ import JSON
 
 /// Parses the bodies of device registrations and preferences.
 extension JSONBody {
-    /// The most characters in a device id.
+    /// The maximum length of a device id, in characters.
     private static let deviceIDLengthMax = 150
-    /// The most bytes in the name of a notification type or a time zone.
+    /// The maximum length of the name of a notification type or time zone, in bytes.
     private static let nameLengthMax = 64
 
     // MARK: Devices
 
-    /// `{fcmToken, deviceId?}`; to unregister, the token alone.
+    /// `{fcmToken, deviceId?}`. To unregister, only the token is read.
     func fcmDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
         let text = try tokenText("fcmToken", request)
         let token = try Self.checked("fcmToken") { () throws(RuleError) in try .fcm(text) }
@@ -19,8 +19,8 @@ extension JSONBody {
         return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .fcmToken)
     }
 
-    /// `{deviceToken, platform, environment?, deviceId?}`. To unregister, the token is enough: a token
-    /// that is valid for APNs is one, because FCM tokens do not consist of hexadecimal digits only.
+    /// `{deviceToken, platform, environment?, deviceId?}`. To unregister, the token is enough: if it is valid for APNs,
+    /// it is an APNs token, because an FCM token never consists of hexadecimal digits only.
     func appDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
         let text = try tokenText("deviceToken", request)
         let platform: DeviceToken.Platform? = try choice("platform")
@@ -44,8 +44,8 @@ extension JSONBody {
         }
     }
 
-    /// The token as sent. A DELETE may also have it in the query: some proxies drop the body of a DELETE (RFC 9110
-    /// section 9.3.5).
+    /// The token as sent. A DELETE may have the token in the query instead of the body, because some proxies drop the
+    /// body of a DELETE (RFC 9110 section 9.3.5).
     private func tokenText(_ name: String, _ request: HTTPRequest) throws(APIError) -> String {
         if request.method == .delete, self[name] == nil, let text = request.first(name) { return text }
         return try requiredText(name)
@@ -62,7 +62,7 @@ extension JSONBody {
         }
     }
 
-    /// A string member that is a case of `Choice`. Nil if absent or null.
+    /// A string member that is the raw value of a case of `Choice`. Nil if absent or null.
     private func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws(APIError) -> Choice? {
         guard let text = try text(name).value else { return nil }
         guard let choice = Choice.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) }) else {
@@ -82,8 +82,8 @@ extension JSONBody {
 
     // MARK: Preferences
 
-    /// `{"types":{name: bool},"quietHours":{enabled, from, to, timeZone}}`. Null restores the default of a value; as
-    /// `types` or `quietHours` it is ignored.
+    /// `{"types":{name: bool},"quietHours":{enabled, from, to, timeZone}}`. Null for a value inside these objects
+    /// restores the default; null for `types` or `quietHours` itself changes nothing.
     func preferenceChanges(isTimeZone: (String) -> Bool) throws(APIError) -> PreferenceChanges {
         var changes = PreferenceChanges()
         changes.types = try typeSwitches()
@@ -111,7 +111,8 @@ extension JSONBody {
         var switches: [String: Bool?] = [:]
         for (name, value) in members {
             guard Self.isName(name) else {
-                throw invalid("types", "contain names of 1 to \(Self.nameLengthMax) of A-Z a-z 0-9 _ -; found \(name.clipped)")
+                let alphabet = "\(Self.nameLengthMax) characters of A-Z a-z 0-9 _ -"
+                throw invalid("types", "contain names of 1 to \(alphabet); found \(name.clipped)")
             }
             guard value.kind == .null || value.boolean != nil else { throw invalid("types.\(name)", "be true or false") }
             switches.updateValue(value.boolean, forKey: name)
@@ -119,9 +120,9 @@ extension JSONBody {
         return switches
     }
 
-    /// The members in the order written. Not a dictionary: hashing unchecked names can be slow.
+    /// The members in the order written. They are not in a dictionary, because hashing unchecked names can be slow.
     private static func members(of object: UnsafeRawBufferPointer) throws(APIError) -> [(name: String, value: JSONSlice)] {
-        try APIError.wrappingJSON {
+        try APIError.mappingJSONErrors {
             var members: [(name: String, value: JSONSlice)] = []
             try JSONReader.object(object) { key, value in members.append((key.string ?? "", value)) }
             return members
@@ -141,7 +142,7 @@ extension JSONBody {
         }
     }
 
-    /// Whether `text` is 1 to 64 of `[A-Za-z0-9_-]` and of `others`.
+    /// Whether `text` has 1 to 64 characters, each from `[A-Za-z0-9_-]` or `others`.
     private static func isName(_ text: String, allowing others: StaticString = "") -> Bool {
         (1...nameLengthMax).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

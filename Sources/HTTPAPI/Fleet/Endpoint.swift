@@ -2,10 +2,10 @@ import Access
 import FleetRules
 import HTTP
 
-/// An endpoint of the fleet's API: one method of one path. A line of the table in FleetEndpoints.swift.
+/// An endpoint of the fleet's API: one method of one path. FleetEndpoints.swift has the table of all endpoints.
 struct Endpoint: Sendable {
-    /// Parses a request into an action. Runs after all checks except those of the content (400). The closures throw
-    /// only ``APIError``; they are declared with untyped `throws` because the compiler infers that for closures.
+    /// Parses a request into an action. Runs after all checks except the one of the content (400). The closures throw
+    /// only ``APIError``, but the compiler infers untyped `throws` for closures, so the cases declare untyped `throws`.
     enum Handler: Sendable {
         /// A write to the store. ``FleetRouter`` adds `If-Match` and, if `acceptsKey`, the idempotency key.
         case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> Command.Action)
@@ -18,7 +18,7 @@ struct Endpoint: Sendable {
     let method: HTTPRequest.Method
     /// The path's segments; `*` matches any one segment.
     private let path: [String]
-    /// The roles that may use this path. Nil: those of its group.
+    /// The roles that may use this path. Nil if all roles of the group may.
     let roles: [Role]?
     let handler: Handler
 
@@ -53,7 +53,7 @@ struct Endpoint: Sendable {
         Endpoint(method, path, nil, .action(read))
     }
 
-    /// Whether the path matches, whatever the method.
+    /// Whether the path matches. The method is not compared.
     func matches(_ path: [Substring]) -> Bool {
         path.count == self.path.count && zip(self.path, path).allSatisfy { $0 == "*" || $0.utf8.elementsEqual($1.utf8) }
     }
@@ -64,11 +64,11 @@ struct Endpoint: Sendable {
     }
 }
 
-/// The endpoints below one prefix, and the roles that may use it.
+/// The endpoints below one path prefix, and the roles that may use them.
 struct EndpointGroup: Sendable {
     private let prefix: [String]
-    /// Checked before the path, so that other roles do not learn which paths exist. Nil: any role, unless the endpoint
-    /// restricts it.
+    /// The roles that may use the group. Checked before the path, so that other roles do not learn which paths exist.
+    /// Nil if any role may, unless the endpoint lists its own roles.
     let roles: [Role]?
     let endpoints: [Endpoint]
 
@@ -86,7 +86,7 @@ struct EndpointGroup: Sendable {
 /// The input of an endpoint's handler.
 struct EndpointRequest {
     let http: HTTPRequest
-    /// The sender.
+    /// The sender of the request.
     let identity: Identity
     /// The path's segments that `*` stands for, unchecked.
     let parameters: [String]
@@ -98,7 +98,7 @@ struct EndpointRequest {
     var id: String { parameters[0] }
 
     /// The first variable segment, checked to be a code or id.
-    /// - Parameter field: its name in the error message.
+    /// - Parameter field: the name of the segment in the error message.
     func id(_ field: String) throws(APIError) -> String { try JSONBody.checkedName(id, field: field) }
 
     private static let limitRange = 1...200

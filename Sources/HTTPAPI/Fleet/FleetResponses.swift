@@ -2,8 +2,7 @@ import FleetRules
 import JSON
 import Primitives
 
-/// The bodies of the fleet API's responses: the JSON of commands and queries that succeeded. ``Envelope`` has the
-/// errors.
+/// The bodies of the fleet API's responses to commands and queries that succeeded. ``Envelope`` writes the errors.
 ///
 /// Each group of paths has its own shapes, which must not change: existing apps parse them.
 package enum FleetResponses {
@@ -70,7 +69,7 @@ package enum FleetResponses {
 
     // MARK: Shapes
 
-    /// `{"success":true,"message":…,"data":{…},"correlationId":…}`, without the members that are nil.
+    /// `{"success":true,"message":…,"data":{…},"correlationId":…}`. A nil `message` or `correlationId` is left out.
     private static func success(
         _ message: String? = nil, _ correlationID: String? = nil, _ data: (inout JSONWriter) -> Void
     ) -> [UInt8] {

@@ -4,8 +4,8 @@ import FleetRules
 import HTTP
 import JSON
 
-/// Authenticates requests to the fleet's API and maps them to actions by the table of ``FleetEndpoints``.
-/// One instance per thread.
+/// Authenticates requests to the fleet's API, and maps them to actions by the table in ``FleetEndpoints``. One instance
+/// per thread.
 package struct FleetRouter {
     let app: Application
     private let authenticator: Authenticator
@@ -15,9 +15,10 @@ package struct FleetRouter {
 
     /// - Parameters:
     ///   - app: the application whose channels the fleet uses.
-    ///   - metricsToken: also accepted for `/api/ops/*`. If empty, requests from this machine may read the statistics.
-    ///   - isCatalogued: whether the catalogue has a notification type.
-    ///   - isTimeZone: whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
+    ///   - metricsToken: the Bearer token of `/metrics`, which is also accepted for `/api/ops/*`. If empty, requests
+    ///     from this machine may read the statistics and the push report.
+    ///   - isCatalogued: returns whether the catalogue contains a notification type.
+    ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
         isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool
@@ -32,7 +33,7 @@ package struct FleetRouter {
     /// The origins whose web pages may call the API.
     var origins: AllowedOrigins { app.origins }
 
-    /// Checks a request in the contract's order: 401, 403, 404 (path), 405, 413, 400.
+    /// Checks a request in the order that docs/api.md fixes: 401, 403, 404 (path), 405, 413, 400.
     /// - Parameter now: seconds since 1970.
     func action(of request: HTTPRequest, _ path: [Substring], now: Int64) throws(APIError) -> APIAction {
         if request.method == .options, request.origin != nil {
@@ -57,15 +58,15 @@ package struct FleetRouter {
         return try action(of: endpoint, request, path, identity)
     }
 
-    /// Finds the endpoint: 403, 404, 405.
+    /// Finds the endpoint of a request. Throws 403, 404 or 405 if there is none.
     private func endpoint(
         for request: HTTPRequest, _ path: [Substring], _ identity: Identity
     ) throws(APIError) -> Endpoint {
         let group = FleetEndpoints.groups.first { $0.contains(path) }
-        try Self.check(identity, group?.roles)
+        try Self.checkRole(of: identity, group?.roles)
         let endpoints = (group?.endpoints ?? []).filter { $0.matches(path) }
         guard let first = endpoints.first else { throw APIError(404, "Unknown path: \(request.path.clipped)") }
-        try Self.check(identity, first.roles)
+        try Self.checkRole(of: identity, first.roles)
         let method = request.method == .head ? .get : request.method
         guard let endpoint = endpoints.first(where: { $0.method == method }) else {
             var allowed = endpoints.map(\.method.rawValue)
@@ -76,7 +77,7 @@ package struct FleetRouter {
         return endpoint
     }
 
-    private static func check(_ identity: Identity, _ roles: [Role]?) throws(APIError) {
+    private static func checkRole(of identity: Identity, _ roles: [Role]?) throws(APIError) {
         guard let roles, !roles.contains(identity.role) else { return }
         throw .wrongRole(identity.role, required: roles)
     }
@@ -89,11 +90,11 @@ package struct FleetRouter {
                 http: request, identity: identity, parameters: endpoint.parameters(in: path), body: body, router: self)
         }
         switch endpoint.handler {
-        case .query(let read): return .fleetQuery(try APIError.wrappingJSON { try read(input()) })
-        case .action(let read): return try APIError.wrappingJSON { try read(input()) }
+        case .query(let read): return .fleetQuery(try APIError.mappingJSONErrors { try read(input()) })
+        case .action(let read): return try APIError.mappingJSONErrors { try read(input()) }
         case .command(let acceptsKey, let read):
             let body = try JSONBody(request.body)
-            let action = try APIError.wrappingJSON { try read(input(body)) }
+            let action = try APIError.mappingJSONErrors { try read(input(body)) }
             return .command(
                 Command(
                     actor: identity, action: action, correlationID: request.correlationID,
@@ -102,7 +103,7 @@ package struct FleetRouter {
         }
     }
 
-    /// The version in `If-Match` (RFC 9110 section 13.1.1), in quotes or not. Nil if absent or `*`.
+    /// The version in `If-Match` (RFC 9110 section 13.1.1), which may be in quotes. Nil if the header is absent or `*`.
     private func expectedVersion(_ request: HTTPRequest) throws(APIError) -> Int? {
         guard let text = request.field(.ifMatch), text != "*" else { return nil }
         let isQuoted = text.utf8.count > 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
@@ -112,7 +113,8 @@ package struct FleetRouter {
         return version
     }
 
-    /// The idempotency key of the header, else of the body, with the digest of the request. Nil if absent.
+    /// The idempotency key from the header or, without the header, from the body, with the digest of the request. Nil
+    /// if the request has no key.
     private func idempotencyKey(_ request: HTTPRequest, _ body: JSONBody) throws(APIError) -> Command.IdempotencyKey? {
         let inBody = try body.text("idempotencyKey").value
         let inHeader = request.field(.idempotencyKey)
@@ -123,29 +125,31 @@ package struct FleetRouter {
         }
         var text = Array("\(request.method.rawValue)\n\(request.path)\n".utf8)
         if request.body.isEmpty {
-            text += "{}".utf8  // An absent body means an empty object.
+            text += "{}".utf8  // An absent body counts as an empty object.
         } else {
-            text += try APIError.wrappingJSON { try CanonicalJSON.bytes(of: request.body) }
+            text += try APIError.mappingJSONErrors { try CanonicalJSON.bytes(of: request.body) }
         }
         return Command.IdempotencyKey(key, digest: SHA256.digest(of: text))
     }
 
     // MARK: Ops
 
-    /// Permits `/metrics` for a JWT that may read `/api/ops/*`. Nil if the request has no valid JWT.
+    /// Permits `/metrics` if the request's JWT may read `/api/ops/*`. Nil if the request has no valid JWT.
+    /// - Throws: ``APIError`` with 403 if the JWT has another role.
     func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> APIAction? {
         guard let result = try? authenticator.authenticate(on: request, now: now) else { return nil }
         switch result {
         case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
         case .identity(let identity):
-            try Self.check(identity, FleetEndpoints.opsRoles)
+            try Self.checkRole(of: identity, FleetEndpoints.opsRoles)
             return .metrics
         }
     }
 
-    /// Whether a request may use `/api/ops/*` without a JWT: with the metrics token; or, if none is configured, from
-    /// this machine and for statistics only. Requests that a web page made a local browser send are excluded. The
-    /// content of notifications always requires a token.
+    /// Whether a request may use `/api/ops/*` without a JWT. It may with the metrics token. If none is configured, it
+    /// may read the statistics and the push report, but not notifications, from this machine. This does not hold for a
+    /// request that a browser on this machine may have sent for a web page: one with `Authorization`, `Cookie` or
+    /// `Origin`.
     private func isOpsAllowed(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
         guard path.first == "api", path.dropFirst().first == "ops" else { return false }
         if let authorization = request.authorization {

@@ -3,25 +3,28 @@ import FleetRules
 import JSON
 import Primitives
 
-/// The JSON body of a request to the fleet's API. Members are read by name and kind: unknown members are ignored, a
-/// wrong kind is a 400 that names the member, an absent body is an empty object.
+/// The JSON body of a request to the fleet's API. Members are read by name and kind. Unknown members are ignored, a
+/// member of the wrong kind is rejected with a 400 that names it, and an absent body counts as an empty object.
 ///
-/// Borrows the request's bytes: valid only within the call.
+/// Borrows the request's bytes: valid only while the request is handled.
 struct JSONBody {
     private var members: [String: JSONSlice] = [:]
-    /// The most bytes in a member's name. Longer names are ignored: the API has none, and hashing them can be slow.
+    /// The maximum length of a member's name, in bytes. Longer names are ignored: the API defines none, and hashing
+    /// them can be slow.
     private static let nameBytesMax = 32
-    /// What precedes a member's name in error messages, including the dot. Empty for a whole body.
+    /// The prefix of members' names in error messages, such as `quietHours.`. Empty for a whole body.
     private let path: String
 
     /// An empty object.
     init() { path = "" }
 
-    /// - Parameter object: the name of the member whose value `bytes` is, for error messages. Nil for a whole body.
+    /// - Parameters:
+    ///   - bytes: the JSON of a whole body, or of a member that is an object.
+    ///   - object: the name of that member, for error messages. Nil for a whole body.
     init(_ bytes: UnsafeRawBufferPointer, of object: String? = nil) throws(APIError) {
         path = object.map { $0 + "." } ?? ""
         guard !bytes.isEmpty else { return }
-        members = try APIError.wrappingJSON {
+        members = try APIError.mappingJSONErrors {
             var members: [String: JSONSlice] = [:]
             try JSONReader.object(bytes) { key, value in
                 if let name = key.string, name.utf8.count <= Self.nameBytesMax { members[name] = value }
@@ -54,7 +57,7 @@ struct JSONBody {
     /// A number member, kept as written.
     func number(_ name: String) throws(APIError) -> Change<JSONNumber> {
         try change(name) { value throws(APIError) in
-            // Decoders of the apps would reject the whole event if a number did not fit into a double.
+            // If a number did not fit into a double, the apps' decoders would reject the whole event.
             guard value.kind == .number, Double(String(decoding: value.raw, as: UTF8.self))?.isFinite == true else {
                 throw invalid(name, "be a number")
             }
@@ -107,7 +110,7 @@ struct JSONBody {
         guard let value = self[name] else { return nil }
         guard value.kind == .array else { throw invalid(name, "be an array") }
         var elements: [JSONSlice] = []
-        try APIError.wrappingJSON { try JSONReader.array(value.raw) { elements.append($0) } }
+        try APIError.mappingJSONErrors { try JSONReader.array(value.raw) { elements.append($0) } }
         guard (1...countMax).contains(elements.count) else {
             throw invalid(name, "contain 1 to \(countMax) elements; found \(elements.count)")
         }
@@ -132,11 +135,11 @@ struct JSONBody {
         }
     }
 
-    /// Checks a code, reference or id: they become parts of channel names.
+    /// Checks a code, a reference or an id, which will be part of a channel name.
     /// - Returns: `text`.
     static func checkedName(_ text: String, field: String) throws(APIError) -> String {
         guard Identity.isReference(text) else {
-            throw .invalid(field, "be 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ; found \(text.clipped)")
+            throw .invalid(field, "be 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ; (found \(text.clipped))")
         }
         return text
     }
@@ -162,7 +165,7 @@ extension Change {
         return nil
     }
 
-    /// The new value; for `clear`, `standard`. Nil for `keep`.
+    /// The new value, which is `standard` for `clear`. Nil for `keep`.
     func value(clearedTo standard: Value) -> Value? {
         switch self {
         case .keep: nil

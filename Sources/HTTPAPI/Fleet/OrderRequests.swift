@@ -2,13 +2,13 @@ import FleetRules
 import JSON
 import Primitives
 
-/// Parses the bodies of orders, routes, jobs and notifications.
+/// Parses the bodies of requests about orders, routes, jobs and notifications.
 extension JSONBody {
-    /// The most drivers in one announcement.
+    /// The maximum number of drivers in one announcement.
     private static let driversMax = 1_000
-    /// The most events in one telemetry request.
+    /// The maximum number of events in one telemetry request.
     private static let telemetryMax = 100
-    /// The most notifications that one request can mark as read.
+    /// The maximum number of notifications that one request can mark as read.
     private static let readMax = 1_000
 
     /// The action `assign` on an order. The body must contain the driver.
@@ -108,7 +108,7 @@ extension JSONBody {
     }
 
     /// `{type, to: {driver} | {drivers: […]} | {customer} | {all: true}, data?}`.
-    /// - Parameter isKnown: whether the catalogue has a notification type.
+    /// - Parameter isKnown: returns whether the catalogue contains a notification type.
     func announcement(isKnown: (String) -> Bool) throws(APIError) -> Announcement {
         let type = try requiredText("type")
         guard type.isASCII, isKnown(type) else {
@@ -133,8 +133,8 @@ extension JSONBody {
         return audiences[0]
     }
 
-    /// One event, or `{"events":[…]}`. One invalid event rejects the request.
-    /// - Parameter isKnown: whether the catalogue has a notification type.
+    /// One event, or `{"events":[…]}`. If one event is invalid, the whole request is rejected.
+    /// - Parameter isKnown: returns whether the catalogue contains a notification type.
     func telemetry(isKnown: (String) -> Bool) throws(APIError) -> [TelemetryEvent] {
         guard let elements = try list("events", countMax: Self.telemetryMax) else { return [try telemetryEvent(isKnown)] }
         var events: [TelemetryEvent] = []
@@ -169,7 +169,7 @@ extension JSONBody {
             metadata: try metadata())
     }
 
-    /// `{title?, message?}` as JSON. Other members are dropped.
+    /// The member `metadata`, `{title?, message?}`, as JSON without its other members. Nil if absent or null.
     private func metadata() throws(APIError) -> [UInt8]? {
         guard let object = try object("metadata") else { return nil }
         let body = try JSONBody(object)
@@ -182,7 +182,8 @@ extension JSONBody {
         return json.bytes
     }
 
-    /// `{"ids":[…]}` or `{"all":true}`. Nil means all.
+    /// `{"ids":[…]}` or `{"all":true}`.
+    /// - Returns: the ids of the notifications to mark as read; nil for all notifications.
     func readMarks() throws(APIError) -> [String]? {
         let ids = try names("ids", countMax: Self.readMax)
         let isAll = try flag("all") == true

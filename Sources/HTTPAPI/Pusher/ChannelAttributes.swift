@@ -24,7 +24,7 @@ package struct ChannelAttributes: OptionSet, Sendable {
         }
     }
 
-    /// The same for a body's member. Absent or null requests nothing.
+    /// Parses the body's member `info`. If it is absent or null, no attributes are requested.
     init(_ slice: JSONSlice?, allowed: ChannelAttributes) throws(APIError) {
         guard let slice, slice.kind != .null else {
             self = []
@@ -45,7 +45,8 @@ package struct ChannelAttributes: OptionSet, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes the requested members of a channel's object. Only presence channels have a user count.
+    /// Writes the requested attributes as members of a channel's object. Only presence channels have a user count.
+    /// - Parameter occupancy: nil if the channel has no subscribers.
     mutating func attributes(_ attributes: ChannelAttributes, isPresence: Bool, _ occupancy: Hub.Occupancy?) {
         if attributes.contains(.userCount), isPresence { member("user_count", occupancy?.users ?? 0) }
         if attributes.contains(.subscriptionCount) { member("subscription_count", occupancy?.subscriptions ?? 0) }

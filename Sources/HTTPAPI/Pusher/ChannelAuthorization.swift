@@ -9,7 +9,7 @@ import PusherProtocol
 package struct ChannelAuthorization: Sendable {
     package let identity: Identity
     package let channel: ChannelName
-    /// Nil for a socket_id that this node did not issue.
+    /// Nil if no node can have issued this `socket_id`.
     package let socket: SocketID?
     package let app: AppIndex
     /// The response if the identity may subscribe.
@@ -49,7 +49,7 @@ package struct ChannelAuthorization: Sendable {
         granted = .json(200, json.bytes)
     }
 
-    /// The presence data of a member: `role:sub` and the name.
+    /// The presence data of a member: the user id (`role:sub`) and the name.
     private static func channelData(_ identity: Identity) -> String {
         var json = JSONWriter()
         json.object {
@@ -67,7 +67,7 @@ struct UserAuthentication {
     init(_ request: HTTPRequest, _ identity: Identity, _ app: Application) throws(APIError) {
         let form = try AuthorizationForm(request)
         guard identity.key.unicodeScalars.count <= Limits.userIDLength else {
-            throw APIError(403, "An id of more than \(Limits.userIDLength) characters, role included, cannot sign in")
+            throw APIError(403, "Cannot sign in with a user id (role:sub) of more than \(Limits.userIDLength) characters")
         }
         var user = JSONWriter()
         user.object {
@@ -107,7 +107,8 @@ private struct AuthorizationForm {
         self.socketID = socketID
     }
 
-    /// Decides by the content type. Some clients send none; a form does not begin with a brace.
+    /// Decides by the content type. Some clients send none or another; then the first byte decides, because a form does
+    /// not begin with a brace.
     private static func isJSON(_ request: HTTPRequest) -> Bool {
         if let type = request.field(.contentType)?.lowercased() {
             if type.hasPrefix("application/json") { return true }

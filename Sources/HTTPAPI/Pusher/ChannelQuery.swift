@@ -3,7 +3,7 @@ import HTTP
 import JSON
 import PusherProtocol
 
-/// A query for the channels of an application, from Pusher's HTTP API.
+/// A query for the channels of an application in Pusher's HTTP API (protocol points G, H, I).
 package enum ChannelQuery: Sendable {
     /// The occupied channels whose names begin with a prefix (G1–G4).
     case channels(prefix: String, ChannelAttributes)
@@ -12,7 +12,7 @@ package enum ChannelQuery: Sendable {
     /// The users of a presence channel (I1–I3).
     case users(ChannelName)
 
-    /// Reads the hub. The result is encoded later, because the hub is locked during this call.
+    /// Reads the hub. The caller holds the hub's lock, so the result is encoded later.
     package func lookUp(in hub: Hub, app: AppIndex) -> ChannelQueryResult {
         switch self {
         case .channels(let prefix, let attributes):
@@ -58,7 +58,8 @@ package enum ChannelQueryResult: Sendable {
 }
 
 extension JSONWriter {
-    /// H5: the data of the cached event as it was published, and the seconds until it expires.
+    /// Writes the data of the cached event as it was published, and the seconds until it expires; null if no event is
+    /// cached (protocol point H5).
     fileprivate mutating func cache(_ cached: (frame: Frame, secondsLeft: Int)?) {
         key("cache")
         guard let cached, let data = ServerMessage.data(of: cached.frame) else { return raw("null") }

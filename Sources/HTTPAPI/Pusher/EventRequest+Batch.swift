@@ -6,10 +6,10 @@ import JSON
 package struct BatchRequest {
     package let events: [EventRequest]
 
-    /// - Throws: ``APIError`` with 400 or 413. One invalid event rejects the batch.
+    /// - Throws: ``APIError`` with 400 or 413. If one event is invalid, the whole batch is rejected.
     package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
         let limits = rules.limits
-        let slices = try APIError.wrappingJSON { try Self.slices(body) }
+        let slices = try APIError.mappingJSONErrors { try Self.slices(body) }
         guard let slices, !slices.isEmpty else { throw APIError(400, "Expected batch parameter to be an array of events") }
         guard slices.count <= limits.batchEvents else {
             throw APIError(400, "Expected at most \(limits.batchEvents) events in a batch, found \(slices.count)")

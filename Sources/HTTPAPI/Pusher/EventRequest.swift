@@ -2,22 +2,22 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// `POST /apps/ID/events`: decodes the body and encodes one frame per channel in one pass (protocol points B1–B11).
-/// Name and data are copied as written, escapes included.
+/// `POST /apps/ID/events`: decodes the body and encodes one frame per channel in one pass (protocol points B1–B11). The
+/// frames contain name and data as written, escapes included.
 package struct EventRequest {
-    /// One frame per channel, in the order given, each channel once.
+    /// One frame per channel, in the order of the request. A channel that the request names twice gets one frame.
     package let publications: [Hub.Publication]
-    /// The same event for the mirrors of these channels.
+    /// The frames of the same event for the channels that mirror these, such as `private-driver-42` for `driver-42`.
     package let mirrored: [Hub.Publication]
-    /// The connection that does not receive the event.
+    /// The connection that does not receive the event; nil if all subscribers receive it.
     package let except: SocketID?
-    /// The attributes of the channels that the response contains (B12).
+    /// The attributes of the channels for the response (protocol point B12).
     package let info: ChannelAttributes
 
     /// - Throws: ``APIError`` with 400 or 413.
     package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
         let limits = rules.limits
-        let fields = try APIError.wrappingJSON { try Fields(body) }
+        let fields = try APIError.mappingJSONErrors { try Fields(body) }
         info = try ChannelAttributes(fields.info, allowed: [.userCount, .subscriptionCount])
         let (name, data) = try Self.nameAndData(fields, limits)
         let channels = try Self.channels(fields, limits)
@@ -38,7 +38,7 @@ package struct EventRequest {
             throw APIError(400, "Expected name parameter to be a string")
         }
         guard nameBytes > 0 else { throw APIError(400, "Expected name parameter not to be empty") }
-        // A character has at least one byte: only names with more bytes than the limit are decoded to count characters.
+        // A character has at least one byte, so a name of no more bytes than the limit needs no counting of characters.
         guard nameBytes <= limits.nameLength || (name.string?.unicodeScalars.count ?? 0) <= limits.nameLength else {
             throw APIError(400, "The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
@@ -77,7 +77,7 @@ package struct EventRequest {
         guard let text = socket.string, SocketID.isWellFormed(text) else {
             throw APIError(400, "Invalid socket_id: expected digits, a dot, digits")
         }
-        // Nil for a well-formed id that this server did not issue: it excludes no connection.
+        // Nil for a well-formed id that no server can have issued: such an id excludes no connection.
         return SocketID(text)
     }
 }

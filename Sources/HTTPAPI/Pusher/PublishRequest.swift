@@ -8,17 +8,19 @@ package struct PublishRequest {
     package let events: [EventRequest]
     let isBatch: Bool
 
-    /// - Parameter isBatch: whether the response lists the events' channels by position (D6).
+    /// - Parameter isBatch: whether the response lists attributes by the position of the event (protocol point D6)
+    ///   instead of by channel.
     package init(events: [EventRequest], isBatch: Bool) {
         self.events = events
         self.isBatch = isBatch
     }
 
-    /// Whether the response contains attributes of channels.
+    /// Whether an event's `info` requests attributes of channels for the response.
     package var asksForInfo: Bool { events.contains { !$0.info.isEmpty } }
 
-    /// The response: `{}` unless `info` requests attributes (B1, B12, D1, D6).
-    /// - Parameter occupancies: of each channel of each event.
+    /// The response: `{}` unless `info` requests attributes (protocol points B1, B12, D1, D6).
+    /// - Parameter occupancies: for each event, the occupancy of each of its channels; nil if the channel has no
+    ///   subscribers.
     package func response(occupancies: [[Hub.Occupancy?]]) -> HTTPResponse {
         guard asksForInfo else { return .emptyObject }
         var json = JSONWriter(capacity: 512)

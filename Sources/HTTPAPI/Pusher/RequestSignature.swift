@@ -5,13 +5,14 @@ import PusherProtocol
 
 /// Verifies the signature of a request to Pusher's HTTP API (protocol points A1–A10).
 package struct RequestSignature {
-    /// The most seconds between a request's timestamp and this machine's clock, either way.
+    /// The maximum difference between a request's timestamp and this machine's clock, in seconds.
     package static let clockSkewSecondsMax: Int64 = 600
 
     private let md5 = MD5()
 
     package init() {}
 
+    /// Checks the key, the version, the timestamp, the signature and the body's digest, in this order.
     /// - Parameter now: seconds since 1970.
     /// - Throws: ``APIError`` with 401.
     package func check(_ request: HTTPRequest, for app: Application, now: Int64) throws(APIError) {
@@ -24,7 +25,7 @@ package struct RequestSignature {
         let signature = try parameter("auth_signature", request)
         let text = SigningText.request(method: request.method.rawValue, path: request.path, query: request.query)
         guard app.verifies(signature, of: text) else {
-            // Scalars, not characters: CR LF is one character.
+            // Splits by scalars, not by characters: CR LF is one character, which is not equal to a line feed.
             let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             let shown = lines.map(String.init).joined(separator: "\\n")
             throw APIError(
@@ -48,7 +49,7 @@ package struct RequestSignature {
         }
     }
 
-    /// A8: the signature covers the digest in the query; this checks that it is the digest of the body.
+    /// The signature covers the digest in the query. Checks that this digest is that of the body (protocol point A8).
     private func checkBody(_ request: HTTPRequest) throws(APIError) {
         let digest = request.query.last { $0.name.lowercased() == "body_md5" }?.value
         if request.body.isEmpty, digest == nil { return }
