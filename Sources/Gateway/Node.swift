@@ -86,7 +86,7 @@ final class Node: EventLoopDelegate {
             guard request.isSecure || !app.isTLSOnly else {
                 return rejection(.tlsOnly, "Application only accepts TLS connections: use wss://", version)
             }
-            guard app.origins.allow(request.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
+            guard app.origins.allows(request.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
             guard hub.open(socket, app: app.index) else {
                 let isFinal = app.limits.overQuotaClose == .overQuota
                 return rejection(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)

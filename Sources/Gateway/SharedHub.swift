@@ -70,7 +70,7 @@ final class SharedHub: Sendable {
     }
 
     /// Publishes all events, or none if a mailbox that they need is full.
-    /// - Returns: if published and `asksForInfo`, the occupancy of each channel of each event.
+    /// - Returns: if published and `requestsAttributes`, the occupancy of each channel of each event.
     func publish(_ request: PublishRequest, app: AppIndex, from loop: Int) -> PublishResult {
         var woken = ThreadsToWake()
         let result: PublishResult = state.withLock { state in
@@ -79,7 +79,7 @@ final class SharedHub: Sendable {
                 let input = Hub.Input.publish(event.publications + event.mirrored, app: app, except: event.except)
                 woken.formUnion(distribute(input, &state))
             }
-            guard request.asksForInfo else { return .published([]) }
+            guard request.requestsAttributes else { return .published([]) }
             return .published(request.events.map { $0.publications.map { state.hub.occupancy(of: $0.channel, app: app) } })
         }
         wake(woken, except: loop)

@@ -6,7 +6,7 @@ package struct AllowedOrigins: Equatable, Sendable {
     package init(_ patterns: [String]) { self.patterns = patterns.map { $0.lowercased() } }
 
     /// Whether `origin` matches a pattern. True for nil, a request without `Origin`.
-    package func allow(_ origin: String?) -> Bool {
+    package func allows(_ origin: String?) -> Bool {
         guard let origin = origin?.lowercased() else { return true }
         return patterns.contains { Self.matches(origin, $0) }
     }

@@ -30,19 +30,19 @@ package struct HTTPRequest {
     package let correlationID: String
     /// Whether the request comes from this machine, and not through a proxy on this machine.
     package let isLoopback: Bool
-    /// The body. Empty if the request has none, or if the body exceeds ``bodyBytesMax``.
+    /// The body. Empty if the request has none, or if the body exceeds ``exceededBodyLimit``.
     package let body: UnsafeRawBufferPointer
     /// Whether the method usually has a body but the request has no `Content-Length`. If so, `body` is empty.
     package let isLengthMissing: Bool
-    /// The maximum size of a body in bytes, if this request's body exceeds it and was therefore not read. Nil for all
+    /// The maximum size of a body in bytes, if this request's body is larger and was therefore not read. Nil for all
     /// other requests.
-    package let bodyBytesMax: Int?
+    package let exceededBodyLimit: Int?
 
     package init(
         method: Method, path: String, query: [(name: String, value: String)] = [],
         field: @escaping (Field) -> String? = { _ in nil }, correlationID: String = "", isLoopback: Bool = false,
         body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isLengthMissing: Bool = false,
-        bodyBytesMax: Int? = nil
+        exceededBodyLimit: Int? = nil
     ) {
         self.method = method
         self.path = path
@@ -52,7 +52,7 @@ package struct HTTPRequest {
         self.isLoopback = isLoopback
         self.body = body
         self.isLengthMissing = isLengthMissing
-        self.bodyBytesMax = bodyBytesMax
+        self.exceededBodyLimit = exceededBodyLimit
     }
 
     /// The `Authorization` header.
@@ -60,8 +60,8 @@ package struct HTTPRequest {
     /// The `Origin` header: the origin of the web page for which a browser sent the request.
     package var origin: String? { field(.origin) }
 
-    /// The first value of a query parameter.
-    package func first(_ name: String) -> String? { query.first { $0.name == name }?.value }
+    /// The value of a query parameter, the first if there are several. Nil if absent.
+    package func queryValue(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }
 
 /// A copy of a request that waits for an issuer's keys. It contains everything that is needed to route the request
@@ -79,7 +79,7 @@ package struct DeferredRequest {
         self.request = HTTPRequest(
             method: request.method, path: request.path, query: request.query, field: { fields[$0] },
             correlationID: request.correlationID, isLoopback: request.isLoopback, isLengthMissing: request.isLengthMissing,
-            bodyBytesMax: request.bodyBytesMax)
+            exceededBodyLimit: request.exceededBodyLimit)
     }
 
     /// Calls `use` with the request. The request is valid only within the call.
@@ -89,7 +89,7 @@ package struct DeferredRequest {
                 HTTPRequest(
                     method: request.method, path: request.path, query: request.query, field: request.field,
                     correlationID: request.correlationID, isLoopback: request.isLoopback, body: bytes,
-                    isLengthMissing: request.isLengthMissing, bodyBytesMax: request.bodyBytesMax))
+                    isLengthMissing: request.isLengthMissing, exceededBodyLimit: request.exceededBodyLimit))
         }
     }
 }

@@ -69,7 +69,7 @@ package struct Router {
     package func crossOriginHeaders(for request: HTTPRequest) -> HTTPHeaders {
         guard let origin = request.origin else { return [:] }
         let path = Self.split(request.path)
-        guard let origins = Envelope(path) == nil ? app(of: path)?.origins : fleet.origins, origins.allow(origin) else {
+        guard let origins = Envelope(path) == nil ? app(of: path)?.origins : fleet.origins, origins.allows(origin) else {
             return [:]
         }
         return CORS.headers(for: origin, isNamed: origins.lists(explicitly: origin))
@@ -80,7 +80,9 @@ package struct Router {
         let path = Self.split(request.path)
         if Envelope(path) != nil { return try fleet.action(of: request, path, now: now) }
         if request.isLengthMissing { throw APIError(411, "Content-Length is required") }
-        if let limit = request.bodyBytesMax { throw APIError(413, "The body exceeds the allowed maximum (\(limit) bytes)") }
+        if let limit = request.exceededBodyLimit {
+            throw APIError(413, "The body exceeds the allowed maximum (\(limit) bytes)")
+        }
         switch (path.count, path.first) {
         case (1, "healthz"): return rejectUnlessGet(request) ?? .respond(.text(200, "ok"))
         case (1, "readyz"): return rejectUnlessGet(request) ?? .readiness
@@ -144,8 +146,8 @@ package struct Router {
     }
 
     private func channelsQuery(_ request: HTTPRequest) throws(APIError) -> ChannelQuery {
-        let prefix = request.first("filter_by_prefix") ?? ""
-        let info = try ChannelAttributes(request.first("info") ?? "", allowed: [.userCount, .subscriptionCount])
+        let prefix = request.queryValue("filter_by_prefix") ?? ""
+        let info = try ChannelAttributes(request.queryValue("info") ?? "", allowed: [.userCount, .subscriptionCount])
         guard !info.contains(.userCount) || prefix.hasPrefix("presence-") else {
             throw APIError(400, "user_count may only be requested for presence channels: set filter_by_prefix to presence-")
         }
@@ -154,7 +156,7 @@ package struct Router {
 
     private func channelQuery(_ text: String, _ request: HTTPRequest, _ limits: Limits) throws(APIError) -> ChannelQuery {
         let name = try channelName(text, limits)
-        let info = try ChannelAttributes(request.first("info") ?? "", allowed: [.userCount, .subscriptionCount, .cache])
+        let info = try ChannelAttributes(request.queryValue("info") ?? "", allowed: [.userCount, .subscriptionCount, .cache])
         guard !info.contains(.userCount) || name.isPresence else {
             throw APIError(400, "Cannot retrieve the user count unless the channel is a presence channel")
         }
@@ -175,7 +177,7 @@ package struct Router {
     }
 
     private func preflight(_ path: [Substring], _ request: HTTPRequest) throws(APIError) -> APIAction {
-        guard let app = app(of: path), app.origins.allow(request.origin) else {
+        guard let app = app(of: path), app.origins.allows(request.origin) else {
             throw APIError(403, "This origin may not call this application: see allowed_origins")
         }
         return .respond(CORS.preflight)

@@ -82,7 +82,7 @@ extension EventLoop {
                     method: head.method, path: head.path, query: query, field: { HeaderTable.field($0, wsi) },
                     correlationID: correlationID, isLoopback: isLoopback, body: bytes,
                     isLengthMissing: head.isLengthMissing,
-                    bodyBytesMax: head.bodyBytesMax), id)
+                    exceededBodyLimit: head.bodyBytesMax), id)
         }
         guard let response else {
             // Stop reading meanwhile: libwebsockets would treat a pipelined request as part of this one's body.

@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: cases)
     func findsTheMostSpecificEntry(_ names: [String], _ event: String, _ entry: String?) {
-        #expect(CatalogueIndex(names).entry(ofEvent: event) == entry)
-        #expect(CatalogueIndex(names.reversed()).entry(ofEvent: event) == entry)
+        #expect(CatalogueIndex(names).entryName(ofEvent: event) == entry)
+        #expect(CatalogueIndex(names.reversed()).entryName(ofEvent: event) == entry)
     }
 }

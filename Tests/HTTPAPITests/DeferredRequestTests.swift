@@ -20,13 +20,13 @@ import Testing
             && HTTPRequest.Field.allCases.allSatisfy { one.field($0) == other.field($0) }
             && one.correlationID == other.correlationID && one.isLoopback == other.isLoopback
             && Array(one.body) == Array(other.body) && one.isLengthMissing == other.isLengthMissing
-            && one.bodyBytesMax == other.bodyBytesMax
+            && one.exceededBodyLimit == other.exceededBodyLimit
     }
 
     @Test func copiesEveryField() {
         var empty = FleetCall(.get, "", as: nil)
         var unread = complete
-        unread.bodyBytesMax = 7
+        unread.exceededBodyLimit = 7
         unread.isLoopback = false
         unread.body = []
         empty.isLengthMissing = true

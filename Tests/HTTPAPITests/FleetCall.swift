@@ -17,7 +17,7 @@ struct FleetCall {
     var body: [UInt8]
     var isLoopback = false
     var isLengthMissing = false
-    var bodyBytesMax: Int?
+    var exceededBodyLimit: Int?
 
     /// - Parameter role: the role of the request's token. Nil for a request without a token.
     init(_ method: HTTPRequest.Method, _ path: String, _ body: String = "", as role: Role? = .admin) {
@@ -64,7 +64,7 @@ struct FleetCall {
             use(
                 HTTPRequest(
                     method: method, path: path, query: query, field: { fields[$0] }, correlationID: "c1",
-                    isLoopback: isLoopback, body: bytes, isLengthMissing: isLengthMissing, bodyBytesMax: bodyBytesMax))
+                    isLoopback: isLoopback, body: bytes, isLengthMissing: isLengthMissing, exceededBodyLimit: exceededBodyLimit))
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
     /// A request that fails every check.
     private var invalidInEveryWay: FleetCall {
         var call = FleetCall(.delete, "/api/admin/orders/no code/cancel", "{", as: nil)
-        call.bodyBytesMax = 10
+        call.exceededBodyLimit = 10
         return call
     }
 
@@ -27,7 +27,7 @@ import Testing
         #expect(call.status() == 405)
         call.method = .post
         #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)")
-        call.bodyBytesMax = nil
+        call.exceededBodyLimit = nil
         #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
         call.body = []
         #expect(call.refusal?.hasPrefix("400 Expected \"code\" to be 1 to 150 of") == true)
@@ -37,7 +37,7 @@ import Testing
 
     @Test func checksADeleteInTheDocumentedOrder() {
         var call = FleetCall(.put, "/api/auth/fcm-token", "{", as: nil)
-        call.bodyBytesMax = 10
+        call.exceededBodyLimit = 10
         #expect(call.status() == 401)
         call.fields[.authorization] = token(.ops)
         #expect(call.status() == 403)
@@ -45,7 +45,7 @@ import Testing
         #expect(call.response()?.headers["Allow"] == "POST, DELETE")
         call.method = .delete
         #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)", "the error names no field")
-        call.bodyBytesMax = nil
+        call.exceededBodyLimit = nil
         #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
         call.body = []
         #expect(
@@ -57,7 +57,7 @@ import Testing
     @Test func checksAuthorizationBeforeTheBody() {
         for path in ["/pusher/auth", "/pusher/user-auth", "/api/driver/notifications/log", "/app-register-device"] {
             var call = FleetCall(.post, path, "{", as: nil)
-            call.bodyBytesMax = 1
+            call.exceededBodyLimit = 1
             #expect(call.status() == 401)
             #expect(call.response()?.headers["WWW-Authenticate"] == "Bearer")
         }

@@ -97,7 +97,7 @@ import Testing
             #expect(call.response()?.headers["Allow"] == "GET, HEAD")
         }
         var long = call()
-        long.bodyBytesMax = 5
+        long.exceededBodyLimit = 5
         #expect(long.status() == 413)
     }
 

@@ -57,7 +57,7 @@ import Testing
         case 4: return StoreTests.command(.order(OrderAction(code: code, .removeDriver)), key: key, digest: digest)
         case 5: return StoreTests.command(.acceptJob(code), by: one, key: key, digest: digest)
         case 6:
-            let step = JobStatus.reported.randomElement(using: &dice) ?? .enRoute
+            let step = JobStatus.reportable.randomElement(using: &dice) ?? .enRoute
             return StoreTests.command(.progress(code, ProgressReport(step: step)), by: one, key: key, digest: digest)
         case 7: return telemetry("N\(Int.random(in: 0..<5, using: &dice))", by: one)
         case 8: return StoreTests.command(.markRead(nil), by: one, key: key, digest: digest)

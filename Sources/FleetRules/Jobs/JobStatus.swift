@@ -13,7 +13,7 @@ package enum JobStatus: String, CaseIterable, Sendable {
 
     /// The steps that drivers report, in their order. Drivers send a separate request to accept a job; admins' actions
     /// set the other statuses.
-    package static let reported: [JobStatus] = [.enRoute, .arrived, .loading, .inTransit, .unloading, .completed]
+    package static let reportable: [JobStatus] = [.enRoute, .arrived, .loading, .inTransit, .unloading, .completed]
 
     /// Whether the job has ended: its assignment cannot change any more.
     package var isFinal: Bool { self == .completed || self == .cancelled }
@@ -47,7 +47,7 @@ extension JobStatus {
     func checkReportable() throws(RuleError) {
         switch self {
         case .available, .assigned, .cancelled:
-            throw RuleError(.invalid, "Expected \"step\" to be one of \(Self.reported.map(\.rawValue).joined(separator: ", "))")
+            throw RuleError(.invalid, "Expected \"step\" to be one of \(Self.reportable.map(\.rawValue).joined(separator: ", "))")
         case .accepted, .enRoute, .arrived, .loading, .inTransit, .unloading, .completed:
             return
         }

@@ -17,7 +17,7 @@ package struct CatalogueIndex: Equatable, Sendable {
 
     /// The name of the event's entry, looked up in this order: the event's name, a notification type that is published
     /// as this event, the type that apps use for the event (`new_job`). Nil if there is no entry.
-    package func entry(ofEvent event: String) -> String? {
+    package func entryName(ofEvent event: String) -> String? {
         if names.contains(event) { return event }
         if let type = types[event] { return type }
         let type = EventNames.type(ofEvent: event)

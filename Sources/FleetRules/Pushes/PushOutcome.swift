@@ -9,7 +9,7 @@ package struct PushOutcome: Equatable, Sendable {
         /// store cancels jobs for further reasons: `superseded`, `notification_removed`, or why the device is no longer
         /// the recipient's: `new_owner`, `replaced`, `unregistered`, `stale`…
         case cancelled(reason: String)
-        /// Not sent: the notification expired first.
+        /// The notification expired before the provider accepted the push.
         case expired
         /// The lane sends the push again at `at` (milliseconds since 1970).
         case retry(at: Int64, reason: String)
@@ -19,7 +19,8 @@ package struct PushOutcome: Equatable, Sendable {
 
     package let job: PushJob
     package let result: Result
-    /// Whether the lane sent the push. If not, the job's number of attempts does not increase.
+    /// Whether the result counts as an attempt: the lane sent the push, and the result concerns this push rather than
+    /// the lane's credential, configuration or connection.
     package let wasTried: Bool
     /// Nil unless the provider reported that the token is no longer valid.
     package let removal: DeviceRemoval?

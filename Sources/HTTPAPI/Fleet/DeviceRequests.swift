@@ -47,7 +47,7 @@ extension JSONBody {
     /// The token as sent. A DELETE may have the token in the query instead of the body, because some proxies drop the
     /// body of a DELETE (RFC 9110 section 9.3.5).
     private func tokenText(_ name: String, _ request: HTTPRequest) throws(APIError) -> String {
-        if request.method == .delete, self[name] == nil, let text = request.first(name) { return text }
+        if request.method == .delete, self[name] == nil, let text = request.queryValue(name) { return text }
         return try requiredText(name)
     }
 

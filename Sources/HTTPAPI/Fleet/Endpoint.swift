@@ -105,7 +105,7 @@ struct EndpointRequest {
 
     /// The query parameter `limit`: 1 to 200, by default 50.
     func limit() throws(APIError) -> Int {
-        guard let text = http.first("limit") else { return 50 }
+        guard let text = http.queryValue("limit") else { return 50 }
         guard let limit = Int(text), Self.limitRange.contains(limit) else {
             throw .invalid("limit", "be from 1 to \(Self.limitRange.upperBound)")
         }
@@ -114,7 +114,7 @@ struct EndpointRequest {
 
     /// The query parameter `before`: the id of a notification. Nil if absent.
     func before() throws(APIError) -> String? {
-        guard let text = http.first("before") else { return nil }
+        guard let text = http.queryValue("before") else { return nil }
         return try JSONBody.checkedName(text, field: "before")
     }
 }

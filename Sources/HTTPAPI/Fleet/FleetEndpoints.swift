@@ -80,7 +80,7 @@ enum FleetEndpoints {
                 .action(.get, "/api/ops/stats") { _ in .stats },
                 .action(.get, "/api/ops/push") { _ in .pushReport },
                 .query("/api/ops/notifications") {
-                    .notificationLog(channel: $0.http.first("channel"), before: try $0.before(), limit: try $0.limit())
+                    .notificationLog(channel: $0.http.queryValue("channel"), before: try $0.before(), limit: try $0.limit())
                 },
                 .query("/api/ops/notifications/*") {
                     .notificationHistory(notificationID: try $0.id("notification id"))

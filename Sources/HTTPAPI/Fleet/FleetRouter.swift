@@ -37,7 +37,7 @@ package struct FleetRouter {
     /// - Parameter now: seconds since 1970.
     func action(of request: HTTPRequest, _ path: [Substring], now: Int64) throws(APIError) -> APIAction {
         if request.method == .options, request.origin != nil {
-            guard origins.allow(request.origin) else {
+            guard origins.allows(request.origin) else {
                 throw APIError(403, "This origin may not call this application: see allowed_origins")
             }
             return .respond(CORS.preflight)
@@ -52,7 +52,7 @@ package struct FleetRouter {
             }
         }
         let endpoint = try endpoint(for: request, path, identity)
-        if let limit = request.bodyBytesMax {
+        if let limit = request.exceededBodyLimit {
             throw APIError(413, "The body exceeds the allowed maximum (\(limit) bytes)")
         }
         return try action(of: endpoint, request, path, identity)

@@ -16,13 +16,13 @@ package struct PublishRequest {
     }
 
     /// Whether an event's `info` requests attributes of channels for the response.
-    package var asksForInfo: Bool { events.contains { !$0.info.isEmpty } }
+    package var requestsAttributes: Bool { events.contains { !$0.info.isEmpty } }
 
     /// The response: `{}` unless `info` requests attributes (protocol points B1, B12, D1, D6).
     /// - Parameter occupancies: for each event, the occupancy of each of its channels; nil if the channel has no
     ///   subscribers.
     package func response(occupancies: [[Hub.Occupancy?]]) -> HTTPResponse {
-        guard asksForInfo else { return .emptyObject }
+        guard requestsAttributes else { return .emptyObject }
         var json = JSONWriter(capacity: 512)
         if isBatch {
             json.object {

@@ -13,9 +13,9 @@ package struct PushCatalogue: Sendable {
         names = CatalogueIndex(catalogue.names)
     }
 
-    /// The entry of an event (``CatalogueIndex/entry(ofEvent:)``); nil if there is none.
+    /// The entry of an event (``CatalogueIndex/entryName(ofEvent:)``); nil if there is none.
     package func entry(ofEvent event: String) -> NotificationCatalogue.Entry? {
-        names.entry(ofEvent: event).flatMap { catalogue.entry(for: $0) }
+        names.entryName(ofEvent: event).flatMap { catalogue.entry(for: $0) }
     }
 
     /// The catalogue's type that is published as this event, if any: `NEW_BATCH_AVAILABLE` for `new-batch-available`.
