@@ -206,7 +206,7 @@ package struct Router {
             headers: ["WWW-Authenticate": "Bearer"])
     }
 
-    /// 405 unless the method is GET or HEAD.
+    /// The 405 response, or nil if the method is GET or HEAD.
     private func rejectUnlessGet(_ request: HTTPRequest) -> APIAction? {
         request.method == .get || request.method == .head ? nil : notAllowed("GET, HEAD")
     }

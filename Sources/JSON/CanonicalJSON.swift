@@ -12,8 +12,7 @@ package enum CanonicalJSON {
     private static func write(_ value: JSONSlice, to json: inout JSONWriter) throws {
         switch value.kind {
         case .object:
-            // The keys are bytes: Swift's == compares strings by canonical equivalence, so the Kelvin sign would equal
-            // K.
+            // Keys are bytes: Swift's == compares strings by canonical equivalence, so the Kelvin sign would equal K.
             var members: [[UInt8]: JSONSlice] = [:]
             try JSONReader.object(value.raw) { key, member in members[Array((key.string ?? "").utf8)] = member }
             try json.object {

@@ -66,7 +66,7 @@ import Testing
         #expect(entry.sound == "default")
     }
 
-    @Test("The text of a new job contains its addresses, that of an arrival the driver's name")
+    @Test("The text of a new job contains its addresses, and the text of an arrival contains the driver's name")
     func values() throws {
         let job = try #require(NotificationCatalogue.builtIn.entry(for: "job-assigned"))
         let addresses = ["pickupAddress": "1 Quay St", "dropoffAddress": "9 Mill Ln"]

@@ -23,7 +23,7 @@ import Testing
         #expect(error?.text == #"Field "pickupAddress" is too long: event job-assigned would exceed 10240 bytes"#)
     }
 
-    @Test func namesTheLongestFieldOfTheRequestNotAStoredOne() {
+    @Test func errorNamesTheLongestFieldOfTheRequestEvenIfAStoredOneIsLonger() {
         var order = RulesFixture.order()
         order.pickupAddress = String(repeating: "p", count: 9_000)
         var action = RulesFixture.orderAction(.update)

@@ -172,7 +172,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: users) func signsInEveryRole(role: Role, userData: String, signature: String) throws {
+    @Test(arguments: users) func usersOfEveryRoleCanSignIn(role: Role, userData: String, signature: String) throws {
         for body in ["socket_id=1.2", #"{"socket_id":"1.2"}"#] {
             let response = try #require(FleetCall(.post, "/pusher/user-auth", body, as: role).response())
             #expect(response.status == 200 && response.contentType == "application/json")

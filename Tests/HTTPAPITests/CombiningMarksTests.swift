@@ -8,12 +8,12 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CombiningMarksTests {
     private static func marks(_ count: Int = 150_000) -> String { String(repeating: "\u{301}\u{316}", count: count / 2) }
 
-    @Test func inMemberNames() {
+    @Test func isFastWithMarksInMemberNames() {
         let body = #"{"\#(Self.marks())":1,"a\#(Self.marks())":{"driverId\#(Self.marks())":1},"driverId":"42"}"#
         #expect(FleetCall(.post, "/api/admin/orders/A1/assign-driver", body).with(.idempotencyKey, "k").status() == nil)
     }
 
-    @Test func inEnumeratedValues() {
+    @Test func isFastWithMarksInEnumeratedValues() {
         let driver = { FleetCall(.post, "/api/driver/notifications/log", $0, as: .driver) }
         for head in ["", "a", "n", "r", "D"] {
             let text = "\"\(head)\(Self.marks())\""
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func inDevicesAndPreferences() {
+    @Test func isFastWithMarksInDevicesAndPreferences() {
         let preferences = { FleetCall(.put, "/api/driver/preferences", $0, as: .driver) }
         let device = { FleetCall(.post, "/app-register-device", $0, as: .driver) }
         for head in ["", "a0", "ios", "22:00"] {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func inSocketIDsAndChannels() {
+    @Test func isFastWithMarksInSocketIDsAndChannels() {
         for head in ["", "1", "1.2", ".", "#", "p", "private-", "#server-to-user-"] {
             for body in [
                 #"{"socket_id":"\#(head)\#(Self.marks())"}"#,
@@ -55,13 +55,13 @@ import Testing
         }
     }
 
-    @Test func inPaths() {
+    @Test func isFastWithMarksInPaths() {
         for path in ["/a", "/api/a", "/api/admin/o", "/api/admin/orders/1/a", "/apps/1", "/apps/1/c", "/", "/app-", "/pusher/a"] {
             #expect(FleetCall(.get, path + Self.marks()).status() != nil)
         }
     }
 
-    @Test func inAuthorizationAndCookies() {
+    @Test func isFastWithMarksInAuthorizationAndCookies() {
         for field in [HTTPRequest.Field.authorization, .cookie] {
             for head in ["", "B", "Bearer ", "session", "session=", "a=b;", " "] {
                 #expect(FleetCall(.get, "/api/x", as: nil).with(field, head + Self.marks()).status() == 401)

@@ -74,7 +74,7 @@ struct FleetCall {
         if case .respond(let response) = apiAction(router) { response } else { nil }
     }
 
-    /// The status of the router's response. Nil if the request was valid and needs further work.
+    /// The status of the router's response. Nil if the request is valid and leads to another action than a response.
     func status(_ router: Router = router()) -> Int? { response(router)?.status }
 
     /// Status and text of the router's error: `400 Expected …`. Nil if the request was valid.

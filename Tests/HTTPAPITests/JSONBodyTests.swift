@@ -6,7 +6,7 @@ import JSON
 import Primitives
 import Testing
 
-/// The fields of orders and routes in request bodies.
+/// The fields of orders, routes and progress reports in request bodies.
 @Suite struct JSONBodyTests {
     /// The endpoints that read order and route fields.
     private static let orderCalls: [(method: HTTPRequest.Method, path: String, isUpdate: Bool)] =

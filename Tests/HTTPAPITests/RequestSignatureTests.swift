@@ -147,7 +147,7 @@ import Testing
         #expect(refusal(Call().with("auth_timestamp", timestamp).signed()) == APIError(401, text))
     }
 
-    static let oddTimestamps = [
+    static let malformedTimestamps = [
         "", "now", "1e9", "1.353088179e9", "0x50a67a73", "1353088179.0", " 1353088179", "1353088179 ", "1353088179\n", "-1",
         "-1353088179", "１３５３０８８１７９", "9223372036854775807", "-9223372036854775807", "-9223372036854775808", "9223372036854775808",
         "-9223372036854775809", "18446744073709551615", "99999999999999999999999999", "2012-11-16T17:49:39Z", "-", "+", "\0",
@@ -155,7 +155,7 @@ import Testing
         "1353088179000",
     ]
 
-    @Test(arguments: oddTimestamps) func rejectsMalformedTimestamps(timestamp: String) {
+    @Test(arguments: malformedTimestamps) func rejectsMalformedTimestamps(timestamp: String) {
         let refusal = refusal(Call().with("auth_timestamp", timestamp).signed())
         #expect(refusal == APIError(401, "Invalid auth_timestamp: expected seconds since 1970"))
     }

@@ -5,14 +5,14 @@ package struct Assignment: Equatable, Sendable {
     package var status = JobStatus.available
     /// Nil if the job has no driver.
     package var driver: Driver?
-    /// 1 once stored; each change adds 1. Clients send it back as `If-Match`.
+    /// 0 for a job that is not stored, then 1; each change adds 1. Clients send the version back as `If-Match`.
     package var version = 0
 
     /// The driver of a job.
     package struct Driver: Equatable, Sendable {
         package let id: Identifier
-        /// From the last assignment; if the driver claimed the job, from the driver's token. Nil if the assignment or
-        /// token contained no name.
+        /// The name in the last assignment or, if the driver claimed the job, in the driver's token. Nil if the
+        /// assignment or token contained no name.
         package var name: String?
 
         package init(id: Identifier, name: String? = nil) {

@@ -28,7 +28,7 @@ protocol JobTransition {
     static func claimed(by driver: String, name: String?) -> Self
     /// A driver accepted a job that was assigned to them.
     static func accepted(by driver: String, name: String?) -> Self
-    /// Transitions that cover every event of the job, all with the same driver.
+    /// Transitions that together cause every event of a job, all with the same driver.
     static func samples(driver: String, name: String?) -> [Self]
     /// The events, in the order in which they are published.
     /// - Parameter milliseconds: since 1970.

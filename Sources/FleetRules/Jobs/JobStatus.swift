@@ -41,8 +41,8 @@ extension JobStatus {
         if isFinal { throw RuleError(.conflict, "\(label) is \(rawValue)") }
     }
 
-    /// Checks that drivers report this step. `accepted` passes as well: ``checkProgress(to:)`` rejects it with a better
-    /// text.
+    /// Checks that drivers report this step. `accepted` passes as well: ``checkProgress(to:)`` rejects it with a more
+    /// helpful error.
     /// - Throws: `.invalid` (400) if drivers never report this step.
     func checkReportable() throws(RuleError) {
         switch self {

@@ -1,6 +1,6 @@
 /// An app's report about one notification: the device received it, or the user reacted to it.
 package struct TelemetryEvent: Equatable, Sendable {
-    /// What happened, as the request's `event` names it.
+    /// The kind of report. Its raw value is the request's `event`.
     package enum Kind: String, CaseIterable, Sendable {
         case received
         case viewed = "action_view_now"

@@ -1,5 +1,6 @@
 extension NotificationCatalogue {
-    /// The catalogue if no file is configured. config/notifications.yaml holds the same entries; a test compares them.
+    /// The catalogue if no file is configured. config/notifications.yaml contains the same entries; a test compares
+    /// them.
     package static let builtIn = NotificationCatalogue(jobEvents + routeEvents + customerEvents + types)
 
     /// Events of jobs, for drivers.

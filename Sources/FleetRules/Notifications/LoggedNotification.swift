@@ -3,9 +3,9 @@ package struct LoggedNotification: Equatable, Sendable {
     package let notification: Notification
     /// 1, 2, 3… within its channel, in commit order.
     package let sequence: Int64
-    /// The correlation id of the command that caused it.
+    /// The correlation id of the command that caused the notification.
     package let correlationID: String
-    /// ``Identity/key`` of the user whose action caused it.
+    /// ``Identity/key`` of the user whose action caused the notification.
     package let actor: String
     /// The action's name in the audit log, or ``Command/Action/name`` if there is no audit entry.
     package let action: String

@@ -4,7 +4,7 @@ package struct AuditEntry: Equatable, Sendable {
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
-        /// The action, an announcement, concerns no order or route.
+        /// No order or route: the action is an announcement.
         case fleet
     }
 

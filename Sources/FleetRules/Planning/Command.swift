@@ -1,6 +1,6 @@
 import Access
 
-/// A write request. Together with the stored state and the time it determines the result.
+/// A write request. The command, the stored state and the time determine the result.
 package struct Command: Equatable, Sendable {
     /// The requested change.
     package enum Action: Equatable, Sendable {

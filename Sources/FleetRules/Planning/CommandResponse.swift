@@ -17,7 +17,7 @@ package enum CommandResponse: Equatable, Sendable {
     case preferences(Preferences)
     case erasure(ErasureCounts)
 
-    /// Makes the response's JSON, given the request's correlation id.
+    /// Encodes a response as JSON. Some responses contain the request's correlation id.
     package typealias Encoder = @Sendable (CommandResponse, _ correlationID: String) -> [UInt8]
 }
 

@@ -5,7 +5,7 @@ package struct DispatchPlan: Equatable, Sendable {
     package var order: Order?
     /// The route's new state; nil if no route changes.
     package var route: Route?
-    /// In the order in which they are published. Apps depend on it.
+    /// In the order in which they are published. Apps depend on this order.
     package var notifications: [Notification] = []
     /// The notifications that are pushed to devices as well.
     package var pushes: [PushIntent] = []

@@ -3,8 +3,8 @@ import Primitives
 /// Turns an action into a plan: new state, events, pushes, audit entry, response. Pure: a rejected action has no
 /// effects.
 ///
-/// `+Jobs` plans the drivers' actions, `+Announcements` the notifications that admins write. The tables of events are
-/// in `OrderEvents.swift` and `RouteEvents.swift`.
+/// `+Jobs` plans the drivers' actions, and `+Announcements` plans the notifications that admins send. The tables of
+/// events are in `OrderEvents.swift` and `RouteEvents.swift`.
 package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
 

@@ -19,15 +19,17 @@ package enum Query: Equatable, Sendable {
     case preferences(Identity)
 }
 
-/// What a query found. `FleetResponses` in HTTPAPI defines its JSON.
+/// The result of a query. `FleetResponses` in HTTPAPI defines its JSON.
 package enum QueryResult: Equatable, Sendable {
     case order(Order)
     case route(Route)
     /// Oldest first.
     case jobs([OpenJob])
+    /// Newest first.
     case notifications([LoggedNotification])
     /// The notification and its steps, oldest first.
     case notificationHistory(LoggedNotification, [NotificationStep])
+    /// Newest first.
     case notificationLog([LoggedNotification])
     /// In the order of registration.
     case devices([StoredDevice])

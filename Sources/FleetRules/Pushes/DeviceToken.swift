@@ -52,8 +52,8 @@ package struct DeviceToken: Equatable, Sendable {
         }
     }
 
-    /// The first and last four characters, `a1b2…9f0e`, for logs and reports; only one of each if the
-    /// token has fewer than 16 characters.
+    /// The first and last four characters, `a1b2…9f0e`, for logs and reports; only the first and last if the token has
+    /// fewer than 16 characters.
     package var masked: String {
         let shown = text.utf8.count >= 16 ? 4 : 1
         return "\(text.prefix(shown))…\(text.suffix(shown))"

@@ -21,7 +21,7 @@ package struct FailedPush: Equatable, Sendable {
     package let recipient: String
     /// ``DeviceToken/masked``, or ``PushJob/Device/id`` if the token cannot be decrypted.
     package let device: String
-    /// Attempts to send it, including the last.
+    /// The number of attempts to send the push, including the last.
     package let attempts: Int
     /// The provider's or the store's reason.
     package let reason: String

@@ -13,7 +13,7 @@ package struct PushIntent: Equatable, Sendable {
 
     /// The job or route that the app opens when the user taps the push.
     package enum Entity: Equatable, Sendable {
-        /// By its bookingId.
+        /// An order, by its bookingId.
         case job(String)
         case route(String)
     }

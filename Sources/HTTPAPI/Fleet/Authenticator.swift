@@ -49,7 +49,8 @@ package struct Authenticator {
         return token
     }
 
-    /// RFC 6265 section 4: `name=value` pairs separated by `; `. A value may be in quotes.
+    /// The value of the first configured cookie. The header contains `name=value` pairs separated by `; `, where a
+    /// value may be in quotes (RFC 6265 section 4).
     private func cookie(in request: HTTPRequest) -> String? {
         guard !cookies.isEmpty, let header = request.field(.cookie) else { return nil }
         for pair in header.utf8.split(separator: UInt8(ascii: ";")) {
@@ -63,8 +64,8 @@ package struct Authenticator {
         return nil
     }
 
-    /// Whether the request's cookies are accepted. A browser sends cookies with the requests of any web page. Accepted
-    /// are only pages of this host, and of origins that the configuration lists (other than by `*`).
+    /// Whether the request's cookies are accepted. A browser sends cookies with the requests of any web page, so they
+    /// are accepted only from pages of this host, and of origins that the configuration lists (other than by `*`).
     private func acceptsCookies(of request: HTTPRequest) -> Bool {
         // Navigations and frames have no Origin; Sec-Fetch-Site shows whether another site caused the request.
         guard let origin = request.origin else { return request.field(.secFetchSite)?.lowercased() != "cross-site" }

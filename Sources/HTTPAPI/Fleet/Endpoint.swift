@@ -4,10 +4,12 @@ import HTTP
 
 /// An endpoint of the fleet's API: one method of one path. FleetEndpoints.swift has the table of all endpoints.
 struct Endpoint: Sendable {
-    /// Parses a request into an action. Runs after all checks except the one of the content (400). The closures throw
-    /// only ``APIError``, but the compiler infers untyped `throws` for closures, so the cases declare untyped `throws`.
+    /// Parses a request into an action. Runs after the checks that lead to 401, 403, 404, 405 or 413. The closures
+    /// throw only ``APIError``, but the compiler infers untyped `throws` for closures, so the cases declare untyped
+    /// `throws`.
     enum Handler: Sendable {
-        /// A write to the store. ``FleetRouter`` adds `If-Match` and, if `acceptsKey`, the idempotency key.
+        /// A write to the store. ``FleetRouter`` adds the version in `If-Match` and, if `acceptsKey`, the idempotency
+        /// key.
         case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> Command.Action)
         /// A read from the store.
         case query(@Sendable (EndpointRequest) throws -> Query)

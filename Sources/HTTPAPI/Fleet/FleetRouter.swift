@@ -33,7 +33,7 @@ package struct FleetRouter {
     /// The origins whose web pages may call the API.
     var origins: AllowedOrigins { app.origins }
 
-    /// Checks a request in the order that docs/api.md fixes: 401, 403, 404 (path), 405, 413, 400.
+    /// Checks a request in the order that docs/api.md documents: 401, 403, 404 (path), 405, 413, 400.
     /// - Parameter now: seconds since 1970.
     func action(of request: HTTPRequest, _ path: [Substring], now: Int64) throws(APIError) -> APIAction {
         if request.method == .options, request.origin != nil {

@@ -21,7 +21,7 @@ extension JSONBody {
         return action
     }
 
-    /// An action on an order other than `assign`.
+    /// An action other than `assign` on an order.
     func orderAction(_ code: String, _ kind: OrderAction.Kind) throws(APIError) -> OrderAction {
         var action = OrderAction(code: try Self.checkedName(code, field: "code"), kind)
         action.changes = try orderChanges()
@@ -54,7 +54,7 @@ extension JSONBody {
         return action
     }
 
-    /// An action on a route other than `assign`.
+    /// An action other than `assign` on a route.
     func routeAction(_ id: String, _ kind: RouteAction.Kind) throws(APIError) -> RouteAction {
         if case .removeDrop(let drop) = kind { _ = try Self.checkedName(drop, field: "dropId") }
         var action = RouteAction(id: try Self.checkedName(id, field: "routeId"), kind)

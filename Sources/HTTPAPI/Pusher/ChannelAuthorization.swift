@@ -60,7 +60,7 @@ package struct ChannelAuthorization: Sendable {
     }
 }
 
-/// `POST /pusher/user-auth`: signs the sign-in of a connection (protocol point U1).
+/// `POST /pusher/user-auth`: signs the data with which a connection signs in as a user (protocol point U1).
 struct UserAuthentication {
     let response: HTTPResponse
 

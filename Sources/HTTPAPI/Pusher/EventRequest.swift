@@ -38,7 +38,7 @@ package struct EventRequest {
             throw APIError(400, "Expected name parameter to be a string")
         }
         guard nameBytes > 0 else { throw APIError(400, "Expected name parameter not to be empty") }
-        // A character has at least one byte, so a name of no more bytes than the limit needs no counting of characters.
+        // A character has at least one byte. Only if a name has more bytes than the limit are its characters counted.
         guard nameBytes <= limits.nameLength || (name.string?.unicodeScalars.count ?? 0) <= limits.nameLength else {
             throw APIError(400, "The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
