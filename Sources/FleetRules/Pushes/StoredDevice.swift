@@ -7,7 +7,7 @@ package struct StoredDevice: Equatable, Sendable {
     package let environment: DeviceToken.Environment?
     /// The owner's ``Identity/key``.
     package let owner: String
-    /// The app's name for the device.
+    /// The app's own id of the device (``DeviceRegistration/deviceID``); nil if the app has sent none.
     package let name: String?
     /// ``DeviceToken/masked``.
     package let maskedToken: String

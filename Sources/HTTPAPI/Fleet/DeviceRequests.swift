@@ -111,8 +111,8 @@ extension JSONBody {
         var switches: [String: Bool?] = [:]
         for (name, value) in members {
             guard Self.isName(name) else {
-                let alphabet = "\(Self.nameLengthMax) characters of A-Z a-z 0-9 _ -"
-                throw invalid("types", "contain names of 1 to \(alphabet); found \(name.clipped)")
+                let expectation = "contain names of 1 to \(Self.nameLengthMax) characters of A-Z a-z 0-9 _ -"
+                throw invalid("types", "\(expectation); found \(name.clipped)")
             }
             guard value.kind == .null || value.boolean != nil else { throw invalid("types.\(name)", "be true or false") }
             switches.updateValue(value.boolean, forKey: name)
