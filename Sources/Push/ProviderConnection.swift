@@ -4,13 +4,13 @@ import Threads
 
 /// The connections to one provider and the credential for them. Owned by the thread that created it.
 final class ProviderConnection {
-    /// The pool's tag of a credential fetch. Job numbers, the other tags, count from 1.
+    /// The tag of credential fetches in the pool. The tag of a job's request is the job's number, which is at least 1.
     private static let credentialTag = -1
 
-    /// What a turn or a call causes in the lane.
+    /// An event that the lane has to handle.
     enum Event {
         case completed(Lane.Completion)
-        /// A request was withdrawn before it was written; it has no other result.
+        /// The request of the job with this number was withdrawn before it was written. It has no other result.
         case withdrawn(Int64)
         case credential(CredentialEvent)
     }
@@ -18,7 +18,7 @@ final class ProviderConnection {
     private struct SentRequest {
         /// The generation of the credential that the request carries.
         let credential: Int
-        /// Milliseconds since 1970.
+        /// When the request was sent: milliseconds since 1970.
         let at: Int64
         let deviceID: String
     }
@@ -26,14 +26,14 @@ final class ProviderConnection {
     private let provider: Provider
     private let pool: HTTPPool
     private var credential: any ProviderCredential
-    /// By job number.
+    /// Requests without a result, by job number.
     private var sent: [Int: SentRequest] = [:]
-    /// Monotonic milliseconds, read once per turn: a credential that is valid at the start of a turn stays valid until
-    /// its end.
+    /// Monotonic milliseconds, read once per turn, so that a credential that is valid at the start of a turn is valid
+    /// during the whole turn.
     private var tick = Clock.monotonicMilliseconds()
 
     init(_ provider: Provider) {
-        var options = provider.connection
+        var options = provider.poolOptions
         options.sendBufferBytes = 4_194_304
         options.timeoutMilliseconds = Int(provider.rules.requestTime)
         self.provider = provider
@@ -43,10 +43,11 @@ final class ProviderConnection {
 
     var waker: HTTPPool.Waker { pool.waker }
 
-    /// Whether the lane can send before the first event.
-    var hasCredential: Bool { credential.isAvailableAtStart }
+    /// Whether a credential is available from the start. If not, the lane cannot send before the first
+    /// ``Event/credential(_:)``.
+    var hasInitialCredential: Bool { credential.isAvailableAtStart }
 
-    /// When ``turn(at:using:)`` has work without a response: milliseconds since 1970; `.max` if never.
+    /// When ``turn(at:using:)`` has work to do even if no response arrives: milliseconds since 1970; `.max` if never.
     func nextTurn(at now: Int64) -> Int64 { credential.nextTurn(at: time(now)) }
 
     func wait(milliseconds: Int) { pool.wait(milliseconds: milliseconds) }
@@ -76,15 +77,17 @@ final class ProviderConnection {
     }
 
     /// Starts a request.
-    /// - Precondition: a valid credential, see ``Event/credential(_:)``.
+    /// - Precondition: a credential is valid; ``Event/credential(_:)`` reports when.
     func send(_ job: PushJob, _ message: PushMessage, at now: Int64) {
-        guard let issued = credential.use(at: time(now)) else { preconditionFailure("send: no valid credential") }
+        guard let issued = credential.use(at: time(now)) else {
+            preconditionFailure("ProviderConnection.send was called without a valid credential")
+        }
         let tag = Int(job.number)
         sent[tag] = SentRequest(credential: issued.generation, at: now, deviceID: job.device.id)
         pool.start(provider.makeRequest(message, job.device, issued.authorization, now), tag: tag)
     }
 
-    /// Requests a credential newer than that of `generation`.
+    /// Requests a credential newer than that of `generation`; -1: any valid credential.
     func renewCredential(after generation: Int, at now: Int64) -> [Event] {
         let events = credential.renew(after: generation, at: time(now)).map(Event.credential)
         return events + updateCredential(now)

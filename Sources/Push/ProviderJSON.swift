@@ -1,10 +1,11 @@
 import HTTPClient
 import JSON
 
-// Lenient parsing of providers' responses: unexpected values count as absent, and the HTTP status decides.
+// Lenient parsing of providers' responses: an unexpected value counts as absent, and the HTTP status then decides the
+// result.
 
 extension HTTPClientResponse {
-    /// Visits the members of the body's object; none unless the whole body is JSON.
+    /// Visits the members of the body, a JSON object; none if the body is not valid JSON as a whole.
     func readMembers(_ member: (_ key: JSONSlice, _ value: JSONSlice) -> Void) {
         body.withUnsafeBytes { bytes in
             guard let value = try? JSONReader.value(bytes) else { return }
@@ -24,8 +25,8 @@ extension JSONSlice {
         try? JSONReader.array(raw) { element($0) }
     }
 
-    /// A provider's reason code, safe for logs and labels: at most 64 letters, `_` and `.`; nil for anything else.
-    /// Digits are excluded because tokens have them: a response that quotes a token must not put it into the log.
+    /// A provider's reason code, safe for logs and labels: 1 to 64 letters, `_` and `.`; nil for anything else. Digits
+    /// are excluded because device tokens contain digits: if a response quotes a token, the token must not be logged.
     var reasonCode: String? {
         guard let text = string, (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isReasonByte) else { return nil }
         return text

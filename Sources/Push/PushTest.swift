@@ -20,16 +20,16 @@ package enum PushTest {
 
     /// Sends a push and blocks until the response.
     /// - Parameters:
-    ///   - token: a token of `provider`.
+    ///   - token: the device's token, issued by `provider`.
     ///   - now: milliseconds since 1970.
     package static func send(to token: DeviceToken, _ provider: Provider, now: () -> Int64) -> Result {
-        precondition(token.provider == provider.lane.provider, "push-test: the token is another provider's")
+        precondition(token.provider == provider.lane.provider, "PushTest.send got a token of another provider")
         let connection = ProviderConnection(provider)
         let job = job(token, now())
         var rng = SystemRandomNumberGenerator()
-        var (isSent, isReady) = (false, connection.hasCredential)
+        var (isSent, isReady) = (false, connection.hasInitialCredential)
         let start = now()
-        // The result of the fetch comes with a later turn.
+        // This only starts the fetch of a credential; a later turn returns the result.
         if !isReady { _ = connection.renewCredential(after: -1, at: start) }
         while now() - start < timeMax {
             for event in connection.turn(at: now(), using: &rng) {

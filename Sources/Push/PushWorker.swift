@@ -4,9 +4,10 @@ import Threads
 
 /// The thread of one lane. It owns the lane, the connections to its provider, and the credential.
 ///
-/// Other threads post ``Commands``. They need no queue limit: there is at most one of each kind, because a lane has one
-/// report under way at a time. (The set of lost devices grows only by what the store's one writer commits during a turn
-/// of the thread; a turn never blocks.)
+/// Other threads post ``Commands``, which need no queue: at most one of each kind is stored. A second lease or refusal
+/// cannot be posted before the thread has read the first, because a lane has one report under way at a time. The set of
+/// lost devices stays small: it contains what the store's one writer committed during a turn of the thread, and a turn
+/// never blocks.
 package final class PushWorker: Sendable {
     /// What the thread needs from the program. It calls all of these closures on its own thread.
     package struct Environment: Sendable {
@@ -51,7 +52,7 @@ package final class PushWorker: Sendable {
         let waker = Lock<HTTPPool.Waker?>(nil)
     }
 
-    /// The lane that it serves.
+    /// The lane that the thread serves.
     package let lane: PushLane
     private let shared = Shared()
     private let run: @Sendable () -> Void
@@ -69,29 +70,29 @@ package final class PushWorker: Sendable {
     /// Starts the thread, once.
     package func start() {
         thread.withLock { thread in
-            precondition(thread == nil, "PushWorker.start: already started")
+            precondition(thread == nil, "PushWorker.start was called twice")
             thread = Thread(name: lane.rawValue, run)
         }
     }
 
-    /// The store's reply to the report under way: the next jobs.
+    /// Gives the lane the store's reply to the report under way, with the next jobs.
     package func supply(_ lease: PushLease) { post { $0.lease = lease } }
 
-    /// The store did not write the report under way. The lane reports it again after a second.
+    /// The store did not write the report under way. The lane repeats the report after a second.
     package func refused() { post { $0.isRefused = true } }
 
     /// The store may have jobs for the lane.
     package func wake() { post { $0.isWoken = true } }
 
-    /// The device was removed or has another owner. Its jobs that are not written yet go back to the store.
+    /// The device was removed or has another owner. Its jobs whose requests are not written yet go back to the store.
     package func withdraw(_ deviceID: String) { post { $0.lostDevices.insert(deviceID) } }
 
     /// Replaces the texts of pushes.
     package func use(_ templates: PushCatalogue) { post { $0.templates = templates } }
 
-    /// Stops sending, returns the jobs in hand to the store, and waits at most `seconds` for the responses under way;
-    /// requests without a response are then reported as lost. Returns at once; ``wait()`` blocks. The store has to keep
-    /// replying meanwhile. Of several calls the earliest end counts.
+    /// Stops sending, returns the jobs in hand to the store, and waits at most `seconds` for the responses under way.
+    /// Requests without a response by then are reported as lost. Returns at once; ``wait()`` blocks. The store has to
+    /// keep replying until the thread has ended. If called several times, the earliest deadline applies.
     package func stop(withinSeconds seconds: Int) {
         let end = Clock.monotonicMilliseconds() + Int64(seconds) * 1_000
         post { $0.stopAt = min($0.stopAt ?? end, end) }

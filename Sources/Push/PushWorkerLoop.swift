@@ -3,11 +3,12 @@ import Threads
 
 /// What a worker's thread owns, and its loop.
 struct PushWorkerLoop {
-    /// Maximum sleep in milliseconds: the wall clock may be set.
+    /// Maximum sleep in milliseconds. It is limited because the sleep is calculated from the wall clock, which may be
+    /// set meanwhile.
     private static let sleepMax: Int64 = 5_000
-    /// Milliseconds that the store gets to confirm the last report, after the time of
+    /// Milliseconds that the store gets to confirm the last report, after the deadline of
     /// ``PushWorker/stop(withinSeconds:)``.
-    private static let drainTime: Int64 = 1_000
+    private static let confirmationTime: Int64 = 1_000
 
     private let environment: PushWorker.Environment
     private let shared: PushWorker.Shared
@@ -27,12 +28,12 @@ struct PushWorkerLoop {
         self.shared = shared
         self.connection = connection
         self.templates = templates
-        lane = Lane(provider.lane, provider.rules, hasCredential: connection.hasCredential, at: environment.now())
-        // From now on a command wakes the thread. The first turn reads those posted before.
+        lane = Lane(provider.lane, provider.rules, hasCredential: connection.hasInitialCredential, at: environment.now())
+        // From now on a command wakes the thread. The first turn reads the commands posted before.
         shared.waker.withLock { $0 = connection.waker }
     }
 
-    /// Runs until the lane has stopped and reported everything, or until the time to stop is over.
+    /// Runs until the lane has stopped and the store has confirmed its results, or until `endAt`.
     mutating func run() {
         while !isFinished, Clock.monotonicMilliseconds() < endAt {
             let now = environment.now()
@@ -42,8 +43,8 @@ struct PushWorkerLoop {
         if !isFinished { sendFinalReport() }
     }
 
-    /// Reports all results that the store has not confirmed, without waiting for a reply. The store would send
-    /// unreported jobs again after the next start.
+    /// Reports all results that the store has not confirmed, without waiting for a reply. Without this report, pushes
+    /// that the provider accepted would be sent again after the next start.
     private mutating func sendFinalReport() {
         let now = environment.now()
         apply(connection.retire(at: now, using: &rng), now)
@@ -51,7 +52,7 @@ struct PushWorkerLoop {
         if let report = lane.finalReport { _ = environment.report(report) }
     }
 
-    /// Handles commands and events, then performs the lane's effects. Returns true if that caused further events.
+    /// Handles commands and events, then performs the lane's effects. Returns true if another turn must follow at once.
     mutating func turn(_ now: Int64) -> Bool {
         readCommands(now)
         apply(connection.turn(at: now, using: &rng), now)
@@ -70,7 +71,8 @@ struct PushWorkerLoop {
             return commands
         }
         if let templates = commands.templates { self.templates = templates }
-        // The lease first: the store issued it before it removed the devices, or it leaves their jobs out.
+        // Handle the lease before the lost devices: if the store issued the lease before it removed them, the lease may
+        // contain jobs for them.
         if let lease = commands.lease { lane.handle(.supplied(lease), at: now, using: &rng) }
         if !commands.lostDevices.isEmpty {
             lane.handle(.lost(devices: commands.lostDevices), at: now, using: &rng)
@@ -78,10 +80,10 @@ struct PushWorkerLoop {
         }
         if commands.isRefused { lane.handle(.refused, at: now, using: &rng) }
         if commands.isWoken { lane.handle(.wake, at: now, using: &rng) }
-        if let end = commands.stopAt, end + Self.drainTime < endAt {
+        if let end = commands.stopAt, end + Self.confirmationTime < endAt {
             lane.handle(.stop, at: now, using: &rng)
             cutAt = end
-            endAt = end + Self.drainTime
+            endAt = end + Self.confirmationTime
         }
     }
 
@@ -98,7 +100,8 @@ struct PushWorkerLoop {
         }
     }
 
-    /// Performs the lane's effects. Returns true if that caused events that the lane has to handle at once.
+    /// Performs the lane's effects. Returns true if they caused events, whose effects the next turn has to perform at
+    /// once.
     private mutating func performEffects(_ now: Int64) -> Bool {
         var hasMore = false
         let effects = lane.nextEffects(at: now, using: &rng) { [templates, environment] job in
@@ -124,7 +127,7 @@ struct PushWorkerLoop {
         return hasMore
     }
 
-    /// Milliseconds until there is work without a command or event.
+    /// Milliseconds to sleep if no command or response wakes the thread earlier.
     private func sleepTime(_ now: Int64) -> Int64 {
         let turn = min(lane.nextTurn(at: now), connection.nextTurn(at: now))
         let end = min(cutAt, endAt)

@@ -255,7 +255,7 @@ def test_push_forbidden_while_others_succeed_fails_alone(fleet):
     fleet.wait_for_accepted(fleet.announce(good), seconds=75)
     [step] = fleet.wait_for_step(notification, "push_failed", seconds=15)
     assert step["detail"]["reason"] == "PERMISSION_DENIED"
-    fleet.wait_for_log_entry("unlike others", "error")
+    fleet.wait_for_log_entry("although it accepts others", "error")
     assert fleet.lane("fcm")["state"] == "running" and len(registered_devices(bad)) == 1
     fleet.wait_for_accepted(fleet.announce(good), seconds=5)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Push
 
 struct FCMAccessTokenTests {
-    /// Reference wrapper, so that `#expect` can call mutating methods.
+    /// Wraps the token in a class, so that `#expect` can call its mutating methods.
     private final class Fixture {
         private var token = FCMAccessToken()
         private var rng = SplitMix(seed: 3)
@@ -34,15 +34,15 @@ struct FCMAccessTokenTests {
 
     @Test func isFetchedOnceAndUsedUntilItExpires() {
         #expect(token.current(at: 0) == nil)
-        #expect(!token.claimFetch(at: 0), "no request needs one")
+        #expect(!token.claimFetch(at: 0), "no request needs a token")
         #expect(token.requestRenewal(after: -1, at: 0) == .requested)
         #expect(token.claimFetch(at: 0))
-        #expect(!token.claimFetch(at: 5), "one request at a time")
+        #expect(!token.claimFetch(at: 5), "one fetch at a time")
         #expect(token.nextTurn == nil)
         #expect(token.handle(.granted("abc", seconds: 3_600), at: 400) == .renewed)
         #expect(token.current(at: 400) == IssuedCredential(authorization: "Bearer abc", generation: 0))
         #expect(token.nextTurn == nil)
-        #expect(!token.claimFetch(at: 3_000_000), "no request has used it since")
+        #expect(!token.claimFetch(at: 3_000_000), "no request has used the token after four fifths of its lifetime")
         #expect(token.use(at: 2_879_999) != nil)
         #expect(!token.claimFetch(at: 2_879_999))
         #expect(token.current(at: 3_599_999) != nil)
@@ -52,7 +52,8 @@ struct FCMAccessTokenTests {
     @Test(arguments: [Int64(0), 1, 9]) func rejectsATokenThatExpiredBeforeItArrived(_ seconds: Int64) {
         #expect(token.requestRenewal(after: -1, at: 0) == .requested)
         #expect(token.claimFetch(at: 0))
-        #expect(token.handle(.granted("abc", seconds: seconds), at: 9_000) == .delayed(reason: "it had expired when it arrived"))
+        let result = token.handle(.granted("abc", seconds: seconds), at: 9_000)
+        #expect(result == .delayed(reason: "the token had expired when it arrived"))
         #expect(token.current(at: 9_000) == nil && token.isExpected)
         #expect(!token.claimFetch(at: 9_500))
         #expect(token.claimFetch(at: 10_500), "fetched again, after the back-off")
@@ -104,7 +105,7 @@ struct FCMAccessTokenTests {
         token.handle(.granted("b", seconds: 3_600), at: 1_100)
         #expect(token.requestRenewal(after: 0, at: 1_200) == .alreadyRenewed)
         #expect(token.requestRenewal(after: 1, at: 1_300) == .tooSoon)
-        #expect(token.current(at: 1_300)?.authorization == "Bearer b", "it stays in use")
+        #expect(token.current(at: 1_300)?.authorization == "Bearer b", "the new token stays in use")
         #expect(token.requestRenewal(after: 1, at: 61_000) == .requested)
     }
 
@@ -118,10 +119,10 @@ struct FCMAccessTokenTests {
             ),
             (200, #"{"access_token":"ya29.x"}"#, .granted("ya29.x", seconds: 3_600)),
             (200, #"{"access_token":"ya29.x","expires_in":99999999}"#, .granted("ya29.x", seconds: 86_400)),
-            (200, #"{"access_token":"a\r\nb","expires_in":10}"#, .delayed(reason: "a response without an access token")),
-            (200, #"{"access_token":"a","expires_in":0}"#, .delayed(reason: "a response without an access token")),
-            (200, #"{"access_token":"a""#, .delayed(reason: "a response without an access token")),
-            (200, "<html>", .delayed(reason: "a response without an access token")),
+            (200, #"{"access_token":"a\r\nb","expires_in":10}"#, .delayed(reason: "the response has no valid access token")),
+            (200, #"{"access_token":"a","expires_in":0}"#, .delayed(reason: "the response has no valid access token")),
+            (200, #"{"access_token":"a""#, .delayed(reason: "the response has no valid access token")),
+            (200, "<html>", .delayed(reason: "the response has no valid access token")),
             (
                 400, #"{"error":"invalid_grant","error_description":"Invalid JWT"}"#,
                 .refused(reason: "400 invalid_grant Invalid JWT")
@@ -135,7 +136,7 @@ struct FCMAccessTokenTests {
         #expect(AccessTokenResponse(.success(HTTPClientResponse(status: status, body: Array(body.utf8)))) == expected)
     }
 
-    @Test func requestErrorsAreDelayed() {
+    @Test func requestErrorsDelayTheFetch() {
         #expect(AccessTokenResponse(.failure(.notSent("refused"))) == .delayed(reason: "refused"))
         #expect(AccessTokenResponse(.failure(.timedOut)) == .delayed(reason: "timed out"))
     }

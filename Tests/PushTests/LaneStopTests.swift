@@ -4,7 +4,7 @@ import Testing
 
 @testable import Push
 
-/// Configuration errors, and poison jobs, which look like them.
+/// Configuration errors, and poison jobs, which cause the same responses.
 struct LaneStopTests {
     @Test func stoppedLaneReturnsItsJobsAndProbes() {
         var fixture = LaneFixture()
@@ -58,7 +58,8 @@ struct LaneStopTests {
         fixture.respond(1, refusal)
         fixture.performEffects()
         #expect(fixture.lane.status.state == .stopped)
-        // Again as a probe: no job was accepted since.
+        // The lane probes with job 1 again. No job was accepted since job 1 stopped the lane, so it is no poison job yet.
+        // Job 2 is then accepted.
         for probe in [1, 2] as [Int64] {
             fixture.pass(30_000)
             fixture.supply([LaneFixture.job(probe)])
@@ -78,8 +79,9 @@ struct LaneStopTests {
             ])
         let events = fixture.drainEvents()
         #expect(events.contains(.rejected(LaneFixture.job(1), reason: "PERMISSION_DENIED", seconds: 0.05)))
-        #expect(events.contains(.alarm("fcm: rejected a push that the provider refuses, unlike others: PERMISSION_DENIED")))
-        // The first time for another job.
+        let alarm = "fcm: a push has failed because the provider refuses it, although it accepts others: PERMISSION_DENIED"
+        #expect(events.contains(.alarm(alarm)))
+        // Job 3 is refused for the first time, so it stops the lane.
         fixture.respond(3, refusal)
         #expect(fixture.lane.status.state == .stopped)
     }
@@ -103,10 +105,10 @@ struct LaneStopTests {
     @Test func remembersALimitedNumberOfPoisonJobs() {
         var poisonJobs = PoisonJobs()
         let count = Int64(PoisonJobs.countMax)
-        let first = (0...count).map { poisonJobs.isPoison($0) }
+        let first = (0...count).map { poisonJobs.recordRefusal(of: $0) }
         #expect(!first.contains(true))
         poisonJobs.recordAccepted()
-        let second = [1, count, 0].map { poisonJobs.isPoison($0) }
+        let second = [1, count, 0].map { poisonJobs.recordRefusal(of: $0) }
         #expect(second == [true, true, false])
     }
 }

@@ -39,11 +39,12 @@ struct ServiceAccountTests {
         #expect(account.tokenURI == "http://127.0.0.1:8080/token")
     }
 
+    /// `text`: the member's value; nil: the member is absent.
     @Test(
         arguments: [
             ("client_email", nil, "client_email is missing"), ("private_key", nil, "private_key is missing"),
             ("private_key_id", nil, "private_key_id is missing"), ("project_id", "", "project_id is missing"),
-            ("token_uri", nil, "token_uri is missing"), ("type", "authorized_user", "its type must be service_account"),
+            ("token_uri", nil, "token_uri is missing"), ("type", "authorized_user", "type: expected service_account"),
             ("token_uri", "http://oauth2.example/token", "token_uri: expected an https address, or http on loopback"),
             ("token_uri", "https://a@b", "token_uri: expected an https address, or http on loopback"),
             ("client_email", "a@b\u{0}", "client_email: expected printable ASCII without spaces"),

@@ -5,22 +5,22 @@ extension Provider {
     /// APNs, in one of its environments.
     /// - Parameters:
     ///   - lane: `.apns` or `.apnsSandbox`.
-    ///   - token: the same object for both environments: one per key.
+    ///   - token: the token of the key. Both environments need the same object.
     ///   - caFile: a PEM file to trust instead of the system's certificates; empty: the system's.
     package static func apns(
         lane: PushLane = .apns, _ address: APNsAddress, token: APNsToken, caFile: String = ""
     ) -> Provider {
         precondition(lane.provider == .apns, "Provider.apns: \(lane.rawValue) is not a lane of APNs")
-        // APNs typically allows 1,000 streams on a connection that has accepted a token, and one before.
+        // APNs typically allows one stream on a connection that has not accepted a token yet, and 1,000 afterwards.
         let rules = LaneRules(windowMax: 1_000)
-        var connection = HTTPPool.Options()
-        // All requests share one connection. A second one replaces it when APNs closes it.
-        connection.connectionsPerHost = 2
-        connection.streamsPerConnection = rules.windowMax
-        connection.requiresHTTP2 = true
-        connection.caFile = caFile
+        var options = HTTPPool.Options()
+        // All requests share one connection. When APNs closes it, a second one replaces it.
+        options.connectionsPerHost = 2
+        options.streamsPerConnection = rules.windowMax
+        options.requiresHTTP2 = true
+        options.caFile = caFile
         return Provider(
-            lane: lane, rules: rules, connection: connection,
+            lane: lane, rules: rules, poolOptions: options,
             makeRequest: { message, device, authorization, _ in
                 address.request(message, to: device, authorization: authorization)
             },

@@ -41,7 +41,7 @@ package struct APNsAddress: Equatable, Sendable {
             ], body: json.bytes)
     }
 
-    /// The host as in URLs: IPv6 addresses in brackets.
+    /// The host as URLs contain it: an IPv6 address is in brackets.
     private var urlHost: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 
     /// A UUID per notification and device.

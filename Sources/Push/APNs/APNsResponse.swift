@@ -26,7 +26,7 @@ extension SendResult {
             case (403, "ExpiredProviderToken"): .credentialExpired(reason: reason)
             // Any other 403 concerns all requests.
             case (403, _): .configurationError(reason: reason, newConnection: reason == "UnrelatedKeyIdInToken")
-            // Not `credentialExpired`: a new token would cause it again.
+            // Not `credentialExpired`: a new token would cause the same error again.
             case (429, "TooManyProviderTokenUpdates"): .tooManyTokens(reason: reason)
             case (429, _): .deviceThrottled(reason: reason, after: nil)
             case (500..., _): .retry(reason: reason, after: RetryAfter.milliseconds(of: response, now: now))
@@ -38,7 +38,7 @@ extension SendResult {
 
 /// The body of a response other than 200.
 private struct APNsErrorBody {
-    /// APNs' reason, else the status.
+    /// APNs' reason; if there is none, the HTTP status.
     var reason: String
     /// When the token became invalid, if given: milliseconds since 1970.
     var timestamp: Int64?

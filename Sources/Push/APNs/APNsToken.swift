@@ -4,27 +4,27 @@ import JWT
 import Threads
 
 /// When to issue a provider token. APNs allows a new one at most every 20 minutes, and rejects tokens older than an
-/// hour (Apple, "Establishing a token-based connection to APNs").
+/// hour (Apple, "Establishing a token-based connection to APNs"). Times are milliseconds.
 struct APNsTokenAge {
     /// Between Apple's limits, with a margin for a clock that is off by some minutes.
     static let lifetime: Int64 = 45 * 60_000
-    /// Minimum between two forced renewals. If APNs rejects a token younger than that as expired, this machine's clock
-    /// is wrong, and a new token does not help.
+    /// Minimum time between two forced renewals. If APNs rejects a younger token as expired, this machine's clock is
+    /// wrong, and a new token does not help.
     static let interval: Int64 = 20 * 60_000
-    /// If the clock is set back by more than this, the token's issue time is in the future.
+    /// A token whose issue time is further in the future than this, because the clock was set back, has to be replaced.
     static let skewMax: Int64 = 60_000
 
     private var issued: CredentialTime?
     private var forcedAt: Int64?
 
-    /// Whether no token was issued, or its age is out of range on either clock.
+    /// Whether no token was issued, or the token's age by either clock is out of range.
     func isExpired(at now: CredentialTime) -> Bool {
         guard let issued else { return true }
         let age = now.clock - issued.clock
         return now.tick - issued.tick >= Self.lifetime || age >= Self.lifetime || age < -Self.skewMax
     }
 
-    /// Whether it is too early to send another token over a connection that has carried this one.
+    /// Whether it is too early to send another token over a connection that has carried the present one.
     func isRecent(at now: CredentialTime) -> Bool { issued.map { now.tick - $0.tick < Self.interval } ?? false }
 
     /// Records a renewal if one is due. Returns true if the caller has to issue the token.
@@ -43,15 +43,15 @@ struct APNsTokenAge {
     }
 }
 
-/// The provider token of one key. Both APNs lanes share it, because APNs rejects a token per thread or connection
-/// (429 TooManyProviderTokenUpdates). The lane that first finds it expired issues the next.
+/// The provider token of one key. Both APNs lanes share it, because APNs does not accept a token of its own for each
+/// thread or connection (429 TooManyProviderTokenUpdates). The lane that first finds the token expired issues the next.
 package final class APNsToken: Sendable {
     private struct State {
         var age = APNsTokenAge()
         var issued: IssuedCredential?
-        /// Issued, and not yet returned by ``drainRenewed()``.
+        /// Whether ``drainRenewed()`` has not reported the token yet.
         var isUnreported = false
-        /// The last generation that followed its predecessor within ``APNsTokenAge/interval``.
+        /// The last generation that was issued less than ``APNsTokenAge/interval`` after its predecessor; -1 if none.
         var earlyGeneration = -1
     }
 
@@ -65,7 +65,7 @@ package final class APNsToken: Sendable {
         self.key = .privateKey(key, id: keyID)
     }
 
-    /// The token to send with. Issues one if there is none or the last expired.
+    /// The token for the next request. Issues a new one if there is none or it has expired.
     func current(at now: CredentialTime) -> IssuedCredential {
         state.withLock { state in
             let isEarly = state.age.isRecent(at: now)
@@ -94,7 +94,7 @@ package final class APNsToken: Sendable {
         }
     }
 
-    /// True once for each issued token: only one of the two lanes reports it.
+    /// Returns true once for each issued token, so that only one of the two lanes reports it.
     package func drainRenewed() -> Bool {
         state.withLock { state in
             defer { state.isUnreported = false }

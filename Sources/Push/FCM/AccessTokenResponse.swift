@@ -3,18 +3,19 @@ import JSON
 
 /// The authorization server's response to a request for an access token (RFC 6749 section 5, RFC 7523 section 3.1).
 enum AccessTokenResponse: Equatable {
-    /// A token, valid for that long.
+    /// A token and its lifetime.
     case granted(String, seconds: Int64)
     /// The key, the account or the clock is wrong.
     case refused(reason: String)
     /// Try again later.
     case delayed(reason: String)
 
-    /// A token's lifetime in seconds if the response does not give it, and at most.
+    /// A token's lifetime in seconds if the response does not give it.
     private static let secondsDefault: Int64 = 3_600
+    /// A token's maximum lifetime in seconds, even if the response gives a longer one.
     private static let secondsMax: Int64 = 86_400
     private static let tokenBytesMax = 8_192
-    /// Characters of an error's description that go into the log, at most.
+    /// Maximum length of a reason, which goes into the log, in Unicode scalars.
     private static let reasonLengthMax = 200
 
     init(_ result: Result<HTTPClientResponse, HTTPClientError>) {
@@ -38,7 +39,7 @@ enum AccessTokenResponse: Equatable {
         switch response.status {
         case 200 where isObject != nil && Self.isHeaderText(token) && seconds > 0:
             self = .granted(token, seconds: min(seconds, Self.secondsMax))
-        case 200: self = .delayed(reason: "a response without an access token")
+        case 200: self = .delayed(reason: "the response has no valid access token")
         case 408, 429, 500...: self = .delayed(reason: reason)
         case 400...: self = .refused(reason: reason)
         default: self = .delayed(reason: reason)

@@ -3,14 +3,14 @@ import HTTPClient
 /// The access token of a service account: the valid token, and when to fetch the next. It performs no I/O. Times are
 /// monotonic milliseconds.
 ///
-/// The first is fetched when a request needs it. The next is fetched when a request uses the present one after four
-/// fifths of its lifetime; the present one stays in use meanwhile. At most one fetch is under way, and none without
-/// requests to send.
+/// The first token is fetched when a request needs it. The next token is fetched when a request uses the present one
+/// after four fifths of its lifetime; the present one stays in use during the fetch. At most one fetch is under way,
+/// and no token is fetched while there are no requests to send.
 struct FCMAccessToken {
-    /// Minimum between two renewals because FCM refused the token: if FCM refuses a new token too, another one does not
-    /// help.
+    /// Minimum time between two forced renewals. FCM forces a renewal when it refuses a token; if it refuses the new
+    /// token too, another one does not help.
     static let forcedInterval: Int64 = 60_000
-    /// Delay after a refused fetch: the same as between the probes of a stopped lane.
+    /// Delay after a refused fetch: the same as between two probes of a stopped lane.
     static let refusedInterval: Int64 = 30_000
 
     /// The result of a fetch.
@@ -37,23 +37,27 @@ struct FCMAccessToken {
     private var isNeeded = false
     private var isFetching = false
     private var fetchStartedAt: Int64 = 0
+    /// The earliest time of the next fetch.
     private var fetchAt: Int64 = .min
+    /// When the last renewal was forced.
     private var forcedAt: Int64?
+    /// Delayed fetches since the last token.
     private var failures = 0
 
     /// The valid token; nil if there is none.
     func current(at now: Int64) -> IssuedCredential? { now < expiresAt ? issued : nil }
 
-    /// The valid token for a request. Requests the next one if four fifths of its lifetime are over.
+    /// The valid token for a request; nil if there is none. After four fifths of its lifetime, also requests the next
+    /// token.
     mutating func use(at now: Int64) -> IssuedCredential? {
         if now >= fetchAt { isNeeded = true }
         return current(at: now)
     }
 
-    /// Whether the next token is being fetched, or will be.
+    /// Whether a fetch of the next token is under way or will follow without a further request.
     var isExpected: Bool { isNeeded || isFetching }
 
-    /// When to fetch the next token; nil during a fetch, and if no request needs one.
+    /// When to fetch the next token; nil if a fetch is under way or no request needs a token.
     var nextTurn: Int64? { isFetching || !isNeeded ? nil : fetchAt }
 
     /// Returns true if a fetch is due; the caller then has to perform it.
@@ -64,7 +68,7 @@ struct FCMAccessToken {
         return true
     }
 
-    /// Requests a token newer than that of `generation`: FCM refused it, or it expired.
+    /// Requests a token newer than that of `generation`, which FCM refused or which has expired.
     mutating func requestRenewal(after generation: Int, at now: Int64) -> RenewalRequest {
         guard let issued = current(at: now) else {
             isNeeded = true
@@ -89,7 +93,7 @@ struct FCMAccessToken {
             guard fetchStartedAt + seconds * 1_000 > now else {
                 fetchAt = now + RetrySchedule.delay(afterAttempts: failures, using: &rng)
                 failures += 1
-                return .delayed(reason: "it had expired when it arrived")
+                return .delayed(reason: "the token had expired when it arrived")
             }
             generation += 1
             issued = IssuedCredential(authorization: "Bearer " + text, generation: generation)

@@ -10,18 +10,18 @@ extension Provider {
     package static func fcm(baseURL: String, account: ServiceAccount, caFile: String = "") -> Provider {
         // FCM allows 100 streams on each connection (observed, not documented).
         let rules = LaneRules(windowMax: 400)
-        var connection = HTTPPool.Options()
-        connection.connectionsPerHost = 4
-        connection.streamsPerConnection = rules.windowMax / connection.connectionsPerHost
+        var options = HTTPPool.Options()
+        options.connectionsPerHost = 4
+        options.streamsPerConnection = rules.windowMax / options.connectionsPerHost
         // FCM closes connections that were idle for four minutes (observed, not documented).
-        connection.idleSecondsMax = 230
-        // Only for access tokens, from a server on this machine: ServiceAccount checks `token_uri`, and `baseURL` is
-        // https.
-        connection.allowsPlainHTTP = true
-        connection.caFile = caFile
+        options.idleSecondsMax = 230
+        // Plain HTTP is used only to fetch access tokens from a server on this machine: ServiceAccount checks
+        // `token_uri`, and `baseURL` is https.
+        options.allowsPlainHTTP = true
+        options.caFile = caFile
         let address = FCMAddress(baseURL: baseURL, projectID: account.projectID)
         return Provider(
-            lane: .fcm, rules: rules, connection: connection,
+            lane: .fcm, rules: rules, poolOptions: options,
             makeRequest: { message, device, authorization, now in
                 address.request(message, to: device, at: now, authorization: authorization)
             },
@@ -34,7 +34,7 @@ extension Provider {
 struct FCMCredential: ProviderCredential {
     let account: ServiceAccount
     private var token = FCMAccessToken()
-    /// Whether a valid token existed at the last check: its expiry is reported once.
+    /// Whether a valid token existed at the last check, so that its expiry is reported only once.
     private var wasValid = false
 
     init(account: ServiceAccount) { self.account = account }
@@ -51,7 +51,7 @@ struct FCMCredential: ProviderCredential {
     mutating func renew(after generation: Int, at time: CredentialTime) -> [CredentialEvent] {
         switch token.requestRenewal(after: generation, at: time.tick) {
         case .requested:
-            wasValid = false  // `handle` reports what follows
+            wasValid = false  // `handle` reports the result of the fetch; no expiry is reported
             return []
         case .alreadyRenewed: return [.update(.ready)]
         case .tooSoon: return [.update(.refused(reason: "FCM also refuses a new access token"))]

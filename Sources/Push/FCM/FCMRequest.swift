@@ -13,13 +13,13 @@ package struct FCMAddress: Equatable, Sendable {
         self.projectID = projectID
     }
 
-    /// Maximum bytes of a payload: 4,096 for Android and Apple devices (Firebase, "About FCM messages"), less the
-    /// members beside it. FCM adds its own for Apple (`gcm.message_id`, `google.c.…`), this request channel, sound and
-    /// tag for Android.
+    /// Maximum bytes of a payload: FCM's limit of 4,096 for Android and Apple devices (Firebase, "About FCM messages"),
+    /// less 384 for further members that count towards it. For Apple devices FCM adds its own (`gcm.message_id`,
+    /// `google.c.…`); for Android this request adds channel, sound and tag.
     package static let payloadBytesMax = 4_096 - 384
 
-    /// The request that shows a message on a device. It has a part for Android and one for Apple: many registrations do
-    /// not tell which it is.
+    /// The request that shows a message on a device. It has a part for Android and one for Apple, because many
+    /// registrations do not give the device's platform.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - authorization: the header's whole value, `Bearer …`.

@@ -25,10 +25,10 @@ extension SendResult {
     private static func fcm(errorCode code: String, _ error: FCMErrorBody, _ after: Int64?, _ sentAt: Int64) -> SendResult? {
         switch code {
         case "UNREGISTERED", "SENDER_ID_MISMATCH": .invalidToken(DeviceRemoval(reason: code, ifSeenBefore: sentAt))
-        case "INVALID_ARGUMENT": invalid(error, mayBeToken: !error.isTooBig, sentAt)
+        case "INVALID_ARGUMENT": invalidArgument(error, mayBeToken: !error.isTooBig, sentAt)
         // The APNs key stored at Firebase is invalid. The access token and the device token are valid.
         case "THIRD_PARTY_AUTH_ERROR": .rejected(reason: code, alarm: true)
-        case "QUOTA_EXCEEDED": exceeded(code, error, after)
+        case "QUOTA_EXCEEDED": quotaExceeded(code, error, after)
         case "UNAVAILABLE", "INTERNAL": .retry(reason: code, after: after)
         default: nil
         }
@@ -36,11 +36,11 @@ extension SendResult {
 
     private static func fcm(status: String, _ error: FCMErrorBody, _ after: Int64?, _ sentAt: Int64) -> SendResult? {
         switch status {
-        case "INVALID_ARGUMENT": invalid(error, mayBeToken: false, sentAt)
+        case "INVALID_ARGUMENT": invalidArgument(error, mayBeToken: false, sentAt)
         case "UNAUTHENTICATED": .credentialExpired(reason: status)
         case "PERMISSION_DENIED": .configurationError(reason: status, newConnection: false)
         case "NOT_FOUND": .rejected(reason: status, alarm: true)  // an unknown project; an invalid token is UNREGISTERED
-        case "RESOURCE_EXHAUSTED": exceeded(status, error, after)
+        case "RESOURCE_EXHAUSTED": quotaExceeded(status, error, after)
         case "UNAVAILABLE", "INTERNAL": .retry(reason: status, after: after)
         default: nil
         }
@@ -53,20 +53,20 @@ extension SendResult {
         case 403: .configurationError(reason: reason, newConnection: false)
         case 429: .retry(reason: reason, after: after ?? quotaMilliseconds)
         case 500...: .retry(reason: reason, after: after)
-        case 404, 405: .rejected(reason: reason, alarm: true)  // for a device token FCM adds an error code
+        case 404, 405: .rejected(reason: reason, alarm: true)  // a wrong path: for an invalid token FCM adds an error code
         default: .rejected(reason: reason, alarm: false)
         }
     }
 
     /// The quota of the project or of the device is exceeded.
-    private static func exceeded(_ reason: String, _ error: FCMErrorBody, _ after: Int64?) -> SendResult {
+    private static func quotaExceeded(_ reason: String, _ error: FCMErrorBody, _ after: Int64?) -> SendResult {
         let after = after ?? quotaMilliseconds
         return error.isQuotaOfDevice ? .deviceThrottled(reason: reason, after: after) : .retry(reason: reason, after: after)
     }
 
-    /// The request or the token is invalid. If the response names fields, the token is invalid only if it is the only
-    /// one.
-    private static func invalid(_ error: FCMErrorBody, mayBeToken: Bool, _ sentAt: Int64) -> SendResult {
+    /// The request or the token is invalid. If the response names invalid fields, the token is invalid only if no other
+    /// field is named. If the response names none, `mayBeToken` decides.
+    private static func invalidArgument(_ error: FCMErrorBody, mayBeToken: Bool, _ sentAt: Int64) -> SendResult {
         guard error.badFields.map({ !$0.isEmpty && $0.allSatisfy { $0 == "message.token" } }) ?? mayBeToken else {
             let field = error.badFields?.first.map { " \($0)" } ?? ""
             return .rejected(reason: "INVALID_ARGUMENT\(field)", alarm: false)
@@ -74,7 +74,7 @@ extension SendResult {
         return .invalidToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
     }
 
-    /// Delay after an exceeded quota without `retry-after`.
+    /// Delay after an exceeded quota if the response has no `retry-after`.
     private static let quotaMilliseconds: Int64 = 60_000
 }
 
@@ -82,7 +82,7 @@ extension SendResult {
 private struct FCMSuccessBody {
     var messageID: String?
 
-    /// Nil without a name: the response is not FCM's. A response that was cut off need not have one.
+    /// Nil for a body without a name, which is not FCM's. Only a body that was cut off may lack the name.
     init?(_ response: HTTPClientResponse) {
         var hasName = false
         var id: String?
@@ -102,9 +102,9 @@ private struct FCMErrorBody {
     var errorCode: String?
     /// A name of google.rpc.Code.
     var status: String?
-    /// The fields that google.rpc.BadRequest names; nil without that detail.
+    /// The fields that google.rpc.BadRequest names; nil if the response has no such detail.
     var badFields: [String]?
-    /// Whether google.rpc.QuotaFailure names only the rate of one device.
+    /// Whether every violation in google.rpc.QuotaFailure concerns the rate of one device.
     var isQuotaOfDevice = false
     /// Whether the message is too large. It has the same error code as a malformed token (firebase-admin-go issue 580);
     /// only the text differs.
@@ -140,7 +140,8 @@ private struct FCMErrorBody {
         }
     }
 
-    /// Searches the violation's text: it names the project's, the device's or the topic's rate, in undocumented words.
+    /// Whether the violation concerns the rate of one device, and not that of the project or topic. Only the text of
+    /// the violation shows this, in undocumented words.
     private static func isOfDevice(_ violation: JSONSlice) -> Bool {
         var isOfDevice = false
         violation.readMembers { key, value in
@@ -150,7 +151,7 @@ private struct FCMErrorBody {
         return isOfDevice
     }
 
-    /// The field's path; `(unreadable)` if it is not a path of our message, so that the log does not quote it.
+    /// The path of the field. If the text is not a path in our message, `(unreadable)`: the log must not quote it.
     private static func field(of violation: JSONSlice) -> String {
         var field = "(unreadable)"
         violation.readMembers { key, value in

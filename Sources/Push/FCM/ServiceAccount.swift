@@ -3,7 +3,8 @@ import HTTPClient
 import JSON
 import JWT
 
-/// Why a string is not a valid service account, to follow "the service account: ". Contains no secrets.
+/// Why a string is not a valid service account. Messages quote the description after "the service account: ". It
+/// contains no secrets.
 package struct ServiceAccountError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
@@ -27,7 +28,7 @@ package struct ServiceAccount: Sendable {
     package init(json: String) throws(ServiceAccountError) {
         let members = try Self.members(of: json)
         if let type = members["type"], type != "service_account" {
-            throw ServiceAccountError(description: "its type must be service_account")
+            throw ServiceAccountError(description: "type: expected service_account")
         }
         clientEmail = try Self.printableText("client_email", in: members)
         keyID = try Self.printableText("private_key_id", in: members)
@@ -95,7 +96,8 @@ package struct ServiceAccount: Sendable {
         return text
     }
 
-    /// An e-mail address or id. Google would refuse anything else, at the first push.
+    /// A member that is an e-mail address or an id. It is checked here because Google would refuse an invalid one only
+    /// at the first push.
     private static func printableText(_ name: String, in members: [String: String]) throws(ServiceAccountError) -> String {
         let text = try text(name, in: members)
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {

@@ -3,10 +3,10 @@ import FleetRules
 /// How many requests a lane may have in flight, and whether it may send at all: a congestion window with slow start, a
 /// circuit breaker (paused, stopped) with probes, and the decision when to close connections.
 ///
-/// A connection starts with one request: APNs allows no second until it has accepted a token, and libcurl 7.88 would
-/// open a connection for each of several requests. Each success then opens the window by one, which doubles it every
-/// round trip. A setback starts a new *epoch*, and results of earlier epochs are ignored: a connection that breaks
-/// under a thousand requests counts as one failure, not as a thousand.
+/// A connection starts with one request: APNs allows no second one until it has accepted a token, and libcurl 7.88
+/// would open a connection for each of several requests. Each success then widens the window by one, which doubles it
+/// every round trip. A setback starts a new *epoch*, and results of earlier epochs are ignored: a connection that
+/// breaks with a thousand requests in flight counts as one failure, not as a thousand.
 struct CongestionControl {
     enum Mode: Equatable { case running, paused, stopped }
 
@@ -16,9 +16,10 @@ struct CongestionControl {
         case success
         /// The provider responded, which shows only that the connection works.
         case answered
-        /// The provider cannot process requests now; `after`: its retry-after in milliseconds.
+        /// The provider cannot process requests now; `after`: its retry-after in milliseconds, if it gave one.
         case overloaded(after: Int64?)
-        /// The provider will process no request until the configuration is fixed.
+        /// The provider will process no request until the configuration is fixed. `newConnection`: the next attempt
+        /// needs a new connection.
         case forbidden(newConnection: Bool)
         /// The provider is closing this connection.
         case goAway
@@ -27,10 +28,10 @@ struct CongestionControl {
         case notSent, lost, timedOut
     }
 
-    /// The effect of a signal. After all but `nothing` and `resumed` the lane returns the jobs in hand.
+    /// The effect of a signal. After every change except `nothing` and `resumed` the lane returns the jobs in hand.
     enum Change: Equatable {
         case nothing
-        /// The next connection starts with one request, or the window was halved.
+        /// A new epoch started with one request, or the window was halved.
         case setBack
         case paused(milliseconds: Int64)
         case stopped
@@ -51,6 +52,7 @@ struct CongestionControl {
     /// Whether a response arrived in this epoch.
     private var hasResponse = false
     private var lastResponseAt = Int64.min
+    /// When the window was last halved.
     private var halvedAt = Int64.min
     private var failuresInRow = 0
     private var timeOutsInRow = 0
@@ -73,10 +75,10 @@ struct CongestionControl {
         return max(0, min(room, rules.windowMax - total))
     }
 
-    /// A clock that was set back does not lengthen the wait.
+    /// Whether a paused or stopped lane may send a probe. A clock that was set back does not lengthen the wait.
     private func mayProbe(_ now: Int64) -> Bool { now >= probeAt || now < waitingSince }
 
-    /// When there is work without a result: milliseconds since 1970; nil if never.
+    /// When to close connections or to send a probe if no request ends before: milliseconds since 1970; nil if never.
     func nextTurn(after now: Int64) -> Int64? {
         if let retirement { return retirement.at }
         return mode != .running && !mayProbe(now) ? probeAt : nil
@@ -96,20 +98,23 @@ struct CongestionControl {
     /// Whether the lane is running, and results of `epoch` count.
     func isRunning(epoch: Int) -> Bool { mode == .running && epoch == self.epoch }
 
-    /// Why to close the connections now; nil if not. Returns each reason once.
-    mutating func retirementDue(total: Int, at now: Int64) -> String? {
+    /// Returns the reason to close the connections, once: at the scheduled time, or before that as soon as no request
+    /// is in flight. Nil if the connections stay open for now.
+    /// - Parameter total: requests in flight, including those of earlier epochs.
+    mutating func claimRetirement(total: Int, at now: Int64) -> String? {
         guard let retirement, now >= retirement.at || total == 0 else { return nil }
         self.retirement = nil
         return retirement.reason
     }
 
-    /// Sends nothing more over the present connections, and closes them.
+    /// No further request may use the present connections. Closes them when all responses have arrived, at the latest
+    /// after ``LaneRules/drainTime``.
     mutating func retireConnections(_ reason: String, _ now: Int64) -> Change {
         retireAfterDrain(reason, now)
         return setBack()
     }
 
-    /// Allows a probe at once: the cause of the stop may have changed.
+    /// Allows a probe at once: the cause of the stop may be gone.
     mutating func probeNow(_ now: Int64) { probeAt = min(probeAt, now) }
 
     /// Records the result of a request of `epoch` that started at `startedAt`.
@@ -176,7 +181,7 @@ struct CongestionControl {
     private mutating func goAway(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
         retireAfterDrain("the provider is closing the connection", now)
-        // If it is the connection's first response, the next connection would probably get it too: pause.
+        // If this is the first response of the epoch, the next connection would probably get the same one: pause.
         return hasResponse && mode == .running ? setBack() : backOff(now, &rng)
     }
 
@@ -194,12 +199,13 @@ struct CongestionControl {
     private mutating func notSent(_ startedAt: Int64, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         guard mode == .running, hasResponse else { return backOff(now, &rng) }
         guard now - startedAt >= rules.requestTime * 9 / 10 else { return setBack() }
-        // The request was queued until its time-out. Without any response meanwhile, the connection is dead.
+        // The request was queued until its time-out. If no response arrived meanwhile, the connection is dead.
         guard lastResponseAt > startedAt else {
             retirement = (now, "no response for \(rules.requestTime / 1_000) s")
             return setBack()
         }
-        // Otherwise the server allows fewer concurrent streams: halve the window, once for all queued requests.
+        // If responses did arrive, the server allows fewer concurrent streams than the window: halve the window, once
+        // for all requests that were queued.
         guard startedAt >= halvedAt else { return .nothing }
         halvedAt = now
         window = max(1, window / 2)
@@ -211,7 +217,8 @@ struct CongestionControl {
         return mode == .running && hasResponse && failuresInRow < rules.failuresMax ? setBack() : backOff(now, &rng)
     }
 
-    /// The time-out has already delayed the lane, so it pauses only after ``LaneRules/failuresMax`` failures in a row.
+    /// A time-out has already delayed the lane, so the lane pauses only after ``LaneRules/failuresMax`` failures in a
+    /// row.
     private mutating func timedOut(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
         timeOutsInRow += 1
@@ -226,7 +233,7 @@ struct CongestionControl {
 
     // MARK: Setbacks
 
-    /// Starts a new epoch with one request.
+    /// Starts a new epoch with a window of one request.
     private mutating func setBack() -> Change {
         epoch += 1
         inFlight = 0
@@ -235,7 +242,7 @@ struct CongestionControl {
         return .setBack
     }
 
-    /// Delays the next probe if stopped, else pauses.
+    /// Pauses the lane. If the lane is stopped, delays its next probe instead.
     private mutating func backOff(
         _ now: Int64, _ rng: inout some RandomNumberGenerator, retryAfter: Int64 = 0
     ) -> Change {
@@ -268,7 +275,7 @@ struct CongestionControl {
         self.mode = mode
     }
 
-    /// Closes the connections after ``LaneRules/drainTime``: responses may still arrive until then.
+    /// Schedules the closing of the connections after ``LaneRules/drainTime``: responses may still arrive until then.
     private mutating func retireAfterDrain(_ reason: String, _ now: Int64) {
         if retirement == nil { retirement = (now + rules.drainTime, reason) }
     }

@@ -1,7 +1,7 @@
 import FleetRules
 import HTTPClient
 
-// The result of a job whose request has ended.
+// How the lane handles the end of a job's request.
 extension Lane {
     mutating func complete(
         _ request: InFlight, _ completion: Completion, at now: Int64, using rng: inout some RandomNumberGenerator
@@ -11,7 +11,7 @@ extension Lane {
         apply(change, reason: reason)
     }
 
-    /// Reports the job. Returns what its result says about provider and connection, and the reason for the log.
+    /// Reports the job. Returns what the result says about provider and connection, and the reason for the log.
     private mutating func recordResult(
         _ request: InFlight, _ completion: Completion, at now: Int64, using rng: inout some RandomNumberGenerator
     ) -> (CongestionControl.Signal, String) {
@@ -21,7 +21,7 @@ extension Lane {
             let reason = SendResult.reason(error)
             switch error {
             case .notSent:
-                // It was not written, so it does not count as an attempt.
+                // The request was not written, so it does not count as an attempt.
                 recordError(reason, now)
                 reports.add(PushOutcome(request.job, .returned, wasTried: false))
                 return (.notSent, reason)
@@ -69,14 +69,14 @@ extension Lane {
             retry(job, reason, after: nil, completion, at: now, using: &rng)
             return (.tooManyTokens, reason)
         case .configurationError(let reason, let newConnection):
-            if congestion.isRunning(epoch: request.epoch), poisonJobs.isPoison(job.number) {
+            if congestion.isRunning(epoch: request.epoch), poisonJobs.recordRefusal(of: job.number) {
                 reject(job, reason, nil, completion, now)
-                alarm("rejected a push that the provider refuses, unlike others: \(reason)", now)
+                alarm("a push has failed because the provider refuses it, although it accepts others: \(reason)", now)
                 return (.answered, reason)
             }
             recordError(reason, now)
-            // Not an attempt, but the job loses its place in the queue (also below, if the credential expired): if it
-            // is a poison job, the lane would otherwise probe with it forever and send no other.
+            // This does not count as an attempt, but the job loses its place in the queue, here and in the next case.
+            // If a poison job kept its place, the lane would probe with it forever and send no other job.
             postpone(job, until: now, reason, wasTried: false)
             return (.forbidden(newConnection: newConnection), reason)
         case .credentialExpired(let reason):
@@ -112,7 +112,7 @@ extension Lane {
         postpone(job, until: now + delay, reason, wasTried: true)
     }
 
-    /// Reports a retry; an expiry if the notification expires before it.
+    /// Reports a retry at `until`, or an expiry if the notification has expired by then.
     mutating func postpone(_ job: PushJob, until: Int64, _ reason: String, wasTried: Bool) {
         guard until < job.notification.expiresAt else { return expire(job, wasTried: wasTried) }
         reports.add(PushOutcome(job, .retry(at: until, reason: reason), wasTried: wasTried))
@@ -130,7 +130,7 @@ extension Lane {
 }
 
 extension SendResult {
-    /// The reason that a retry after this error gives.
+    /// The reason of the retry that follows this error.
     fileprivate static func reason(_ error: HTTPClientError) -> String {
         if case .retry(let reason, _) = SendResult(error) { reason } else { "no response" }
     }

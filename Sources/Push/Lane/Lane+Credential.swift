@@ -22,7 +22,7 @@ extension Lane {
             release()
             if congestion.mode == .running { emit(.paused(reason: reason, milliseconds: nil)) }
         case .refused(let reason):
-            // A later request may be granted: the next job that needs a renewal requests one.
+            // A later request may be granted, so let the next job that needs a renewal request one.
             renewalRequestedAfter = .min
             if credential == .renewing { credential = .ready }
             recordError(reason, now)
@@ -38,8 +38,8 @@ extension Lane {
         if alarms.permits(reason, at: now) { emit(.alarm("\(lane.rawValue): \(reason)")) }
     }
 
-    /// The provider refused a request because its credential expired. Requests one renewal for all requests that
-    /// carried it.
+    /// The provider refused a request because its credential had expired. Requests one renewal for all requests that
+    /// carried this credential.
     mutating func renewCredential(after generation: Int) {
         guard generation > renewalRequestedAfter else { return }
         renewalRequestedAfter = generation

@@ -5,11 +5,11 @@ import HTTPClient
 /// *in hand* are leased from the store and not sent yet; jobs *in flight* have a request without a result.
 ///
 /// Pure: ``handle(_:at:using:)`` handles an event, ``nextEffects(at:using:deciding:)`` returns what to do. The lane
-/// requests only as many jobs as it can send now, and returns those in hand when it can no longer send them: the store
-/// can cancel queued jobs, but not those that a lane holds. So the only queue is the store's.
+/// requests only as many jobs as it can send now, and returns the jobs in hand when it can no longer send them: the
+/// store can cancel queued jobs, but not leased ones. So the only queue is the store's.
 ///
-/// The lane reports each job once. A job that can be sent again at once is also returned: the store's reply to that
-/// report leases it again, unless it was cancelled meanwhile.
+/// The lane reports each leased job once. It does not send a job again by itself, even if it could at once: it returns
+/// the job to the store, and the store's reply leases the job again, unless it was cancelled meanwhile.
 package struct Lane {
     /// An event.
     package enum Input: Sendable {
@@ -23,7 +23,7 @@ package struct Lane {
         /// Devices that were removed or have another owner. Jobs in hand for them go back to the store, which cancels
         /// them or sends them to another device.
         case lost(devices: Set<String>)
-        /// The request of a job was withdrawn before it was written, because its device was lost.
+        /// The request of the job with this number was withdrawn before it was written, because its device was lost.
         case withdrawn(Int64)
         case credential(CredentialUpdate)
         /// No further request may use the open connections.
@@ -37,7 +37,7 @@ package struct Lane {
         /// The job's number.
         package let number: Int64
         package let result: Result<SendResult, HTTPClientError>
-        /// Since the request's start.
+        /// Seconds from the request's start to its end.
         package let seconds: Double
         /// The generation of the credential that the request carried.
         package let credential: Int
@@ -52,16 +52,16 @@ package struct Lane {
 
     /// A change of the lane's credential.
     package enum CredentialUpdate: Equatable, Sendable {
-        /// A new one is available.
+        /// A valid credential is available.
         case ready
-        /// It expired while no request needed it.
+        /// The credential expired while no request needed it.
         case expired
-        /// None is available for now.
+        /// No credential is available for now.
         case missing(reason: String)
-        /// None will become available until the configuration changes. The lane stops; it probes with the present
-        /// credential, if there is one.
+        /// No further credential will become available until the configuration changes. The lane stops; it probes with
+        /// the present credential, if there is one.
         case refused(reason: String)
-        /// As `refused`, but the present one is still valid.
+        /// As `refused`, but the present credential is still valid, so the lane continues.
         case renewalFailed(reason: String)
     }
 
@@ -70,7 +70,7 @@ package struct Lane {
         /// Close the connections and complete all requests in flight.
         case retireConnections
         case send(PushJob, PushMessage)
-        /// Get a credential newer than that of the generation; -1: any.
+        /// Get a credential newer than that of this generation; -1: any valid credential.
         case renewCredential(after: Int)
         case report(PushReport)
         /// Count and log an event.
@@ -90,18 +90,19 @@ package struct Lane {
 
     enum Credential {
         case ready
-        /// None, and none is needed before there is a job to send.
+        /// There is none, and none is needed before there is a job to send.
         case expired
         /// A renewal is under way; the lane does not send until it ends.
         case renewing
+        /// The lane needs a credential and could not get one; it does not send until one is available.
         case missing
     }
 
-    /// Milliseconds. A longer pause raises an alarm: an operator should check that the retry-after is the provider's
+    /// A pause of more milliseconds raises an alarm: an operator should check that the retry-after is the provider's
     /// and not a proxy's.
     private static let longPause: Int64 = 3_600_000
 
-    /// Which lane it is. The raw value is its name in store, log and REST API.
+    /// The lane's identity. The raw value is the lane's name in store, log and REST API.
     package let lane: PushLane
     let rules: LaneRules
     var congestion: CongestionControl
@@ -110,21 +111,21 @@ package struct Lane {
     var reports: ReportBuffer
     var effects: [Effect] = []
     private(set) var inFlight: [Int64: InFlight] = [:]
-    /// Jobs in hand, from `head` on. (Removing an array's first element would move the rest.)
+    /// The jobs in hand are those from index `head` on. (Removing the first element instead would move all others.)
     private var ready: [PushJob] = []
     private var head = 0
     var credential: Credential
     /// When `credential` last became ready or missing: milliseconds since 1970.
     var credentialSince: Int64
-    /// The newest generation for which a renewal was requested.
+    /// The newest generation that the provider refused as expired and whose renewal was requested.
     var renewalRequestedAfter = Int.min
     private var isStopping = false
     private var isFinished = false
-    /// The recorded part of ``status``.
+    /// The parts of ``status`` that events set. The other parts are calculated.
     var recorded = LaneStatus()
     var alarms = AlarmThrottle()
 
-    /// - Parameter hasCredential: false if the first one has yet to be fetched, which the first job causes.
+    /// - Parameter hasCredential: false if the first credential has yet to be fetched; the first job causes the fetch.
     package init(_ lane: PushLane, _ rules: LaneRules, hasCredential: Bool, at now: Int64) {
         self.lane = lane
         self.rules = rules
@@ -138,7 +139,8 @@ package struct Lane {
     /// The job's request in flight; nil if there is none.
     package func inFlight(_ number: Int64) -> InFlight? { inFlight[number] }
 
-    /// When there is work without an event: milliseconds since 1970; `.max` if never.
+    /// When ``nextEffects(at:using:deciding:)`` has effects even if no event occurs: milliseconds since 1970; `.max` if
+    /// never.
     package func nextTurn(at now: Int64) -> Int64 {
         var turn = congestion.nextTurn(after: now) ?? .max
         if let report = reports.nextTurn(room: room(now)) { turn = min(turn, report) }
@@ -147,14 +149,14 @@ package struct Lane {
 
     // MARK: Events
 
-    /// Handles an event that happened at `now` (milliseconds since 1970). Its effects follow from
-    /// ``nextEffects(at:using:deciding:)``.
+    /// Handles an event that happened at `now` (milliseconds since 1970). ``nextEffects(at:using:deciding:)`` then
+    /// returns its effects.
     package mutating func handle(_ input: Input, at now: Int64, using rng: inout some RandomNumberGenerator) {
         switch input {
         case .wake: reports.wake()
         case .supplied(let lease): accept(lease, now)
         case .refused:
-            reports.refused(at: now)
+            reports.recordRefusal(at: now)
             recordError("the store cannot write", now)
         case .completed(let completion):
             guard let request = inFlight.removeValue(forKey: completion.number) else { return }
@@ -171,7 +173,7 @@ package struct Lane {
     }
 
     private mutating func accept(_ lease: PushLease, _ now: Int64) {
-        reports.taken(lease, at: now)
+        reports.recordReply(lease, at: now)
         // `completeReport` clears the dead devices, so return their jobs in hand first.
         if backoff.hasReported {
             release { [backoff] in backoff.isDead($0.device) }
@@ -201,20 +203,20 @@ package struct Lane {
 
     // MARK: Effects
 
-    /// Everything to do now.
+    /// Returns everything that the caller has to do now.
     /// - Parameter decide: whether to send a job, and which message.
     package mutating func nextEffects(
         at now: Int64, using rng: inout some RandomNumberGenerator, deciding decide: (PushJob) -> PushDecision
     ) -> [Effect] {
         guard !isFinished else { return [] }
-        if let reason = congestion.retirementDue(total: inFlight.count, at: now) {
+        if let reason = congestion.claimRetirement(total: inFlight.count, at: now) {
             effects.append(.retireConnections)
             emit(.connectionRetired(reason: reason))
         }
         send(now, decide)
         let room = isStopping ? 0 : room(now)
         if let outcomes = reports.next(room: room, at: now) {
-            backoff.report()
+            backoff.beginReport()
             effects.append(.report(PushReport(lane: lane, outcomes: outcomes, capacity: room)))
         }
         if isStopping, inFlight.isEmpty, reports.isEmpty {
@@ -226,7 +228,7 @@ package struct Lane {
     }
 
     /// All results that the store has not confirmed; nil if there are none. The store may have written some of them: it
-    /// ignores reports of jobs that the lane no longer holds.
+    /// ignores results of jobs that are no longer leased to the lane.
     package var finalReport: PushReport? {
         let outcomes = reports.unconfirmed
         return outcomes.isEmpty ? nil : PushReport(lane: lane, outcomes: outcomes, capacity: 0)
@@ -276,8 +278,8 @@ package struct Lane {
         return nil
     }
 
-    /// Returns jobs in hand to the store. The store also knows whether a dead device registered again, and whether its
-    /// jobs moved to another device.
+    /// Returns jobs in hand to the store. For a job of a dead device, only the store knows whether the device
+    /// registered again, and whether the job moved to another device.
     mutating func release(where isReleased: (PushJob) -> Bool = { _ in true }) {
         guard head < ready.count else { return }
         let jobs = ready[head...]

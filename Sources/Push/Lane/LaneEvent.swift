@@ -1,7 +1,7 @@
 import FleetRules
 
-/// An event of a lane, for metrics and log. It covers only jobs whose result the lane knows; jobs that expired or were
-/// cancelled in the store's queue, and removed devices, are reported by the store.
+/// An event of a lane, for metrics and log. A lane's events cover only jobs whose result the lane knows. The store
+/// reports removed devices, and jobs that expired or were cancelled in its queue.
 package enum LaneEvent: Equatable, Sendable {
     /// `seconds`, here and below: from the request's start to its end.
     case accepted(PushJob, seconds: Double)
@@ -13,7 +13,7 @@ package enum LaneEvent: Equatable, Sendable {
     case cancelled(PushJob, reason: String)
     /// An operator has to act. The text names the lane and the reason.
     case alarm(String)
-    /// The lane does not send for so many milliseconds; nil: until a credential is available.
+    /// The lane does not send for this many milliseconds; nil: until a credential is available.
     case paused(reason: String, milliseconds: Int64?)
     /// The lane sends again.
     case resumed
@@ -25,9 +25,9 @@ package enum LaneEvent: Equatable, Sendable {
 
 /// Limits equal alarms to one a minute.
 struct AlarmThrottle {
-    /// Milliseconds between two equal alarms.
+    /// Minimum milliseconds between two equal alarms.
     private static let interval: Int64 = 60_000
-    /// Alarms remembered at most. Their texts contain a provider's reasons, so there may be many.
+    /// Maximum number of alarms remembered. Their texts contain a provider's reasons, so there may be many.
     private static let countMax = 64
 
     /// When each alarm was last emitted, by its text's bytes.

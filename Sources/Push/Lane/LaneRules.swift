@@ -1,10 +1,10 @@
 /// A lane's limits. Times are milliseconds.
 package struct LaneRules: Equatable, Sendable {
-    /// Requests in flight at most (1…).
+    /// Maximum number of requests in flight: at least 1.
     package var windowMax: Int
     /// Failed requests in a row after which the lane pauses.
     package var failuresMax = 10
-    /// Timed out requests in a row after which the connections are closed.
+    /// Timed-out requests in a row after which the connections are closed.
     package var timeOutsMax = 2
     /// `TooManyProviderTokenUpdates` in a row after which the connections are closed.
     package var tooManyTokensMax = 3
@@ -12,20 +12,22 @@ package struct LaneRules: Equatable, Sendable {
     package var retryAftersMax = 3
     /// Time between two probes of a stopped lane.
     package var probeInterval: Int64 = 30_000
-    /// How often a lane's pauses double: with 3 they last 1, 2, 4, 8, 8 … s, plus up to half of it at random.
+    /// How often the length of pauses in a row doubles: with 3 they last 1, 2, 4, 8, 8 … s. A random part of up to half
+    /// the length is added to each.
     package var pauseDoublings = 3
     /// Longest `retry-after` honoured: 28 days, the longest lifetime of a notification.
     package var retryAfterMax: Int64 = 2_419_200_000
-    /// Time-out of a request, also the pool's: so the lane can distinguish a request that was queued until its time-out
-    /// from one whose connection failed.
+    /// Time-out of a request. The pool uses the same time-out. So the duration of an unsent request shows the lane
+    /// whether the request was queued until its time-out, or its connection failed before.
     package var requestTime: Int64 = 10_000
-    /// How long the lane waits for responses before it closes the connections.
+    /// How long the lane waits for the responses under way before it closes connections that it no longer uses.
     package var drainTime: Int64 = 1_000
-    /// Delay after a report that the store did not write.
+    /// Delay before the lane repeats a report that the store did not write.
     package var reportRetryDelay: Int64 = 1_000
-    /// Maximum time between two reports: the store's replies report what expired in its queue, and the queue's depth.
+    /// Maximum time between two reports. A report without results is useful, too: the store removes expired jobs from
+    /// its queue when it handles a report, and its reply has the queue's depth.
     package var reportInterval: Int64 = 5_000
-    /// Longest back-off of a throttled device (1, 2, 4 … s), unless the provider asks for more.
+    /// Longest back-off of a throttled device (1, 2, 4 … s), unless the provider's retry-after is longer.
     package var deviceWaitMax: Int64 = 60_000
 
     /// - Parameter windowMax: the provider's limit of requests in flight over all connections.

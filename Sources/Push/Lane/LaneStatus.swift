@@ -3,9 +3,9 @@ package struct LaneStatus: Equatable, Sendable {
     /// Raw values are those of the REST API.
     package enum State: String, Sendable {
         case running
-        /// For a limited time, or until a credential is available.
+        /// The lane does not send for a limited time, or until a credential is available.
         case paused
-        /// Until the configuration is fixed; the lane probes every 30 s.
+        /// The lane does not send until the configuration is fixed; it probes every 30 s.
         case stopped
     }
 
@@ -23,10 +23,10 @@ package struct LaneStatus: Equatable, Sendable {
     package var lastError: Failure?
     /// When the provider last accepted a push.
     package var lastAcceptedAt: Int64?
-    /// Jobs queued in the store, as of its last reply; while it cannot write, at least as many as the results that it
-    /// has not written.
+    /// The number of jobs queued in the store, as of its last reply. While the store cannot write, at least the number
+    /// of results that it has not written, because their jobs are still queued.
     package var depth = 0
-    /// When the oldest of them was queued.
+    /// When the oldest queued job was queued; nil if there is none.
     package var oldestAt: Int64?
 
     package init() {}
@@ -43,7 +43,7 @@ extension Lane {
         }
         status.since = max(congestion.since, isCredentialMissing && congestion.mode == .running ? credentialSince : .min)
         status.inFlight = inFlight.count
-        // Jobs whose results the store has not written are still queued there.
+        // A job is queued in the store until the store has written its result.
         status.depth = max(recorded.depth, reports.refusedCount)
         return status
     }

@@ -1,9 +1,10 @@
-/// Detects poison jobs: a job that stops the lane twice, with successes of other jobs in between, is rejected. The
-/// error is then the job's and not the configuration's, and each of its turns would cost all others a probe interval.
+/// Detects poison jobs. A poison job is refused twice with a configuration error, while other jobs were accepted in
+/// between: the error then concerns the job and not the configuration. The lane rejects the job, because each further
+/// refusal would stop the lane, and delay all other jobs by a probe interval.
 ///
 /// A lane stops at most once in 30 s, so few jobs have to be remembered. They are not kept across a restart.
 struct PoisonJobs {
-    /// Jobs remembered at most; beyond, the oldest is dropped.
+    /// Maximum number of jobs remembered. One more makes the lane forget the oldest.
     static let countMax = 64
 
     /// The jobs that stopped the lane once, and how many jobs had been accepted by then.
@@ -12,8 +13,9 @@ struct PoisonJobs {
 
     mutating func recordAccepted() { accepted += 1 }
 
-    /// Records that a job stopped the running lane. Returns true if it did before, and others were accepted since.
-    mutating func isPoison(_ job: Int64) -> Bool {
+    /// Records that the provider refused a job with a configuration error while the lane was running. Returns true if
+    /// it is a poison job: the same happened before, and other jobs were accepted since.
+    mutating func recordRefusal(of job: Int64) -> Bool {
         guard let index = stops.firstIndex(where: { $0.job == job }) else {
             if stops.count == Self.countMax { stops.removeFirst() }
             stops.append((job, accepted))

@@ -2,21 +2,28 @@ import FleetRules
 
 /// Collects a lane's results and decides when to report them to the store.
 ///
-/// One report is under way at a time; results that arrive meanwhile go with the next. So a busy lane's results share
-/// transactions without a timer. A report that the store did not write is repeated, whole.
+/// One report is under way at a time; results that arrive meanwhile go into the next report. So many results of a busy
+/// lane share a transaction, without a timer. If the store did not write a report, the next report repeats all of its
+/// results.
 struct ReportBuffer {
     private let rules: LaneRules
+    /// Results for the next report.
     private var pending: [PushOutcome] = []
+    /// The results of the report under way.
     private var underway: [PushOutcome] = []
-    /// Whether the store has not replied to a report yet.
+    /// Whether a report is under way: the store has not replied to it yet.
     private(set) var isUnderway = false
+    /// How many jobs the last report requested.
     private var requestedRoom = 0
     /// Whether the store may have jobs for the lane.
     private var mayHaveJobs = true
+    /// When the store's next delayed job is due; nil if there is none.
     private var nextDueAt: Int64?
+    /// No report is due before this time.
     private var notBefore: Int64 = .min
     /// Whether the store did not write the last report.
     private var isRefused = false
+    /// When the last report was made; before the first one, when the lane was created.
     private var lastAt: Int64
 
     init(_ rules: LaneRules, at now: Int64) {
@@ -30,7 +37,7 @@ struct ReportBuffer {
     /// Results that the store has not confirmed.
     var unconfirmed: [PushOutcome] { underway + pending }
 
-    /// How many of them wait because the store did not write a report.
+    /// The number of unconfirmed results, if the store did not write the last report; else 0.
     var refusedCount: Int { isRefused ? underway.count + pending.count : 0 }
 
     mutating func add(_ outcome: PushOutcome) {
@@ -48,7 +55,7 @@ struct ReportBuffer {
             nextDueAt = nil
             mayHaveJobs = true
         }
-        let isClockSetBack = now < lastAt  // Do not wait until the clock reaches `lastAt` again.
+        let isClockSetBack = now < lastAt  // Then do not wait until the clock reaches `lastAt` again.
         guard !isUnderway, now >= notBefore || isClockSetBack else { return nil }
         let isIntervalOver = now - lastAt >= rules.reportInterval || isClockSetBack
         guard !pending.isEmpty || room > 0 && mayHaveJobs || isIntervalOver else { return nil }
@@ -61,14 +68,14 @@ struct ReportBuffer {
         return underway
     }
 
-    /// The store wrote the report and replied.
-    mutating func taken(_ lease: PushLease, at now: Int64) {
+    /// The store wrote the report and replied with a lease.
+    mutating func recordReply(_ lease: PushLease, at now: Int64) {
         isUnderway = false
         isRefused = false
         underway = []
         nextDueAt = lease.nextDueAt
         guard lease.hasMore else { return }
-        // More jobs, but none in the lease and none dropped: asking again at once could loop forever.
+        // The store has more jobs but leased none and dropped none: requesting jobs again at once could loop forever.
         if lease.jobs.isEmpty, lease.dropped == 0, requestedRoom > 0 {
             nextDueAt = min(nextDueAt ?? .max, now + rules.reportRetryDelay)
         } else {
@@ -76,8 +83,8 @@ struct ReportBuffer {
         }
     }
 
-    /// The store did not write the report: it is repeated after ``LaneRules/reportRetryDelay``.
-    mutating func refused(at now: Int64) {
+    /// The store did not write the report. A report with its results is due after ``LaneRules/reportRetryDelay``.
+    mutating func recordRefusal(at now: Int64) {
         guard isUnderway else { return }
         isUnderway = false
         isRefused = true
@@ -87,7 +94,7 @@ struct ReportBuffer {
         mayHaveJobs = true
     }
 
-    /// When a report is due without an event: milliseconds since 1970; nil while one is under way.
+    /// When the next report is due if no event occurs before: milliseconds since 1970; nil while one is under way.
     func nextTurn(room: Int) -> Int64? {
         if isUnderway { return nil }
         var turn = lastAt + rules.reportInterval

@@ -1,9 +1,9 @@
 /// Exponential back-off with jitter: 1, 2, 4 … 60 s, and never less than the provider's `retry-after`.
 package enum RetrySchedule {
-    /// Milliseconds until the next attempt. Up to half of it, at most 30 s, is added at random, so that jobs which
-    /// failed together do not come back together.
+    /// Milliseconds until the next attempt: the back-off or `retryAfter`, whichever is longer, plus up to half of that,
+    /// at most 30 s, at random. The random part makes jobs that failed at the same time retry at different times.
     /// - Parameters:
-    ///   - attempts: attempts before this failure (0…).
+    ///   - attempts: the number of attempts before the one that failed: 0 if the first failed.
     ///   - retryAfter: milliseconds; nil if the provider gave none.
     package static func delay(
         afterAttempts attempts: Int, retryAfter: Int64? = nil, using rng: inout some RandomNumberGenerator

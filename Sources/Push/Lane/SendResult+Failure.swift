@@ -1,14 +1,14 @@
 import HTTPClient
 
 extension SendResult {
-    /// A response that the provider never sends: a wrong address, or a proxy in between. Nothing gets through until
-    /// that is fixed, whatever the status.
+    /// The result of a response that the provider never sends: the address is wrong, or the response is a proxy's. No
+    /// push gets to the provider until that is fixed, so the HTTP status does not matter.
     static func foreign(_ response: HTTPClientResponse) -> SendResult {
         .configurationError(reason: "HTTP \(response.status): not a response of the provider", newConnection: true)
     }
 
-    /// A request without a response: the job is tried again, even if the provider may have accepted it. A device shows
-    /// a repeated push once, because of its collapse id.
+    /// The result of a request without a response: the job is tried again, even if the provider may have accepted it. A
+    /// device shows a repeated push only once, because both have the same collapse id.
     package init(_ error: HTTPClientError) {
         let reason =
             switch error {

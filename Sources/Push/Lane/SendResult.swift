@@ -10,12 +10,12 @@ package enum SendResult: Equatable, Sendable {
     case invalidToken(DeviceRemoval)
     /// Try again, after at least `after` milliseconds if the provider gave a time.
     case retry(reason: String, after: Int64?)
-    /// Too many pushes for this device: only its jobs wait, at least `after` milliseconds if the provider gave a time.
+    /// The device got too many pushes: only its jobs wait, at least `after` milliseconds if the provider gave a time.
     case deviceThrottled(reason: String, after: Int64?)
     /// The credential expired: get a new one and send again.
     case credentialExpired(reason: String)
     /// Nothing can be sent until an operator fixes the configuration; the job goes back to the queue. `newConnection`:
-    /// the next attempt needs one.
+    /// the next attempt needs a new connection.
     case configurationError(reason: String, newConnection: Bool)
     /// APNs got too many provider tokens over this connection: try again; if it persists, on another connection.
     case tooManyTokens(reason: String)

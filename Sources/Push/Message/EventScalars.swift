@@ -1,9 +1,10 @@
 import JSON
 
-/// The strings, numbers and booleans of an event's data, in its order. Null, objects and arrays are left out: devices
-/// do not get them.
+/// The strings, numbers and booleans of an event's data, in the order of the data. Null, objects and arrays are left
+/// out: devices do not get them.
 struct EventScalars {
-    /// As devices get them: numbers as written, booleans as `true` or `false`. Of repeated names the first.
+    /// Names and values as devices get them: numbers as written, booleans as `true` or `false`. If a name is repeated,
+    /// its first value counts.
     private(set) var fields: [PushMessage.Field] = []
 
     /// - Parameter data: a JSON object; anything else has no scalars.
@@ -24,7 +25,7 @@ struct EventScalars {
 
     subscript(name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
-    /// Fields read at most. Fewer than half as many fit into a push.
+    /// Maximum number of fields read. Fewer than half as many fit into a push.
     private static let countMax = 256
 
     private static func text(of value: JSONSlice) -> String? {

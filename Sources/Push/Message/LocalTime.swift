@@ -1,7 +1,7 @@
 import Foundation
 
-/// Local times by IANA time zone. Uses Foundation's time zones (ICU's), which exist in images without tzdata; Yams
-/// links Foundation anyway.
+/// Local times by IANA time zone. Uses Foundation's time zones, which come with ICU and so also exist in container
+/// images without tzdata. Foundation is no further dependency: Yams links it anyway.
 package enum LocalTime {
     /// Minutes since midnight (0–1,439) in an IANA time zone, with daylight saving time; nil if the zone is unknown.
     ///
@@ -23,8 +23,8 @@ package enum LocalTime {
     /// Whether the zone exists. Names are case-sensitive: `Europe/London`, `UTC`.
     package static func isKnown(_ zone: String) -> Bool { timeZone(zone) != nil }
 
-    /// Foundation accepts more names than the database has, some with a surprising meaning: its BST is Bangladesh's
-    /// time.
+    /// Nil for names that are not in the IANA database. Foundation accepts further names, some with a surprising
+    /// meaning: its `BST` is Bangladesh's time.
     private static func timeZone(_ name: String) -> TimeZone? {
         guard (1...nameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte),
             name.utf8.contains(UInt8(ascii: "/")) || namesWithoutSlash.contains(name)
@@ -32,10 +32,11 @@ package enum LocalTime {
         return TimeZone(identifier: name)
     }
 
-    /// The longest name has 32.
+    /// The longest name in the database has 32 bytes.
     private static let nameBytesMax = 64
 
-    /// The accepted names without a slash. The database's others are deprecated names of countries.
+    /// The accepted names without a slash. The database's other names without a slash are deprecated: names of
+    /// countries such as `Japan`.
     private static let namesWithoutSlash: Set = [
         "UTC", "GMT", "WET", "CET", "MET", "EET", "EST", "MST", "HST", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT",
     ]

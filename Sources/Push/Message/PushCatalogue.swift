@@ -1,15 +1,15 @@
 import FleetRules
 
-/// The catalogue's texts and push modes by event.
+/// The notification catalogue, from which each event gets its texts and its push mode.
 package struct PushCatalogue: Sendable {
     private let catalogue: NotificationCatalogue
     private let names: CatalogueIndex
-    private let mode: NotificationCatalogue.PushMode
+    private let defaultMode: NotificationCatalogue.PushMode
 
-    /// - Parameter mode: for entries without one.
+    /// - Parameter mode: the push mode of entries that do not set one.
     package init(_ catalogue: NotificationCatalogue, mode: NotificationCatalogue.PushMode) {
         self.catalogue = catalogue
-        self.mode = mode
+        defaultMode = mode
         names = CatalogueIndex(catalogue.names)
     }
 
@@ -21,6 +21,6 @@ package struct PushCatalogue: Sendable {
     /// The catalogue's type that is published as this event, if any: `NEW_BATCH_AVAILABLE` for `new-batch-available`.
     package func type(ofEvent event: String) -> String? { names.type(ofEvent: event) }
 
-    /// When to push an entry: its own mode, else the default.
-    package func mode(of entry: NotificationCatalogue.Entry) -> NotificationCatalogue.PushMode { entry.push ?? mode }
+    /// The push mode of an entry: its own, else the default.
+    package func mode(of entry: NotificationCatalogue.Entry) -> NotificationCatalogue.PushMode { entry.push ?? defaultMode }
 }

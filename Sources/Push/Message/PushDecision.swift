@@ -3,18 +3,18 @@ import FleetRules
 /// Whether to send a push job.
 package enum PushDecision: Equatable, Sendable {
     case send(PushMessage)
-    /// `off`, `preferences`, `quiet_hours` or `connected`.
+    /// `reason` is `off`, `preferences`, `quiet_hours` or `connected`.
     case cancelled(reason: String)
     case expired
 }
 
 extension PushDecision {
-    /// Decides when the job's turn comes, not when it is queued: it may have waited for hours, and templates,
-    /// preferences and the recipient's connection may have changed.
+    /// The lane decides just before it sends a job, not when the job is queued: the job may have waited for hours, and
+    /// templates, preferences and the recipient's connection may have changed meanwhile.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
-    ///   - minuteOfDay: minutes since midnight in an IANA time zone, at a time in milliseconds since 1970; nil if the
-    ///     zone is unknown, which is then treated as UTC.
+    ///   - minuteOfDay: returns the minutes since midnight in an IANA time zone, at a time in milliseconds since 1970;
+    ///     nil if the zone is unknown. An unknown zone is treated as UTC.
     ///   - isConnected: whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
     package init(
         on job: PushJob, templates: PushCatalogue, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,

@@ -22,11 +22,11 @@ extension PushMessage {
         let title = entry.title.render { scalars[$0] }
         let body = entry.body.render { scalars[$0] }
         guard title.isBlank else { return (title, body.isBlank ? "" : body) }
-        // Devices show nothing of a notification without a text.
+        // Devices do not show a notification that has neither title nor body.
         return ("", body.isBlank ? readableName(of: event) : body)
     }
 
-    /// `job-assigned` as `Job assigned`.
+    /// The event's name as a text: `Job assigned` for `job-assigned`.
     private static func readableName(of event: String) -> String {
         var bytes = event.utf8.map { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") ? UInt8(ascii: " ") : $0 }
         if let first = bytes.first, first >= UInt8(ascii: "a"), first <= UInt8(ascii: "z") { bytes[0] = first & ~0x20 }
@@ -45,25 +45,26 @@ extension PushMessage {
         ]
         guard let entity = entity(of: job, scalars) else { return ids }
         ids.append(Field("entityId", entity.id, isRequired: true))
-        if let name = entity.name { ids.append(Field(name, entity.id, isRequired: true)) }
+        if let field = entity.field { ids.append(Field(field, entity.id, isRequired: true)) }
         return ids
     }
 
-    /// The entity that a tap opens, and the data field that names it, if any; nil if there is nothing to open.
-    private static func entity(of job: PushJob, _ scalars: EventScalars) -> (id: String, name: String?)? {
+    /// The id of the entity that a tap opens, and the data field besides `entityId` that has the id, if there is one.
+    /// Nil if a tap opens no entity.
+    private static func entity(of job: PushJob, _ scalars: EventScalars) -> (id: String, field: String?)? {
         switch job.entity {
         case .job(let id): return (id, "jobId")
         case .route(let id): return (id, "routeId")
         case nil:
-            for (key, name) in entityKeys {
-                if let id = scalars[key], !id.isEmpty { return (id, name) }
+            for (key, field) in entityKeys {
+                if let id = scalars[key], !id.isEmpty { return (id, field) }
             }
             return nil
         }
     }
 
     /// The keys by which an announcement's data may name its entity, the more specific ones first.
-    private static let entityKeys: [(key: String, name: String?)] = [
+    private static let entityKeys: [(key: String, field: String?)] = [
         ("bookingId", "jobId"), ("jobId", "jobId"), ("routeId", "routeId"), ("entityId", nil), ("orderId", nil),
         ("batchId", nil), ("reference", nil),
     ]
@@ -88,7 +89,7 @@ extension PushMessage {
         }
     }
 
-    /// `aps` is reserved by APNs, the others by FCM, which rejects a message with any of them or with an empty name.
+    /// APNs reserves `aps`; FCM reserves the other names, and rejects a message that has one of them or an empty name.
     private static func isReserved(_ name: String) -> Bool {
         switch name.utf8.first.map({ $0 | 0x20 }) {
         case UInt8(ascii: "a"): name.begins(with: "aps") && name.utf8.count == 3
@@ -115,6 +116,7 @@ extension PushMessage {
     /// Maximum bytes of an apns-collapse-id (Apple, "Sending notification requests to APNs").
     private static let collapseBytesMax = 64
 
+    /// The key if it is valid as an apns-collapse-id, else a hash of the key.
     private static func collapseID(of key: String) -> String {
         guard key.utf8.count > collapseBytesMax || !key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) || key.isEmpty else {
             return key
@@ -122,7 +124,7 @@ extension PushMessage {
         return "sha256:\(StableID.digits(of: key))"
     }
 
-    /// For orders and routes, by type; nil if a newer notification supersedes nothing.
+    /// The key of a notification about an order or a route; nil for all others, which supersede no older notification.
     private static func collapseKey(of key: String, type: String) -> CollapseKey? {
         if key.utf8.starts(with: "order:".utf8) { return type == "new_job" ? .newJob : .jobUpdate }
         if key.utf8.starts(with: "route:".utf8) { return type == "new_route" ? .newRoute : .routeUpdate }
@@ -131,6 +133,6 @@ extension PushMessage {
 }
 
 extension String {
-    /// Whether it has only spaces and control characters.
+    /// Whether the string has no characters except spaces and control characters.
     fileprivate var isBlank: Bool { utf8.allSatisfy { $0 <= 0x20 } }
 }

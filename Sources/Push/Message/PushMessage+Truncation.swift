@@ -1,17 +1,17 @@
 extension PushMessage {
-    /// Bytes, as JSON, that a cut data field keeps at least.
+    /// A value of a data field is not cut to fewer bytes of JSON than this.
     private static let detailBytesMin = 24
-    /// The same for title and body.
+    /// The same limit for title and body.
     private static let lineBytesMin = 64
 
-    /// Truncates the message to a size: first the longest details, then the body, then the title, between grapheme
-    /// clusters. Required fields stay whole as long as possible. If they alone are too long, the longest are dropped,
-    /// not cut: half an id would be another id.
-    /// - Parameter size: bytes of the message as JSON.
+    /// Truncates the message until it fits: cuts first the longest details, then the body, then the title, always
+    /// between grapheme clusters; then drops details. If the required fields alone are too long, drops the longest of
+    /// them. They are never cut: half an id would be another id.
+    /// - Parameter size: returns the bytes of the message as JSON.
     mutating func truncate(to bytesMax: Int, size: (PushMessage) -> Int) {
         let steps: [(inout PushMessage, _ excess: Int) -> Void] = [
             { $0.cutDetails(by: $1) },
-            { $0.body = $0.body.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },  // in the payload twice
+            { $0.body = $0.body.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },  // the payload has it twice
             { $0.title = $0.title.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },
             { $0.dropDetails(by: $1) },
             { $0.dropRequired(by: $1) },
@@ -24,7 +24,8 @@ extension PushMessage {
         }
     }
 
-    /// Cuts the longest values to a common length: the result of removing a byte of the longest value repeatedly.
+    /// Cuts the longest values to one common length. The result is the same as that of removing single bytes, each from
+    /// the value that is then the longest.
     private mutating func cutDetails(by excess: Int) {
         let costs = details.filter { !$0.isRequired }.map { $0.value.jsonBytes }.sorted(by: >)
         var length = Self.detailBytesMin
@@ -33,7 +34,7 @@ extension PushMessage {
             sum += cost
             let count = index + 1
             let next = count < costs.count ? costs[count] : 0
-            // Enough if the `count` longest values are as short as the next one?
+            // Is it enough to cut the `count` longest values to the length of the next one?
             if sum - count * next >= excess {
                 length = max(length, (sum - excess) / count)
                 break
@@ -81,8 +82,8 @@ extension String {
 
     fileprivate func cut(by excess: Int, keeping least: Int) -> String { cut(toJSONBytes: max(least, jsonBytes - excess)) }
 
-    /// The string if it fits, else as many of its first characters as fit with an ellipsis. Characters are grapheme
-    /// clusters: an emoji with its skin tone, a letter with its accents.
+    /// The string if it fits; else as many of its first characters as fit, followed by an ellipsis. Characters are
+    /// grapheme clusters: an emoji with its skin tone, a letter with its accents.
     fileprivate func cut(toJSONBytes bytesMax: Int) -> String {
         guard jsonBytes > bytesMax else { return self }
         var left = bytesMax - Self.ellipsis.utf8.count

@@ -4,7 +4,7 @@ package struct PushMessage: Equatable, Sendable {
     package var notificationID: String
     /// The first line; may be empty if the body is not.
     package var title: String
-    /// The text below it; may be empty if the title is not.
+    /// The text below the title; may be empty if the title is not.
     package var body: String
     /// The sound's name; empty: none.
     package var sound: String
@@ -23,18 +23,18 @@ package struct PushMessage: Equatable, Sendable {
     package var collapseID: String
     /// FCM's `collapse_key`; nil: none.
     package var collapseKey: CollapseKey?
-    /// The recipient's unread notifications, including this one (1…).
+    /// The number of the recipient's unread notifications, including this one: at least 1.
     package var badge: Int
     /// The data fields before `title` and `message`: type, ids and the entity that a tap opens.
     package var ids: [Field]
-    /// The data fields after them: the event's own.
+    /// The data fields after `title` and `message`: those of the event.
     package var details: [Field]
 
     /// A data field for the app.
     package struct Field: Equatable, Sendable {
         package let name: String
         package var value: String
-        /// Apps rely on it: it is never cut.
+        /// True if apps rely on the field: its value is then never cut.
         package let isRequired: Bool
 
         package init(_ name: String, _ value: String, isRequired: Bool = false) {
@@ -48,7 +48,7 @@ package struct PushMessage: Equatable, Sendable {
             self.name.utf8.count == name.utf8.count && self.name.utf8.elementsEqual(name.utf8)
         }
 
-        /// Compares bytes: canonically equivalent texts may differ in length.
+        /// Compares bytes: Swift's == treats canonically equivalent texts as equal, even if their lengths differ.
         package static func == (one: Field, other: Field) -> Bool {
             one.name.utf8.elementsEqual(other.name.utf8) && one.value.utf8.elementsEqual(other.value.utf8)
                 && one.isRequired == other.isRequired
@@ -62,13 +62,14 @@ package struct PushMessage: Equatable, Sendable {
 }
 
 extension PushMessage {
-    /// FCM's `collapse_key`. For a device that is offline, FCM keeps one message per key, for at most four keys of its
-    /// choice.
+    /// FCM's `collapse_key`. While a device is offline, FCM keeps only the latest message of each key, for at most four
+    /// keys, which FCM chooses.
     ///
-    /// Notification messages always collapse; without a key, all into one. A key per order would make hundreds of keys;
-    /// one key for all would let a cancellation replace a new job. With a key per kind of update the latest of each
-    /// kind arrives: a new job, a change of a job, and the same for routes. The app gets the rest when it connects. On
-    /// the device, a notification replaces an older one of the same order by its `tag`, which has no such limit.
+    /// Notification messages without a key collapse as well: FCM keeps only the latest of them all. A key per order
+    /// would make hundreds of keys; one key for all would let a cancellation replace a new job. With a key per kind of
+    /// update, the device gets the latest new job, the latest change of a job, and the same for routes. The app gets
+    /// all other updates when it connects. On the device, `tag` decides which older notification a new one replaces:
+    /// that of the same order. The number of tags is not limited.
     package enum CollapseKey: String, CaseIterable, Sendable {
         case newJob = "new_job"
         case jobUpdate = "job_update"

@@ -10,7 +10,7 @@ struct PushPayload {
     /// The members of an object, without its braces; all values are strings.
     let data: [UInt8]
 
-    /// - Parameter bytesMax: of `aps` and data as one JSON object.
+    /// - Parameter bytesMax: maximum bytes of `aps` and the data fields as one JSON object.
     init(_ message: PushMessage, bytesMax: Int) {
         let whole = Self(writing: message)
         guard whole.byteCount > bytesMax else {
