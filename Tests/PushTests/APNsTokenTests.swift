@@ -24,7 +24,9 @@ struct APNsTokenTests {
         #expect(key.verifies(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
     }
 
-    /// `tick` is monotonic; the wall clock starts in 2023, changed by `step`.
+    /// - Parameters:
+    ///   - tick: the monotonic clock. Without a `step`, the wall clock is ahead of it by a constant.
+    ///   - step: by how much the wall clock was set forward; negative: back.
     private func time(_ tick: Int64, setBy step: Int64 = 0) -> CredentialTime {
         CredentialTime(clock: 1_700_000_000_999 + tick + step, tick: tick)
     }
@@ -40,7 +42,9 @@ struct APNsTokenTests {
         #expect(second.authorization != first.authorization)
         #expect(token.drainRenewed())
         #expect(token.current(at: time(90 * Self.minute - 1)) == second)
-        #expect(!token.outdatesConnections(withGeneration: 0, at: time(90 * Self.minute)), "connections outlive tokens")
+        #expect(
+            !token.outdatesConnections(withGeneration: 0, at: time(90 * Self.minute)),
+            "a connection may carry several tokens, one after the other")
     }
 
     @Test func forcedRenewalHappensOncePer20Minutes() throws {
@@ -51,7 +55,7 @@ struct APNsTokenTests {
         // The other lane requests the same renewal: it gets the token just issued.
         #expect(token.renew(after: first.generation, at: time(Self.minute)) == second)
         #expect(token.renew(after: second.generation, at: time(20 * Self.minute)) == nil)
-        // Clock changes make no difference.
+        // The interval is measured by the monotonic clock, so setting the wall clock makes no difference.
         #expect(token.renew(after: second.generation, at: time(20 * Self.minute, setBy: 60 * Self.minute)) == nil)
         #expect(token.renew(after: second.generation, at: time(20 * Self.minute, setBy: -60 * Self.minute)) == nil)
         #expect(token.current(at: time(20 * Self.minute)) == second)
@@ -66,12 +70,15 @@ struct APNsTokenTests {
             #expect(!token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)))
         }
         #expect(
-            token.current(at: time(29 * Self.minute, setBy: -30 * Self.minute)) == first, "its issue time is not in the future")
-        #expect(token.current(at: time(45 * Self.minute, setBy: -30 * Self.minute)).generation == 1, "it has expired")
+            token.current(at: time(29 * Self.minute, setBy: -30 * Self.minute)) == first,
+            "the token's issue time is at most a minute in the future")
+        #expect(
+            token.current(at: time(45 * Self.minute, setBy: -30 * Self.minute)).generation == 1,
+            "the first token has expired by the monotonic clock")
     }
 
-    /// A token whose issue time is wrong is issued again, but connections that carried it a moment ago must not carry
-    /// both.
+    /// A token whose issue time is wrong is replaced. Connections that carried it a moment ago must not carry its
+    /// replacement, too.
     @Test(arguments: [-120 * minute, -2 * minute, 45 * minute]) func largeClockChangeIssuesAnotherTokenAndOutdatesConnections(
         _ step: Int64
     ) throws {
@@ -82,7 +89,7 @@ struct APNsTokenTests {
         #expect(token.current(at: time(10, setBy: step)).generation == 1)
         #expect(token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)), "also for the other lane")
         #expect(!token.outdatesConnections(withGeneration: 1, at: time(10, setBy: step)))
-        // The clock is set right again.
+        // The clock is set right again. A token that was issued two minutes in the past stays valid.
         #expect(token.outdatesConnections(withGeneration: 1, at: time(20)) == (step != -2 * Self.minute))
         #expect(token.current(at: time(45 * Self.minute + 10)).generation == 2)
     }

@@ -4,18 +4,20 @@ import TestSupport
 
 @testable import Push
 
-/// A lane with a manual clock, which records the lane's effects.
+/// A lane with a manual clock. Records the lane's effects.
 struct LaneFixture {
     var lane: Lane
     var now: Int64 = 1_000_000
     var rng = SplitMix(seed: 7)
-    /// The decision for each job; by default it is sent.
+    /// The decision for each job; by default every job is sent.
     var decide: (PushJob) -> PushDecision = { .send(LaneFixture.message(of: $0)) }
-    /// Emitted since the last ``drainEvents()``.
+    /// The events emitted since the last ``drainEvents()``.
     var events: [LaneEvent] = []
     private(set) var sent: [Int64] = []
     private(set) var report: PushReport?
+    /// How often the connections were retired.
     private(set) var retired = 0
+    /// The generation in each request for a renewal.
     private(set) var renewals: [Int] = []
     private(set) var isFinished = false
 
@@ -47,7 +49,7 @@ struct LaneFixture {
         performEffects()
     }
 
-    /// The jobs sent since the last call.
+    /// The numbers of the jobs sent since the last call.
     mutating func drainSent() -> [Int64] {
         defer { sent = [] }
         return sent
@@ -86,7 +88,7 @@ struct LaneFixture {
         complete(number, .success(result), credential: credential)
     }
 
-    /// Opens the window by `count` successes, all reported.
+    /// Widens the window by `count` successes, which are all reported.
     mutating func warmUp(_ count: Int) {
         performEffects()
         for number in 0..<Int64(count) {

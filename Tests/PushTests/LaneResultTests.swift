@@ -66,7 +66,8 @@ struct LaneResultTests {
         #expect(fixture.drainReport()?.outcomes == [PushOutcome(job, .expired, wasTried: true)])
     }
 
-    /// A retry-after of hours is honoured; a notification that does not live so long expires.
+    /// A retry-after of hours is honoured; a notification that does not live so long expires. The notification lives
+    /// for a day. `range`: milliseconds until the retry; nil: the notification expires.
     @Test(
         arguments: [
             (.retry(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_230_000),
@@ -98,16 +99,16 @@ struct LaneResultTests {
         #expect(fixture.drainReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
     }
 
-    /// The lane sends nothing meanwhile, and the response may be a proxy's.
+    /// The lane sends nothing during the pause, and the retry-after may be a proxy's.
     @Test(arguments: [(3_600_000, 0), (3_600_001, 1), (Int64.max, 1)] as [(Int64, Int)])
-    func pauseOfMoreThanAnHourAlarms(_ retryAfter: Int64, _ count: Int) {
+    func onlyPausesOfMoreThanAnHourRaiseAnAlarm(_ retryAfter: Int64, _ alarmCount: Int) {
         var fixture = LaneFixture()
         fixture.warmUp(3)
         fixture.supply(LaneFixture.jobs(1...3))
         for number in 1...3 as ClosedRange<Int64> { fixture.respond(number, .retry(reason: "UNAVAILABLE", after: retryAfter)) }
         fixture.performEffects()
         #expect(fixture.lane.status.state == .paused)
-        #expect(fixture.drainEvents().count { if case .alarm = $0 { true } else { false } } == count)
+        #expect(fixture.drainEvents().count { if case .alarm = $0 { true } else { false } } == alarmCount)
     }
 
     @Test func withdrawnRequestIsReturnedWithoutSetback() {
@@ -118,7 +119,7 @@ struct LaneResultTests {
         fixture.handle(.withdrawn(1))
         fixture.performEffects()
         #expect(fixture.drainReport()?.outcomes == [PushOutcome(LaneFixture.job(1), .returned, wasTried: false)])
-        // Repeated or unknown: ignored.
+        // Job 1 is no longer in flight, so a second withdrawal is ignored.
         fixture.handle(.withdrawn(1))
         fixture.respond(2, .accepted(messageID: nil))
         fixture.performEffects()
@@ -141,7 +142,7 @@ struct LaneResultTests {
             fixture.drainReport()?.outcomes == [
                 PushOutcome(jobs[2], .returned, wasTried: false), PushOutcome(jobs[4], .returned, wasTried: false),
             ])
-        // The lane does not know whether the first is written.
+        // Job 1 is still in flight, although its device is lost: the lane does not know whether its request is written.
         #expect(fixture.lane.status.inFlight == 2)
         fixture.respond(1, .accepted(messageID: nil))
         fixture.respond(2, .accepted(messageID: nil))
@@ -161,14 +162,14 @@ struct LaneResultTests {
         #expect(fixture.drainSent() == [1, 2])
         fixture.respond(1, .invalidToken(removal))
         fixture.performEffects()
-        // The fourth job's device has registered again since.
+        // According to job 4, its device was last seen when the token was removed, so its app has registered again.
         #expect(fixture.drainSent() == [4])
         #expect(
             fixture.drainReport()?.outcomes == [
                 PushOutcome(jobs[0], .failed(reason: "Unregistered"), wasTried: true, removal: removal),
                 PushOutcome(jobs[2], .returned, wasTried: false),
             ])
-        // The store has removed it: a device leased now is alive, whatever its last-seen time.
+        // The store has removed the device. The device of a job leased now is alive, whatever its last-seen time.
         fixture.supply([LaneFixture.job(5, device: "D")])
         #expect(fixture.drainSent() == [5])
     }
@@ -240,7 +241,7 @@ struct LaneResultTests {
         #expect(backoff.throttle("D", startedAt: 1_300, at: 1_400) == 3_400)
         #expect(backoff.backoff(of: "D", at: 3_399) == 3_400)
         #expect(backoff.backoff(of: "D", at: 3_400) == nil)
-        #expect(backoff.backoff(of: "D", at: 1_399) == nil, "a clock set back does not lengthen it")
+        #expect(backoff.backoff(of: "D", at: 1_399) == nil, "a clock set back does not lengthen the back-off")
     }
 
     @Test func expiredCredentialIsRenewedOnce() {
@@ -250,7 +251,7 @@ struct LaneResultTests {
         for number in Int64(1)...3 { fixture.respond(number, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5) }
         fixture.performEffects()
         #expect(fixture.renewals == [5])
-        // No room until it is ready; none of the three counts as an attempt.
+        // The lane requests no jobs until a credential is ready. None of the three requests counts as an attempt.
         #expect(
             fixture.drainReport()
                 == PushReport(
@@ -261,7 +262,7 @@ struct LaneResultTests {
         fixture.handle(.credential(.ready))
         fixture.respond(4, .credentialExpired(reason: "ExpiredProviderToken"), credential: 5)
         fixture.supply([])
-        #expect(fixture.renewals == [5], "the fourth carried the old credential, too")
+        #expect(fixture.renewals == [5], "the fourth request carried the old credential, too")
         #expect(fixture.drainReport()?.capacity == 4)
         fixture.supply(LaneFixture.jobs(1...4))
         _ = fixture.drainSent()
@@ -272,7 +273,7 @@ struct LaneResultTests {
         fixture.performEffects()
         #expect(fixture.lane.status.state == .stopped)
         #expect(fixture.events.contains(.alarm("apns: stopped until the configuration is fixed: check the clock")))
-        // A probe that fails for the same reason requests a renewal again: it may be granted by then.
+        // A probe that fails for the same reason requests a renewal again, which may be granted by then.
         fixture.respond(2, .accepted(messageID: nil))
         fixture.supply([])
         _ = (fixture.drainReport(), fixture.drainSent())

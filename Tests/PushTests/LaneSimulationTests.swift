@@ -9,29 +9,31 @@ import Testing
 private struct LaneWorld {
     enum State: Equatable {
         case waiting(dueAt: Int64)
-        /// Leased to the lane.
-        case claimed
+        case leased
     }
 
     /// A narrow window is often full; a wide one has many jobs in hand when a fault occurs.
     let windowMax: Int
     let seed: UInt64
     var rng: SplitMix
-    /// Relative frequency of each result.
+    /// Relative frequency of each result, by its number in ``result(of:)``.
     var weights: [Int]
     var lane: Lane
     var now: Int64 = 1_000_000
     /// The jobs that have not ended.
     var states: [Int64: State] = [:]
     var jobs: [Int64: PushJob] = [:]
+    /// The number of the next job.
     var next: Int64 = 1
-    /// The job of each request in flight.
+    /// The job of each request in flight, by its number.
     var inFlight: [Int64: PushJob] = [:]
+    /// The report to which the store has not replied yet.
     var underway: PushReport?
     /// Devices that the store has removed.
     var removed: Set<String> = []
     var isFinished = false
     var accepted = 0
+    /// The generation of the newest credential.
     var credential = 0
     var problems: [String] = []
 
@@ -54,11 +56,12 @@ private struct LaneWorld {
 
     // MARK: One step
 
+    /// - Parameter isCalm: without new jobs and faults.
     mutating func step(isCalm: Bool) {
         let kind = Int.random(in: 0..<10, using: &rng)
         switch kind {
         case 0..<2 where !isCalm: queue(Int.random(in: 1...12, using: &rng))
-        case 0..<6: endSome(isCalm)
+        case 0..<6: completeSome(isCalm)
         case 6..<8: replyToReport(isCalm)
         default: now += Int64.random(in: 0...3_000, using: &rng)
         }
@@ -97,20 +100,21 @@ private struct LaneWorld {
             }
             if !hasMore { return }
         }
-        expect(false, "each turn has further effects")
+        expect(false, "the lane still has effects after ten turns")
     }
 
+    /// Performs an effect. Returns true if it caused events.
     mutating func perform(_ effect: Lane.Effect) -> Bool {
         expect(!isFinished, "effects after the lane has finished")
         switch effect {
         case .retireConnections:
             for number in inFlight.keys.sorted() {
-                end(number, .failure(Bool.random(using: &rng) ? .lost("retired") : .notSent("retired")))
+                complete(number, .failure(Bool.random(using: &rng) ? .lost("retired") : .notSent("retired")))
             }
             return true
         case .send(let job, _):
             expect(inFlight[job.number] == nil, "\(job.number) is in flight twice")
-            expect(states[job.number] == .claimed, "\(job.number) is sent without a lease")
+            expect(states[job.number] == .leased, "\(job.number) is sent without a lease")
             expect(!removed.contains(job.device.id), "\(job.number) is sent to a dead device")
             inFlight[job.number] = job
         case .renewCredential(let generation):
@@ -123,7 +127,7 @@ private struct LaneWorld {
             return true
         case .report(let report):
             expect(underway == nil, "two reports are under way")
-            expect(report.capacity >= 0 && report.capacity <= windowMax, "a capacity of \(report.capacity)")
+            expect(report.capacity >= 0 && report.capacity <= windowMax, "a report has a capacity of \(report.capacity)")
             underway = report
         case .emit: break
         case .finished: isFinished = true
@@ -132,8 +136,10 @@ private struct LaneWorld {
     }
 
     mutating func check() {
-        expect(inFlight.count <= windowMax, "\(inFlight.count) in flight")
-        expect(lane.status.inFlight == inFlight.count, "status: \(lane.status.inFlight) in flight; actually \(inFlight.count)")
+        expect(inFlight.count <= windowMax, "\(inFlight.count) requests are in flight")
+        expect(
+            lane.status.inFlight == inFlight.count,
+            "the status gives \(lane.status.inFlight) requests in flight instead of \(inFlight.count)")
     }
 
     // MARK: The store
@@ -153,7 +159,7 @@ private struct LaneWorld {
                 states[number] = nil
                 continue
             }
-            states[number] = .claimed
+            states[number] = .leased
             lease.jobs.append(job)
         }
         lease.hasMore = due.count > report.capacity
@@ -163,7 +169,7 @@ private struct LaneWorld {
 
     mutating func record(_ outcome: PushOutcome) {
         let number = outcome.job.number
-        expect(states[number] == .claimed, "\(number) is reported without a lease")
+        expect(states[number] == .leased, "\(number) is reported without a lease")
         expect(inFlight[number] == nil, "\(number) is reported while in flight")
         if outcome.removal != nil { removed.insert(outcome.job.device.id) }
         switch outcome.result {
@@ -180,18 +186,18 @@ private struct LaneWorld {
 
     // MARK: The provider
 
-    mutating func endSome(_ isCalm: Bool) {
+    mutating func completeSome(_ isCalm: Bool) {
         for number in inFlight.keys.sorted() where Int.random(in: 0..<3, using: &rng) > 0 {
             guard let job = inFlight[number] else { continue }
             let result = isCalm ? .success(.accepted(messageID: nil)) : result(of: job)
             if result == .failure(.timedOut) { now += 2_000 }
-            end(number, result)
-            // Results of one moment are handled in one turn, or not.
+            complete(number, result)
+            // The lane handles this result alone, or together with the next in one turn.
             if Bool.random(using: &rng) { performEffects() }
         }
     }
 
-    mutating func end(_ number: Int64, _ result: Result<SendResult, HTTPClientError>) {
+    mutating func complete(_ number: Int64, _ result: Result<SendResult, HTTPClientError>) {
         inFlight[number] = nil
         if result == .success(.accepted(messageID: nil)) { accepted += 1 }
         let used = Bool.random(using: &rng) ? credential : max(0, credential - 1)
@@ -224,14 +230,14 @@ private struct LaneWorld {
 
     // MARK: End
 
-    /// Without further faults all queued jobs have to end.
+    /// Checks that all queued jobs end if no further faults occur.
     mutating func drain() {
         for _ in 0..<20_000 {
             if states.isEmpty, underway == nil { return }
             step(isCalm: true)
             now += 200
         }
-        expect(false, "jobs are left: \(states.keys.sorted().prefix(5))")
+        expect(false, "jobs have not ended: \(states.keys.sorted().prefix(5))")
     }
 
     mutating func stop() {
@@ -243,7 +249,7 @@ private struct LaneWorld {
         }
         expect(isFinished, "the lane does not finish")
         expect(inFlight.isEmpty && underway == nil, "the lane has finished with a request or report under way")
-        expect(!states.values.contains(.claimed), "the lane has finished with leased jobs")
+        expect(!states.values.contains(.leased), "the lane has finished with leased jobs")
     }
 }
 
@@ -260,7 +266,7 @@ struct LaneSimulationTests {
     }
 
     @Test(arguments: 61...100)
-    func stopsCleanlyDuringFaults(seed: Int) {
+    func stopDuringFaultsLeavesNoJobLeasedOrInFlight(seed: Int) {
         var world = LaneWorld(seed: UInt64(seed))
         world.performEffects()
         for _ in 0..<(seed * 3) where world.problems.isEmpty { world.step(isCalm: false) }

@@ -15,7 +15,7 @@ struct LaneStopTests {
         fixture.respond(2, .configurationError(reason: "InvalidProviderToken", newConnection: false))
         fixture.performEffects()
         #expect(fixture.drainEvents() == [.alarm("apns: stopped until the configuration is fixed: InvalidProviderToken")])
-        // The next probe must be another job than the refused ones.
+        // The refused jobs lose their place in the queue, so that the next probe is another job.
         let refused = PushOutcome.Result.retry(at: fixture.now, reason: "InvalidProviderToken")
         #expect(fixture.drainReport()?.outcomes.map(\.result) == [refused, .returned, refused])
         fixture.supply(LaneFixture.jobs(3...3))
@@ -49,8 +49,8 @@ struct LaneStopTests {
         #expect(fixture.events.last == .resumed)
     }
 
-    /// The provider refuses one notification with the reason of a configuration error.
-    @Test func jobThatStopsTheLaneTwiceIsRejected() {
+    /// The provider refuses one job with the reason of a configuration error, but accepts others in between.
+    @Test func jobThatWouldStopTheLaneAgainIsRejected() {
         var fixture = LaneFixture(.fcm)
         fixture.performEffects()
         let refusal = SendResult.configurationError(reason: "PERMISSION_DENIED", newConnection: false)
@@ -58,8 +58,8 @@ struct LaneStopTests {
         fixture.respond(1, refusal)
         fixture.performEffects()
         #expect(fixture.lane.status.state == .stopped)
-        // The lane probes with job 1 again. No job was accepted since job 1 stopped the lane, so it is no poison job yet.
-        // Job 2 is then accepted.
+        // The lane probes with job 1 again. No job was accepted since job 1 stopped the lane, so job 1 is no poison job
+        // yet. Job 2 is then accepted.
         for probe in [1, 2] as [Int64] {
             fixture.pass(30_000)
             fixture.supply([LaneFixture.job(probe)])
@@ -86,7 +86,8 @@ struct LaneStopTests {
         #expect(fixture.lane.status.state == .stopped)
     }
 
-    @Test func refusedProbeRejectsNoJob() {
+    /// Job 1 is refused twice, the second time as a probe, while the lane is stopped because of job 3.
+    @Test func refusedProbeIsNoPoisonJob() {
         var fixture = LaneFixture()
         fixture.performEffects()
         let refusal = SendResult.configurationError(reason: "Forbidden", newConnection: false)
@@ -102,7 +103,7 @@ struct LaneStopTests {
         #expect(!fixture.events.contains { if case .rejected = $0 { true } else { false } })
     }
 
-    @Test func remembersALimitedNumberOfPoisonJobs() {
+    @Test func remembersALimitedNumberOfRefusedJobs() {
         var poisonJobs = PoisonJobs()
         let count = Int64(PoisonJobs.countMax)
         let first = (0...count).map { poisonJobs.recordRefusal(of: $0) }

@@ -14,7 +14,7 @@ struct LaneTests {
         #expect(fixture.report == nil)
     }
 
-    @Test func eachSuccessOpensTheWindowByOne() {
+    @Test func eachSuccessWidensTheWindowByOne() {
         var fixture = LaneFixture(window: 4)
         fixture.performEffects()
         var rooms: [Int] = []
@@ -25,7 +25,6 @@ struct LaneTests {
             let jobs = (0..<Int64(room)).map { LaneFixture.job(next + $0) }
             next += Int64(room)
             fixture.supply(jobs, hasMore: true)
-            // Responses to all requests in flight.
             for number in fixture.drainSent() { fixture.respond(number, .accepted(messageID: nil)) }
             fixture.performEffects()
         }
@@ -107,7 +106,7 @@ struct LaneTests {
         fixture.pass(4_999)
         #expect(fixture.report == nil)
         fixture.pass(1)
-        #expect(fixture.drainReport() != nil, "replies report what expired in the queue")
+        #expect(fixture.drainReport() != nil, "the store removes expired jobs from its queue when it gets a report")
     }
 
     @Test func wakeDuringAReportCausesAnother() {
@@ -161,7 +160,7 @@ struct LaneTests {
         #expect(
             fixture.drainReport()
                 == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(3), .returned, wasTried: false)], capacity: 0))
-        // A lease requested before the stop.
+        // The store's reply to a report that requested jobs before the stop.
         fixture.supply(LaneFixture.jobs(4...4), hasMore: true)
         #expect(fixture.drainReport()?.outcomes == [PushOutcome(LaneFixture.job(4), .returned, wasTried: false)])
         fixture.supply([])

@@ -3,6 +3,7 @@ import Testing
 
 @Suite struct LocalTimeTests {
     @Test(arguments: [
+        // 2026-11-21T09:30:00.123Z
         ("UTC", 1_795_253_400_123, 9 * 60 + 30), ("GMT", 1_795_253_400_123, 9 * 60 + 30),
         ("Europe/London", 1_795_253_400_123, 9 * 60 + 30), ("Asia/Kolkata", 1_795_253_400_123, 15 * 60),
         ("America/Argentina/Buenos_Aires", 1_795_253_400_123, 6 * 60 + 30), ("Etc/GMT+5", 1_795_253_400_123, 4 * 60 + 30),
@@ -12,7 +13,7 @@ import Testing
         ("Europe/London", 1_806_195_599_999, 59), ("Europe/London", 1_806_195_600_000, 2 * 60),
         ("Europe/London", 1_824_944_399_999, 60 + 59), ("Europe/London", 1_824_944_400_000, 60),
     ])
-    func minuteOfDay(_ zone: String, _ milliseconds: Int64, _ minute: Int) {
+    func minuteOfDayFollowsZoneAndDaylightSavingTime(_ zone: String, _ milliseconds: Int64, _ minute: Int) {
         #expect(LocalTime.minuteOfDay(in: zone, at: milliseconds) == minute)
     }
 
@@ -27,7 +28,7 @@ import Testing
         "GMT+03:00", "+03:00", "BST", "PST", "IST", "Z", String(repeating: "Europe/", count: 20_000),
         "Europe/L" + String(repeating: "\u{301}", count: 20_000),
     ])
-    func rejectsOtherNames(_ zone: String) {
+    func rejectsNamesThatAreNotIANAZones(_ zone: String) {
         #expect(!LocalTime.isKnown(zone))
         #expect(LocalTime.minuteOfDay(in: zone, at: 0) == nil)
     }

@@ -3,7 +3,7 @@ import Push
 import Testing
 
 @Suite struct ProviderRequestTests {
-    @Test func apnsHeaders() throws {
+    @Test func apnsRequestHasURLAndHeaders() throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned", "{}", .job("B-1"), collapseKey: "order:A"))
         let request = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "bearer token")
         #expect(request.method == .post)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// The same on each attempt; different for another device or notification.
+    /// The id is the same for each attempt, and different for another device or notification.
     @Test func apnsIDIsStablePerNotificationAndDevice() throws {
         var message = try PushFixture.message(PushFixture.job("job-assigned"))
         let first = APNsAddress.id(of: message, to: PushFixture.iPhone)
@@ -36,7 +36,7 @@ import Testing
         #expect(APNsAddress.id(of: message, to: PushFixture.iPhone) != first)
     }
 
-    @Test func fcmHeaders() throws {
+    @Test func fcmRequestHasURLAndHeaders() throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned"))
         let request = PushFixture.fcm.request(
             message, to: PushFixture.android, at: PushFixture.now, authorization: "Bearer token")
@@ -48,7 +48,8 @@ import Testing
             ])
     }
 
-    /// The rest of an hour in whole seconds, between 0 and FCM's maximum.
+    /// The TTL is what is left of the notification's lifetime of an hour, `after` milliseconds after its creation: in
+    /// whole seconds, between 0 and FCM's maximum.
     @Test(
         arguments: [
             (0, "3600s"), (1, "3599s"), (3_599_000, "1s"), (3_599_001, "0s"), (3_600_001, "0s"), (-2_415_600_000, "2419200s"),

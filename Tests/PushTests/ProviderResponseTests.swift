@@ -49,11 +49,11 @@ import Testing
         (408, "New", .rejected(reason: "New", alarm: false)),
         (413, "Unregistered", .rejected(reason: "Unregistered", alarm: false)),
     ])
-    func reasons(_ status: Int, _ reason: String, _ result: SendResult) {
+    func mapsEachReason(_ status: Int, _ reason: String, _ result: SendResult) {
         #expect(Self.result(status, #"{"reason":"\#(reason)"}"#) == result)
     }
 
-    @Test func accepted() {
+    @Test func acceptedResultHasTheMessageIDIfItIsValid() {
         #expect(Self.result(200, "", ["apns-id": "ID"]) == .accepted(messageID: "ID"))
         #expect(Self.result(200, "") == .accepted(messageID: nil))
     }
@@ -67,22 +67,23 @@ import Testing
         #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 
-    /// Milliseconds if valid, else when the request was sent.
+    /// The device is removed if it was last seen before APNs' timestamp, in milliseconds. If the timestamp is invalid,
+    /// the time at which the request was sent is used instead.
     @Test(
         arguments: [
             ("1795250000000", 1_795_250_000_000), ("1", 1), ("0", sentAt), ("-5", sentAt), ("1.5e12", sentAt),
             ("\"1795250000000\"", sentAt),
             ("null", sentAt), ("99999999999999999999", sentAt), ("[]", sentAt),
         ] as [(String, Int64)])
-    func timestamps(_ timestamp: String, _ time: Int64) {
+    func removalUsesTheTimestamp(_ timestamp: String, _ time: Int64) {
         let result = Self.result(410, #"{"timestamp":\#(timestamp),"reason":"Unregistered"}"#)
         #expect(result == .invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: time)))
-        // In other responses it is not the token's time.
+        // In responses other than 410 the timestamp does not concern the token.
         let other = Self.result(400, #"{"timestamp":\#(timestamp),"reason":"BadDeviceToken"}"#)
         #expect(other == .invalidToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt)))
     }
 
-    /// Without a reason the status decides, and the token is kept.
+    /// Without a valid reason the HTTP status decides, and the token is kept.
     @Test(arguments: HostileBody.all)
     func hostileBodiesAreMappedByStatus(_ body: String) {
         #expect(Self.result(400, body) == .rejected(reason: "HTTP 400", alarm: false))
@@ -100,7 +101,8 @@ import Testing
 }
 
 @Suite struct FCMResponseTests {
-    /// Each `ErrorCode` of FCM's HTTP v1 API. The error code, if there is one, precedes status name and HTTP status.
+    /// Each `ErrorCode` of FCM's HTTP v1 API. A known error code takes precedence over the status name, and a known
+    /// status name over the HTTP status. `name` and `code` are nil if the response has none.
     @Test(
         arguments: [
             (
@@ -119,9 +121,9 @@ import Testing
             (429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", .retry(reason: "QUOTA_EXCEEDED", after: 60_000)),
             (503, "UNAVAILABLE", "UNAVAILABLE", .retry(reason: "UNAVAILABLE", after: nil)),
             (500, "INTERNAL", "INTERNAL", .retry(reason: "INTERNAL", after: nil)),
-            // The error code precedes a status that does not match.
+            // The error code takes precedence over a status that does not match it.
             (400, "INVALID_ARGUMENT", "UNREGISTERED", .invalidToken(DeviceRemoval(reason: "UNREGISTERED", ifSeenBefore: sentAt))),
-            // Without an error code, or with UNSPECIFIED_ERROR.
+            // The status name decides without an error code, and with an unknown one or UNSPECIFIED_ERROR.
             (403, "PERMISSION_DENIED", nil, .configurationError(reason: "PERMISSION_DENIED", newConnection: false)),
             (401, "UNAUTHENTICATED", nil, .credentialExpired(reason: "UNAUTHENTICATED")),
             (400, "INVALID_ARGUMENT", nil, .rejected(reason: "INVALID_ARGUMENT", alarm: false)),
@@ -130,7 +132,7 @@ import Testing
             (503, "UNAVAILABLE", "UNSPECIFIED_ERROR", .retry(reason: "UNAVAILABLE", after: nil)),
             (500, "INTERNAL", nil, .retry(reason: "INTERNAL", after: nil)),
             (403, "PERMISSION_DENIED", "NEW", .configurationError(reason: "PERMISSION_DENIED", newConnection: false)),
-            // By HTTP status only.
+            // The HTTP status decides if error code and status name are absent or unknown.
             (400, nil, nil, .rejected(reason: "HTTP 400", alarm: false)), (401, nil, nil, .credentialExpired(reason: "HTTP 401")),
             (403, "NEW", nil, .configurationError(reason: "HTTP 403", newConnection: false)),
             (404, nil, nil, .rejected(reason: "HTTP 404", alarm: true)),
@@ -139,12 +141,12 @@ import Testing
             (413, nil, nil, .rejected(reason: "HTTP 413", alarm: false)),
             (408, nil, nil, .rejected(reason: "HTTP 408", alarm: false)), (504, nil, nil, .retry(reason: "HTTP 504", after: nil)),
         ] as [(Int, String?, String?, SendResult)])
-    func codes(_ status: Int, _ name: String?, _ code: String?, _ result: SendResult) {
+    func mapsEachErrorCode(_ status: Int, _ name: String?, _ code: String?, _ result: SendResult) {
         let details = code.map { [#"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#($0)"}"#] }
         #expect(Self.result(status, Self.body(name, details ?? [])) == result)
     }
 
-    @Test func accepted() {
+    @Test func acceptedResultHasTheMessageIDIfItIsValid() {
         #expect(Self.result(200, #"{"name":"projects/p/messages/1"}"#) == .accepted(messageID: "projects/p/messages/1"))
         let long = String(repeating: "x", count: 257)
         #expect(Self.result(200, #"{"name":"\#(long)"}"#) == .accepted(messageID: nil))
@@ -154,7 +156,7 @@ import Testing
         }
     }
 
-    /// From a proxy, or at a wrong address.
+    /// Such responses come from a proxy or from a wrong address.
     @Test(
         arguments: [
             (200, ""), (200, "<html>Sign in</html>"), (200, "{}"), (200, #"{"name":7}"#), (200, #"["name"]"#),
@@ -166,7 +168,8 @@ import Testing
         #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 
-    /// If fields are named, the token is invalid only if it is the only one.
+    /// If BadRequest names fields, the token is invalid only if no other field is named. `rejected`: the field in the
+    /// reason of the rejected push, empty if the reason names none; nil: the token is invalid.
     @Test(
         arguments: [
             (["message.token"], true, nil), (["message.token"], false, nil),
@@ -177,7 +180,7 @@ import Testing
             (["message.token", "validate_only"], true, "message.token"), (["", "message.token"], true, "(unreadable)"),
             ([], true, ""),
         ] as [([String], Bool, String?)])
-    func badRequestBlamesTheTokenOnlyIfAlone(_ fields: [String], _ hasErrorCode: Bool, _ blamed: String?) {
+    func badRequestInvalidatesTheTokenOnlyIfAlone(_ fields: [String], _ hasErrorCode: Bool, _ rejected: String?) {
         let violations = fields.map { #"{"field":"\#($0)","description":"bad"}"# }.joined(separator: ",")
         var details = [#"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[\#(violations)]}"#]
         if hasErrorCode {
@@ -185,7 +188,7 @@ import Testing
                 #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"}"#)
         }
         let expected: SendResult =
-            switch blamed {
+            switch rejected {
             case nil: .invalidToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
             case "": .rejected(reason: "INVALID_ARGUMENT", alarm: false)
             case .some(let field): .rejected(reason: "INVALID_ARGUMENT \(field)", alarm: false)
@@ -193,7 +196,7 @@ import Testing
         #expect(Self.result(400, Self.body("INVALID_ARGUMENT", details)) == expected)
     }
 
-    /// The token stays valid.
+    /// FCM gives the same error code as for an invalid token.
     @Test func tooLargeMessageKeepsTheToken() {
         let body = #"""
             {"error":{"code":400,"message":"Android message is too big","status":"INVALID_ARGUMENT",
@@ -202,13 +205,13 @@ import Testing
         #expect(Self.result(400, body) == .rejected(reason: "INVALID_ARGUMENT", alarm: false))
     }
 
-    /// The same error code from another Google service is not FCM's.
+    /// An error code in a detail of another type is not FCM's, even if it has the same name.
     @Test func ignoresErrorCodesOfOtherDetails() {
         let body = Self.body("NOT_FOUND", [#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","errorCode":"UNREGISTERED"}"#])
         #expect(Self.result(404, body) == .rejected(reason: "NOT_FOUND", alarm: true))
     }
 
-    /// Only the violation's text tells which quota it is.
+    /// Only the violation's text shows whether the quota is that of the device or of the project.
     @Test(arguments: [
         (#"{"subject":"device:abc","description":"x"}"#, true), (#"{"description":"Device message rate exceeded"}"#, true),
         (#"{"subject":"project:p","description":"Message rate exceeded"}"#, false),
@@ -224,7 +227,7 @@ import Testing
         }
     }
 
-    /// Tokens have digits, reasons do not.
+    /// Tokens contain digits, reasons do not.
     @Test func quotedTokensAreNotReasons() {
         let token = String(repeating: "a1", count: 32)
         let body = #"{"error":{"status":"\#(token)","details":[]}}"#
@@ -240,18 +243,18 @@ import Testing
         #expect(Self.result(503, body) == .retry(reason: "HTTP 503", after: nil))
     }
 
+    /// `after`: milliseconds; nil: the header is invalid.
     @Test(
         arguments: [
             ("5", 5_000), ("0", 0), ("007", 7_000), ("99999999999999999999999", 2_419_200_000),
             ("Sat, 21 Nov 2026 09:31:00 GMT", 59_877), ("Sat, 21 Nov 2026 09:00:00 GMT", 0), ("Thu, 29 Feb 2024 23:59:60 GMT", 0),
             ("Mon, 01 Mar 2027 00:00:00 GMT", 2_419_199_877), ("Sun, 29 Nov 2026 00:00:00 GMT", 656_999_877),
             ("Saturday, 21-Nov-26 09:31:00 GMT", 59_877), ("Fri, 31 Dec 9999 23:59:59 GMT", 2_419_199_877),
-            // Invalid: ignored.
             ("", nil), ("-5", nil), ("5.5", nil), ("soon", nil), ("٥", nil), ("X 1 Jan 99999999999 1:1:1 GMT", nil),
             ("Sat, 21 Xxx 2026 09:31:00 GMT", nil), ("Sat, 21 Nov 2026 09:61:00 GMT", nil),
             ("Sat, 00 Nov 2026 09:31:00 GMT", nil),
         ] as [(String, Int64?)])
-    func retryAfter(_ header: String, _ after: Int64?) {
+    func readsEachFormOfRetryAfter(_ header: String, _ after: Int64?) {
         let headers = ["retry-after": header]
         #expect(Self.result(503, "", headers, now: PushFixture.now) == .retry(reason: "HTTP 503", after: after))
         #expect(Self.result(429, "", headers, now: PushFixture.now) == .retry(reason: "HTTP 429", after: after ?? 60_000))

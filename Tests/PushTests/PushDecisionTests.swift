@@ -11,11 +11,11 @@ import Testing
         let job = PushFixture.job("job-assigned", lifetimeSeconds: 1)
         #expect(decide(job, at: job.notification.expiresAt - 1).isSent)
         #expect(decide(job, at: job.notification.expiresAt) == .expired)
-        // Expired, although the entry is off.
+        // An entry that is off makes no difference to an expired job.
         #expect(decide(PushFixture.job("schedule-updated"), at: .max) == .expired)
     }
 
-    @Test func cancelsWithoutEntryOrIfTheEntryIsOff() {
+    @Test func cancelsIfThereIsNoEntryOrItsModeIsOff() {
         #expect(decide(PushFixture.job("unheard-of")) == .cancelled(reason: "off"))
         #expect(decide(PushFixture.job("schedule-updated")) == .cancelled(reason: "off"))
         #expect(decide(PushFixture.job("job-assigned"), PushCatalogue(.builtIn, mode: .off)) == .cancelled(reason: "off"))
@@ -23,16 +23,17 @@ import Testing
             decide(PushFixture.job("schedule-updated"), PushCatalogue(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
     }
 
-    /// By any of the names, urgent or not; names that are on or absent are sent.
+    /// A preference can name an event, the event's entry, or the data type of that entry. It applies to urgent entries,
+    /// too. `isOff`: whether a preference for `name` switches the event off.
     @Test(arguments: [
         ("job-assigned", "new_job", true), ("job-assigned", "job-assigned", true), ("job-assigned", "job_update", false),
         ("job-removed", "job_update", true), ("new-batch-available", "NEW_BATCH_AVAILABLE", true),
         ("new-batch-available", "new-batch-available", true), ("driver-arrival", "driver_arrival", true),
         ("driver-arrival", "driver-arrival", true), ("driver_arrival", "driver-arrival", false),
     ])
-    func preferences(_ event: String, _ name: String, _ isOff: Bool) {
+    func preferencesSwitchEventsOff(_ event: String, _ name: String, _ isOff: Bool) {
         var preferences = Preferences()
-        preferences.types = [name: false, "else": false]
+        preferences.types = [name: false, "another": false]
         let job = PushFixture.job(event, preferences: preferences)
         #expect(decide(job) == .cancelled(reason: "preferences") || !isOff)
         #expect(decide(job).isSent == !isOff)
@@ -40,9 +41,9 @@ import Testing
         #expect(decide(PushFixture.job(event, preferences: preferences)).isSent)
     }
 
-    /// A type whose entry gives it another data type can be switched off by any of the three.
+    /// The data type, the event and the type of one entry all differ; a preference for any of them applies.
     @Test(arguments: ["batch_news", "new-batch", "NEW_BATCH"])
-    func preferencesByAllNames(_ name: String) {
+    func preferenceForAnyNameOfAnEntryApplies(_ name: String) {
         let catalogue = PushFixture.makeCatalogue(PushFixture.entry("NEW_BATCH") { $0.dataType = "batch_news" })
         var preferences = Preferences()
         preferences.types = [name: false]
@@ -72,7 +73,7 @@ import Testing
     }
 
     /// The fixture's time is 09:30 UTC. Also checks a time before 1970.
-    @Test func unknownTimeZoneIsUTC() {
+    @Test func unknownTimeZoneIsTreatedAsUTC() {
         let job = quiet("job-assigned", 9 * 60 + 30, 9 * 60 + 31, zone: "Nowhere/At_All")
         #expect(decide(job, minute: nil) == .cancelled(reason: "quiet_hours"))
         #expect(decide(job, at: PushFixture.now + 60_000, minute: nil).isSent)
@@ -82,11 +83,11 @@ import Testing
 
     @Test func quietHoursFollowDaylightSavingTime() {
         // 21:30 UTC: in London 21:30 in winter, 22:30 in summer.
-        let job = PushFixture.job("job-assigned", lifetimeSeconds: 86_400 * 365, preferences: nights)
+        let job = PushFixture.job("job-assigned", lifetimeSeconds: 86_400 * 365, preferences: quietNights)
         let winter: Int64 = 1_795_296_600_000  // 2026-11-21T21:30:00Z
         let summer: Int64 = 1_813_613_400_000  // 2027-06-21T21:30:00Z
-        #expect(local(job, winter).isSent)
-        #expect(local(job, summer) == .cancelled(reason: "quiet_hours"))
+        #expect(decideByLocalTime(job, winter).isSent)
+        #expect(decideByLocalTime(job, summer) == .cancelled(reason: "quiet_hours"))
     }
 
     @Test func fallbackSendsOnlyToDisconnectedRecipients() {
@@ -112,7 +113,7 @@ import Testing
         #expect(mirrored.isSent)
     }
 
-    /// Preferences, then quiet hours, then connection.
+    /// If several reasons apply, preferences take precedence over quiet hours, and quiet hours over the connection.
     @Test func reasonsHaveAPrecedence() {
         var job = quiet("job-assigned", 0, 0)
         let fallback = PushCatalogue(.builtIn, mode: .fallback)
@@ -123,20 +124,23 @@ import Testing
         #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "preferences"))
     }
 
-    private var nights: Preferences {
+    /// The default quiet hours: 22:00 to 07:00 in London.
+    private var quietNights: Preferences {
         var preferences = Preferences()
         preferences.quietHours.isEnabled = true
         return preferences
     }
 
+    /// A job whose recipient has quiet hours, in minutes since midnight.
     private func quiet(_ event: String, _ from: Int, _ to: Int, zone: String = "Europe/London") -> PushJob {
-        var preferences = nights
+        var preferences = quietNights
         preferences.quietHours.from = from
         preferences.quietHours.to = to
         preferences.quietHours.timeZone = zone
         return PushFixture.job(event, preferences: preferences)
     }
 
+    /// - Parameter minute: the minute of the day in every time zone; nil: every time zone is unknown.
     private func decide(
         _ job: PushJob, _ catalogue: PushCatalogue = PushFixture.catalogue, at now: Int64 = PushFixture.now, minute: Int? = 0,
         isConnected: Bool = false
@@ -144,7 +148,7 @@ import Testing
         PushDecision(on: job, templates: catalogue, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })
     }
 
-    private func local(_ job: PushJob, _ now: Int64) -> PushDecision {
+    private func decideByLocalTime(_ job: PushJob, _ now: Int64) -> PushDecision {
         PushDecision(
             on: job, templates: PushFixture.catalogue, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:),
             isConnected: { _ in false })

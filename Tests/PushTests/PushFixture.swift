@@ -31,7 +31,8 @@ enum PushFixture {
             entity: entity, recipient: "driver:42", device: device, badge: 3, preferences: preferences)
     }
 
-    /// The message of a job that is sent.
+    /// The message of a job.
+    /// - Throws: if the decision is not to send the job.
     static func message(
         _ job: PushJob, catalogue: PushCatalogue = catalogue, _ location: SourceLocation = #_sourceLocation
     ) throws -> PushMessage {
@@ -68,7 +69,7 @@ extension PushMessage {
     subscript(name: String) -> String? { data.first { $0.name == name }?.value }
 }
 
-/// A parsed JSON object: its member names in order, and its values as text or object.
+/// A parsed JSON object: its member names in order, and its values as texts or objects.
 struct ReadObject {
     private(set) var names: [String] = []
     private var texts: [String: String] = [:]

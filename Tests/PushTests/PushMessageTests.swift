@@ -14,7 +14,7 @@ import Testing
         #expect(message.details.allSatisfy { !$0.isRequired })
     }
 
-    /// The limit is above what fits into a push.
+    /// The limit is higher than the number of fields that fit into a push.
     @Test func readsALimitedNumberOfFields() throws {
         let data = "{" + (0..<300).map { "\"\($0)\":\($0)" }.joined(separator: ",") + "}"
         let message = try PushFixture.message(PushFixture.job("job-assigned", data))
@@ -50,7 +50,8 @@ import Testing
         #expect(message.details == [PushMessage.Field(name, "x")])
     }
 
-    /// The job's entity, else the one named by the data.
+    /// A job's own entity takes precedence over an entity in the data. `id`: the value of `entityId`; nil: there is no
+    /// entity. `field`: the further data field that has the id; nil: none.
     @Test(arguments: [
         (PushIntent.Entity.job("J"), #"{"routeId":"R"}"#, "J", "jobId"), (.route("R"), #"{"bookingId":"B"}"#, "R", "routeId"),
         (nil, #"{"reference":"X","routeId":"R","jobId":"J","bookingId":"B"}"#, "B", "jobId"),
@@ -59,9 +60,9 @@ import Testing
         (nil, #"{"reference":"X","batchId":"B"}"#, "B", nil), (nil, #"{"reference":"X"}"#, "X", nil),
         (nil, #"{"bookingId":null,"jobId":"","routeId":{},"reference":"X"}"#, "X", nil), (nil, #"{"other":"X"}"#, nil, nil),
     ])
-    func entities(_ entity: PushIntent.Entity?, _ data: String, _ id: String?, _ name: String?) throws {
+    func idsNameTheEntity(_ entity: PushIntent.Entity?, _ data: String, _ id: String?, _ field: String?) throws {
         let message = try PushFixture.message(PushFixture.job("new-batch-available", data, entity))
-        let expected = [id.map { "entityId=\($0)" }, name.flatMap { name in id.map { "\(name)=\($0)" } }].compactMap { $0 }
+        let expected = [id.map { "entityId=\($0)" }, field.flatMap { field in id.map { "\(field)=\($0)" } }].compactMap { $0 }
         #expect(message.ids.dropFirst(3).map { "\($0.name)=\($0.value)" } == expected)
         #expect(message.ids.allSatisfy { $0.isRequired })
         #expect(Set(message.data.map(\.name)).count == message.data.count)
@@ -113,29 +114,30 @@ import Testing
     @Test(arguments: [
         ("order:A-1", "order:A-1"), ("N-1", "N-1"),
         ("order:" + String(repeating: "x", count: 58), "order:" + String(repeating: "x", count: 58)),
-        // The first half of the SHA-256, by sha256sum.
+        // The hash is the first half of the key's SHA-256, here from sha256sum.
         ("order:" + String(repeating: "x", count: 59), "sha256:66d595ef79cd0d9c697cb0071c7bf14f"),
         ("route:\u{e9}", "sha256:9ff9b22c0f3a453f8237854235d48582"), ("a b", "sha256:c8687a08aa5d6ed2044328fa6a697ab8"),
     ])
-    func collapseIDs(_ key: String, _ id: String) throws {
+    func collapseIDIsTheKeyOrItsHash(_ key: String, _ id: String) throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned", collapseKey: key))
         #expect(message.collapseID == id)
         #expect(message.collapseID.utf8.count <= 64)
     }
 
-    /// Four keys, whatever types the catalogue has; none if nothing is superseded.
+    /// There are only four keys, whatever types the catalogue has. `name`: nil for a notification that supersedes no
+    /// other.
     @Test(arguments: [
         ("job-assigned", "order:A", "new_job"), ("job-cancelled", "order:A", "job_update"),
         ("driver-arrival", "order:A", "job_update"), ("order-cancelled", "order:A", "job_update"),
         ("route-assigned", "route:R", "new_route"), ("route-cancelled", "route:R", "route_update"),
         ("job-assigned", "N-1", nil), ("drop-removed", "N-1", nil), ("job-assigned", "border:A", nil),
     ])
-    func collapseKeys(_ event: String, _ key: String, _ name: String?) throws {
+    func collapseKeyNamesTheKindOfUpdate(_ event: String, _ key: String, _ name: String?) throws {
         #expect(try PushFixture.message(PushFixture.job(event, collapseKey: key)).collapseKey?.rawValue == name)
         #expect(PushMessage.CollapseKey.allCases.count == 4)
     }
 
-    @Test func takesTheRestFromTheEntry() throws {
+    @Test func usesTheEntrysOtherSettings() throws {
         let entry = PushFixture.entry("e", body: "B") {
             ($0.sound, $0.category, $0.thread, $0.channelID) = ("s.caf", "C", "t", "ch")
             $0.priority = .normal

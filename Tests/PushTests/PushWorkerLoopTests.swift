@@ -6,7 +6,7 @@ import Threads
 
 @testable import Push
 
-/// Turns of the worker's thread. The provider's port is closed.
+/// Turns of the worker's thread. No request gets a response, because the provider's port is closed.
 @Suite struct PushWorkerLoopTests {
     /// What the environment recorded.
     private struct Recorded {
@@ -18,7 +18,7 @@ import Threads
     private let recorded = Lock(Recorded())
     private let shared = PushWorker.Shared()
 
-    private func loop() throws -> PushWorkerLoop {
+    private func makeLoop() throws -> PushWorkerLoop {
         let token = APNsToken(teamID: "TEAM123456", keyID: "KEY1234567", key: try PrivateKey(pem: PushKeys.p256))
         let provider = Provider.apns(APNsAddress(host: "127.0.0.1", port: 1, topic: "uk.example.driver"), token: token)
         let environment = PushWorker.Environment(
@@ -43,9 +43,9 @@ import Threads
 
     private var inFlight: Int { shared.status.withLock { $0.inFlight } }
 
-    /// Both commands may arrive between two turns.
-    @Test func deviceLostWithItsLeaseGetsNothing() throws {
-        var loop = try loop()
+    /// The lease and the lost device may arrive between the same two turns.
+    @Test func deviceLostTogetherWithItsLeaseGetsNothing() throws {
+        var loop = try makeLoop()
         _ = loop.turn(PushFixture.now)
         let (lost, other) = (LaneFixture.job(1, device: "D"), LaneFixture.job(2))
         post {
@@ -57,26 +57,26 @@ import Threads
         #expect(recorded.withLock { $0.reports.last?.outcomes } == [PushOutcome(lost, .returned, wasTried: false)])
     }
 
-    /// Otherwise accepted pushes would be sent again after the next start.
+    /// Without the repeated report, accepted pushes would be sent again after the next start.
     @Test func repeatsAnUnconfirmedReportAtTheEnd() throws {
         let jobs = LaneFixture.jobs(1...2)
         let unsent = jobs.map { PushOutcome($0, .returned, wasTried: false) }
+        // With room for no report the store refuses the first one; with room for one it accepts it but does not reply.
         for room in [0, 1] {
-            var loop = try loop()
+            var loop = try makeLoop()
             recorded.withLock { $0 = Recorded(room: room) }
             post {
                 $0.lease = lease(jobs)
                 $0.stopAt = 0
             }
             loop.run()
-            // With 0 the store refuses the report, with 1 it does not reply.
             let report = PushReport(lane: .apns, outcomes: unsent, capacity: 0)
             #expect(recorded.withLock { $0.reports } == [report, report])
         }
     }
 
     @Test func sendsNoFinalReportWithoutResults() throws {
-        var loop = try loop()
+        var loop = try makeLoop()
         post { $0.stopAt = 0 }
         loop.run()
         #expect(recorded.withLock { $0.reports.allSatisfy { $0.outcomes.isEmpty } })

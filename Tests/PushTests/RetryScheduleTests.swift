@@ -14,7 +14,7 @@ import Testing
         #expect(RetrySchedule.delay(afterAttempts: attempts, using: &high) == least + least / 2)
     }
 
-    /// At least retry-after, plus jitter; a shorter retry-after does not shorten the schedule.
+    /// The delay is at least `retryAfter`, plus jitter. A shorter `retryAfter` does not shorten the schedule.
     @Test(
         arguments: [
             (0, 60_000, 60_000, 90_000), (0, 0, 1_000, 1_500), (6, 5_000, 60_000, 90_000), (0, 3_600_000, 3_600_000, 3_630_000),
@@ -26,7 +26,8 @@ import Testing
         #expect(RetrySchedule.delay(afterAttempts: attempts, retryAfter: retryAfter, using: &high) == most)
     }
 
-    /// The extremes of the generator. Not 0: unbiased drawing would reject it forever.
+    /// A generator that always gives the same extreme. The lower one is not 0: the standard library would reject 0, to
+    /// avoid bias, and draw again forever.
     private struct Fixed: RandomNumberGenerator {
         let value: UInt64
 

@@ -30,7 +30,7 @@ import Testing
         #expect(object["message"] == message.body)
     }
 
-    /// Two bytes too many cost no more than needed: the ellipsis has three bytes.
+    /// A value that is two bytes too long loses five bytes: these two, and three for the ellipsis.
     @Test func cutsNoMoreThanNeeded() throws {
         var message = try message()
         message.details = [PushMessage.Field("note", "")]
@@ -70,7 +70,7 @@ import Testing
         #expect(try object.object("aps.alert")["title"] == object["title"])
     }
 
-    /// Provided that they fit without the others.
+    /// The other fields are cut or dropped instead, as long as that is enough.
     @Test func requiredFieldsStayWhole() throws {
         let reference = String(repeating: "R", count: 150)
         let data = #"""
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Half a zone would be another zone. A reason is free text and may be cut.
+    /// A zone that was cut would be another zone. A reason is free text and may be cut.
     @Test(
         arguments: [
             ("new-batch-available", ["batchId", "batchNumber", "zone", "orderCount"]),
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// If the ids alone are too long, those that fit stay, whole.
+    /// If the ids alone are too long, the longest are dropped and the others stay whole.
     @Test func dropsIDsRatherThanCutThem() throws {
         let data = #"{"bookingId":"\#(text("9", 4_000))","orderId":"O-1"}"#
         let message = try PushFixture.message(PushFixture.job("new-batch-available", data))
@@ -115,7 +115,7 @@ import Testing
         #expect(object["type"] == "NEW_BATCH_AVAILABLE")
     }
 
-    /// Each of these is one cluster.
+    /// Each argument is one grapheme cluster.
     @Test(arguments: ["👩‍👩‍👧‍👦", "🇬🇧", "👍🏽", "e\u{301}\u{323}", "漢", "한", "กำ", "नि", "\r\n", "\"", "\u{1}", "\\"])
     func cutsBetweenGraphemeClusters(_ character: String) throws {
         var message = try message()
@@ -133,8 +133,8 @@ import Testing
         }
     }
 
-    /// A letter with very many accents is one cluster.
-    @Test func dropsAClusterThatNeverFits() throws {
+    /// A letter with very many accents is one grapheme cluster.
+    @Test func dropsAClusterThatDoesNotFit() throws {
         var message = try message()
         message.details = [PushMessage.Field("note", "a" + text("\u{301}", 4_000))]
         #expect(try ReadObject(payload(message))["note"] == "…")
@@ -142,7 +142,8 @@ import Testing
         #expect(try ReadObject(payload(message))["note"] == "a…")
     }
 
-    /// Random messages fit, are JSON and UTF-8 (the reader checks both), and each text is whole or a prefix.
+    /// Random messages fit, are JSON and UTF-8 (``ReadObject`` checks both), and each text is whole or a prefix with an
+    /// ellipsis.
     @Test func everyMessageFits() throws {
         for seed in 0..<150 {
             var rng = SplitMix(seed: UInt64(seed))
@@ -180,15 +181,15 @@ import Testing
         var message = try message()
         message.title = rng.text()
         message.body = rng.text()
-        message.sound = rng.text(few: true)
-        message.category = rng.text(few: true)
-        message.thread = rng.text(few: true)
-        message.channelID = rng.text(few: true)
+        message.sound = rng.text(isShort: true)
+        message.category = rng.text(isShort: true)
+        message.thread = rng.text(isShort: true)
+        message.channelID = rng.text(isShort: true)
         message.ids = ["type", "event", "notificationId", "entityId", "jobId"].map {
-            PushMessage.Field($0, rng.text(few: true), isRequired: true)
+            PushMessage.Field($0, rng.text(isShort: true), isRequired: true)
         }
         message.details = (0..<Int.random(in: 0...30, using: &rng)).map {
-            PushMessage.Field("\($0)\(rng.text(few: true))", rng.text(), isRequired: $0 % 7 == 6)
+            PushMessage.Field("\($0)\(rng.text(isShort: true))", rng.text(), isRequired: $0 % 7 == 6)
         }
         return message
     }
@@ -212,9 +213,10 @@ extension SplitMix {
         "\u{200d}", "…", "null", "\u{2028}",
     ]
 
-    /// Mostly short, sometimes far too long.
-    fileprivate mutating func text(few: Bool = false) -> String {
-        let count = Int.random(in: 0...[3, 20, 60, few ? 60 : 4_000].randomElement(using: &self)!, using: &self)
+    /// A text, mostly short, sometimes far too long for a push.
+    /// - Parameter isShort: always at most 60 characters.
+    fileprivate mutating func text(isShort: Bool = false) -> String {
+        let count = Int.random(in: 0...[3, 20, 60, isShort ? 60 : 4_000].randomElement(using: &self)!, using: &self)
         let kinds = (0..<3).map { _ in Self.characters.randomElement(using: &self)! }
         return (0..<count).map { _ in kinds.randomElement(using: &self)! }.joined()
     }
