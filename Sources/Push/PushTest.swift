@@ -91,10 +91,10 @@ package enum PushTest {
             notificationID: "push-test-\(now)", title: "Fleetwire", body: "Pushes reach this device.", sound: "default",
             category: "", thread: "", channelID: "", isHighPriority: true, expiresAt: now + lifetime, collapseID: "push-test",
             collapseKey: nil, badge: 1,
-            ids: [
+            leadingFields: [
                 PushMessage.Field("type", "push_test", isRequired: true),
                 PushMessage.Field("event", "push-test", isRequired: true),
                 PushMessage.Field("notificationId", "push-test-\(now)", isRequired: true),
-            ], details: [])
+            ], eventFields: [])
     }
 }

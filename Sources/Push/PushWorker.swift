@@ -9,7 +9,7 @@ import Threads
 /// lost devices stays small: it contains what the store's one writer committed during a turn of the thread, and a turn
 /// never blocks.
 package final class PushWorker: Sendable {
-    /// What the thread needs from the program. It calls all of these closures on its own thread.
+    /// What the thread needs from the program. All closures are called on this thread.
     package struct Environment: Sendable {
         /// Milliseconds since 1970.
         package var now: @Sendable () -> Int64

@@ -119,7 +119,7 @@ struct LaneFixture {
     static func message(of job: PushJob) -> PushMessage {
         PushMessage(
             notificationID: job.notification.id, title: "T", body: "B", sound: "", category: "", thread: "", channelID: "",
-            isHighPriority: true, expiresAt: job.notification.expiresAt, collapseID: "c", collapseKey: nil, badge: 1, ids: [],
-            details: [])
+            isHighPriority: true, expiresAt: job.notification.expiresAt, collapseID: "c", collapseKey: nil, badge: 1,
+            leadingFields: [], eventFields: [])
     }
 }

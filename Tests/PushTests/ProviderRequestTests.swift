@@ -85,7 +85,7 @@ import Testing
         var message = try PushFixture.message(PushFixture.job("job-assigned"))
         (message.title, message.body, message.sound, message.category, message.thread, message.channelID) =
             (hostile, hostile, hostile, hostile, hostile, hostile)
-        message.details = [PushMessage.Field(hostile, hostile)]
+        message.eventFields = [PushMessage.Field(hostile, hostile)]
         let apns = try ReadObject(PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "").body)
         #expect(apns[hostile] == hostile)
         #expect(try apns.object("aps.alert")["body"] == hostile)

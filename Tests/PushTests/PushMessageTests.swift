@@ -8,17 +8,17 @@ import Testing
             #"{"text":"a\"b\n\u00e9","number":49.90,"big":1e400,"yes":true,"no":false,"empty":"","gone":null,"list":[1],"object":{"a":1}}"#
         let message = try PushFixture.message(PushFixture.job("job-assigned", data))
         #expect(
-            message.details.map { "\($0.name)=\($0.value)" } == [
+            message.eventFields.map { "\($0.name)=\($0.value)" } == [
                 "text=a\"b\n\u{e9}", "number=49.90", "big=1e400", "yes=true", "no=false", "empty=",
             ])
-        #expect(message.details.allSatisfy { !$0.isRequired })
+        #expect(message.eventFields.allSatisfy { !$0.isRequired })
     }
 
     /// The limit is higher than the number of fields that fit into a push.
     @Test func readsALimitedNumberOfFields() throws {
         let data = "{" + (0..<300).map { "\"\($0)\":\($0)" }.joined(separator: ",") + "}"
         let message = try PushFixture.message(PushFixture.job("job-assigned", data))
-        #expect(message.details.map(\.name) == (0..<256).map(String.init))
+        #expect(message.eventFields.map(\.name) == (0..<256).map(String.init))
     }
 
     @Test func contractFieldsReplaceEventFields() throws {
@@ -39,7 +39,7 @@ import Testing
     ])
     func reservedNamesAreDropped(_ name: String) throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned", #"{"\#(name)":"x","left":"y"}"#))
-        #expect(message.details == [PushMessage.Field("left", "y")])
+        #expect(message.eventFields == [PushMessage.Field("left", "y")])
     }
 
     @Test(arguments: [
@@ -47,7 +47,7 @@ import Testing
     ])
     func similarNamesAreKept(_ name: String) throws {
         let message = try PushFixture.message(PushFixture.job("job-assigned", #"{"\#(name)":"x"}"#))
-        #expect(message.details == [PushMessage.Field(name, "x")])
+        #expect(message.eventFields == [PushMessage.Field(name, "x")])
     }
 
     /// A job's own entity takes precedence over an entity in the data. `id`: the value of `entityId`; nil: there is no
@@ -60,21 +60,21 @@ import Testing
         (nil, #"{"reference":"X","batchId":"B"}"#, "B", nil), (nil, #"{"reference":"X"}"#, "X", nil),
         (nil, #"{"bookingId":null,"jobId":"","routeId":{},"reference":"X"}"#, "X", nil), (nil, #"{"other":"X"}"#, nil, nil),
     ])
-    func idsNameTheEntity(_ entity: PushIntent.Entity?, _ data: String, _ id: String?, _ field: String?) throws {
+    func leadingFieldsNameTheEntity(_ entity: PushIntent.Entity?, _ data: String, _ id: String?, _ field: String?) throws {
         let message = try PushFixture.message(PushFixture.job("new-batch-available", data, entity))
         let expected = [id.map { "entityId=\($0)" }, field.flatMap { field in id.map { "\(field)=\($0)" } }].compactMap { $0 }
-        #expect(message.ids.dropFirst(3).map { "\($0.name)=\($0.value)" } == expected)
-        #expect(message.ids.allSatisfy { $0.isRequired })
+        #expect(message.leadingFields.dropFirst(3).map { "\($0.name)=\($0.value)" } == expected)
+        #expect(message.leadingFields.allSatisfy { $0.isRequired })
         #expect(Set(message.data.map(\.name)).count == message.data.count)
     }
 
     @Test func driverArrivalRequiresItsFields() throws {
         let data = #"{"reference":"R","driver_id":42,"driverName":"Dan","timestamp":"2026-11-21T09:30:00Z"}"#
         let message = try PushFixture.message(PushFixture.job("driver-arrival", data))
-        #expect(message.details.filter(\.isRequired).map(\.name) == ["reference", "driver_id", "timestamp"])
+        #expect(message.eventFields.filter(\.isRequired).map(\.name) == ["reference", "driver_id", "timestamp"])
         #expect(message["driver_id"] == "42")
         let other = try PushFixture.message(PushFixture.job("job-assigned", data))
-        #expect(other.details.filter(\.isRequired).isEmpty)
+        #expect(other.eventFields.filter(\.isRequired).isEmpty)
     }
 
     /// Null, objects, arrays and absent fields count as missing; no text contains "null".

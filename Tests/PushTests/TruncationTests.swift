@@ -7,16 +7,16 @@ import Testing
 @Suite struct TruncationTests {
     @Test func messagesThatFitAreNotChanged() throws {
         var message = try message()
-        message.details = [PushMessage.Field("note", "")]
+        message.eventFields = [PushMessage.Field("note", "")]
         let rest = payload(message).count
-        message.details = [PushMessage.Field("note", String(repeating: "x", count: 4_096 - rest))]
+        message.eventFields = [PushMessage.Field("note", String(repeating: "x", count: 4_096 - rest))]
         #expect(payload(message).count == 4_096)
         #expect(try ReadObject(payload(message))["note"]?.utf8.count == 4_096 - rest)
     }
 
     @Test func cutsTheLongestValuesFirst() throws {
         var message = try message()
-        message.details = [
+        message.eventFields = [
             PushMessage.Field("a", String(repeating: "a", count: 3_000)),
             PushMessage.Field("b", String(repeating: "b", count: 400)),
             PushMessage.Field("c", String(repeating: "c", count: 2_000)), PushMessage.Field("d", "short"),
@@ -33,9 +33,9 @@ import Testing
     /// A value that is two bytes too long loses five bytes: these two, and three for the ellipsis.
     @Test func cutsNoMoreThanNeeded() throws {
         var message = try message()
-        message.details = [PushMessage.Field("note", "")]
+        message.eventFields = [PushMessage.Field("note", "")]
         let room = 4_096 - payload(message).count
-        message.details = [PushMessage.Field("note", String(repeating: "x", count: room + 2))]
+        message.eventFields = [PushMessage.Field("note", String(repeating: "x", count: room + 2))]
         #expect(try ReadObject(payload(message))["note"] == String(repeating: "x", count: room - 3) + "…")
         #expect(payload(message).count == 4_096)
     }
@@ -44,7 +44,7 @@ import Testing
     @Test(arguments: [("\u{1}", 6), ("\"", 2), ("\\", 2), ("\n", 2), ("\u{7f}", 1), ("漢", 3)])
     func countsBytesOfJSON(_ character: String, _ bytes: Int) throws {
         var message = try message()
-        message.details = [PushMessage.Field("note", text(character, 5_000 / bytes))]
+        message.eventFields = [PushMessage.Field("note", text(character, 5_000 / bytes))]
         let object = try ReadObject(payload(message))
         #expect(payload(message).count > 4_096 - bytes)
         #expect(object["note"]?.hasSuffix("…") == true)
@@ -54,7 +54,7 @@ import Testing
     @Test func cutsTheBodyThenTheTitle() throws {
         var message = try message()
         message.body = String(repeating: "b", count: 3_000)
-        message.details = [PushMessage.Field("note", String(repeating: "n", count: 500))]
+        message.eventFields = [PushMessage.Field("note", String(repeating: "n", count: 500))]
         var object = try ReadObject(payload(message))
         let body = try #require(object["message"])
         #expect(body.utf8.count > 1_500)
@@ -78,12 +78,12 @@ import Testing
             """#
         var message = try PushFixture.message(PushFixture.job("driver-arrival", data, .job(String(repeating: "B", count: 150))))
         message.title = text("漢", 2_000)
-        message.details += (0..<200).map { PushMessage.Field("field-\($0)", text("\"", 300)) }
+        message.eventFields += (0..<200).map { PushMessage.Field("field-\($0)", text("\"", 300)) }
         for object in [try ReadObject(payload(message)), try ReadObject(fcm(message)).object("message.data")] {
             #expect(object["reference"] == reference)
             #expect(object["driver_id"] == "42")
             #expect(object["timestamp"] == "2026-11-21T09:30:00Z")
-            for field in message.ids { #expect(object[field.name] == field.value) }
+            for field in message.leadingFields { #expect(object[field.name] == field.value) }
         }
     }
 
@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    /// If the ids alone are too long, the longest are dropped and the others stay whole.
-    @Test func dropsIDsRatherThanCutThem() throws {
+    /// If the required fields alone are too long, the longest are dropped and the others stay whole.
+    @Test func dropsRequiredFieldsRatherThanCutThem() throws {
         let data = #"{"bookingId":"\#(text("9", 4_000))","orderId":"O-1"}"#
         let message = try PushFixture.message(PushFixture.job("new-batch-available", data))
         let object = try ReadObject(payload(message))
@@ -120,7 +120,7 @@ import Testing
     func cutsBetweenGraphemeClusters(_ character: String) throws {
         var message = try message()
         let whole = text(character, 6_000 / character.utf8.count)
-        message.details = [PushMessage.Field("note", "x" + whole)]
+        message.eventFields = [PushMessage.Field("note", "x" + whole)]
         message.body = "y" + whole
         for object in [try ReadObject(payload(message)), try ReadObject(fcm(message)).object("message.data")] {
             for (name, first) in [("note", "x"), ("message", "y")] {
@@ -136,9 +136,9 @@ import Testing
     /// A letter with very many accents is one grapheme cluster.
     @Test func dropsAClusterThatDoesNotFit() throws {
         var message = try message()
-        message.details = [PushMessage.Field("note", "a" + text("\u{301}", 4_000))]
+        message.eventFields = [PushMessage.Field("note", "a" + text("\u{301}", 4_000))]
         #expect(try ReadObject(payload(message))["note"] == "…")
-        message.details = [PushMessage.Field("note", "ab" + text("\u{301}", 4_000))]
+        message.eventFields = [PushMessage.Field("note", "ab" + text("\u{301}", 4_000))]
         #expect(try ReadObject(payload(message))["note"] == "a…")
     }
 
@@ -168,7 +168,7 @@ import Testing
             if value.utf8.elementsEqual(whole.utf8) { continue }
             #expect(value.unicodeScalars.last == "…", comment)
             #expect(whole.utf8.starts(with: value.utf8.dropLast(3)), comment)
-            #expect(!message.ids.contains { $0.name == name }, comment)
+            #expect(!message.leadingFields.contains { $0.name == name }, comment)
         }
     }
 
@@ -185,10 +185,10 @@ import Testing
         message.category = rng.text(isShort: true)
         message.thread = rng.text(isShort: true)
         message.channelID = rng.text(isShort: true)
-        message.ids = ["type", "event", "notificationId", "entityId", "jobId"].map {
+        message.leadingFields = ["type", "event", "notificationId", "entityId", "jobId"].map {
             PushMessage.Field($0, rng.text(isShort: true), isRequired: true)
         }
-        message.details = (0..<Int.random(in: 0...30, using: &rng)).map {
+        message.eventFields = (0..<Int.random(in: 0...30, using: &rng)).map {
             PushMessage.Field("\($0)\(rng.text(isShort: true))", rng.text(), isRequired: $0 % 7 == 6)
         }
         return message

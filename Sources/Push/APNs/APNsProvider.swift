@@ -5,7 +5,7 @@ extension Provider {
     /// APNs, in one of its environments.
     /// - Parameters:
     ///   - lane: `.apns` or `.apnsSandbox`.
-    ///   - token: the token of the key. Both environments need the same object.
+    ///   - token: the provider token. Both environments must get the same object, because they share the token.
     ///   - caFile: a PEM file to trust instead of the system's certificates; empty: the system's.
     package static func apns(
         lane: PushLane = .apns, _ address: APNsAddress, token: APNsToken, caFile: String = ""

@@ -6,7 +6,7 @@ import Threads
 /// When to issue a provider token. APNs allows a new one at most every 20 minutes, and rejects tokens older than an
 /// hour (Apple, "Establishing a token-based connection to APNs"). Times are milliseconds.
 struct APNsTokenAge {
-    /// Between Apple's limits, with a margin for a clock that is off by some minutes.
+    /// How long a token is used: between Apple's limits, with a margin for a clock that is off by some minutes.
     static let lifetime: Int64 = 45 * 60_000
     /// Minimum time between two forced renewals. If APNs rejects a younger token as expired, this machine's clock is
     /// wrong, and a new token does not help.

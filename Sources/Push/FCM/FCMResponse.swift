@@ -98,9 +98,9 @@ private struct FCMSuccessBody {
 
 /// The body of a response other than 200: `{"error":{"status":…,"details":[{"@type":…,…}]}}`.
 private struct FCMErrorBody {
-    /// From the detail of type FcmError.
+    /// FCM's own error code, from the detail of type FcmError.
     var errorCode: String?
-    /// A name of google.rpc.Code.
+    /// The status name: a name in google.rpc.Code.
     var status: String?
     /// The fields that google.rpc.BadRequest names; nil if the response has no such detail.
     var badFields: [String]?

@@ -3,8 +3,8 @@ import HTTPClient
 import JSON
 import JWT
 
-/// Why a string is not a valid service account. Messages quote the description after "the service account: ". It
-/// contains no secrets.
+/// Why a string is not a valid service account. In messages the description follows the name of the configuration key.
+/// It contains no secrets.
 package struct ServiceAccountError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }

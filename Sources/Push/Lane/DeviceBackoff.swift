@@ -84,7 +84,7 @@ struct DeviceBackoff {
         unreported.removeAll(keepingCapacity: true)
     }
 
-    /// The store has removed the report's dead devices. The devices of all jobs that it leases from now on are alive.
+    /// The store has removed the report's dead devices. From now on, the devices of all jobs that it leases are alive.
     mutating func completeReport() {
         for device in reported { dead[device] = nil }
         reported.removeAll(keepingCapacity: true)

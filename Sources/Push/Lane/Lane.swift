@@ -20,8 +20,8 @@ package struct Lane {
         /// The store did not write the report under way.
         case refused
         case completed(Completion)
-        /// Devices that were removed or have another owner. Jobs in hand for them go back to the store, which cancels
-        /// them or sends them to another device.
+        /// Devices that were removed or have another owner. Jobs in hand for these devices go back to the store, which
+        /// cancels the jobs or assigns them to another device.
         case lost(devices: Set<String>)
         /// The request of the job with this number was withdrawn before it was written, because its device was lost.
         case withdrawn(Int64)
@@ -67,7 +67,7 @@ package struct Lane {
 
     /// What the caller has to do. Effects are performed in the order in which they are returned.
     package enum Effect: Equatable, Sendable {
-        /// Close the connections and complete all requests in flight.
+        /// Close the connections, and report each request in flight as completed.
         case retireConnections
         case send(PushJob, PushMessage)
         /// Get a credential newer than that of this generation; -1: any valid credential.
@@ -82,9 +82,9 @@ package struct Lane {
     /// A job whose request is in flight.
     package struct InFlight: Sendable {
         package let job: PushJob
-        /// Milliseconds since 1970.
+        /// When the request started: milliseconds since 1970.
         package let startedAt: Int64
-        /// The epoch of ``CongestionControl`` in which it started.
+        /// The epoch of ``CongestionControl`` in which the request started.
         let epoch: Int
     }
 

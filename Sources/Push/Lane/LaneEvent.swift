@@ -17,7 +17,7 @@ package enum LaneEvent: Equatable, Sendable {
     case paused(reason: String, milliseconds: Int64?)
     /// The lane sends again.
     case resumed
-    /// `kind` is the metric's label: `apns_jwt`, `fcm_oauth`.
+    /// `kind` is the label of `push_credential_renewals_total`: `apns_jwt` or `fcm_oauth`.
     case credentialRenewed(kind: String)
     /// All connections were closed.
     case connectionRetired(reason: String)

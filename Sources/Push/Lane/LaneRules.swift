@@ -8,12 +8,12 @@ package struct LaneRules: Equatable, Sendable {
     package var timeOutsMax = 2
     /// `TooManyProviderTokenUpdates` in a row after which the connections are closed.
     package var tooManyTokensMax = 3
-    /// Responses with `retry-after` in a row after which the whole lane pauses for that long.
+    /// Responses with `retry-after` in a row after which the whole lane pauses, for as long as the last one asks.
     package var retryAftersMax = 3
     /// Time between two probes of a stopped lane.
     package var probeInterval: Int64 = 30_000
-    /// How often the length of pauses in a row doubles: with 3 they last 1, 2, 4, 8, 8 … s. A random part of up to half
-    /// the length is added to each.
+    /// How often the pause doubles if the lane pauses several times in a row: with 3, the pauses last 1, 2, 4, 8, 8 …
+    /// s. A random part of up to half the pause is added to each.
     package var pauseDoublings = 3
     /// Longest `retry-after` honoured: 28 days, the longest lifetime of a notification.
     package var retryAfterMax: Int64 = 2_419_200_000

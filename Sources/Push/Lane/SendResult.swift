@@ -6,13 +6,14 @@ package enum SendResult: Equatable, Sendable {
     case accepted(messageID: String?)
     /// The job fails; device and lane are not affected. `alarm`: an operator has to act.
     case rejected(reason: String, alarm: Bool)
-    /// The token is invalid: the job fails, and the store removes the device unless it registered again since.
+    /// The device's token is invalid: the job fails, and the store removes the device, unless its app has registered
+    /// again since the token became invalid.
     case invalidToken(DeviceRemoval)
     /// Try again, after at least `after` milliseconds if the provider gave a time.
     case retry(reason: String, after: Int64?)
     /// The device got too many pushes: only its jobs wait, at least `after` milliseconds if the provider gave a time.
     case deviceThrottled(reason: String, after: Int64?)
-    /// The credential expired: get a new one and send again.
+    /// The credential has expired: the lane gets a new one and sends the job again.
     case credentialExpired(reason: String)
     /// Nothing can be sent until an operator fixes the configuration; the job goes back to the queue. `newConnection`:
     /// the next attempt needs a new connection.

@@ -7,13 +7,13 @@ extension PushMessage {
         let notification = job.notification
         let scalars = EventScalars(of: notification.data)
         let (title, body) = Self.texts(of: notification.event, in: entry, scalars)
-        let ids = Self.ids(of: job, type: entry.dataType, scalars)
+        let leadingFields = Self.leadingFields(of: job, type: entry.dataType, scalars)
         self.init(
             notificationID: notification.id, title: title, body: body, sound: entry.sound, category: entry.category,
             thread: entry.thread, channelID: entry.channelID, isHighPriority: entry.priority == .high,
             expiresAt: notification.expiresAt, collapseID: Self.collapseID(of: notification.collapseKey),
-            collapseKey: Self.collapseKey(of: notification.collapseKey, type: entry.dataType), badge: job.badge, ids: ids,
-            details: Self.details(scalars, beside: ids, type: entry.dataType))
+            collapseKey: Self.collapseKey(of: notification.collapseKey, type: entry.dataType), badge: job.badge,
+            leadingFields: leadingFields, eventFields: Self.eventFields(scalars, beside: leadingFields, type: entry.dataType))
     }
 
     private static func texts(
@@ -38,15 +38,15 @@ extension PushMessage {
 // MARK: Data fields for apps
 
 extension PushMessage {
-    private static func ids(of job: PushJob, type: String, _ scalars: EventScalars) -> [Field] {
-        var ids = [
+    private static func leadingFields(of job: PushJob, type: String, _ scalars: EventScalars) -> [Field] {
+        var leadingFields = [
             Field("type", type, isRequired: true), Field("event", job.notification.event, isRequired: true),
             Field("notificationId", job.notification.id, isRequired: true),
         ]
-        guard let entity = entity(of: job, scalars) else { return ids }
-        ids.append(Field("entityId", entity.id, isRequired: true))
-        if let field = entity.field { ids.append(Field(field, entity.id, isRequired: true)) }
-        return ids
+        guard let entity = entity(of: job, scalars) else { return leadingFields }
+        leadingFields.append(Field("entityId", entity.id, isRequired: true))
+        if let field = entity.field { leadingFields.append(Field(field, entity.id, isRequired: true)) }
+        return leadingFields
     }
 
     /// The id of the entity that a tap opens, and the data field besides `entityId` that has the id, if there is one.
@@ -69,8 +69,8 @@ extension PushMessage {
         ("batchId", nil), ("reference", nil),
     ]
 
-    /// By type: data fields that apps rely on. They are never cut.
-    private static let requiredDetails = [
+    /// The event fields that apps rely on, by type. They are never cut.
+    private static let requiredEventFields = [
         "NEW_BATCH_AVAILABLE": ["batchId", "batchNumber", "zone", "orderCount"],
         "BATCH_REASSIGNED": ["batchId", "batchNumber", "zone", "orderCount", "orderId"],
         "ORDER_CANCELLED": ["orderId", "batchId"],
@@ -79,11 +79,11 @@ extension PushMessage {
         "driver_arrival": ["reference", "driver_id", "timestamp"],
     ]
 
-    /// The event's fields, except those in `ids` and the names that providers reserve.
-    private static func details(_ scalars: EventScalars, beside ids: [Field], type: String) -> [Field] {
-        let required = requiredDetails[type] ?? []
+    /// The event's fields, except those in `leadingFields` and the names that providers reserve.
+    private static func eventFields(_ scalars: EventScalars, beside leadingFields: [Field], type: String) -> [Field] {
+        let required = requiredEventFields[type] ?? []
         return scalars.fields.compactMap { field in
-            let isTaken = ids.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
+            let isTaken = leadingFields.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
             guard !isTaken, !isReserved(field.name) else { return nil }
             return required.contains(where: field.isNamed) ? Field(field.name, field.value, isRequired: true) : field
         }

@@ -1,20 +1,22 @@
 extension PushMessage {
-    /// A value of a data field is not cut to fewer bytes of JSON than this.
-    private static let detailBytesMin = 24
+    /// The value of an event field is not cut to fewer bytes of JSON than this.
+    private static let fieldBytesMin = 24
     /// The same limit for title and body.
     private static let lineBytesMin = 64
 
-    /// Truncates the message until it fits: cuts first the longest details, then the body, then the title, always
-    /// between grapheme clusters; then drops details. If the required fields alone are too long, drops the longest of
-    /// them. They are never cut: half an id would be another id.
-    /// - Parameter size: returns the bytes of the message as JSON.
+    /// Truncates the message until it fits: cuts first the longest event fields, then the body, then the title, always
+    /// between grapheme clusters; then drops event fields. Required fields are not affected, unless they alone are too
+    /// long: then the longest of them are dropped. They are never cut: half an id would be another id.
+    /// - Parameters:
+    ///   - bytesMax: maximum bytes of the message as JSON.
+    ///   - size: returns the bytes of a message as JSON.
     mutating func truncate(to bytesMax: Int, size: (PushMessage) -> Int) {
         let steps: [(inout PushMessage, _ excess: Int) -> Void] = [
-            { $0.cutDetails(by: $1) },
+            { $0.cutEventFields(by: $1) },
             { $0.body = $0.body.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },  // the payload has it twice
             { $0.title = $0.title.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },
-            { $0.dropDetails(by: $1) },
-            { $0.dropRequired(by: $1) },
+            { $0.dropEventFields(by: $1) },
+            { $0.dropRequiredFields(by: $1) },
             { message, _ in (message.sound, message.category, message.thread) = ("", "", "") },
         ]
         for step in steps {
@@ -26,9 +28,9 @@ extension PushMessage {
 
     /// Cuts the longest values to one common length. The result is the same as that of removing single bytes, each from
     /// the value that is then the longest.
-    private mutating func cutDetails(by excess: Int) {
-        let costs = details.filter { !$0.isRequired }.map { $0.value.jsonBytes }.sorted(by: >)
-        var length = Self.detailBytesMin
+    private mutating func cutEventFields(by excess: Int) {
+        let costs = eventFields.filter { !$0.isRequired }.map { $0.value.jsonBytes }.sorted(by: >)
+        var length = Self.fieldBytesMin
         var sum = 0
         for (index, cost) in costs.enumerated() {
             sum += cost
@@ -40,23 +42,23 @@ extension PushMessage {
                 break
             }
         }
-        for index in details.indices where !details[index].isRequired {
-            details[index].value = details[index].value.cut(toJSONBytes: length)
+        for index in eventFields.indices where !eventFields[index].isRequired {
+            eventFields[index].value = eventFields[index].value.cut(toJSONBytes: length)
         }
     }
 
-    private mutating func dropDetails(by excess: Int) {
+    private mutating func dropEventFields(by excess: Int) {
         var excess = excess
-        for index in details.indices.reversed() where excess > 0 && !details[index].isRequired {
-            excess -= details.remove(at: index).jsonBytes
+        for index in eventFields.indices.reversed() where excess > 0 && !eventFields[index].isRequired {
+            excess -= eventFields.remove(at: index).jsonBytes
         }
     }
 
-    private mutating func dropRequired(by excess: Int) {
+    private mutating func dropRequiredFields(by excess: Int) {
         var excess = excess
-        while excess > 0, let longest = (ids + details).max(by: { $0.value.utf8.count < $1.value.utf8.count }) {
-            ids.removeAll { $0 == longest }
-            details.removeAll { $0 == longest }
+        while excess > 0, let longest = (leadingFields + eventFields).max(by: { $0.value.utf8.count < $1.value.utf8.count }) {
+            leadingFields.removeAll { $0 == longest }
+            eventFields.removeAll { $0 == longest }
             excess -= longest.jsonBytes
         }
     }

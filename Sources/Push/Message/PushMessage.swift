@@ -1,6 +1,6 @@
 /// A rendered notification for one device, before it is encoded for its provider.
 package struct PushMessage: Equatable, Sendable {
-    /// The id of its notification in the store.
+    /// The id of the notification in the store.
     package var notificationID: String
     /// The first line; may be empty if the body is not.
     package var title: String
@@ -16,7 +16,7 @@ package struct PushMessage: Equatable, Sendable {
     package var channelID: String
     /// Whether the push wakes a sleeping device.
     package var isHighPriority: Bool
-    /// Milliseconds since 1970.
+    /// When the notification expires: milliseconds since 1970.
     package var expiresAt: Int64
     /// A newer notification with the same id replaces this one on the device (apns-collapse-id, FCM `tag`): at most 64
     /// bytes of printable ASCII.
@@ -25,10 +25,10 @@ package struct PushMessage: Equatable, Sendable {
     package var collapseKey: CollapseKey?
     /// The number of the recipient's unread notifications, including this one: at least 1.
     package var badge: Int
-    /// The data fields before `title` and `message`: type, ids and the entity that a tap opens.
-    package var ids: [Field]
+    /// The data fields before `title` and `message`: type, event, notification id, and the entity that a tap opens.
+    package var leadingFields: [Field]
     /// The data fields after `title` and `message`: those of the event.
-    package var details: [Field]
+    package var eventFields: [Field]
 
     /// A data field for the app.
     package struct Field: Equatable, Sendable {
@@ -57,7 +57,7 @@ package struct PushMessage: Equatable, Sendable {
 
     /// All data fields, in the contract's order. Names are unique.
     package var data: [Field] {
-        ids + [Field("title", title, isRequired: true), Field("message", body, isRequired: true)] + details
+        leadingFields + [Field("title", title, isRequired: true), Field("message", body, isRequired: true)] + eventFields
     }
 }
 

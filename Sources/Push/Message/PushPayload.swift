@@ -7,7 +7,7 @@ struct PushPayload {
     let message: PushMessage
     /// APNs' `aps`: an object.
     let aps: [UInt8]
-    /// The members of an object, without its braces; all values are strings.
+    /// The data fields: the members of an object, without its braces. All values are strings.
     let data: [UInt8]
 
     /// - Parameter bytesMax: maximum bytes of `aps` and the data fields as one JSON object.
@@ -52,10 +52,10 @@ extension JSONWriter {
     }
 
     fileprivate mutating func data(_ message: PushMessage) {
-        for field in message.ids { self.field(field.name, field.value) }
+        for field in message.leadingFields { self.field(field.name, field.value) }
         field("title", message.title)
         field("message", message.body)
-        for field in message.details { self.field(field.name, field.value) }
+        for field in message.eventFields { self.field(field.name, field.value) }
     }
 
     private mutating func field(_ name: String, _ value: String) {
