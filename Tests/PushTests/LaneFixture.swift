@@ -60,7 +60,7 @@ struct LaneFixture {
         return events
     }
 
-    /// The report under way, removed from the fixture.
+    /// The report sent since the last call; nil if there is none.
     mutating func drainReport() -> PushReport? {
         defer { report = nil }
         return report

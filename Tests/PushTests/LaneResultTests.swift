@@ -162,7 +162,7 @@ struct LaneResultTests {
         #expect(fixture.drainSent() == [1, 2])
         fixture.respond(1, .invalidToken(removal))
         fixture.performEffects()
-        // According to job 4, its device was last seen when the token was removed, so its app has registered again.
+        // Job 4 has a last-seen time that is not before the removal's, so its device has registered again.
         #expect(fixture.drainSent() == [4])
         #expect(
             fixture.drainReport()?.outcomes == [

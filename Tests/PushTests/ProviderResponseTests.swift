@@ -304,6 +304,7 @@ private enum HostileBody {
         #"{"reason":"Bad\nDeviceToken"}"#, #"{"reason":"é"}"#, String(repeating: "[", count: 60_000), "\u{0}", "\u{FEFF}{}",
     ]
 
+    /// Bodies that look like FCM's errors.
     static let fcm = [
         #"{"error":null}"#, #"{"error":"UNREGISTERED"}"#, #"{"error":["UNREGISTERED"]}"#, #"{"error":{"status":7}}"#,
         #"{"error":{"details":{}}}"#, #"{"error":{"details":["UNREGISTERED",null,7,{"errorCode":"UNREGISTERED"}]}}"#,

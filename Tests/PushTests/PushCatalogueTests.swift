@@ -17,8 +17,8 @@ import Testing
         #expect(PushFixture.catalogue.entry(ofEvent: event)?.name == name)
     }
 
-    /// If neither exists, the entry is that of the event's type in the apps: `job_update` for `job-progress`. The push
-    /// policy uses the same entry.
+    /// If the catalogue has neither an entry with the event's name nor a type published as this event, the entry is
+    /// that of the event's type in the apps: `job_update` for `job-progress`. The push policy uses the same entry.
     @Test func findsTheEntryByTheEventsTypeInTheApps() {
         let catalogue = PushFixture.makeCatalogue(PushFixture.entry("job_update"), PushFixture.entry("job-removed"))
         #expect(catalogue.entry(ofEvent: "job-progress")?.name == "job_update")

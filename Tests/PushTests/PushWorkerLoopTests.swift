@@ -61,7 +61,7 @@ import Threads
     @Test func repeatsAnUnconfirmedReportAtTheEnd() throws {
         let jobs = LaneFixture.jobs(1...2)
         let unsent = jobs.map { PushOutcome($0, .returned, wasTried: false) }
-        // With room for no report the store refuses the first one; with room for one it accepts it but does not reply.
+        // With room 0 the store refuses the first report; with room 1 it accepts the report but does not reply.
         for room in [0, 1] {
             var loop = try makeLoop()
             recorded.withLock { $0 = Recorded(room: room) }
