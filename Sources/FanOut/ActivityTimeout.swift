@@ -1,5 +1,7 @@
-/// When to ping and when to close an idle connection (protocol point P4). Clients ping by themselves after the activity
-/// timeout `t`; the server pings after 1.25 t of silence and closes after 1.5 t.
+/// Decides when the server pings a silent connection, and when it closes the connection (protocol point P4).
+///
+/// A client pings by itself after `t` seconds of silence, where `t` is the activity timeout. If the client does not,
+/// the server pings after 1.25 t seconds of silence and closes the connection after 1.5 t.
 package struct ActivityTimeout: Equatable, Sendable {
     /// The activity timeout in seconds, as advertised to clients (C4).
     package let activitySeconds: Int
@@ -9,19 +11,20 @@ package struct ActivityTimeout: Equatable, Sendable {
 
     /// What the loop does with a connection.
     package enum Action: Equatable, Sendable {
-        case idle
+        /// Does nothing: neither a ping nor a close is due.
+        case wait
         /// Sends `pusher:ping`.
         case ping
         /// Closes the connection: the client did not respond to the ping.
         case close
     }
 
-    /// The action that is due.
+    /// The action that is due now.
     /// - Parameters:
     ///   - silence: seconds since the client's last frame.
     ///   - hasPinged: whether the server has pinged since that frame.
     package func action(silence: Int, hasPinged: Bool) -> Action {
-        if hasPinged { return silence * 2 >= activitySeconds * 3 ? .close : .idle }
-        return silence * 4 >= activitySeconds * 5 ? .ping : .idle
+        if hasPinged { return silence * 2 >= activitySeconds * 3 ? .close : .wait }
+        return silence * 4 >= activitySeconds * 5 ? .ping : .wait
     }
 }

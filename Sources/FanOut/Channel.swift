@@ -12,7 +12,8 @@ struct Channel {
     var anonymousCount = 0
     /// The members; nil unless this is a presence channel.
     var presence: Presence?
-    /// Whether a `subscription_count` event is due at the next interval.
+    /// Whether a `subscription_count` event is to be sent when the next interval starts; see
+    /// ``SubscriptionCountThrottle``.
     var countIsDue = false
     private var subscribersByLoop: [UInt32]
 

@@ -1,24 +1,29 @@
 import PusherProtocol
 
-/// The last published event of each cache channel of an application (protocol points K1–K5). Events expire after 30
-/// minutes, with or without subscribers. If the cache exceeds its size in bytes, it evicts the oldest events.
+/// The last published event of each cache channel of an application (protocol points K1–K5).
+///
+/// An event expires after 30 minutes, whether or not its channel has subscribers. If the events together exceed the
+/// size limit, the cache evicts the oldest ones.
 package struct EventCache {
     /// An event's lifetime in milliseconds (K3).
     package static let lifetime: Int64 = 30 * 60 * 1000
 
     private let bytesMax: Int
     private var entries: [ChannelName: Entry] = [:]
-    /// Channels by age of their event, oldest first. A replaced event leaves a stale element, which is skipped.
+    /// One element per stored event, oldest event first. When an event is replaced, its element stays in the array but
+    /// is stale: its serial differs from that of the channel's entry.
     private var ages: [(channel: ChannelName, serial: UInt64)] = []
+    /// The index in `ages` of the oldest element that has not been dropped.
     private var oldest = 0
     private var nextSerial: UInt64 = 0
+    /// The size of all events, as ``init(bytesMax:)`` counts it.
     private var bytes = 0
     /// The number of events evicted before they expired, because the cache was full.
     package private(set) var evictions = 0
 
     private struct Entry {
         let frame: Frame
-        let expiry: Int64
+        let expiry: Int64  // monotonic milliseconds
         let serial: UInt64
     }
 
@@ -26,7 +31,8 @@ package struct EventCache {
     ///   of overhead.
     package init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// The channel's last event and its expiry in monotonic milliseconds; nil if there is none or it has expired.
+    /// The channel's last event and its expiry in monotonic milliseconds. Nil if the channel has no event, or if the
+    /// event has expired.
     package func event(on channel: ChannelName, at now: Int64) -> (frame: Frame, expiry: Int64)? {
         guard let entry = entries[channel], entry.expiry > now else { return nil }
         return (entry.frame, entry.expiry)
@@ -37,7 +43,7 @@ package struct EventCache {
     package mutating func store(_ frame: Frame, on channel: ChannelName, at now: Int64) {
         remove(channel)
         entries[channel] = Entry(frame: frame, expiry: now + Self.lifetime, serial: nextSerial)
-        // Each event of a busy channel leaves a stale element: remove them once they outnumber the others.
+        // Each replaced event leaves a stale element. Stale elements are removed once they outnumber the current ones.
         if ages.count > 2 * entries.count + 64 {
             ages.removeAll { entries[$0.channel]?.serial != $0.serial }
             oldest = 0
@@ -49,7 +55,7 @@ package struct EventCache {
         while bytes > bytesMax { evictions += dropOldest() ? 1 : 0 }
     }
 
-    /// Removes expired events. All have the same lifetime, so the oldest expires first.
+    /// Removes expired events. All events have the same lifetime, so the oldest event expires first.
     package mutating func expire(at now: Int64) {
         while oldest < ages.count {
             let (channel, serial) = ages[oldest]
@@ -58,7 +64,8 @@ package struct EventCache {
         }
     }
 
-    /// Removes the oldest element of `ages` and its event. Returns false if a newer event has replaced that one.
+    /// Drops the oldest element of `ages` and removes the event for which it was added. Returns false if the element is
+    /// stale: a newer event has replaced that event, so nothing is removed.
     @discardableResult
     private mutating func dropOldest() -> Bool {
         let (channel, serial) = ages[oldest]

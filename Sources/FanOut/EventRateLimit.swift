@@ -1,4 +1,5 @@
-/// The token bucket of a connection's client events (E9): it holds one second's worth and refills evenly.
+/// The token bucket that limits a connection's client events (E9). Its size is the number of events permitted per
+/// second, and it refills evenly.
 package struct EventRateLimit: Equatable, Sendable {
     private var tokens: Double
     private var updated: Int64
@@ -11,7 +12,7 @@ package struct EventRateLimit: Equatable, Sendable {
         updated = now
     }
 
-    /// Consumes a token. Returns false if there is none: the event is over the limit.
+    /// Consumes a token for one event. Returns false if the bucket is empty: the event exceeds the limit.
     package mutating func consume(perSecond: Int, now: Int64) -> Bool {
         tokens = min(Double(perSecond), tokens + Double(max(0, now - updated)) * Double(perSecond) / 1000)
         updated = now

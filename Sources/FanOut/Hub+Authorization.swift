@@ -3,13 +3,14 @@ import PusherProtocol
 
 /// Permissions on the fleet channels (`channels:` in the configuration).
 extension Hub {
-    /// The driver of a job (an order, as drivers call it), and the reference in the names of the job's channels.
+    /// The driver of a job, and the reference in the names of the job's channels. Drivers call an order a job.
     package struct JobAssignment: Equatable, Sendable {
         /// The order's code, which identifies the job.
         package let orderCode: String
         /// The booking reference in the names of the job's channels (`tracking-…`, `booking-…`).
         package let reference: String
-        /// Nil if no driver is assigned or the job has ended. Ending revokes access: the reference may be reused.
+        /// Nil if no driver is assigned or the job has ended. When a job ends, its driver loses access to its channels,
+        /// because a later job may have the same reference.
         package let driverID: String?
 
         /// - Parameter driverID: nil to clear the driver.
@@ -20,10 +21,10 @@ extension Hub {
         }
     }
 
-    /// The maximum number of identities per connection. A further one replaces the oldest.
+    /// The maximum number of identities per connection. When it is exceeded, the oldest identity is removed.
     static let identitiesMax = 4
 
-    /// Whether an identity may subscribe to a channel now.
+    /// Whether an identity may subscribe to a channel now. False if the application has no fleet channels.
     package func mayJoin(_ identity: Identity, _ channel: ChannelName, app: AppIndex) -> Bool {
         guard let policy = apps[app].rules.policy else { return false }
         return switch policy.permission(for: identity, on: channel) {
@@ -38,21 +39,22 @@ extension Hub {
     /// by itself.
     mutating func identify(_ socket: SocketID, as identity: Identity, _ effects: inout [Effect]) {
         guard isOpen(socket), !self[socket].identities.contains(identity) else { return }
-        markIdentified(socket)
+        stopCountingAsAnonymous(socket)
         self[socket].identities.append(identity)
         apps[self[socket].app].socketsByIdentity[identity.key, default: []].append(socket)
         guard self[socket].identities.count > Self.identitiesMax else { return }
         let oldest = self[socket].identities.removeFirst()
         removeFromIndex(oldest, socket)
-        // Once this identity is removed, a later loss of its job cannot end its subscriptions. So they end now.
+        // If the removed driver loses a job later, the hub no longer finds this connection. So it ends the driver's
+        // subscriptions to job channels now.
         guard oldest.role == .driver else { return }
         let jobs = apps[self[socket].app].jobs
         let reason = "more than \(Self.identitiesMax) identities were authorized on this connection"
         endSubscriptions(of: socket, because: reason, &effects) { jobs.isAssigned(oldest.id, reference: $0) }
     }
 
-    /// Removes one entry of the connection from the index by identity. There may be several: identities with the same
-    /// role and id can differ in name or bookings.
+    /// Removes one entry of the connection from ``AppState/socketsByIdentity``. The connection may have several entries
+    /// under one key, because identities with the same role and id can differ in name or bookings.
     mutating func removeFromIndex(_ identity: Identity, _ socket: SocketID) {
         let app = self[socket].app
         guard let index = apps[app].socketsByIdentity[identity.key]?.firstIndex(of: socket) else { return }
@@ -75,9 +77,9 @@ extension Hub {
             let mayJoin = Identity(user).map { self.mayJoin($0, channel, app: app) } ?? false
             return mayJoin ? nil : "\(user.id.clipped) may not subscribe to \(channel.text)"
         case .signed, .encrypted, .presence:
-            // If a backend signs with the app secret, the backend authorizes the subscription. Signatures of the
-            // gateway's own endpoint are also checked against the identity's permission; only that endpoint adds
-            // identities.
+            // A backend that signs with the application's secret decides by itself who may subscribe: its signature
+            // suffices. The gateway's own endpoint adds an identity to the connection when it signs. A connection with
+            // identities is checked again on job channels, because the driver may have lost the job since.
             guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
             return isPermitted(socket, on: channel) ? nil : "Access to \(channel.text) has ended: \(Self.jobLost)"
         }
@@ -92,6 +94,6 @@ extension Hub {
 }
 
 extension Identity {
-    /// The identity of a user who signed in as `role:id`, the form that `/pusher/user-auth` signs; nil for other ids.
+    /// The identity of a user whose id has the form `role:id`, as `/pusher/user-auth` signs it. Nil for other ids.
     init?(_ user: SignedInUser) { self.init(key: user.id, bookings: user.bookings) }
 }

@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// Queries. Results are values: nothing is encoded under the lock.
+/// Queries. They return values, which the caller encodes after it has unlocked the hub.
 extension Hub {
     /// Whether an application may have one more connection.
     package func hasRoomForConnection(app: AppIndex) -> Bool {
@@ -8,20 +8,20 @@ extension Hub {
         return limit == 0 || apps[app].connectionCount < limit
     }
 
-    /// The loops that hold subscribers of a channel: a publish needs room in their mailboxes.
+    /// The loops with subscribers of a channel. A publish to the channel needs room in the mailboxes of these loops.
     package func loops(of channel: ChannelName, app: AppIndex) -> LoopSet {
         apps[app].slots[channel].map { channels[$0].loops } ?? []
     }
 
     /// The size of an occupied channel.
     package struct Occupancy: Equatable, Sendable {
-        /// Connections subscribed.
+        /// The number of subscribed connections.
         package let subscriptions: Int
-        /// Distinct users; on presence channels only.
+        /// The number of distinct users; nil unless this is a presence channel.
         package let users: Int?
     }
 
-    /// Nil for a channel without subscribers.
+    /// A channel's occupancy; nil if the channel has no subscribers.
     package func occupancy(of channel: ChannelName, app: AppIndex) -> Occupancy? {
         apps[app].slots[channel].map { occupancy(of: channels[$0]) }
     }
@@ -34,29 +34,29 @@ extension Hub {
             .sorted { $0.0 < $1.0 }
     }
 
-    /// The user ids of a presence channel's members, in the order of joining; empty without subscribers.
+    /// The user ids of a presence channel's members, in the order of joining; empty if the channel has no subscribers.
     package func userIDs(on channel: ChannelName, app: AppIndex) -> [String] {
         apps[app].slots[channel].flatMap { channels[$0].presence?.members.map(\.id) } ?? []
     }
 
-    /// A cache channel's event and its remaining lifetime in seconds.
+    /// A cache channel's event and its remaining lifetime in seconds, rounded up; nil if the channel has no event.
     package func cachedEvent(on channel: ChannelName, app: AppIndex) -> (frame: Frame, secondsLeft: Int)? {
         apps[app].cache.event(on: channel, at: now).map { ($0.frame, Int(($0.expiry - now + 999) / 1000)) }
     }
 
     /// The current numbers of an application.
     package struct AppStatistics: Equatable, Sendable {
-        /// Open connections.
+        /// The number of open connections.
         package let connections: Int
-        /// Channels with at least one subscriber.
+        /// The number of channels with at least one subscriber.
         package let channels: Int
-        /// Subscriptions of all connections.
+        /// The number of subscriptions of all connections.
         package let subscriptions: Int
-        /// Users with at least one signed-in connection.
+        /// The number of users with at least one signed-in connection.
         package let users: Int
     }
 
-    /// The statistics of an application. Linear in its channels.
+    /// The statistics of an application. Takes time linear in the number of the application's channels.
     package func statistics(app: AppIndex) -> AppStatistics {
         AppStatistics(
             connections: apps[app].connectionCount, channels: apps[app].slots.count,
@@ -67,7 +67,7 @@ extension Hub {
     /// The number of an application's connections.
     package func connectionCount(app: AppIndex) -> Int { apps[app].connectionCount }
 
-    /// Events evicted from the caches of all applications before they expired.
+    /// The number of events evicted before they expired, from the caches of all applications.
     package var cacheEvictions: Int { apps.reduce(0) { $0 + $1.cache.evictions } }
 
     private func occupancy(of channel: Channel) -> Occupancy {

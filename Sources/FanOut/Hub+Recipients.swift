@@ -2,12 +2,14 @@ import Access
 import PusherProtocol
 
 extension Hub {
-    /// Whether the recipient is subscribed to their own channel, under either of its mirrored names.
+    /// Whether a recipient is subscribed to their own channel: to `channel` or to its mirror, for example `driver-42`
+    /// or `private-driver-42` (``ChannelPolicy/mirror(of:)``).
     ///
-    /// Subscribers identified as another user (an admin who watches) do not count. Anonymous ones do: the recipient's
-    /// backend signed the subscription, or the channel is open.
+    /// A subscriber that is identified as another user, such as an admin, does not count. An anonymous subscriber is
+    /// assumed to be the recipient: either a backend signed the subscription, or the channel is open to all.
     ///
-    /// Called before each push of the `fallback` kind, so it looks at the recipient's connections only.
+    /// This is called before each push of the `fallback` kind, while the hub is locked, so it must be cheap: it uses
+    /// the channels' ``Channel/anonymousCount`` and searches only the recipient's connections, not all subscribers.
     package func isListening(_ recipient: Identity, on channel: ChannelName, app: AppIndex) -> Bool {
         let mirror = apps[app].rules.policy?.mirror(of: channel)
         let slots = [channel, mirror].compactMap { $0.flatMap { apps[app].slots[$0] } }
@@ -17,8 +19,10 @@ extension Hub {
         return own.contains { socket in self[socket].subscriptions.contains { slots.contains($0.slot) } }
     }
 
-    /// Stops counting the connection as anonymous. Call before adding its first identity or user.
-    mutating func markIdentified(_ socket: SocketID) {
+    /// Subtracts an anonymous connection from ``Channel/anonymousCount`` of its channels. Call this before you add an
+    /// identity or a user to a connection, because the connection is not anonymous afterwards. Does nothing if the
+    /// connection is not anonymous.
+    mutating func stopCountingAsAnonymous(_ socket: SocketID) {
         guard self[socket].isAnonymous else { return }
         for subscription in self[socket].subscriptions { channels[subscription.slot].anonymousCount -= 1 }
     }

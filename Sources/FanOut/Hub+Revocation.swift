@@ -1,13 +1,13 @@
 import Access
 import PusherProtocol
 
-/// Ending subscriptions when a driver loses a job.
+/// Ends subscriptions when a driver loses a job.
 extension Hub {
-    /// The reason given when a driver's job was reassigned or unassigned, changed its reference, or ended.
+    /// The reason in the error that a driver gets if a job was reassigned or unassigned, has a new reference, or ended.
     static let jobLost = "the job is no longer assigned to you"
 
-    /// Records a job's driver. If a driver lost the job, ends their subscriptions to its channels, unless another
-    /// identity of the connection permits them.
+    /// Records a job's driver. If a driver loses access to the channels with the job's previous reference, ends that
+    /// driver's subscriptions to them, except those that another identity of the same connection permits.
     mutating func record(_ assignment: JobAssignment, _ app: AppIndex, _ effects: inout [Effect]) {
         guard
             let lost = apps[app].jobs.set(
@@ -19,7 +19,9 @@ extension Hub {
         }
     }
 
-    /// Ends a connection's subscriptions to channels of lost jobs, unless one of its identities still permits them.
+    /// Ends a connection's subscriptions to the channels of lost jobs, except those that one of the connection's
+    /// identities or its signed-in user still permits.
+    /// - Parameter isLost: whether the driver has lost access to the channels with this reference.
     mutating func endSubscriptions(
         of socket: SocketID, because reason: String, _ effects: inout [Effect], where isLost: (_ reference: String) -> Bool
     ) {

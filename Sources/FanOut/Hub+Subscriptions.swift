@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// Subscribing and unsubscribing, and the events they cause.
+/// Subscribing and unsubscribing, and the events that follow.
 extension Hub {
     mutating func subscribe(_ socket: SocketID, _ grant: SubscriptionGrant, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
@@ -28,7 +28,7 @@ extension Hub {
         subscriptionCount += 1
         effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
         confirmSubscription(socket, to: slot, as: grant.member, &effects)
-        countChanged(slot, &effects)
+        sendOrScheduleCount(slot, &effects)
     }
 
     mutating func unsubscribe(_ socket: SocketID, from name: ChannelName, _ effects: inout [Effect]) {
@@ -55,7 +55,7 @@ extension Hub {
             recordWebhookEvent(.channelVacated, on: slot, WebhookEvent.channelVacated)
             removeChannel(slot)
         } else {
-            countChanged(slot, &effects)
+            sendOrScheduleCount(slot, &effects)
         }
     }
 
@@ -65,8 +65,8 @@ extension Hub {
         return slot
     }
 
-    /// Sends the subscriber `subscription_succeeded`, with the member list on a presence channel. On a cache channel it
-    /// then sends the cached event or `cache_miss`. If the member is new, the other subscribers get `member_added`.
+    /// Sends the subscriber `subscription_succeeded`, with the member list on a presence channel. On a cache channel
+    /// the cached event or `cache_miss` follows. If the user is a new member, the other subscribers get `member_added`.
     private mutating func confirmSubscription(
         _ socket: SocketID, to slot: ChannelSlot, as member: PresenceMember?, _ effects: inout [Effect]
     ) {
@@ -88,7 +88,8 @@ extension Hub {
         }
     }
 
-    /// Whether the channel has room for the member. Another connection of a current member needs none (R9).
+    /// Whether a subscription stays within the channel's limit of members (R9). Another connection of a current member
+    /// adds no member, so it is always permitted.
     private func hasRoom(for member: PresenceMember?, in channel: Channel) -> Bool {
         guard let member, let presence = channel.presence else { return true }
         return presence.contains(member.id) || presence.count < apps[channel.app].rules.limits.presenceMembers
@@ -96,9 +97,10 @@ extension Hub {
 
     // MARK: Subscription counts (N1)
 
-    private mutating func countChanged(_ slot: ChannelSlot, _ effects: inout [Effect]) {
+    /// Sends the channel's new count: at once if the channel is small, else when the next interval starts.
+    private mutating func sendOrScheduleCount(_ slot: ChannelSlot, _ effects: inout [Effect]) {
         guard apps[channels[slot].app].rules.subscriptionCounts, !channels[slot].name.isPresence else { return }
-        if channels[slot].subscriberCount <= SubscriptionCountThrottle.promptUpTo {
+        if channels[slot].subscriberCount <= SubscriptionCountThrottle.largestUnthrottledCount {
             sendCount(slot, &effects)
         } else if !channels[slot].countIsDue {
             channels[slot].countIsDue = true
@@ -106,14 +108,15 @@ extension Hub {
         }
     }
 
-    /// Advances the clock: cached events expire, and large channels get their `subscription_count`.
+    /// Advances the hub's time. Removes expired cached events and, if an interval starts, sends the
+    /// `subscription_count` of the large channels whose count has changed.
     /// - Parameter now: monotonic milliseconds.
     mutating func tick(_ now: Int64, _ effects: inout [Effect]) {
         self.now = max(self.now, now)
         for app in apps.indices { apps[app].cache.expire(at: now) }
         guard countThrottle.startInterval(at: now) else { return }
-        // The channel may have been vacated since, and its slot reused. A vacated channel has no count to send; the
-        // slot's new channel has one only if its own count is due.
+        // A channel in the list may have been vacated, and another channel may use its slot now. No count is sent for a
+        // vacant slot. The slot's new channel gets one only if its own `countIsDue` is true.
         for slot in countThrottle.takeDue() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
             sendCount(slot, &effects)
         }

@@ -1,13 +1,13 @@
 import PusherProtocol
 
-/// Sign-in, watchlists, terminating a user's connections (protocol sections U and W).
+/// Sign-in, watchlists, and termination of a user's connections (protocol sections U and W).
 extension Hub {
     mutating func signin(_ socket: SocketID, _ user: SignedInUser, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         guard self[socket].user == nil else {
             return sendError(socket, "Already signed in: a connection cannot change its user", code: 4009, &effects)
         }
-        markIdentified(socket)
+        stopCountingAsAnonymous(socket)
         self[socket].user = user
         let app = self[socket].app
         let watchers = apps[app].users.signIn(user, socket)
@@ -29,7 +29,8 @@ extension Hub {
         sendAll(watchers, ServerMessage.watchlistEvents(online: [], offline: [user.id]), &effects)
     }
 
-    /// Closes a user's signed-in connections (U6). A presence member with that id who did not sign in stays.
+    /// Closes the connections that are signed in as the user (U6). A connection that did not sign in, and only uses the
+    /// id in a presence channel, stays open.
     func terminate(_ userID: String, _ app: AppIndex, _ effects: inout [Effect]) {
         for socket in apps[app].users.connections(of: userID) {
             effects.append(Effect(loop: socket.loop, instruction: .close(socket, .notAuthorized)))

@@ -1,13 +1,13 @@
 import Access
 import PusherProtocol
 
-/// The fan-out core of a node: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an input
-/// and appends its effects.
+/// The fan-out core of the gateway: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an
+/// input and appends its effects.
 ///
-/// Deterministic: it uses no sockets, clock or random numbers, so the same inputs produce the same effects. One lock
-/// guards the hub, so each call does little work: for each channel the hub stores *which loops* have subscribers, not
-/// which sockets. Effects refer to slots and loops, so nothing is copied per subscriber. Webhook events are not
-/// effects, because no loop performs them.
+/// The hub is deterministic: it uses no sockets, clock or random numbers, so the same inputs produce the same effects.
+/// All loops share the hub behind one lock, so each call must do little work: for each channel the hub stores *which
+/// loops* have subscribers, not which connections, and an event is one effect per loop, not one per subscriber. Webhook
+/// events are not effects, because no loop performs them.
 package struct Hub {
     /// A change of connections, users, jobs or time, or an event to publish.
     package enum Input: Sendable {
@@ -41,8 +41,8 @@ package struct Hub {
         }
     }
 
-    /// An instruction for one loop. The caller appends it to that loop's mailbox before it unlocks the hub (order
-    /// rule).
+    /// An instruction for one loop. The caller appends it to that loop's mailbox before it unlocks the hub; otherwise
+    /// the effects of two inputs could change order.
     package struct Effect: Equatable, Sendable {
         /// The loop's index.
         package let loop: Int
@@ -55,7 +55,7 @@ package struct Hub {
     var channels: [Channel] = []
     private var freeSlots: [ChannelSlot] = []
     private var connections: [[Connection]]
-    /// Milliseconds, as of the last tick.
+    /// The time of the last tick, in monotonic milliseconds.
     var now: Int64 = 0
     var countThrottle = SubscriptionCountThrottle()
     /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
@@ -70,7 +70,7 @@ package struct Hub {
     ///   - loopCount: the number of loops (1–64, see ``LoopSet/loopsMax``).
     ///   - apps: the rules of the applications, by ``AppIndex``.
     package init(loopCount: Int, apps: [AppRules]) {
-        precondition((1...LoopSet.loopsMax).contains(loopCount), "loopCount must be 1 to 64")
+        precondition((1...LoopSet.loopsMax).contains(loopCount), "Hub needs 1 to 64 loops, got \(loopCount)")
         self.loopCount = loopCount
         self.apps = apps.map { AppState($0) }
         connections = Array(repeating: [], count: loopCount)
@@ -99,7 +99,7 @@ package struct Hub {
     private mutating func open(_ socket: SocketID, _ app: AppIndex) {
         let missing = socket.slot + 1 - connections[socket.loop].count
         if missing > 0 { connections[socket.loop].append(contentsOf: repeatElement(Connection(), count: missing)) }
-        precondition(connections[socket.loop][socket.slot].socket == nil, "the slot's connection is still open")
+        precondition(connections[socket.loop][socket.slot].socket == nil, "slot \(socket.slot) has an open connection")
         connections[socket.loop][socket.slot] = Connection(socket: socket, app: app)
         apps[app].connectionCount += 1
     }
@@ -114,7 +114,8 @@ package struct Hub {
         self[socket] = Connection()
     }
 
-    /// Whether the connection is open. A message may name a closed one, whose slot is empty or has a new connection.
+    /// Whether the connection is open. An input may name a closed connection, whose slot is vacant or has a new
+    /// connection.
     func isOpen(_ socket: SocketID) -> Bool {
         socket.loop < loopCount && socket.slot < connections[socket.loop].count
             && connections[socket.loop][socket.slot].socket == socket
@@ -141,8 +142,8 @@ package struct Hub {
         return slot
     }
 
-    /// Frees the slot. It can be reused at once: each loop receives the last `.leave` of this channel before the first
-    /// `.join` of the slot's next channel.
+    /// Frees the slot of a vacated channel. The slot can be reused at once, because each loop receives the last
+    /// `.leave` of this channel before the first `.join` of the slot's next channel.
     mutating func removeChannel(_ slot: ChannelSlot) {
         apps[channels[slot].app].slots[channels[slot].name] = nil
         freeSlots.append(slot)
@@ -168,7 +169,7 @@ package struct Hub {
 /// An application's index in the configured list.
 package typealias AppIndex = Int
 
-/// A channel's dense index, the same in the hub and on every loop. Reused after the channel is vacated.
+/// A channel's index in the tables of the hub and of every loop. It is reused after the channel is vacated.
 package typealias ChannelSlot = Int
 
 /// The hub's state of one connection.
@@ -178,31 +179,32 @@ struct Connection {
     var app: AppIndex = 0
     /// In the order of subscribing, so that closing has deterministic effects.
     var subscriptions: [Subscription] = []
-    /// Nil until signed in.
+    /// Nil until the connection signs in.
     var user: SignedInUser?
     /// Identities that the authorization endpoint verified for this connection, oldest first.
     var identities: [Identity] = []
 
-    /// True until the connection signs in or is identified; it never becomes true again. See
-    /// ``Hub/markIdentified(_:)``.
+    /// True until the connection signs in or gets its first identity; it never becomes true again. See
+    /// ``Hub/stopCountingAsAnonymous(_:)``.
     var isAnonymous: Bool { user == nil && identities.isEmpty }
 }
 
 /// One subscription of a connection.
 struct Subscription {
     let slot: ChannelSlot
-    /// The member's user id on presence channels, else nil.
+    /// The member's user id; nil unless this is a presence channel.
     let userID: String?
 }
 
 /// The hub's state of one application.
 struct AppState {
     let rules: AppRules
+    /// The slots of the occupied channels.
     var slots: [ChannelName: ChannelSlot] = [:]
     var cache: EventCache
     var users = UserDirectory()
     var jobs = JobAssignments()
-    /// Identified connections by ``Identity/key``. A connection may occur more than once.
+    /// The connections of each identity, by ``Identity/key``. A connection may occur more than once under one key.
     var socketsByIdentity: [String: [SocketID]] = [:]
     var connectionCount = 0
 

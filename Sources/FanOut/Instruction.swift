@@ -1,16 +1,17 @@
 import PusherProtocol
 
-/// An effect of the hub that one loop performs. A loop's mailbox keeps instructions in the hub's order.
+/// What the hub instructs one loop to do. The loop's mailbox preserves the order of the instructions.
 package enum Instruction: Equatable, Sendable {
     /// Adds the connection to the channel's subscribers.
     case join(ChannelSlot, SocketID)
     /// Removes the connection from the channel's subscribers.
     case leave(ChannelSlot, SocketID)
-    /// An event for the channel's subscribers on this loop.
+    /// Sends an event to the channel's subscribers on this loop, except to the connection `except`.
     case fanOut(Frame, ChannelSlot, except: SocketID?)
-    /// A message for one connection.
+    /// Sends a message to one connection.
     case send(Frame, to: SocketID)
-    /// The member list for a new subscriber. The loop encodes it, to keep that work out of the hub's lock.
+    /// Sends a new subscriber `subscription_succeeded` with the member list. The loop encodes the list, so that this
+    /// work is not done while the hub is locked.
     case sendPresence(ChannelName, [PresenceMember], to: SocketID)
     /// Closes the connection.
     case close(SocketID, CloseCode)

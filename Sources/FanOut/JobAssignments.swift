@@ -5,15 +5,16 @@ struct JobAssignments {
         let driverID: String
     }
 
-    /// By order code.
+    /// The jobs that have a driver, by order code.
     private var jobs: [String: Entry] = [:]
-    /// By reference. Several jobs may belong to one booking, so a driver may occur more than once.
+    /// The ids of the drivers of these jobs, by reference. Several jobs may have one reference, so a driver may occur
+    /// more than once.
     private var drivers: [String: [String]] = [:]
 
     /// Whether a driver has a job with this reference.
     func isAssigned(_ driverID: String, reference: String) -> Bool { drivers[reference]?.contains(driverID) ?? false }
 
-    /// Sets or clears a job's driver.
+    /// Sets a job's driver, or clears it if `driverID` is nil.
     /// - Returns: the driver who lost access to a reference, and the reference; nil if no driver lost access.
     mutating func set(_ orderCode: String, reference: String, driverID: String?) -> (driverID: String, reference: String)? {
         let before = jobs.removeValue(forKey: orderCode)

@@ -1,28 +1,30 @@
 import PusherProtocol
 
-/// One loop's part of the fan-out: the local subscribers of each channel, and the frames of this turn.
+/// One loop's part of the fan-out: the loop's subscribers of each channel, and the frames to send in the current turn
+/// of the event loop.
 ///
-/// Instructions only queue frames; ``flush(_:)``, once per turn, sends them with **one write per connection**, because
-/// a write costs a hundred times as much as copying a frame. Three rules keep batching invisible to clients:
-/// - A new subscriber must not get earlier events, and one that leaves must not miss them: a change to a channel's
-///   subscribers first flushes that channel's pending frames.
+/// Instructions only queue frames. At the end of the turn ``flush(_:)`` sends them with **one write per connection**,
+/// because a write costs a hundred times as much as copying a frame. Three rules keep this batching invisible to
+/// clients:
+/// - A new subscriber must not get events that precede its subscription, and a leaving subscriber must still get the
+///   events that precede its leave. So pending frames of a channel are flushed before the channel's subscribers change.
 /// - A connection with several subscriptions gets its frames in the hub's order, across channels.
-/// - A connection that is excluded from an event gets all others.
+/// - A connection that is excluded from an event gets all other events.
 ///
-/// Connections with one subscription share the channel's joined frames. For the others, frames are *gathered* per
-/// connection, and consecutive connections with the same frames share the joined frame too: a channel that all drivers
-/// subscribe to costs no allocation per driver.
+/// Connections with one subscription share one frame, in which the channel's frames are joined. For other connections
+/// frames are *gathered* per connection. Consecutive connections with the same gathered frames also share the joined
+/// frame, so an event on a channel that all drivers subscribe to needs no allocation per driver.
 package struct LoopFanOut {
     private var channels: [Subscribers] = []
     private var recipients: [Recipient] = []
 
-    /// This turn's frames, in the order of the hub.
+    /// The frames of this turn, in the hub's order.
     private var turn: [Entry] = []
     /// Channels with frames in `turn`, in the order of their first frame.
     private var pendingChannels: [ChannelSlot] = []
     /// Slots of connections with gathered frames, in the order of their first frame.
     private var gathering: [Int] = []
-    /// Gathered frames of all connections: linked lists in one array.
+    /// The gathered frames of all connections: a linked list per connection, all in one array.
     private var gathered: [Gathered] = []
 
     /// A loop without connections.
@@ -44,7 +46,7 @@ package struct LoopFanOut {
         case .sendPresence(let channel, let members, let socket):
             send(ServerMessage.subscriptionSucceeded(channel, members: members), to: socket)
         case .close:
-            break  // the owner of the sockets performs it
+            break  // The caller closes the socket.
         }
     }
 
@@ -53,7 +55,8 @@ package struct LoopFanOut {
 
     /// Sends all frames queued since the last flush.
     package mutating func flush(_ write: (_ socket: SocketID, Frame) -> Void) {
-        // With one channel and no direct messages, all subscribers share the frames: there is no order across channels.
+        // If only one channel has frames and there are no direct messages, no order across channels has to be
+        // preserved. Then connections with other subscriptions can share the joined frame, too.
         let onlyOneChannel = pendingChannels.count == 1 && gathering.isEmpty
         for channel in pendingChannels { flush(channel, sharedByAll: onlyOneChannel, write) }
         pendingChannels.removeAll(keepingCapacity: true)
@@ -67,10 +70,12 @@ package struct LoopFanOut {
         recipients[socket.slot] = Recipient(socket: socket)
     }
 
-    /// Removes a closed connection after all instructions that name it, so that its slot's next connection starts
-    /// empty.
+    /// Removes a closed connection. Call this after the last instruction that names the connection. The slot's next
+    /// connection then starts without frames and subscriptions.
     package mutating func close(_ socket: SocketID) {
-        precondition(recipients[socket.slot].socket == socket && recipients[socket.slot].subscriptions == 0)
+        precondition(
+            recipients[socket.slot].socket == socket && recipients[socket.slot].subscriptions == 0,
+            "closed a connection that is not open or has subscriptions")
         recipients[socket.slot] = Recipient()
     }
 
@@ -87,11 +92,11 @@ package struct LoopFanOut {
 
     private mutating func leave(_ channel: ChannelSlot, _ socket: SocketID) {
         guard let index = channels[channel].sockets.firstIndex(of: socket) else {
-            preconditionFailure("a leave without its join")
+            preconditionFailure("a connection leaves a channel without a join")
         }
         channels[channel].sockets.swapAt(index, channels[channel].sockets.count - 1)
         channels[channel].sockets.removeLast()
-        // Frees an empty list's memory: most channels never have a second subscriber.
+        // Frees the memory of the empty list. Most channels never get another subscriber.
         if channels[channel].sockets.isEmpty { channels[channel].sockets = [] }
         recipients[socket.slot].subscriptions -= 1
     }
@@ -99,8 +104,8 @@ package struct LoopFanOut {
     // MARK: Queueing
 
     private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
-        // The hub sends an event only to loops with subscribers, so this never returns early. It is no precondition,
-        // because dropping an event is better than a crash.
+        // The hub sends an event only to loops with subscribers, so this guard never fails. It is not a precondition,
+        // because it is better to drop an event than to crash.
         guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
         let index = Int32(turn.count)
         turn.append(Entry(frame: frame, except: sender))
@@ -136,7 +141,7 @@ package struct LoopFanOut {
     // MARK: Flushing
 
     private mutating func flushIfPending(_ channel: ChannelSlot, _ write: (SocketID, Frame) -> Void) {
-        // Flushes the whole turn: frames of other channels may precede this channel's on the same connection.
+        // Flushes the whole turn, because other channels' frames may have to precede this channel's on a connection.
         if channel < channels.count, channels[channel].lastPending >= 0 { flush(write) }
     }
 
@@ -184,7 +189,7 @@ package struct LoopFanOut {
         gathered.removeAll(keepingCapacity: true)
     }
 
-    /// Removes a connection's gathered entries and returns them in the hub's order.
+    /// Moves a connection's gathered entries into `entries`, in the hub's order.
     private mutating func collectGathered(_ slot: Int, into entries: inout [Int32]) {
         entries.removeAll(keepingCapacity: true)
         var node = recipients[slot].firstGathered
@@ -194,7 +199,7 @@ package struct LoopFanOut {
             entries.append(gathered[Int(node)].entry)
             node = gathered[Int(node)].next
         }
-        // Entries were gathered channel by channel, so they are mostly sorted.
+        // Entries were gathered channel by channel: in order within each channel, but not across channels.
         entries.sort()
     }
 
@@ -203,21 +208,22 @@ package struct LoopFanOut {
     }
 }
 
-/// One frame of this turn. `next` is the index of the channel's next entry, or -1.
+/// One frame of this turn. `next` is the index in `turn` of the channel's next entry, or -1.
 private struct Entry {
     let frame: Frame
     let except: SocketID?
     var next: Int32 = -1
 }
 
-/// A channel's subscribers on this loop, and its first and last entry of this turn (-1 for none).
+/// A channel's subscribers on this loop, and the indices in `turn` of the channel's first and last entry (-1 for none).
 private struct Subscribers {
     var sockets: [SocketID] = []
     var firstPending: Int32 = -1
     var lastPending: Int32 = -1
 }
 
-/// A connection of this loop: a trivial value in a table indexed by slot.
+/// A connection of this loop, and the indices in `gathered` of its first and last frame (-1 for none). It contains no
+/// references, so that copying it costs little.
 private struct Recipient {
     var socket: SocketID?
     var subscriptions: Int32 = 0
@@ -225,7 +231,8 @@ private struct Recipient {
     var lastGathered: Int32 = -1
 }
 
-/// A gathered entry. `next` is the index of the connection's next one, or -1.
+/// A gathered frame: `entry` is its index in `turn`, `next` the index in `gathered` of the connection's next frame, or
+/// -1.
 private struct Gathered {
     let entry: Int32
     var next: Int32 = -1

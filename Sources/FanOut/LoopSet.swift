@@ -1,6 +1,6 @@
 /// A set of loops, iterated in ascending order.
 package struct LoopSet: Equatable, Sendable, Sequence, ExpressibleByArrayLiteral {
-    /// The most loops of a node: one bit each.
+    /// The maximum number of loops of a gateway: the set uses one bit per loop.
     package static let loopsMax = 64
 
     private var bits: UInt64 = 0
@@ -28,14 +28,14 @@ package struct LoopSet: Equatable, Sendable, Sequence, ExpressibleByArrayLiteral
     /// Iterates over the members, lowest first.
     package func makeIterator() -> Iterator { Iterator(bits: bits) }
 
-    /// Iterates over the set bits, lowest first.
+    /// Iterates over the positions of the bits that are 1, lowest first.
     package struct Iterator: IteratorProtocol {
         fileprivate var bits: UInt64
 
         /// The next member; nil after the last.
         package mutating func next() -> Int? {
             guard bits != 0 else { return nil }
-            defer { bits &= bits &- 1 }  // clears the lowest bit set
+            defer { bits &= bits &- 1 }  // clears the lowest 1 bit
             return bits.trailingZeroBitCount
         }
     }

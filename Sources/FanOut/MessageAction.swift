@@ -1,6 +1,7 @@
 import PusherProtocol
 
-/// What a client's message causes: a reply, or an input for the hub. Pure: no socket, clock or lock.
+/// What the gateway does with a client's message: it replies, or applies an input to the hub. Computing the action uses
+/// no socket, clock or lock.
 package enum MessageAction: Sendable {
     /// Send the frame to the client. The hub is not involved.
     case reply(Frame)

@@ -5,26 +5,28 @@ import PusherProtocol
 struct Presence {
     /// In the order of joining.
     private(set) var members: [PresenceMember] = []
-    private var connections: [Identifier: Int] = [:]
+    /// The number of each member's connections, by user id.
+    private var connectionCounts: [Identifier: Int] = [:]
 
     var count: Int { members.count }
 
-    func contains(_ userID: String) -> Bool { connections[Identifier(userID)] != nil }
+    func contains(_ userID: String) -> Bool { connectionCounts[Identifier(userID)] != nil }
 
-    /// Returns true for the user's first connection. Later ones do not change the member's info.
+    /// Adds a connection of the user. Returns true if it is the user's first. A later connection does not change the
+    /// member's info.
     mutating func join(_ member: PresenceMember) -> Bool {
         let id = Identifier(member.id)
-        connections[id, default: 0] += 1
-        guard connections[id] == 1 else { return false }
+        connectionCounts[id, default: 0] += 1
+        guard connectionCounts[id] == 1 else { return false }
         members.append(member)
         return true
     }
 
-    /// Returns true for the user's last connection.
+    /// Removes a connection of the user. Returns true if it was the user's last.
     mutating func leave(_ userID: String) -> Bool {
         let id = Identifier(userID)
-        guard let count = connections[id] else { preconditionFailure("a leave without its join") }
-        connections[id] = count > 1 ? count - 1 : nil
+        guard let count = connectionCounts[id] else { preconditionFailure("a user leaves a channel without a join") }
+        connectionCounts[id] = count > 1 ? count - 1 : nil
         guard count == 1 else { return false }
         members.removeAll { Identifier($0.id) == id }
         return true

@@ -1,18 +1,19 @@
-/// When to send `subscription_count` (N1): at every change in a small channel, every five seconds in a large one.
+/// Decides when `subscription_count` is sent (N1): in a small channel at every change, in a large channel at most every
+/// five seconds.
 struct SubscriptionCountThrottle {
-    /// A channel with at most this many subscribers gets an event at every change.
-    static let promptUpTo = 100
-    /// Milliseconds between two counts of a large channel.
+    /// A channel with at most this many subscribers is small: it gets an event at every change.
+    static let largestUnthrottledCount = 100
+    /// The minimum time between two counts of a large channel, in milliseconds.
     private static let interval: Int64 = 5_000
 
-    /// Large channels whose count has changed.
+    /// Large channels whose count has changed since it was last sent.
     var due: [ChannelSlot] = []
     /// When the next interval starts, in monotonic milliseconds.
     private var next: Int64 = 0
 
     /// Starts the next interval if the current one is over.
-    /// - Returns: whether an interval started and counts are due. If none are due, the next chance is an interval
-    ///   later.
+    /// - Returns: whether an interval has started and at least one count is due. An interval also starts if no count is
+    ///   due; a count that becomes due during it is sent when the next interval starts.
     mutating func startInterval(at now: Int64) -> Bool {
         guard now >= next else { return false }
         next = now + Self.interval

@@ -3,10 +3,12 @@ import PusherProtocol
 
 /// An application's signed-in users and their watchers.
 struct UserDirectory {
+    /// The connections that are signed in as each user.
     private var connections: [Identifier: [SocketID]] = [:]
+    /// The connections whose watchlist contains each user.
     private var watchers: [Identifier: [SocketID]] = [:]
 
-    /// Users with at least one signed-in connection.
+    /// The number of users with at least one signed-in connection.
     var count: Int { connections.count }
 
     func isOnline(_ userID: String) -> Bool { connections[Identifier(userID)] != nil }

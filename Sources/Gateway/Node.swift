@@ -201,7 +201,7 @@ final class Node: EventLoopDelegate {
     private func checkActivity(_ slot: Int) {
         guard let connection = connections[slot], let socket = fanOut.socket(at: slot) else { return }
         switch activityTimeout.action(silence: now - connection.lastSeenAt, hasPinged: connection.hasBeenPinged) {
-        case .idle: break
+        case .wait: break
         case .ping:
             connections[slot]?.hasBeenPinged = true
             perform(.send(ServerMessage.ping, to: socket))

@@ -1,11 +1,11 @@
 import FanOut
 import Testing
 
-/// Pinging and closing idle connections, and the rate limit of client events (protocol points P4, E9).
+/// Pinging and closing silent connections, and the rate limit of client events (protocol points P4, E9).
 @Suite struct ActivityTimeoutTests {
     static let actions: [(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action)] = [
-        (0, false, .idle), (120, false, .idle), (149, false, .idle), (150, false, .ping), (1_000, false, .ping),
-        (150, true, .idle), (179, true, .idle), (180, true, .close), (1_000, true, .close), (0, true, .idle),
+        (0, false, .wait), (120, false, .wait), (149, false, .wait), (150, false, .ping), (1_000, false, .ping),
+        (150, true, .wait), (179, true, .wait), (180, true, .close), (1_000, true, .close), (0, true, .wait),
     ]
 
     /// With a timeout of 120 s the client pings at 120 s, the server pings at 150 s and closes at 180 s.
@@ -17,7 +17,7 @@ import Testing
     func p4PingsOnlyAfterTheClientsOwnTimeout(seconds: Int) {
         let timeout = ActivityTimeout(activitySeconds: seconds)
         #expect(timeout.activitySeconds == seconds)
-        #expect(timeout.action(silence: seconds, hasPinged: false) == .idle)
+        #expect(timeout.action(silence: seconds, hasPinged: false) == .wait)
         let pingedAt = (0...).first { timeout.action(silence: $0, hasPinged: false) == .ping } ?? 0
         let closedAt = (0...).first { timeout.action(silence: $0, hasPinged: true) == .close } ?? 0
         #expect(pingedAt > seconds && closedAt >= pingedAt && closedAt <= 2 * seconds)
@@ -33,7 +33,7 @@ import Testing
     @Test func e9BurstIsOneSecondsWorth() {
         var limit = EventRateLimit(perSecond: 10, now: 5_000)
         #expect(permitted(20, of: &limit, perSecond: 10, now: 5_000) == 10)
-        #expect(permitted(1, of: &limit, perSecond: 10, now: 5_050) == 0, "half an event")
+        #expect(permitted(1, of: &limit, perSecond: 10, now: 5_050) == 0, "only half a token was refilled")
         #expect(permitted(2, of: &limit, perSecond: 10, now: 5_125) == 1)
     }
 

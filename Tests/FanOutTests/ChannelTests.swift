@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanOut
 
-/// The parts of a channel and of an application.
+/// Channels, presence members, signed-in users, and the throttle of subscription counts.
 @Suite struct ChannelTests {
     @Test func channelTracksItsLoops() {
         var channel = Channel(name: name("news"), app: 0, loopCount: 3)

@@ -36,7 +36,7 @@ import Testing
         store("1", on: "cache-a", at: 5)
         #expect(cache.event(on: name("cache-a"), at: 5)?.expiry == 5 + Self.halfAnHour)
         #expect(cached("cache-a", at: 4 + Self.halfAnHour) == frame("1"))
-        #expect(cached("cache-a", at: 5 + Self.halfAnHour) == nil, "expired before its removal")
+        #expect(cached("cache-a", at: 5 + Self.halfAnHour) == nil, "not returned although not yet removed")
         cache.expire(at: 4 + Self.halfAnHour)
         #expect(cached("cache-a", at: 5) == frame("1"))
         cache.expire(at: 5 + Self.halfAnHour)
@@ -61,7 +61,7 @@ import Testing
         cache = EventCache(bytesMax: 2 * cost("cache-a", "1"))
         store("1", on: "cache-a")
         store("2", on: "cache-b")
-        #expect(cache.evictions == 0, "they fit exactly")
+        #expect(cache.evictions == 0, "two events fit exactly")
         store("3", on: "cache-c")
         #expect(cached("cache-a") == nil && cached("cache-b") != nil && cached("cache-c") != nil)
         store("4", on: "cache-b")
@@ -96,7 +96,7 @@ import Testing
         store(String(repeating: "x", count: 200), on: "cache-b")
         #expect(cached("cache-a") == nil && cached("cache-b") == nil)
         store("2", on: "cache-a")
-        #expect(cached("cache-a") == frame("2"), "its bytes are free again")
+        #expect(cached("cache-a") == frame("2"), "the bytes of the rejected event are free again")
     }
 
     @Test mutating func zeroBytesStoresNothing() {

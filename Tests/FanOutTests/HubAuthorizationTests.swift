@@ -8,15 +8,15 @@ import Testing
 
     // MARK: Plain channels
 
-    /// Each role and the plain channels it may subscribe to after signing in; drivers have the job R1.
+    /// Users, and the plain channels to which each may subscribe after signing in. Driver 42 has the job R1.
     private static let plainRights: [(id: String, bookings: [String], channels: Set<String>)] = [
         ("driver:42", [], ["driver-42", "drivers-channel", "tracking-R1", "booking-R1"]),
         ("driver:7", ["R1"], ["driver-7", "drivers-channel"]),
         ("customer:42", ["R2"], ["customer-42", "tracking-R2", "booking-R2"]),
-        ("admin:42", [], Set(listed)),
+        ("admin:42", [], Set(fleetChannels)),
         ("ops:42", ["R1"], []), ("anna", ["R1"], []), ("root:42", [], []), ("driver", [], []), (":42", [], []),
     ]
-    private static let listed = [
+    private static let fleetChannels = [
         "driver-42", "driver-7", "drivers-channel", "admin-channel", "tracking-R1", "tracking-R2", "booking-R1", "booking-R2",
         "customer-42", "customer-7",
     ]
@@ -25,7 +25,7 @@ import Testing
         let (id, bookings, allowed) = Self.plainRights[index]
         hub.assign("A", "R1", to: "42")
         _ = hub.apply(.opened(x, app: 0), .signin(x, user(id, bookings: bookings)))
-        for channel in Self.listed {
+        for channel in Self.fleetChannels {
             let denied = error("\(id) may not subscribe to \(channel)", code: 4009)
             let deliveries = hub.apply(.subscribe(x, grant(channel)))
             #expect(deliveries.last == .send(allowed.contains(channel) ? succeeded(channel) : denied, to: x), "\(id) \(channel)")
@@ -34,7 +34,7 @@ import Testing
         #expect(hub.channelCount == allowed.count, "a denied subscription creates no channel")
     }
 
-    @Test(arguments: listed) mutating func anonymousConnectionsAreDeniedPlainChannels(channel: String) {
+    @Test(arguments: fleetChannels) mutating func anonymousConnectionsAreDeniedPlainChannels(channel: String) {
         let text = "Subscribing to \(channel) needs a signed-in user: sign in, or subscribe to private-\(channel)"
         _ = hub.apply(.opened(x, app: 0), .identify(x, Identity(role: .admin, id: "1")))
         #expect(hub.apply(.subscribe(x, grant(channel))) == [.send(error(text, code: 4009), to: x)])
@@ -55,11 +55,11 @@ import Testing
     }
 
     @Test mutating func otherAppsAreNotRestricted() {
-        for channel in Self.listed { #expect(hub.join(x, channel, app: 1) == .joined) }
+        for channel in Self.fleetChannels { #expect(hub.join(x, channel, app: 1) == .joined) }
         #expect(!hub.mayJoin(Identity(role: .admin, id: "1"), name("driver-42"), app: 1))
     }
 
-    /// Ids are compared as bytes, and an id without the form `role:id` is no identity.
+    /// Ids are compared as bytes. A user id that does not have the form `role:id` gives no permissions.
     @Test mutating func canonicallyEquivalentIdIsAnotherUser() {
         var rules = AppRules()
         rules.policy = ChannelPolicy([.init("own", .ownDriver), .init("tracking-*", .booking)])
@@ -128,7 +128,7 @@ import Testing
         #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == ["admin:1"])
     }
 
-    @Test mutating func denialPrecedesOtherErrors() {
+    @Test mutating func permittedSubscriptionCanStillFail() {
         var rules = AppRules.fleet
         rules.limits.subscriptions = 1
         hub = Hub(loopCount: 3, apps: [rules, rules])

@@ -115,7 +115,7 @@ import Testing
         let sockets = crowd(101)
         for socket in sockets { _ = hub.apply(.closed(socket)) }
         _ = hub.apply(.opened(x, app: 0), .subscribe(x, grant("sport")))
-        #expect(hub.apply(.tick(60_000)) == [], "its slot has another channel")
+        #expect(hub.apply(.tick(60_000)) == [], "another channel uses the slot now")
     }
 
     // MARK: Quotas

@@ -23,7 +23,7 @@ import Testing
             ClientEvent(name: "client-e", channel: channel, data: [0x31]), channel: name(channel), userID: userID)
     }
 
-    @Test mutating func clientEventReachesBothMirrorsExceptItsSender() {
+    @Test mutating func clientEventGoesToBothMirrorsButNotToItsSender() {
         join(x, "private-driver-42", "driver-42")
         join(y, "driver-42")
         join(z, "private-driver-42")
@@ -71,7 +71,7 @@ import Testing
             hub.apply(clientEvent(x, "private-driver-42")) == [Delivery(0, .fanOut(frame("private-driver-42"), 0, except: x))])
     }
 
-    /// The API mirrors backends' events, because it must check for room on both channels.
+    /// The REST API mirrors the events of backends, because it must check the mailboxes of both channels first.
     @Test mutating func publishIsNotMirroredByTheHub() {
         join(x, "private-driver-42", "driver-42")
         let publication = Hub.Publication(channel: name("driver-42"), frame: frame("driver-42"))

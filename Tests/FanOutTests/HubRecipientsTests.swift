@@ -17,13 +17,13 @@ import Testing
         for input in inputs { _ = hub.apply(input(socket(text))) }
     }
 
-    @Test mutating func channelWithoutSubscribersIsNotListening() {
+    @Test mutating func recipientWithoutSubscribersIsNotListening() {
         #expect(!isListening)
         subscribe("1.1", "private-driver-2")
         #expect(!isListening)
     }
 
-    @Test mutating func anonymousPrivateSubscriberCountsAsListening() {
+    @Test mutating func anonymousSubscriberCountsAsTheRecipient() {
         subscribe("1.1", "private-driver-1")
         #expect(isListening)
         _ = hub.apply(.unsubscribe(socket("1.1"), name("private-driver-1")))
@@ -78,7 +78,7 @@ private struct History {
     private struct Record {
         var channels: [Int: String] = [:]
         var user: String?
-        /// The last four identities.
+        /// The last four identities, oldest first.
         var identities: [Identity] = []
     }
 
@@ -90,6 +90,7 @@ private struct History {
 
     func isListening(_ id: String) -> Bool { hub.isListening(driver(id), on: name("driver-\(id)"), app: 0) }
 
+    /// Whether driver `id` is listening according to the record.
     func isExpected(_ id: String) -> Bool {
         connections.values.contains { record in
             guard record.channels.values.contains(where: { $0 == "driver-\(id)" || $0 == "private-driver-\(id)" }) else {

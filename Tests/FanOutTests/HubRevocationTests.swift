@@ -71,7 +71,8 @@ import Testing
         #expect(hub.join(y, "private-tracking-R2") == .joined)
     }
 
-    /// The hub does not know which identity's signature was used: the connection's driver lost the job.
+    /// The hub does not record whose signature permitted the subscription. It ends the subscription, because the user
+    /// signed in on the connection is the driver who lost the job.
     @Test mutating func revocationSendsMemberRemoved() {
         hub.assign("A", "R1", to: "42")
         _ = hub.apply(.opened(x, app: 0), .signin(x, user("driver:42")), .opened(y, app: 0))
@@ -127,14 +128,13 @@ import Testing
         hub.assign("C", "R1", to: "7")
         identified(x, driver("42"), on: ["private-tracking-R1"])
         identified(y, driver("7"), on: ["private-tracking-R1"])
-        #expect(hub.assign("A", "R1", to: "7") == [], "42 still has B")
-        #expect(hub.apply(.end("C", "R1")) == [], "7 still has A")
+        #expect(hub.assign("A", "R1", to: "7") == [], "driver 42 still has order B")
+        #expect(hub.apply(.end("C", "R1")) == [], "driver 7 still has order A")
         #expect(hub.assign("A", "R1", to: nil) == [Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
         #expect(hub.assign("B", "R9", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
-    /// This holds even for a subscription that the policy would deny: a backend signed it, and the driver lost no
-    /// access.
+    /// This applies even to a subscription that the policy denies: a backend signed it, and the driver lost no access.
     @Test mutating func keepingOneOfTwoOrdersKeepsAccess() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R1", to: "42")
@@ -217,12 +217,13 @@ import Testing
     @Test mutating func driverCanBeIdentifiedTwice() {
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), driver("42", name: "Anna"), driver("1"), driver("2"), on: ["private-tracking-R1"])
-        #expect(hub.apply(.identify(x, driver("3"))) == [], "the first is replaced; the second is the same driver")
+        #expect(hub.apply(.identify(x, driver("3"))) == [], "the first identity is removed; the second one is the same driver")
         #expect(hub.assign("A", "R1", to: "7") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
-    /// Without the identity, a later loss of the job could not end its subscriptions.
-    @Test mutating func excessIdentityLosesItsSubscriptions() {
+    /// After an identity is removed, the hub could not end its subscriptions when the driver loses the job later. So
+    /// they end at once.
+    @Test mutating func removedIdentityLosesItsSubscriptions() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R2", to: "1")
         let channels = ["private-tracking-R1", "private-tracking-R2", "private-driver-42", "private-booking-R1"]
@@ -240,7 +241,7 @@ import Testing
         #expect(hub.assign("B", "R2", to: "7").count == 2)
     }
 
-    @Test mutating func excessIdentityKeepsSubscriptionsOthersPermit() {
+    @Test mutating func removedIdentityKeepsSubscriptionsThatOthersPermit() {
         hub.assign("A", "R1", to: "42")
         let others = (1...3).map { Identity(role: .customer, id: "\($0)", bookings: ["R\($0)"]) }
         identified(x, driver("42"), others[0], others[1], others[2], on: ["private-tracking-R1", "private-tracking-R2"])

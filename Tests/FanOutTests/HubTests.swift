@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// The hub: inputs in, effects out.
+/// The effects that the hub produces for its inputs.
 @Suite struct HubTests {
     private var hub = Hub(loopCount: LoopSet.loopsMax, apps: [AppRules(), AppRules()])
 
@@ -80,7 +80,7 @@ import Testing
         #expect(deliveries == [0, 1, 63].map { Delivery($0, .fanOut(event, 0, except: y)) })
     }
 
-    @Test mutating func eventReachesTheLastPossibleLoop() {
+    @Test mutating func eventIsSentToTheLastPossibleLoop() {
         #expect(z.loop == LoopSet.loopsMax - 1)
         join(z, "news")
         #expect(hub.apply(publish("news")) == [Delivery(z.loop, .fanOut(event, 0, except: nil))])
@@ -168,7 +168,7 @@ import Testing
         .signin(x, user("anna", watching: ["bert"])),
         .clientEvent(x, ClientEvent(name: "client-e", channel: "private-a", data: []), on: name("private-a")),
     ])
-    mutating func closedConnectionHasNoEffects(input: Hub.Input) {
+    mutating func inputOfAClosedConnectionHasNoEffects(input: Hub.Input) {
         #expect(hub.apply(input) == [])
         join(x, "news")
         _ = hub.apply(.closed(x))
@@ -178,7 +178,7 @@ import Testing
         #expect(hub.subscriptionCount == 1)
     }
 
-    @Test mutating func unknownConnectionHasNoEffects() {
+    @Test mutating func inputOfAnUnknownConnectionHasNoEffects() {
         #expect(hub.apply(.subscribe(socket("5.4294967295"), grant("news"))) == [])
     }
 

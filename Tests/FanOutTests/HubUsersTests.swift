@@ -59,7 +59,7 @@ import Testing
 
     @Test mutating func w2OwnSigninIsNotSentTwice() {
         let anna = user("anna", watching: ["anna"])
-        #expect(signIn(x, anna) == [.send(success(anna), to: x), .send(online("anna"), to: x)], "only the initial state")
+        #expect(signIn(x, anna) == [.send(success(anna), to: x), .send(online("anna"), to: x)], "the initial state only")
         #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(online("anna"), to: y)])
         #expect(hub.apply(.closed(y)) == [])
         #expect(hub.apply(.closed(x)) == [])
@@ -82,12 +82,12 @@ import Testing
                 .send(success(anna), to: x), .send(error(text, code: 4302), to: x), .send(state, to: x),
             ])
         #expect(signIn(y, user("u100")).count == 2)
-        #expect(signIn(z, user("u101")).count == 1, "the last one is not watched")
+        #expect(signIn(z, user("u101")).count == 1, "the 101st user is not watched")
     }
 
     // MARK: Server-to-user channels
 
-    @Test mutating func u4UserEventsReachAllConnections() {
+    @Test mutating func u4UserEventsGoToAllConnections() {
         for socket in [x, y] {
             _ = signIn(socket, user("anna"))
             _ = hub.apply(.subscribe(socket, grant("#server-to-user-anna", as: "anna")))

@@ -44,7 +44,7 @@ import Testing
         #expect(events(.unsubscribe(x, name("lobby-1"))) == [count(1)])
         #expect(events(.unsubscribe(y, name("lobby-1"))) == [.channelVacated(name("lobby-1"))])
         #expect(events(.subscribe(y, grant("lobby-1"))) == [.channelOccupied(name("lobby-1")), count(1)])
-        #expect(events(.closed(y)) == [.channelVacated(name("lobby-1"))], "closing the last connection vacates, too")
+        #expect(events(.closed(y)) == [.channelVacated(name("lobby-1"))], "closing the last connection vacates the channel")
     }
 
     @Test mutating func v6MembersAreCountedByUser() {
@@ -70,7 +70,7 @@ import Testing
         _ = events(.signin(y, user("driver:42")))
         #expect(
             events(.subscribe(y, grant("driver-42")))
-                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "mirrors are two channels")
+                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "a mirror is a channel")
         #expect(events(.clientEvent(x, event, on: own)) == [.clientEvent(event, on: own, from: x, userID: nil)])
     }
 

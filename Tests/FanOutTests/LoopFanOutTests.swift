@@ -2,9 +2,9 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// One loop's turn as a table: instructions in, writes out.
+/// The writes that a loop's instructions cause, as a table of turns.
 @Suite struct LoopFanOutTests {
-    /// A turn and its writes: those forced by a change of a channel's subscribers, and those of the flush at its end.
+    /// A turn and its writes: `forced` by a change of a channel's subscribers, or `flushed` at the end of the turn.
     struct Turn: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let instructions: [Instruction]
@@ -30,16 +30,16 @@ import Testing
 
     static let events = [
         Turn(
-            "a channel's events reach its subscribers and no others",
+            "a channel's events go to its subscribers and no other connections",
             [.join(a, x), .join(a, y), .join(b, z), .fanOut(a1, a, except: nil)],
             flushed: [Write(x, a1), Write(y, a1)]),
         Turn(
-            "events of one turn share a write",
+            "events of one turn are sent in one write",
             [.join(a, x), .fanOut(a1, a, except: nil), .fanOut(a2, a, except: nil)],
             flushed: [Write(x, a1, a2)]),
-        Turn("a direct message reaches only its connection", [.send(s1, to: y)], flushed: [Write(y, s1)]),
+        Turn("a direct message goes to one connection only", [.send(s1, to: y)], flushed: [Write(y, s1)]),
         Turn(
-            "direct messages and events share a write, in order",
+            "direct messages and events are sent in one write, in order",
             [.join(a, x), .fanOut(a1, a, except: nil), .send(s1, to: x), .fanOut(a2, a, except: nil)],
             flushed: [Write(x, a1, s1, a2)]),
         Turn(
@@ -66,7 +66,7 @@ import Testing
             [.join(a, x), .join(b, x), .fanOut(b1, b, except: nil), .fanOut(a1, a, except: nil), .join(a, y)],
             forced: [Write(x, b1, a1)], flushed: []),
         Turn(
-            "a leave and a join end one subscription and start another",
+            "a connection that leaves and joins gets the events before and after",
             [.join(a, x), .fanOut(a1, a, except: nil), .leave(a, x), .join(a, x), .fanOut(a2, a, except: nil)],
             forced: [Write(x, a1)], flushed: [Write(x, a2)]),
         Turn(
@@ -77,7 +77,7 @@ import Testing
 
     static let order = [
         Turn(
-            "A1 B1 A2: a subscriber of both gets this order, the others share frames",
+            "events A1 B1 A2: a subscriber of both channels gets this order, the others the joined frames of one channel",
             [
                 .join(a, x), .join(b, x), .join(a, y), .join(b, z),
                 .fanOut(a1, a, except: nil), .fanOut(b1, b, except: nil), .fanOut(a2, a, except: nil),
@@ -98,7 +98,7 @@ import Testing
             ],
             flushed: [Write(x, s1, a1, a2)]),
         Turn(
-            "a turn with a single channel is shared by all its subscribers, whatever else they subscribe to",
+            "if only one channel has events, all its subscribers share the frame, whatever else they subscribe to",
             [.join(a, x), .join(b, x), .join(a, y), .fanOut(a1, a, except: nil), .fanOut(a2, a, except: nil)],
             flushed: [Write(x, a1, a2), Write(y, a1, a2)]),
     ]
@@ -120,7 +120,7 @@ import Testing
             [.join(a, x), .join(a, y), .join(a, z), .fanOut(a1, a, except: x), .fanOut(a2, a, except: y)],
             flushed: [Write(z, a1, a2), Write(x, a2), Write(y, a1)]),
         Turn(
-            "an excluded only subscriber causes no write",
+            "an event that excludes the only subscriber causes no write",
             [.join(a, x), .fanOut(a1, a, except: x)], flushed: []),
         Turn(
             "excluding a connection without a subscription has no effect",
@@ -231,7 +231,7 @@ extension LoopFanOutTests {
             frame = frames.count == 1 ? frames[0] : Frame(joining: frames)
         }
 
-        /// The address of its bytes.
+        /// The address of the frame's bytes.
         var address: UnsafeRawPointer? { frame.bytes.withUnsafeBytes { $0.baseAddress } }
 
         var testDescription: String { "\(socket): \(String(decoding: frame.bytes, as: UTF8.self))" }

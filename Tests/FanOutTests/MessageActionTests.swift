@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// How a client's message is decoded before it reaches the hub. The valid signature of any text is `sig`.
+/// The action that a client's message causes. `sig` is a valid signature of any text.
 @Suite struct MessageActionTests {
     private let anna = socket("1.0")
 

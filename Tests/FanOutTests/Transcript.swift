@@ -9,29 +9,29 @@ import Foundation
 /// | `+ anna` | a client named anna connects with key `key1`; `+ anna key2`: to the other application |
 /// | `> anna: TEXT` | anna sends a message |
 /// | `! channel event "data"` | a backend publishes; the data is a JSON string, sent as written |
-/// | `! channel event "data" except anna` | the same to all but anna |
+/// | `! channel event "data" except anna` | the same, but anna is excluded |
 /// | `! channel event "data" app key2` | the same for the other application |
 /// | `- anna` | anna's connection closes |
 /// | `+ 100 strangers on news` | 100 clients connect with `key1` and subscribe; their frames are not checked |
-/// | `- 3 strangers` | three of them close |
+/// | `- 3 strangers` | three of these connections close |
 /// | `x 42` | a backend terminates the connections of user 42; `x 42 app key2`: in the other application |
 /// | `~ 5000` | 5,000 milliseconds pass |
-/// | `% client events` | first line: the applications permit client events |
+/// | `% client events` | before the first action: the applications permit client events |
 /// | `% subscription counts` | … send subscription counts |
 /// | `% presence members 2` | … permit two members per presence channel |
 /// | `% cache bytes 300` | … cache at most 300 bytes of events |
 /// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: the
 /// connection closes |
 ///
-/// An unlisted frame is a failure, and so is a listed one that does not arrive; each client's order counts. `$anna` in
-/// a message is anna's socket id. Names are lower-case letters and can be reused after a close. The first message of a
-/// connection (`pusher:connection_established`) comes from the gateway and does not appear.
+/// The replay fails if a client gets a frame that is not listed, does not get a listed frame, or gets frames in another
+/// order. `$anna` in a message is anna's socket id. Names are lower-case letters and can be reused after a close. The
+/// first message of a connection (`pusher:connection_established`) is not listed: the hub does not send it.
 ///
 /// The signature of a string is `sig(STRING)`, with colons written as slashes because a signature contains none:
 /// `key1:sig($anna/private-news)`. Where the signature does not matter, `key1:right` is valid for any text.
 ///
-/// Consecutive actions may share a turn. A pong or an error is sent at once, so put a `<` line between a publish and a
-/// message that causes one of these for the same client: their order is not defined.
+/// Consecutive actions may share a turn, at whose end events are sent. A pong or an error is sent at once, so the order
+/// of an event and a pong or error of the same client is not defined: put a `<` line between the two actions.
 struct Transcript: Sendable {
     enum Action: Sendable {
         case connect(String, key: String)
@@ -61,18 +61,18 @@ struct Transcript: Sendable {
 
     init(name: String, _ text: String) throws(Malformed) {
         self.name = name
-        var expects = true
+        var isStepComplete = true
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             if line.isEmpty || line.hasPrefix("#") { continue }
             if let action = Self.action(line) {
-                if expects { steps.append(Step(line: index + 1)) }
+                if isStepComplete { steps.append(Step(line: index + 1)) }
                 steps[steps.count - 1].actions.append(action)
-                expects = false
+                isStepComplete = false
             } else if steps.isEmpty, Self.change(&rules, as: line) {
                 continue
             } else if let (client, message) = Self.message(line, after: "<"), !steps.isEmpty {
                 steps[steps.count - 1].expected[client, default: []].append(message)
-                expects = true
+                isStepComplete = true
             } else {
                 throw Malformed(line: index + 1)
             }

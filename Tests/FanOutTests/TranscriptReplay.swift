@@ -3,7 +3,7 @@ import PusherProtocol
 
 /// Replays a transcript on a hub and loops, as a gateway does, but without sockets and threads.
 struct TranscriptReplay {
-    /// When the loops flush. Clients must not notice a difference.
+    /// When the loops flush. Clients must get the same frames in both cases.
     enum Turn: CaseIterable, Sendable {
         case everyAction, everyStep
     }
@@ -165,7 +165,8 @@ struct TranscriptReplay {
 
     // MARK: Loops
 
-    /// The order rule: each effect goes through a mailbox, and the loop that caused it drains its own at once.
+    /// Applies an input as a gateway does: each effect goes through its loop's mailbox, and the loop that applied the
+    /// input drains its own mailbox at once.
     private mutating func apply(_ input: Hub.Input, on loop: Int) {
         var effects: [Hub.Effect] = []
         hub.apply(input, &effects)
@@ -183,7 +184,8 @@ struct TranscriptReplay {
         for (socket, frame) in written { deliver(frame, to: socket) }
     }
 
-    /// Flushes before closing; a close can cause events for others.
+    /// Flushes all loops, then closes connections. Repeats this until nothing is pending, because a close can cause
+    /// events for other connections.
     private mutating func endTurn() {
         repeat {
             for loop in loops.indices {

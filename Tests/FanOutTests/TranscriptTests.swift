@@ -36,10 +36,10 @@ import Testing
     }
 
     @Test func reportsAMissingFrame() throws {
-        #expect(try differences("+ anna", Self.ping).count == 1, "unlisted")
+        #expect(try differences("+ anna", Self.ping).count == 1, "sent, not listed")
         #expect(try differences("+ anna", Self.ping, Self.pong, Self.pong).count == 1, "listed, not sent")
         #expect(try differences("+ anna", Self.ping, Self.ping, Self.pong).count == 1, "listed once, sent twice")
-        #expect(try differences("+ anna", Self.ping, "+ bert", Self.pong, Self.ping).count == 1, "unlisted at the end")
+        #expect(try differences("+ anna", Self.ping, "+ bert", Self.pong, Self.ping).count == 1, "sent at the end, not listed")
         #expect(try differences("+ anna", Self.ping, Self.pong.replacing("pong", with: "pang")).count == 1, "different text")
         #expect(
             try differences("+ anna", "+ bert", Self.ping, Self.pong.replacing("anna", with: "bert")).count == 2,
