@@ -1,9 +1,9 @@
 import PusherProtocol
 
 extension ChannelPolicy {
-    /// The mirror of a channel: `private-driver-42` and `driver-42` mirror each other. An event published to either
-    /// reaches the subscribers of both, under the name that each subscribed to. Nil for channels without a rule, and
-    /// for encrypted and presence channels.
+    /// The mirror of a channel: `private-driver-42` and `driver-42` mirror each other. An event published to one of
+    /// them is sent to the subscribers of both, each time with the channel name to which the client subscribed. Nil for
+    /// channels without a rule, and for encrypted, presence and server-to-user channels.
     package func mirror(of channel: ChannelName) -> ChannelName? {
         guard match(channel) != nil else { return nil }
         switch channel.access {
@@ -13,11 +13,13 @@ extension ChannelPolicy {
         }
     }
 
-    /// Nil if the name has another kind than expected: `private-` turns `encrypted-x` into an encrypted channel.
+    /// The channel with this name; nil if its access is not `access`. For example, `private-` and `encrypted-x` make
+    /// the name of an encrypted channel.
     private static func name(_ text: String, _ access: ChannelName.Access) -> ChannelName? {
         ChannelName(text, lengthMax: mirrorLengthMax).flatMap { $0.access == access ? $0 : nil }
     }
 
-    /// Bytes. Longer than any name one can subscribe to: the mirror of a name at the limit has no subscribers.
+    /// The maximum length of a mirror's name in bytes. It exceeds the limit for subscriptions, so that the longest
+    /// plain names have mirrors, too. These mirrors never have subscribers.
     private static let mirrorLengthMax = 256
 }

@@ -3,10 +3,12 @@ import PusherProtocol
 /// Who may subscribe to the channels of the fleet's application (`channels:` in the configuration), and which channels
 /// mirror each other.
 ///
-/// Patterns match plain names; the same rule holds for the `private-` and `private-encrypted-` forms of a name.
-/// Channels without a matching rule follow Pusher: plain names are open to all, the others need a signature.
+/// A rule's pattern is compared with the plain name of a channel, without `private-` and `private-encrypted-`, so one
+/// rule applies to all three forms. Channels without a matching rule follow Pusher: channels with plain names are open
+/// to all, other channels require a signature.
 package struct ChannelPolicy: Equatable, Sendable {
-    /// Who may subscribe to a channel. Admins may subscribe to all. Raw values are those of the configuration.
+    /// Who may subscribe to a channel, in addition to admins, who may subscribe to every channel. The raw values are
+    /// the values in the configuration.
     package enum Access: String, CaseIterable, Sendable {
         case open
         /// The driver whose id is the part that `*` matches.
@@ -18,7 +20,7 @@ package struct ChannelPolicy: Equatable, Sendable {
         /// The customer whose id is the part that `*` matches.
         case ownCustomer = "own-customer"
 
-        /// Whether a pattern must end in `*`.
+        /// Whether the pattern of a rule with this access must end in `*`.
         package var needsWildcard: Bool {
             switch self {
             case .ownDriver, .booking, .ownCustomer: true
@@ -47,7 +49,7 @@ package struct ChannelPolicy: Equatable, Sendable {
         }
     }
 
-    /// The first match decides.
+    /// The first rule that matches a channel applies.
     private let rules: [Rule]
 
     package init(_ rules: [Rule]) { self.rules = rules }
@@ -60,8 +62,8 @@ package struct ChannelPolicy: Equatable, Sendable {
         case ifAssigned(reference: String)
     }
 
-    /// Whether an identity may subscribe to a channel. Presence channels expose their members, so only admins may; the
-    /// same holds for signed channels without a rule.
+    /// Whether an identity may subscribe to a channel. Presence channels expose their members, so only admins may
+    /// subscribe to them. Only admins may subscribe to signed channels without a rule, too.
     package func permission(for identity: Identity, on channel: ChannelName) -> Permission {
         switch identity.role {
         case .admin: return .granted
@@ -90,7 +92,7 @@ package struct ChannelPolicy: Equatable, Sendable {
         return match(channel).map { $0.access == .open } ?? true
     }
 
-    /// The booking's reference in a channel's name; nil unless the channel's rule is `booking`.
+    /// The booking's reference in a channel's name; nil unless the access of the channel's rule is `booking`.
     package func reference(of channel: ChannelName) -> String? {
         match(channel).flatMap { $0.access == .booking ? String($0.wildcard) : nil }
     }

@@ -12,8 +12,8 @@ package enum Role: String, CaseIterable, Sendable {
         self = role
     }
 
-    /// Whether `id` is valid for this role: 1 to 150 bytes. Ids of drivers and customers occur in channel names and are
-    /// limited to their alphabet; those of admins and ops must not contain control characters.
+    /// Whether `id` is valid for this role: 1 to 150 bytes. Ids of drivers and customers occur in channel names, so
+    /// only the characters of channel names are permitted. Ids of admins and ops must not contain control characters.
     package func accepts(id: String) -> Bool {
         switch self {
         case .driver, .customer: Identity.isReference(id)
@@ -27,14 +27,14 @@ package enum Role: String, CaseIterable, Sendable {
 /// A verified user: the claims of a token that Fleetwire uses.
 package struct Identity: Equatable, Sendable {
     package let role: Role
-    /// The token's `sub`; for a driver's Firebase token its `driver_id`, if present.
+    /// The token's `sub`. For a Firebase token of a driver, its `driver_id` if present.
     package let id: String
     /// The token's `name`, if present.
     package let name: String?
     /// References of a customer's bookings.
     package let bookings: [String]
 
-    /// The most bytes of an id or a booking's reference.
+    /// The maximum length of an id or a booking's reference, in bytes.
     package static let idLengthMax = 150
 
     package init(role: Role, id: String, name: String? = nil, bookings: [String] = []) {
@@ -44,7 +44,7 @@ package struct Identity: Equatable, Sendable {
         self.bookings = bookings
     }
 
-    /// `role:id`, unique among all users; used as Pusher `user_id`. Ids alone are unique within a role only.
+    /// `role:id`, used as Pusher's `user_id`. It is unique among all users, while an id is unique only within its role.
     package var key: String { "\(role.rawValue):\(id)" }
 
     /// Parses a ``key``. Nil if the role or id is invalid.
@@ -58,12 +58,12 @@ package struct Identity: Equatable, Sendable {
     /// The plain name of the user's own channel: `driver-42`.
     package var channel: String { "\(role.rawValue)-\(id)" }
 
-    /// Whether `text` may occur in a channel's name: 1 to 150 of `[A-Za-z0-9_\-=@,.;]`.
+    /// Whether `text` may be an id or a reference in a channel's name: 1 to 150 characters of `[A-Za-z0-9_\-=@,.;]`.
     package static func isReference(_ text: String) -> Bool {
         (1...idLengthMax).contains(text.utf8.count) && text.utf8.allSatisfy(ChannelName.isNameByte)
     }
 
-    /// Compares bytes: two ids that are canonically equivalent belong to two users.
+    /// Compares bytes: ids with different bytes are different users, even if they are canonically equivalent.
     package static func == (one: Identity, other: Identity) -> Bool {
         one.role == other.role && one.id.utf8.elementsEqual(other.id.utf8)
             && (one.name == nil) == (other.name == nil) && (one.name ?? "").utf8.elementsEqual((other.name ?? "").utf8)

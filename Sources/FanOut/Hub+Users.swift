@@ -12,7 +12,7 @@ extension Hub {
         let app = self[socket].app
         let watchers = apps[app].users.signIn(user, socket)
         send(socket, ServerMessage.signinSuccess(user), &effects)
-        if user.isWatchlistCut {
+        if user.isWatchlistTruncated {
             let text = "The watchlist exceeds the allowed maximum: its first \(Limits.watchlistLength) users are watched"
             sendError(socket, text, code: 4302, &effects)
         }

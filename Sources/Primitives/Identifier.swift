@@ -10,7 +10,8 @@ package struct Identifier: Hashable, Sendable {
     package init(_ text: String) { self.text = text }
 
     /// Whether the ids have the same bytes.
-    // `==` of strings first: it is quick where the strings share storage, and equal hashes require it.
+    // Compares strings first, because this is fast if they share storage. Strings with the same bytes are always equal,
+    // so the synthesized hash of `text` is consistent with this comparison.
     package static func == (one: Identifier, other: Identifier) -> Bool {
         one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)
     }

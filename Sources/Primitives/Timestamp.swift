@@ -1,7 +1,8 @@
 /// ISO 8601 timestamps in UTC.
 ///
-/// Computed from integers, without Foundation: `Date` is a `Double`, which makes many times a millisecond too early,
-/// and `ISO8601FormatStyle` accepts days that do not exist (30 February) and rejects a time without seconds.
+/// Computed from integers, without Foundation: `Date` stores a `Double`, so that many times would be written a
+/// millisecond too early, and `ISO8601FormatStyle` accepts days that do not exist (30 February) and rejects a time
+/// without seconds.
 package enum Timestamp {
     /// `2026-11-21T09:30:00.123Z` for milliseconds since 1970.
     package static func iso8601(milliseconds: Int64) -> String {
@@ -25,11 +26,11 @@ package enum Timestamp {
         let days = daysSince1970 + 719_468  // since 0000-03-01
         let cycle = days.flooredQuotient(146_097)
         let dayOfCycle = days.flooredRemainder(146_097)
-        // Without the leap days before it, a day divided by 365 is its year. A leap day comes every 4 years (1,460
-        // days) except every 100 (36,524), but also every 400 (146,096).
+        // The day's number minus the leap days before it, divided by 365, is the year. There is a leap day every 4
+        // years (1,460 days), except every 100 years (36,524 days), but also every 400 years (146,096 days).
         let yearOfCycle = (dayOfCycle - dayOfCycle / 1460 + dayOfCycle / 36_524 - dayOfCycle / 146_096) / 365
         let dayOfYear = dayOfCycle - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
-        // From March on, each five months have 31, 30, 31, 30, 31 days: 153.
+        // From March on, every five months have 31, 30, 31, 30 and 31 days, together 153.
         let monthFromMarch = (5 * dayOfYear + 2) / 153
         let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
         let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1

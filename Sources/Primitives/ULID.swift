@@ -1,10 +1,10 @@
 /// The textual form of ULIDs, the ids of notifications.
 package enum ULID {
-    /// Whether `text` is a ULID as ``ULIDSource`` writes it: 26 of Crockford's digits, upper case only, at most 128
-    /// bits.
+    /// Whether `text` is a ULID as ``ULIDSource`` writes it: 26 digits of Crockford's base 32, in upper case, whose
+    /// value fits in 128 bits.
     package static func isWellFormed(_ text: String) -> Bool {
         let digits = text.utf8
-        // 26 digits of five bits are 130 bits, so the first digit has only three.
+        // 26 digits of five bits are 130 bits, so only three bits of the first digit are used.
         guard digits.count == 26, let first = digits.first, first <= UInt8(ascii: "7") else { return false }
         return digits.allSatisfy(alphabet.contains)
     }
@@ -13,9 +13,9 @@ package enum ULID {
     static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 }
 
-/// Generates ULIDs: 48 bits of time and 80 random bits, written as 26 characters that sort by creation.
+/// Generates ULIDs: 48 bits of time and 80 random bits, written as 26 characters that sort by time of creation.
 ///
-/// The ids of one source strictly increase, because the notification log is read in their order. Within the same
+/// The notification log is read in the order of the ids, so the ids of one source strictly increase. Within the same
 /// millisecond, or if the clock steps back, the next id is the last one plus 1, as the ULID specification requires.
 package struct ULIDSource: Sendable {
     private let random: @Sendable () -> UInt64
@@ -27,7 +27,8 @@ package struct ULIDSource: Sendable {
     /// The next id, for a time in milliseconds since 1970.
     package mutating func next(at milliseconds: Int64) -> String {
         let time = UInt128(clamping: min(milliseconds, 0xFFFF_FFFF_FFFF))
-        // The increment may carry into the time: the id's time is then a millisecond ahead, but the order is kept.
+        // The increment may carry into the bits of the time. The id's time is then one millisecond ahead, but the ids
+        // still increase.
         let id = if let last, time <= last >> 80 { last + 1 } else { time << 80 | randomBits() }
         last = id
         return text(id)

@@ -6,21 +6,23 @@ package struct ChannelName: Hashable, Sendable {
         case open
         /// A signature (S10).
         case signed
-        /// A signature; events are opaque to the server (S12).
+        /// A signature. The server does not read the events' data (S12).
         case encrypted
         /// A signature that covers `channel_data` (R7).
         case presence
-        /// A connection signed in as this user; a signature does not suffice (U5).
+        /// That the connection is signed in as this user. A signature does not suffice (U5).
         case user(String)
     }
 
     package let text: String
 
-    /// Channels that carry events for one user, to all their signed-in connections (U4).
+    /// The prefix of channels that carry events for one user (U4). The user's id follows it.
     private static let userPrefix = "#server-to-user-"
 
-    /// Nil if `text` is empty, longer than `lengthMax` bytes, or contains anything but `[A-Za-z0-9_\-=@,.;]`. After
-    /// `#server-to-user-` follows a user id of up to ``Limits/userIDLength`` characters that JSON need not escape.
+    /// Nil unless `text` is one of these:
+    /// - 1 to `lengthMax` bytes, all of `[A-Za-z0-9_\-=@,.;]`
+    /// - `#server-to-user-` and a user id of 1 to ``Limits/userIDLength`` characters, of any length in bytes and
+    ///   without characters that JSON escapes
     package init?(_ text: String, lengthMax: Int) {
         let isValid =
             if text.utf8.starts(with: Self.userPrefix.utf8) {
@@ -32,14 +34,15 @@ package struct ChannelName: Hashable, Sendable {
         self.text = text
     }
 
-    /// Checks the length first: `hasPrefix` compares characters, which is quadratic in a character's combining marks.
+    /// Checks the length first, because `hasPrefix` compares characters, in time quadratic in their combining marks.
     private static func isUserChannel(_ text: String) -> Bool {
         let id = text.unicodeScalars.dropFirst(userPrefix.count)
         return !id.isEmpty && id.count <= Limits.userIDLength && text.hasPrefix(userPrefix)
             && Substring(id).utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 
-    /// Compares bytes. Swift's `==` compares canonical equivalence: U+212A (Kelvin sign) equals K, but is another user.
+    /// Compares bytes. By the `==` of Swift's strings, which compares canonical equivalence, U+212A (Kelvin sign)
+    /// equals K; but the names with these user ids are two users' channels.
     package static func == (one: ChannelName, other: ChannelName) -> Bool {
         one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)
     }

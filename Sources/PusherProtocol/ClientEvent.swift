@@ -4,7 +4,7 @@ import JSON
 package struct ClientEvent: Equatable, Sendable {
     /// Begins with `client-`.
     package let name: String
-    /// As sent; ``target(isEnabled:limits:)`` checks it.
+    /// The channel's name as sent; ``target(isEnabled:limits:)`` checks it.
     package let channel: String
     /// A JSON string, quotes and escapes included, or `null`.
     package let data: [UInt8]
@@ -15,7 +15,7 @@ package struct ClientEvent: Equatable, Sendable {
         self.data = data
     }
 
-    /// Checks everything but the sender's subscription, which the hub checks.
+    /// Checks whether the event may be sent to its channel. The hub checks whether the sender is subscribed.
     /// - Returns: the event's channel.
     /// - Throws: ``ProtocolError`` for the sender; the event is then dropped.
     package func target(isEnabled: Bool, limits: Limits) throws(ProtocolError) -> ChannelName {
@@ -25,7 +25,7 @@ package struct ClientEvent: Equatable, Sendable {
         guard name.unicodeScalars.count <= limits.nameLength else {
             throw ProtocolError("The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
-        // Nearly all data is within the limit in its escaped form, and is not decoded then.
+        // Decoding only shortens data, so it is needed only if the escaped form exceeds the limit, which is rare.
         guard data.count - 2 <= limits.eventBytes || dataBytes <= limits.eventBytes else {
             throw ProtocolError("The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes)")
         }
@@ -39,7 +39,7 @@ package struct ClientEvent: Equatable, Sendable {
         }
     }
 
-    /// UTF-8 bytes of the data's text.
+    /// The length of the data in UTF-8 bytes, with its escapes decoded.
     private var dataBytes: Int {
         data.withUnsafeBytes { bytes in (try? JSONReader.value(bytes).stringByteCount) ?? 0 }
     }

@@ -1,6 +1,6 @@
 import JSON
 
-/// A client's message, decoded once at the edge.
+/// A decoded message from a client.
 package enum ClientMessage: Equatable, Sendable {
     case ping
     case pong
@@ -45,15 +45,17 @@ package enum ClientMessage: Equatable, Sendable {
     }
 }
 
-/// The members common to all messages: the event's name, and the string members of its data.
+/// The members of a message that the server reads.
 private struct Envelope {
     var event = ""
     /// The channel of a client event.
     var channel: String?
-    /// The data of a client event, always a JSON string (E4: data sent as an object arrives as a string of its JSON).
+    /// The data of a client event as a JSON string. Data of another type becomes a string of its JSON (E4). `null` if
+    /// the message has no data.
     var data: [UInt8] = Array("null".utf8)
-    private var isObject = false
-    private var members: [(name: String, value: Value)] = []
+    private var isDataObject = false
+    /// The members of the data, if it is an object.
+    private var dataMembers: [(name: String, value: Value)] = []
 
     enum Value {
         case text(String)
@@ -69,8 +71,8 @@ private struct Envelope {
             } else if key.equals("channel") {
                 channel = value.string
             } else if key.equals("data") {
-                isObject = value.kind == .object
-                members = isObject ? try Self.members(of: value.raw) : []
+                isDataObject = value.kind == .object
+                dataMembers = isDataObject ? try Self.members(of: value.raw) : []
                 data = Self.asString(value)
             }
         }
@@ -93,8 +95,8 @@ private struct Envelope {
     }
 
     func optionalText(_ name: String, code: Int? = nil) throws(ProtocolError) -> String? {
-        guard isObject else { throw ProtocolError("\(event): expected data to be an object", code: code) }
-        switch members.last(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value {
+        guard isDataObject else { throw ProtocolError("\(event): expected data to be an object", code: code) }
+        switch dataMembers.last(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value {
         case .text(let text): return text
         case .null, nil: return nil
         case .other: throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
@@ -104,18 +106,19 @@ private struct Envelope {
     private static func members(of object: UnsafeRawBufferPointer) throws -> [(name: String, value: Value)] {
         var members: [(name: String, value: Value)] = []
         try JSONReader.object(object) { key, value in
-            let kept: Value = value.string.map(Value.text) ?? (value.kind == .null ? .null : .other)
-            members.append((key.string ?? "", kept))
+            let member: Value = value.string.map(Value.text) ?? (value.kind == .null ? .null : .other)
+            members.append((key.string ?? "", member))
         }
         return members
     }
 }
 
 extension String {
-    /// Whether all bytes are ASCII. Check this before comparing input with a literal: Swift compares other strings by
-    /// canonical equivalence (U+212A equals K), in time quadratic in a character's combining marks.
+    /// Whether all bytes are ASCII. Check this before you compare input with a literal: Swift compares strings that are
+    /// not ASCII by canonical equivalence (U+212A equals K), in time quadratic in a character's combining marks.
     package var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }
 
-    /// The text, truncated for quoting in an error. Cut by scalars: one character may be arbitrarily long.
+    /// The text as quoted in errors: if it exceeds 200 bytes, only its first 100 Unicode scalars and `…`. Scalars are
+    /// counted, not characters, because one character may be arbitrarily long.
     package var clipped: String { utf8.count <= 200 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(100))) + "…" }
 }

@@ -1,4 +1,5 @@
-/// A close code, grouped by what the client does next (docs/protocol.md, section C).
+/// The codes with which the server closes connections (docs/protocol.md, section C), grouped by what the client does
+/// next.
 package enum CloseCode: UInt16, Sendable {
     // The client does not reconnect. Never use these for transient conditions.
     case tlsOnly = 4000

@@ -1,12 +1,13 @@
-/// One or more complete WebSocket text frames (RFC 6455 section 5.2), header included, ready for the socket.
+/// One or more complete WebSocket frames (RFC 6455 section 5.2) with their headers, as they are written to the socket.
 ///
-/// Encoded once and shared by all recipients: an immutable array is one allocation and one pointer.
+/// A frame is encoded once and shared by all its recipients: the array is one allocation, each copy one pointer to it.
 package struct Frame: Equatable, Sendable {
     package let bytes: [UInt8]
-    /// The number of messages in `bytes`.
+    /// The number of messages in `bytes`. Control frames do not count.
     package let messageCount: Int
 
-    /// Frames `payload`, the pieces of one text message, unmasked as servers must.
+    /// A frame with one text message, whose UTF-8 is the concatenation of `payload`. It is not masked: only clients
+    /// mask.
     package init(pieces payload: [UnsafeRawBufferPointer]) {
         let length = payload.reduce(0) { $0 + $1.count }
         messageCount = 1
@@ -19,11 +20,11 @@ package struct Frame: Equatable, Sendable {
         }
     }
 
-    /// Frames one text message.
+    /// A frame with one text message.
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
-    /// A ping (RFC 6455 section 5.5.2). The peer sends a pong with the same payload. The payload is not empty, because
-    /// libwebsockets does not report empty pongs. Control frames are not counted as messages.
+    /// A ping frame (RFC 6455 section 5.5.2). The client responds with a pong frame that has the same payload. The
+    /// payload is not empty, because libwebsockets does not report empty pongs.
     static let ping = Frame(control: [0x89, 0x04] + Array("life".utf8))
 
     private init(control bytes: [UInt8]) {

@@ -1,9 +1,9 @@
-/// An application's limits: the bound of every table, queue and string.
+/// An application's limits. They bound every table, queue and string whose size clients or backends determine.
 ///
-/// Where the hosted service documents a limit, the default is that limit (protocol points B6, B7, B9, D2, E8, E9, R9,
-/// S8).
+/// The range in parentheses is what the configuration permits, both ends included. Where Pusher documents a limit of
+/// its hosted service, the default is that limit (protocol points B6, B7, B9, D2, E8, E9, R9, S8).
 package struct Limits: Equatable, Sendable {
-    /// UTF-8 bytes of one event's `data` (1–1,048,576). Over the limit: 413, or an error event.
+    /// UTF-8 bytes of one event's `data` (1–1,048,576). Over the limit: 413 to a backend, an error event to a client.
     package var eventBytes = 10_240
     /// Channels of one publish (1–1,000).
     package var channelsPerEvent = 100
@@ -11,7 +11,8 @@ package struct Limits: Equatable, Sendable {
     package var nameLength = 200
     /// Bytes of one WebSocket message from a client (1,024–16,777,216). Over the limit: close 1009.
     package var messageBytes = 65_536
-    /// Bytes queued for one slow consumer (65,536–1,073,741,824). Over the limit: the connection is dropped.
+    /// Bytes queued for a connection whose client reads slowly (65,536–1,073,741,824). Over the limit: the connection
+    /// is dropped.
     package var outboxBytes = 1_048_576
 
     /// Simultaneous connections (0–1,000,000); 0 means no limit.
@@ -26,9 +27,10 @@ package struct Limits: Equatable, Sendable {
     package var presenceMembers = 100
     /// Bytes of one member's `user_info`, as JSON (0–65,536).
     package var presenceInfoBytes = 1_024
-    /// Client events of one connection per second (1–1,000). Over the limit: dropped with error 4301 (E9).
+    /// Client events of one connection per second (1–1,000). Over the limit: the event is dropped, with error 4301
+    /// (E9).
     package var clientEventsPerSecond = 10
-    /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest are evicted.
+    /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.
     package var cacheBytes = 67_108_864
 
     /// Characters of a `user_id` (R9).
@@ -38,7 +40,7 @@ package struct Limits: Equatable, Sendable {
 
     package init() {}
 
-    /// The close code for connections over quota. It determines whether the client reconnects.
+    /// The close code for a connection over `connections`. It determines whether the client reconnects.
     package enum OverQuotaClose: Int, CaseIterable, Sendable {
         /// 4100: the client reconnects after a back-off.
         case overCapacity = 4100

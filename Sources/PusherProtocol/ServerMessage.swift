@@ -22,7 +22,7 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// R1: the member list; each user occurs once.
+    /// S1, R1: on presence channels, `data` is the member list as a string. Each user occurs once.
     package static func subscriptionSucceeded(_ channel: ChannelName, members: [PresenceMember]) -> Frame {
         var data = JSONWriter(capacity: 64 + members.count * 64)
         data.raw(#"{"presence":{"ids":["#)
@@ -107,7 +107,7 @@ package enum ServerMessage {
         return event("pusher_internal:watchlist_events", nil, data: data.bytes)
     }
 
-    /// A client event for the other subscribers (E2). `userID` is the sender's, on presence channels only (E3).
+    /// A client event for the other subscribers (E1). `userID` is the sender's; nil unless on a presence channel (E2).
     package static func clientEvent(_ event: ClientEvent, channel: ChannelName, userID: String?) -> Frame {
         var json = JSONWriter(capacity: event.data.count + 200)
         json.raw(#"{"event":"#)
@@ -153,7 +153,7 @@ package enum ServerMessage {
         }
     }
 
-    /// The `data` of an event that this type encoded: a JSON string, as published.
+    /// The `data` of an event that this type encoded: a JSON string, as published. Nil if the event has no data.
     package static func data(of frame: Frame) -> [UInt8]? {
         var data: [UInt8]?
         frame.bytes.withUnsafeBytes { bytes in

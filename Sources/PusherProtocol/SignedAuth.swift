@@ -3,7 +3,9 @@ struct SignedAuth {
     private let text: String?
     private let purpose: String
 
-    /// - Parameter purpose: what the signature authorizes, for error messages.
+    /// - Parameters:
+    ///   - text: the value of `auth`; nil if the message has none.
+    ///   - purpose: what the signature authorizes, for error messages: `subscribing to …` or `signin`.
     init(_ text: String?, purpose: String) {
         self.text = text
         self.purpose = purpose
@@ -12,13 +14,13 @@ struct SignedAuth {
     /// - Parameters:
     ///   - signed: the text that the signature must cover.
     ///   - key: the application's key, which `auth` must begin with.
-    ///   - verify: whether a signature is valid for a text; compares in constant time.
+    ///   - verify: returns whether a signature is valid for a text. It must compare in constant time.
     /// - Throws: ``ProtocolError`` with code 4009; the connection stays open (S11).
     func check(_ signed: String, key: String, _ verify: (String, Substring) -> Bool) throws(ProtocolError) {
         guard let text else {
-            throw ProtocolError("\(purpose) requires auth: get it from your authorization endpoint", code: 4009)
+            throw ProtocolError("Missing auth for \(purpose): get it from your authorization endpoint", code: 4009)
         }
-        // The last colon separates them: a signature contains none, a key may.
+        // The last colon separates key and signature: a key may contain colons, a signature does not.
         guard let colon = text.lastIndex(of: ":"), text[..<colon].utf8.elementsEqual(key.utf8) else {
             throw ProtocolError("Invalid auth for \(purpose): expected KEY:SIGNATURE with this application's key", code: 4009)
         }

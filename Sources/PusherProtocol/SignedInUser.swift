@@ -5,7 +5,7 @@ import Primitives
 package struct SigninRequest: Equatable, Sendable {
     /// `KEY:SIGNATURE` over the socket id and `userData`.
     package let auth: String
-    /// The user as JSON.
+    /// The user as JSON: `id`, and optionally `user_info`, `watchlist` and `bookings`.
     package let userData: String
 
     package init(auth: String, userData: String) {
@@ -24,18 +24,18 @@ package struct SigninRequest: Equatable, Sendable {
     }
 }
 
-/// A user whose backend signed their data. Outside this module only ``SigninRequest`` creates one.
+/// A user who has signed in. Only ``SigninRequest`` creates one, after it has verified the signature.
 package final class SignedInUser: Equatable, Sendable {
     package let id: String
-    /// The member for presence channels if the subscription has no `channel_data` (U7).
+    /// The user as a member of a presence channel, for subscriptions without `channel_data` (U7).
     package let member: PresenceMember
-    /// The ids of watched users, without duplicates (W1): the first ``Limits/watchlistLength`` of the request.
+    /// The ids of watched users (W1): the first ``Limits/watchlistLength`` of the request, with duplicates removed.
     package let watchlist: [String]
-    /// Whether the request had more (W3).
-    package let isWatchlistCut: Bool
+    /// Whether the request has more than ``Limits/watchlistLength`` ids (W3).
+    package let isWatchlistTruncated: Bool
     /// References of the user's bookings. Only Fleetwire's own sign-in endpoint sets them.
     package let bookings: [String]
-    /// The signed text; the response to the sign-in repeats it.
+    /// The signed JSON. The response to the sign-in contains it unchanged (U1).
     let userData: String
 
     fileprivate init(userData: String, limits: Limits) throws(ProtocolError) {
@@ -53,7 +53,7 @@ package final class SignedInUser: Equatable, Sendable {
         self.userData = userData
         bookings = fields.bookings
         member = PresenceMember(id: id, info: fields.info)
-        isWatchlistCut = fields.watchlist.count > Limits.watchlistLength
+        isWatchlistTruncated = fields.watchlist.count > Limits.watchlistLength
         var seen = Set<Identifier>()
         watchlist = fields.watchlist.prefix(Limits.watchlistLength).filter { seen.insert(Identifier($0)).inserted }
     }
@@ -79,7 +79,7 @@ package final class SignedInUser: Equatable, Sendable {
                         } else if key.equals("watchlist"), value.kind != .null {
                             watchlist = []
                             try JSONReader.array(value.raw) { element in
-                                guard let id = element.string else { throw ProtocolError("Expected watchlist of strings") }
+                                guard let id = element.string else { throw ProtocolError("Expected strings") }
                                 watchlist.append(id)
                             }
                         } else if key.equals("bookings"), value.kind == .array {
@@ -89,7 +89,8 @@ package final class SignedInUser: Equatable, Sendable {
                     }
                 }
             } catch {
-                throw ProtocolError("Invalid user_data: expected a JSON object, its watchlist an array of strings", code: 4009)
+                throw ProtocolError(
+                    "Invalid user_data: expected a JSON object; its watchlist, if any, must be an array of strings", code: 4009)
             }
             (self.id, self.info, self.watchlist, self.bookings) = (id, info, watchlist, bookings)
         }

@@ -1,11 +1,11 @@
 /// A connection's id, internally and on the wire (protocol point C3: digits, a dot, digits).
 ///
-/// The second number is the connection's loop and slot, so finding it is indexing. The first is random, so that the
-/// slot's next connection has another id and a stale id is detected.
+/// The second number encodes the connection's loop and slot, so that a connection is found by index. The first number
+/// is random, so that the slot's next connection has a different id and a stale id is detected.
 package struct SocketID: Hashable, Sendable {
     /// Random, never 0.
     package let salt: UInt32
-    /// Loop and slot: eight bits and twenty-four.
+    /// The loop in the upper 8 bits, the slot in the lower 24 bits.
     package let place: UInt32
 
     /// The loop that owns the connection (0–255).
@@ -14,7 +14,7 @@ package struct SocketID: Hashable, Sendable {
     package var slot: Int { Int(place & 0xFF_FFFF) }
 
     package init(loop: Int, slot: Int, using random: inout some RandomNumberGenerator) {
-        precondition((0..<256).contains(loop) && (0...0xFF_FFFF).contains(slot), "loop or slot out of range")
+        precondition((0..<256).contains(loop) && (0...0xFF_FFFF).contains(slot), "loop \(loop) or slot \(slot) is out of range")
         salt = UInt32.random(in: 1...UInt32.max, using: &random)
         place = UInt32(loop) << 24 | UInt32(slot)
     }
@@ -26,11 +26,11 @@ package struct SocketID: Hashable, Sendable {
         guard let salt = UInt32(parts[0]), let place = UInt32(parts[1]) else { return nil }
         self.salt = salt
         self.place = place
-        // Each connection has exactly one id: reject leading zeros and a salt of 0.
+        // This server issues no salt of 0 and no leading zeros, so that a connection has only one valid id.
         guard salt > 0, description == text else { return nil }
     }
 
-    /// Whether `text` has the form of a socket_id (`\A\d+\.\d+\z`), of this server or not.
+    /// Whether `text` has the form of a socket_id (`\A\d+\.\d+\z`), even if this server cannot have issued it.
     package static func isWellFormed(_ text: some StringProtocol) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return parts.count == 2

@@ -1,6 +1,6 @@
 /// A `pusher:subscribe` message.
 package struct SubscriptionRequest: Equatable, Sendable {
-    /// As sent; ``grant(to:key:limits:user:verify:)`` checks it.
+    /// The channel's name as sent; ``grant(to:key:limits:user:verify:)`` checks it.
     package let channel: String
     /// `KEY:SIGNATURE` (S10); required for private and presence channels.
     package let auth: String?
@@ -17,7 +17,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
     /// - Parameters:
     ///   - key: the application's key, which `auth` must begin with.
     ///   - user: the connection's signed-in user, if any.
-    ///   - verify: whether a hexadecimal signature is valid for a text; compares in constant time.
+    ///   - verify: returns whether a hexadecimal signature is valid for a text. It must compare in constant time.
     /// - Throws: ``ProtocolError`` for the client; the connection stays open (S11).
     package func grant(
         to socket: SocketID, key: String, limits: Limits, user: SignedInUser? = nil,
@@ -27,7 +27,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
             throw ProtocolError(
                 "Invalid channel name \(channel.clipped): expected 1 to \(limits.nameLength) of A-Z a-z 0-9 _ - = @ , . ;")
         }
-        let auth = SignedAuth(auth, purpose: "Subscribing to \(channel)")
+        let auth = SignedAuth(auth, purpose: "subscribing to \(channel)")
         switch name.access {
         case .open: break
         case .signed, .encrypted: try auth.check(SigningText.subscription(socket, name), key: key, verify)
@@ -42,7 +42,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
         return SubscriptionGrant(channel: name, member: nil)
     }
 
-    /// U7: a signed-in user may leave out `channel_data`; if present, it takes precedence.
+    /// The member in `channel_data`. If the message has no `channel_data`, the signed-in user (U7).
     private func member(_ user: SignedInUser?, _ limits: Limits) throws(ProtocolError) -> PresenceMember {
         if let channelData { return try PresenceMember(channelData: channelData, limits: limits) }
         guard let user else {
@@ -52,11 +52,11 @@ package struct SubscriptionRequest: Equatable, Sendable {
     }
 }
 
-/// Permission for one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` creates one, so the
-/// hub cannot subscribe a connection without a checked signature.
+/// Permission for one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` creates one, after
+/// it has verified the signature, so the hub cannot subscribe a connection whose signature was not verified.
 package struct SubscriptionGrant: Equatable, Sendable {
     package let channel: ChannelName
-    /// The member on presence channels, else nil.
+    /// The presence member; nil unless this is a presence channel.
     package let member: PresenceMember?
 
     fileprivate init(channel: ChannelName, member: PresenceMember?) {

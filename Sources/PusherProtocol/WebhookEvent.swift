@@ -1,6 +1,7 @@
 import JSON
 
-/// A webhook event: Pusher's (protocol points V1–V9), and two for the backend of the fleet's application.
+/// A webhook event: one of Pusher's (protocol points V1–V9), or one of the two that only the backend of the fleet's
+/// application gets.
 package enum WebhookEvent: Equatable, Sendable {
     /// V1: a channel got its first subscriber.
     case channelOccupied(ChannelName)
@@ -8,15 +9,15 @@ package enum WebhookEvent: Equatable, Sendable {
     case channelVacated(ChannelName)
     /// V6: a user's first connection subscribed to a presence channel.
     case memberAdded(ChannelName, userID: String)
-    /// V6: a user's last connection unsubscribed.
+    /// V6: a user's last connection unsubscribed from a presence channel.
     case memberRemoved(ChannelName, userID: String)
-    /// V7: a client event as relayed; `userID` is the sender's, on presence channels only.
+    /// V7: a client event was relayed. `userID` is the sender's; nil unless on a presence channel.
     case clientEvent(ClientEvent, on: ChannelName, from: SocketID, userID: String?)
     /// V8: a connection subscribed to a cache channel without a cached event.
     case cacheMiss(ChannelName)
-    /// V9: the number of subscribed connections, whenever subscribers get that event.
+    /// V9: the number of subscribed connections was sent to the subscribers.
     case subscriptionCount(ChannelName, Int)
-    /// A push failed for good.
+    /// A push failed and will not be retried.
     case notificationFailed(notificationID: String, userID: String, provider: String, reason: String)
     /// A device was removed because its token is invalid. `token` is masked.
     case deviceRemoved(userID: String, provider: String, token: String, reason: String)
@@ -95,13 +96,14 @@ package struct WebhookKinds: OptionSet, Sendable {
     package static let notificationFailed = WebhookKinds(rawValue: 128)
     package static let deviceRemoved = WebhookKinds(rawValue: 256)
 
-    /// Occupied and vacated. A debounced pair cancels out (V5), so one needs the other.
+    /// `channel_occupied` and `channel_vacated`. To debounce one of these kinds, both must be recorded: a channel that
+    /// is vacated and occupied again within three seconds sends neither (V5).
     package static let occupancy: WebhookKinds = [.channelOccupied, .channelVacated]
-    /// Member added and removed, likewise.
+    /// `member_added` and `member_removed`, which are debounced in the same way.
     package static let membership: WebhookKinds = [.memberAdded, .memberRemoved]
     package static let all = WebhookKinds(rawValue: 511)
 
-    /// Every kind by its name.
+    /// Every kind, with its name in the configuration and in webhooks.
     package static let names: [(name: String, kind: WebhookKinds)] = [
         ("channel_occupied", .channelOccupied), ("channel_vacated", .channelVacated), ("member_added", .memberAdded),
         ("member_removed", .memberRemoved), ("client_event", .clientEvent), ("cache_miss", .cacheMiss),
@@ -109,7 +111,7 @@ package struct WebhookKinds: OptionSet, Sendable {
         ("device_removed", .deviceRemoved),
     ]
 
-    /// These kinds and their counterparts: debouncing needs both of a pair.
+    /// These kinds, plus the other kind of each pair that is debounced: ``occupancy`` and ``membership``.
     package var withCounterparts: WebhookKinds {
         var kinds = self
         for pair in [Self.occupancy, .membership] where !isDisjoint(with: pair) { kinds.formUnion(pair) }
@@ -139,7 +141,7 @@ package struct AppWebhookEvent: Equatable, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes the members that every event of a channel begins with.
+    /// Writes `name` and `channel`, with which every event of a channel begins.
     fileprivate mutating func channelEvent(_ name: String, _ channel: ChannelName) {
         member("name", name)
         member("channel", channel.text)

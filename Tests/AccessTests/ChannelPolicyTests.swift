@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// Expects the given permissions, and denial for all other names in ``names``.
+    /// Expects the given permissions, and `.denied` for all other channels in ``names``.
     private func expect(_ identity: Identity, _ form: String, _ permissions: [String: ChannelPolicy.Permission]) {
         for name in Self.names {
             #expect(policy.permission(for: identity, on: channel(form + name)) == permissions[name] ?? .denied, "\(form + name)")
@@ -100,7 +100,7 @@ import Testing
         #expect(!policy.isOpen(channel("private-lobby-1")), "signed channels are never open")
     }
 
-    // MARK: Canonically equivalent names
+    // MARK: Similar and canonically equivalent ids
 
     @Test(arguments: ["driver-4", "driver-420", "driver-42-", "driver-042", "driver-42.", "driver--42", "driver-@42"])
     func otherDriversChannelIsDenied(name: String) {
@@ -140,7 +140,7 @@ import Testing
         #expect(policy.isOpen(channel("a")))
         #expect(!policy.isOpen(channel("a-")))
         #expect(!policy.isOpen(channel("ab")))
-        #expect(policy.isOpen(channel("bxc")), "a star that is not last matches only itself, and channel names contain none")
+        #expect(policy.isOpen(channel("bxc")), "a star that is not last matches only a star, which no channel name contains")
         #expect(policy.isOpen(channel("A1")))
     }
 
@@ -194,7 +194,7 @@ import Testing
         #expect(policy.mirror(of: signed)?.text.utf8.count == 192)
     }
 
-    /// Whatever the pattern: the mirror of a channel's mirror is the channel, and both match a rule.
+    /// Whatever the pattern, the mirror of a channel's mirror is the channel itself.
     @Test(arguments: ["*", "private-*", "presence-*", "encrypted-*", "cache-*", "driver-*", "p*", "private-encrypted-x"])
     func mirroringIsSymmetric(pattern: String) {
         let policy = ChannelPolicy([.init(pattern, .ownDriver)])

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Role.admin, .ops]) func otherIdsRejectControlCharacters(role: Role) {
+    @Test(arguments: [Role.admin, .ops]) func adminAndOpsIdsPermitAllButControlCharacters(role: Role) {
         for id in ["1", "a b/c:d", "Jürgen 😀", "\u{A0}", String(repeating: "é", count: 75)] {
             #expect(role.accepts(id: id), "\(id)")
         }

@@ -101,7 +101,7 @@ import Testing
         #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty, "server-to-user channels are not listed")
     }
 
-    /// Swift's `==` treats the Kelvin sign as K. User ids are compared as bytes.
+    /// By the `==` of Swift's strings the Kelvin sign equals K. User ids are compared as bytes.
     @Test mutating func u5CanonicallyEquivalentUserIdsHaveSeparateChannels() {
         _ = hub.apply(.opened(x, app: 0), .subscribe(x, grant("#server-to-user-K", as: "K")))
         _ = hub.apply(.opened(y, app: 0), .subscribe(y, grant("#server-to-user-\u{212A}", as: "\u{212A}")))

@@ -70,7 +70,7 @@ import Testing
         _ = events(.signin(y, user("driver:42")))
         #expect(
             events(.subscribe(y, grant("driver-42")))
-                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "a mirror is a channel")
+                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "a mirror is its own channel")
         #expect(events(.clientEvent(x, event, on: own)) == [.clientEvent(event, on: own, from: x, userID: nil)])
     }
 

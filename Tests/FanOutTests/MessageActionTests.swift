@@ -80,7 +80,7 @@ import Testing
             Issue.record("expected a sign-in")
             return
         }
-        #expect(user.id == "anna" && user.watchlist.isEmpty && !user.isWatchlistCut)
+        #expect(user.id == "anna" && user.watchlist.isEmpty && !user.isWatchlistTruncated)
     }
 
     @Test func u3RejectsASecondSignin() {

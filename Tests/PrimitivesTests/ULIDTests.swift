@@ -11,14 +11,15 @@ import Testing
         }
     }
 
-    /// The specification's example of a time, 1469918176385; random bits follow, most significant first.
+    /// The time is the example in the ULID specification, 1469918176385. The random bits follow, most significant
+    /// first.
     @Test func idsContainTimeThenRandomBits() {
         var ids = ULIDSource(random: { 0 })
         #expect(ids.next(at: 1_469_918_176_385) == "01ARYZ6S410000000000000000")
         var highest = ULIDSource(random: { .max })
         #expect(highest.next(at: 0xFFFF_FFFF_FFFF) == "7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
         var counting = ULIDSource(random: { 0x0123_4567_89AB_CDEF })
-        // 0xCDEF then 0x0123456789ABCDEF: sixteen digits of five bits.
+        // The random bits are 0xCDEF, then 0x0123456789ABCDEF: sixteen digits of five bits.
         #expect(counting.next(at: 0) == "0000000000SQQG28T5CY4TQKFF")
     }
 

@@ -18,12 +18,12 @@ import Testing
         }
     }
 
-    static let lookalikes = [
+    static let invalid = [
         "é", "日本", "😀", "e\u{301}", "\u{212A}", "\u{37E}", "ａ", "a\u{200B}", "a\u{0}b", "a\r\nb", "#server-to-users", "#",
     ]
 
-    @Test(arguments: lookalikes)
-    func rejectsLookalikeCharacters(text: String) {
+    @Test(arguments: invalid)
+    func rejectsOtherCharacters(text: String) {
         #expect(ChannelName(text, lengthMax: Self.lengthMax) == nil)
         #expect(ChannelName("private-" + text, lengthMax: Self.lengthMax) == nil)
     }
@@ -89,7 +89,8 @@ import Testing
         #expect(name?.isPresence == false && name?.isCache == false)
     }
 
-    /// Frames contain the name unescaped.
+    /// An event's frame contains the channel name unescaped, so characters that JSON escapes would make it invalid
+    /// JSON.
     @Test(arguments: ["", "\"", "a\\b", "\n", "a\u{0}", "\u{1F}"]) func u4RejectsCharactersThatJSONEscapes(id: String) {
         #expect(ChannelName("#server-to-user-" + id, lengthMax: Self.lengthMax) == nil)
     }
@@ -109,7 +110,8 @@ import Testing
         }
     }
 
-    /// Swift's `==` treats the Kelvin sign as K, and both forms of é as equal. User ids are compared as bytes.
+    /// By the `==` of Swift's strings the Kelvin sign equals K, and both forms of é are equal. User ids are compared as
+    /// bytes.
     @Test func u5CanonicallyEquivalentUserIdsDiffer() {
         for (one, other) in [("K", "\u{212A}"), ("é", "e\u{301}")] {
             let names = [one, other].compactMap { ChannelName("#server-to-user-" + $0, lengthMax: 200) }

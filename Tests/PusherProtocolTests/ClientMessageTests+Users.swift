@@ -24,8 +24,9 @@ extension ClientMessageTests {
 
     // MARK: Client events
 
-    /// Data as sent, and the JSON that others get (E4): a string stays, any other value becomes a string of its JSON.
-    static let data: [(sent: String, passed: String)] = [
+    /// Data as sent, and as the other subscribers get it (E4): a string is unchanged, any other value becomes a string
+    /// that contains its JSON.
+    static let data: [(sent: String, delivered: String)] = [
         (#""""#, #""""#), (#""plain é 😀""#, #""plain é 😀""#), (#""{\"x\":1}""#, #""{\"x\":1}""#),
         (#""\u00e9\/\ud83d""#, #""\u00e9\/\ud83d""#),
         (#"{"x":1}"#, #""{\"x\":1}""#), ("{}", #""{}""#), ("[1, 2]", #""[1, 2]""#),
@@ -34,16 +35,16 @@ extension ClientMessageTests {
         ("{\n\t}", #""{\n\t}""#), ("\"\u{7F}\"", "\"\u{7F}\""),
     ]
 
-    @Test(arguments: data) func e4EncodesDataAsAString(sent: String, passed: String) throws {
+    @Test(arguments: data) func e4EncodesDataAsAString(sent: String, delivered: String) throws {
         let message = try decode(#"{"event":"client-e","channel":"private-a","data":\#(sent)}"#)
         guard case .clientEvent(let event) = message else {
             Issue.record("\(message)")
             return
         }
-        #expect(event.data == Array(passed.utf8))
-        #expect(event == ClientEvent(name: "client-e", channel: "private-a", data: Array(passed.utf8)))
-        // The received data, decoded once, equals the data sent.
-        let value = try JSONValue.elements(of: "[\(passed)]")[0]
+        #expect(event.data == Array(delivered.utf8))
+        #expect(event == ClientEvent(name: "client-e", channel: "private-a", data: Array(delivered.utf8)))
+        // If the value is not a string, the delivered string, decoded, is the value as sent.
+        let value = try JSONValue.elements(of: "[\(delivered)]")[0]
         if !sent.hasPrefix("\"") { #expect(value.text == sent) }
     }
 

@@ -15,7 +15,7 @@ import Testing
 
     // MARK: Valid messages
 
-    /// Protocol point P1: client libraries differ in a ping's data.
+    /// Protocol point P1: the client libraries send different data in a ping.
     @Test(arguments: [#","data":{}"#, #","data":"{}""#, #","data":"""#, #","data":null"#, "", #","data":7"#, #","data":[]"#])
     func decodesAPingWithAnyData(data: String) throws {
         #expect(try decode(#"{"event":"pusher:ping"\#(data)}"#) == .ping)
@@ -33,7 +33,7 @@ import Testing
             SubscriptionRequest(channel: "a")
         ),
         (#"{"event":"pusher:subscribe","data":{"channel":"a","auth":""}}"#, SubscriptionRequest(channel: "a", auth: "")),
-        // The grant rejects invalid channel names.
+        // Invalid channel names are decoded. `SubscriptionRequest.grant` rejects them.
         (#"{"event":"pusher:subscribe","data":{"channel":""}}"#, SubscriptionRequest(channel: "")),
         (##"{"event":"pusher:subscribe","data":{"channel":"#\u00e9\n"}}"##, SubscriptionRequest(channel: "#é\n")),
         // Any order, white space, escaped names, and unknown members.
@@ -82,7 +82,7 @@ import Testing
         Misuse(#"{"event":"pusher:ping",}"#, "Invalid JSON at byte 23: expected a member's name"),
         Misuse(#"{event:"pusher:ping"}"#, "Invalid JSON at byte 1: expected a member's name"),
         Misuse(#"{"event":"pusher:ping","data":{"a":[}}"#, "Invalid JSON at byte 36: expected a value"),
-        // No event.
+        // No event, or one that is not a string.
         Misuse("{}", "Expected an event"), Misuse(#"{"data":{}}"#, "Expected an event"),
         Misuse(#"{"Event":"x"}"#, "Expected an event"),
         Misuse(#"{"data":{"event":"pusher:ping"}}"#, "Expected an event"),
@@ -102,7 +102,7 @@ import Testing
             #"{"event":"pusher_internal:subscription_succeeded","channel":"a","data":"{}"}"#,
             "Unknown event pusher_internal:subscription_succeeded: \(known)"),
         Misuse(#"{"event":"client-"}"#, "client-: expected channel to be a string"),
-        // Data that is not an object of strings.
+        // Data that is not an object, or has members that are missing or not strings.
         Misuse(#"{"event":"pusher:subscribe"}"#, "pusher:subscribe: expected data to be an object"),
         Misuse(#"{"event":"pusher:subscribe","data":null}"#, "pusher:subscribe: expected data to be an object"),
         Misuse(#"{"event":"pusher:subscribe","data":[]}"#, "pusher:subscribe: expected data to be an object"),
@@ -150,8 +150,8 @@ import Testing
         #expect(throws: ProtocolError("Invalid JSON at byte 93: nested deeper than 64")) { try decode(text) }
     }
 
-    /// Quoting must not be expensive: an unknown event's name may be as long as a message, and so may a single
-    /// character with combining marks.
+    /// To quote a name must not be expensive: the name of an unknown event may be as long as a message, and so may a
+    /// single character with combining marks.
     @Test(arguments: ["x", "é", "😀", "\u{301}", "e\u{301}", "\u{0}"])
     func truncatesLongTextInErrors(piece: String) throws {
         var name = ""

@@ -21,8 +21,9 @@ import Testing
         #expect(handshake("/app/key1", query) == .app(key: "key1", version: 7))
     }
 
-    /// The close code, and the version, which determines whether an error event precedes the close (protocol point C7).
-    static let refused: [(path: String, version: String?, code: CloseCode, known: Int?)] = [
+    /// Refused requests, their close codes, and the parsed version: nil if the path or the version is invalid. The
+    /// version determines whether an error event precedes the close (protocol point C7).
+    static let refused: [(path: String, version: String?, code: CloseCode, parsed: Int?)] = [
         ("", "7", .pathNotFound, nil), ("/", "7", .pathNotFound, nil), ("/app", "7", .pathNotFound, nil),
         ("/app/", "7", .pathNotFound, nil), ("/app//", "7", .pathNotFound, nil), ("/app/key1/", "7", .pathNotFound, nil),
         ("/app/key1/more", "7", .pathNotFound, nil), ("/App/key1", "7", .pathNotFound, nil),
@@ -41,14 +42,14 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    func rejectsWithTheMatchingCode(path: String, version: String?, code: CloseCode, known: Int?) throws {
+    func rejectsWithTheMatchingCode(path: String, version: String?, code: CloseCode, parsed: Int?) throws {
         guard case .refused(let refusedWith, let reason, let version) = handshake(path, version.map { ["protocol": $0] } ?? [:])
         else {
             Issue.record("accepted")
             return
         }
-        #expect(refusedWith == code && version == known)
-        // RFC 6455 section 5.5: a control frame carries 125 bytes, two of them the code.
+        #expect(refusedWith == code && version == parsed)
+        // RFC 6455 section 5.5: the payload of a close frame has at most 125 bytes, two of which are the code.
         #expect(!reason.isEmpty && reason.utf8.count <= 123)
     }
 

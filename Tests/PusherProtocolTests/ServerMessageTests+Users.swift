@@ -2,8 +2,8 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// Messages about users, caches and counts. Each is compared byte for byte and decoded as a client does: the data is a
-/// string, and the string is JSON.
+/// Messages about users, caches and counts. They are compared byte for byte, or decoded as clients do: the data is a
+/// string, and the string contains JSON.
 extension ServerMessageTests {
     private func member(_ id: String, _ info: String? = nil) -> PresenceMember {
         PresenceMember(id: id, info: info.map { Array($0.utf8) })
@@ -52,7 +52,7 @@ extension ServerMessageTests {
         #expect(presence[2].raw == Array("8".utf8))
     }
 
-    @Test func r1EncodesAHundredMembers() throws {
+    @Test func r1EncodesAThousandMembers() throws {
         let members = (0..<1_000).map { member("user \($0)", #"{"n":\#($0)}"#) }
         let message = ServerMessage.subscriptionSucceeded(try channel("presence-a"), members: members)
         #expect(message.bytes.count > 65_536 / 2)

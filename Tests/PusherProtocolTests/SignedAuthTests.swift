@@ -2,7 +2,7 @@ import Testing
 
 @testable import PusherProtocol
 
-/// `KEY:SIGNATURE`, for any purpose.
+/// Checking an `auth` value, `KEY:SIGNATURE`, whatever the signature authorizes.
 @Suite struct SignedAuthTests {
     private func check(_ auth: String?, key: String = "key1") throws(ProtocolError) {
         try SignedAuth(auth, purpose: "signin").check("text", key: key) { $0 == "text" && $1 == "sig" }
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func errorsNameThePurpose() {
-        let message = "signin requires auth: get it from your authorization endpoint"
+        let message = "Missing auth for signin: get it from your authorization endpoint"
         #expect(throws: ProtocolError(message, code: 4009)) { try check(nil) }
         #expect(throws: ProtocolError("Invalid auth for signin: expected KEY:SIGNATURE with this application's key", code: 4009))
         {

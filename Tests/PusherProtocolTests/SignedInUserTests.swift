@@ -2,7 +2,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// Verifying and decoding a sign-in (protocol points U1, U2, W1, W3). The valid signature of any text is `sig`.
+/// Verifying and decoding a sign-in (protocol points U1, U2, W1, W3). `sig` is a valid signature of any text.
 @Suite struct SignedInUserTests {
     private func user(
         _ userData: String, auth: String = "key1:sig", infoBytes: Int = 1_024,
@@ -22,7 +22,7 @@ import Testing
             return true
         }
         #expect(asked == ["12.34::user::\(data)", "0123"])
-        #expect(user.id == "a" && user.member == PresenceMember(id: "a") && user.watchlist.isEmpty && !user.isWatchlistCut)
+        #expect(user.id == "a" && user.member == PresenceMember(id: "a") && user.watchlist.isEmpty && !user.isWatchlistTruncated)
     }
 
     @Test func u1RepeatsTheSignedData() throws {
@@ -53,7 +53,7 @@ import Testing
         #"{"id":"a","watchlist":[1]}"#, #"{"id":"a","watchlist":["b",null]}"#, #"{"id":"a","watchlist":7}"#,
     ])
     func u2RejectsInvalidUserData(data: String) {
-        let message = "Invalid user_data: expected a JSON object, its watchlist an array of strings"
+        let message = "Invalid user_data: expected a JSON object; its watchlist, if any, must be an array of strings"
         #expect(throws: ProtocolError(message, code: 4009)) { try user(data) }
     }
 
@@ -82,7 +82,7 @@ import Testing
 
     @Test func w1RemovesDuplicatesKeepingOrder() throws {
         let user = try user(#"{"id":"a","watchlist":["c","b","c","a","\u0062",""]}"#)
-        #expect(user.watchlist == ["c", "b", "a", ""] && !user.isWatchlistCut)
+        #expect(user.watchlist == ["c", "b", "a", ""] && !user.isWatchlistTruncated)
         #expect(try self.user(#"{"id":"a","watchlist":null}"#).watchlist.isEmpty)
         #expect(try self.user(#"{"id":"a","watchlist":[]}"#).watchlist.isEmpty)
         #expect(try self.user(#"{"id":"a","watchlist":["b"],"watchlist":["c"]}"#).watchlist == ["c"])
@@ -91,10 +91,10 @@ import Testing
     @Test func w3KeepsTheFirstHundred() throws {
         let ids = (1...101).map { "u\($0)" }
         let hundred = try user(#"{"id":"a","watchlist":[\#(list(Array(ids.prefix(100))))]}"#)
-        #expect(hundred.watchlist == Array(ids.prefix(100)) && !hundred.isWatchlistCut)
+        #expect(hundred.watchlist == Array(ids.prefix(100)) && !hundred.isWatchlistTruncated)
         let more = try user(#"{"id":"a","watchlist":[\#(list(ids))]}"#)
-        #expect(more.watchlist == Array(ids.prefix(100)) && more.isWatchlistCut)
+        #expect(more.watchlist == Array(ids.prefix(100)) && more.isWatchlistTruncated)
         let doubled = try user(#"{"id":"a","watchlist":[\#(list(["u1"] + ids))]}"#)
-        #expect(doubled.watchlist == Array(ids.prefix(99)) && doubled.isWatchlistCut, "cut first, then each once")
+        #expect(doubled.watchlist == Array(ids.prefix(99)) && doubled.isWatchlistTruncated, "truncated, then deduplicated")
     }
 }

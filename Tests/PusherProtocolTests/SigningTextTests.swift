@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Protocol points R7, U1.
-    @Test func subscriptionTextEndsWithChannelData() throws {
+    @Test func signingTextEndsWithTheSignedData() throws {
         let socket = try #require(SocketID("12.34"))
         let channel = try #require(ChannelName("presence-a", lengthMax: 200))
         #expect(SigningText.subscription(socket, channel, channelData: "{ \"x\"}") == "12.34:presence-a:{ \"x\"}")

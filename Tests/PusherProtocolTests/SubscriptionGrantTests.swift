@@ -2,7 +2,8 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// What a subscription requires. The valid signature of any text is `sig`, so only its position and its text matter.
+/// What a subscription requires. `sig` is a valid signature of any text: the tests check where it stands in `auth`, and
+/// which text is verified.
 @Suite struct SubscriptionGrantTests {
     private static let socket: SocketID = {
         var dice = SplitMix(seed: 1)
@@ -75,7 +76,7 @@ import Testing
 
     @Test(arguments: ["private-", "private-a", "private-encrypted-a", "private-cache-a"])
     func requiresAuth(channel: String) {
-        let message = "Subscribing to \(channel) requires auth: get it from your authorization endpoint"
+        let message = "Missing auth for subscribing to \(channel): get it from your authorization endpoint"
         #expect(throws: ProtocolError(message, code: 4009)) { try grant(channel, verify: never) }
     }
 
@@ -84,11 +85,11 @@ import Testing
     ]
 
     @Test(arguments: foreign) func requiresTheApplicationsKey(auth: String) {
-        let message = "Invalid auth for Subscribing to private-a: expected KEY:SIGNATURE with this application's key"
+        let message = "Invalid auth for subscribing to private-a: expected KEY:SIGNATURE with this application's key"
         #expect(throws: ProtocolError(message, code: 4009)) { try grant("private-a", auth: auth, verify: never) }
     }
 
-    /// Swift's `==` treats the Kelvin sign as K. Keys are compared as bytes.
+    /// By the `==` of Swift's strings the Kelvin sign equals K. Keys are compared as bytes.
     @Test func comparesTheKeyAsBytes() {
         #expect(throws: ProtocolError.self) { try grant("private-a", auth: "\u{212A}1:sig", key: "K1", verify: never) }
     }
@@ -132,7 +133,7 @@ import Testing
     }
 
     @Test func r7ChecksAuthBeforeDecoding() {
-        let message = "Subscribing to presence-a requires auth: get it from your authorization endpoint"
+        let message = "Missing auth for subscribing to presence-a: get it from your authorization endpoint"
         #expect(throws: ProtocolError(message, code: 4009)) {
             try grant("presence-a", channelData: "nonsense", verify: never)
         }
@@ -170,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: [("K", "\u{212A}"), ("\u{212A}", "K"), ("é", "e\u{301}"), ("anna", "Anna"), ("1", "1 ")])
-    func u5RejectsCanonicallyEquivalentUsers(id: String, other: String) throws {
+    func u5ComparesUserIdsAsBytes(id: String, other: String) throws {
         let impostor = try user(#"{"id":"\#(id)"}"#)
         #expect(throws: ProtocolError.self) { try grant("#server-to-user-\(other)", user: impostor, verify: never) }
     }

@@ -191,7 +191,7 @@ struct ReferenceModel {
         connections[socket]?.user = user
         signins.append(socket)
         send(socket, ServerMessage.signinSuccess(user))
-        if user.isWatchlistCut {
+        if user.isWatchlistTruncated {
             sendError(socket, "The watchlist exceeds the allowed maximum: its first 100 users are watched", code: 4302)
         }
         if !user.watchlist.isEmpty {
