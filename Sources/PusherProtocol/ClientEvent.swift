@@ -15,7 +15,8 @@ package struct ClientEvent: Equatable, Sendable {
         self.data = data
     }
 
-    /// Checks whether the event may be sent to its channel. The hub checks whether the sender is subscribed.
+    /// Checks that client events are enabled, the event's size, and that its channel permits client events. The hub
+    /// checks that the sender is subscribed.
     /// - Returns: the event's channel.
     /// - Throws: ``ProtocolError`` for the sender; the event is then dropped.
     package func target(isEnabled: Bool, limits: Limits) throws(ProtocolError) -> ChannelName {

@@ -36,7 +36,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
             return SubscriptionGrant(channel: name, member: try member(user, limits))
         case .user(let id):
             guard let user, user.id.utf8.elementsEqual(id.utf8) else {
-                throw ProtocolError("Only the signed-in user may subscribe to \(channel)", code: 4009)
+                throw ProtocolError("Subscribing to \(channel) needs a connection signed in as that user", code: 4009)
             }
         }
         return SubscriptionGrant(channel: name, member: nil)
@@ -52,8 +52,9 @@ package struct SubscriptionRequest: Equatable, Sendable {
     }
 }
 
-/// Permission for one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` creates one, after
-/// it has verified the signature, so the hub cannot subscribe a connection whose signature was not verified.
+/// Permission for one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` creates one, and
+/// only if the signature or the user that the channel requires is valid. The hub cannot subscribe a connection without
+/// a grant.
 package struct SubscriptionGrant: Equatable, Sendable {
     package let channel: ChannelName
     /// The presence member; nil unless this is a presence channel.

@@ -2,7 +2,8 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Mirrored channels: a client event on one reaches the subscribers of both, under the name that each subscribed to.
+/// Mirrored channels: a client event on one of them is sent to the subscribers of both, each time with the name of the
+/// channel to which the client subscribed.
 @Suite struct HubMirrorTests {
     private var hub = Hub(loopCount: 3, apps: [.fleet, AppRules()])
 

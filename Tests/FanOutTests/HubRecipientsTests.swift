@@ -4,7 +4,8 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// Whether a recipient is connected and subscribed, so that a push with `fallback` is not needed.
+/// Whether a recipient is subscribed to their own channel, so that a notification whose push mode is `fallback` needs
+/// no push.
 @Suite struct HubRecipientsTests {
     private static let own = name("driver-1")
     private var hub = Hub(loopCount: 2, apps: [.fleet])

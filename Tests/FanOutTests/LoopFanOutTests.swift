@@ -84,14 +84,14 @@ import Testing
             ],
             flushed: [Write(y, a1, a2), Write(z, b1), Write(x, a1, b1, a2)]),
         Turn(
-            "joining a second channel within a turn keeps the order",
+            "joining a second channel within a turn preserves the order",
             [
                 .join(a, x), .fanOut(a1, a, except: nil), .join(b, x), .send(s1, to: x), .fanOut(b1, b, except: nil),
                 .fanOut(a2, a, except: nil),
             ],
             flushed: [Write(x, a1, s1, b1, a2)]),
         Turn(
-            "leaving a second channel within a turn keeps the order",
+            "leaving a second channel within a turn preserves the order",
             [
                 .join(a, x), .join(b, x), .send(s1, to: x), .fanOut(a1, a, except: nil), .leave(b, x),
                 .fanOut(a2, a, except: nil),

@@ -27,11 +27,14 @@ struct TranscriptReplay {
     private var slots: [Slots]
     private var random = WeylSequence()
 
+    /// The clients by name. A client remains here after its connection has closed.
     private var clients: [String: Client] = [:]
-    /// Open connections, by the client's name.
+    /// The client's name of each open connection; empty for a stranger.
     private var open: [SocketID: String] = [:]
     private var strangers: [SocketID] = []
+    /// The messages that each client got in this step.
     private var received: [String: [String]] = [:]
+    /// Impossible actions and malformed or late frames of this step.
     private var mistakes: [String] = []
 
     init(_ rules: AppRules = AppRules(), loopCount: Int, turn: Turn) {

@@ -1,7 +1,7 @@
 import PusherProtocol
 import Testing
 
-/// The checks of a client event before it reaches the hub (protocol section E).
+/// The checks of a client event before the hub gets it (protocol section E).
 @Suite struct ClientEventTests {
     private func target(
         _ name: String = "client-e", on channel: String = "private-a", data: String = "null", isEnabled: Bool = true

@@ -2,7 +2,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// What a subscription requires. `sig` is a valid signature of any text: the tests check where it stands in `auth`, and
+/// What a subscription requires. `sig` is a valid signature of any text: the tests check its position in `auth`, and
 /// which text is verified.
 @Suite struct SubscriptionGrantTests {
     private static let socket: SocketID = {
@@ -162,7 +162,7 @@ import Testing
     @Test func u5RequiresTheSignedInUser() throws {
         let anna = try user(#"{"id":"anna"}"#)
         #expect(try grant("#server-to-user-anna", auth: "", user: anna, verify: never).member == nil)
-        let message = "Only the signed-in user may subscribe to #server-to-user-bert"
+        let message = "Subscribing to #server-to-user-bert needs a connection signed in as that user"
         for user in [nil, anna] {
             #expect(throws: ProtocolError(message, code: 4009)) {
                 try grant("#server-to-user-bert", auth: "key1:sig", user: user, verify: never)
