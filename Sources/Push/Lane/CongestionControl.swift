@@ -21,10 +21,9 @@ struct CongestionControl {
         /// The provider will process no request until the configuration is fixed. `newConnection`: the next attempt
         /// needs a new connection.
         case forbidden(newConnection: Bool)
-        /// The provider is closing this connection.
-        case goAway
-        /// APNs got too many provider tokens over this connection.
-        case tooManyTokens
+        /// The provider will process requests only on a new connection, for this reason: it is closing this one, or it
+        /// got too many provider tokens over it.
+        case goAway(String)
         case notSent, lost, timedOut
     }
 
@@ -57,7 +56,6 @@ struct CongestionControl {
     private var failuresInRow = 0
     private var timeOutsInRow = 0
     private var retryAftersInRow = 0
-    private var tooManyTokensInRow = 0
     private var pausesInRow = 0
     /// When to close the connections, and why.
     private var retirement: (at: Int64, reason: String)?
@@ -132,8 +130,7 @@ struct CongestionControl {
         case .forbidden(let newConnection):
             if newConnection { retireAfterDrain("the provider requires a new connection", now) }
             return stop(now)
-        case .goAway: return goAway(now, &rng)
-        case .tooManyTokens: return tooManyTokens(now, &rng)
+        case .goAway(let reason): return goAway(reason, now, &rng)
         case .notSent: return notSent(startedAt, now, &rng)
         case .lost: return lost(now, &rng)
         case .timedOut: return timedOut(now, &rng)
@@ -160,7 +157,6 @@ struct CongestionControl {
         recordResponse(now)
         failuresInRow = 0
         retryAftersInRow = 0
-        tooManyTokensInRow = 0
         pausesInRow = 0
         window = min(window + 1, rules.windowMax)
         guard mode != .running else { return .nothing }
@@ -178,20 +174,13 @@ struct CongestionControl {
         return failuresInRow >= rules.failuresMax ? pause(now, &rng) : .nothing
     }
 
-    private mutating func goAway(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
+    private mutating func goAway(
+        _ reason: String, _ now: Int64, _ rng: inout some RandomNumberGenerator
+    ) -> Change {
         failuresInRow += 1
-        retireAfterDrain("the provider is closing the connection", now)
+        retireAfterDrain(reason, now)
         // If this is the first response of the epoch, the next connection would probably get the same one: pause.
         return hasResponse && mode == .running ? setBack() : backOff(now, &rng)
-    }
-
-    private mutating func tooManyTokens(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
-        tooManyTokensInRow += 1
-        let change = overloaded(nil, now, &rng)
-        guard tooManyTokensInRow >= rules.tooManyTokensMax else { return change }
-        tooManyTokensInRow = 0
-        let setBack = retireConnections("too many provider tokens on the connection", now)
-        return change == .nothing ? setBack : change
     }
 
     // MARK: Missing responses
