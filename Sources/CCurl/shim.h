@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <sys/eventfd.h> /* missing in Swift's Glibc module */
 
-/* curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic: one typed function per argument type. */
+/* Swift cannot call the variadic curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt, so each argument type has a
+   typed function here. */
 static inline CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value) {
     return curl_easy_setopt(easy, option, value);
 }
@@ -50,7 +51,8 @@ static inline CURLMcode ccurl_set_multi_number(CURLM *multi, CURLMoption option,
     return curl_multi_setopt(multi, option, value);
 }
 
-/* The size and use of a socket's send buffer in bytes, as the kernel counts them; false if it does not support that. */
+/* Reads the size of a socket's send buffer and its used part, both in bytes as the kernel counts them. Returns false if
+   the kernel does not support SO_MEMINFO. */
 static inline bool ccurl_send_buffer(int socket, long *size, long *used) {
     unsigned counts[SK_MEMINFO_VARS];
     socklen_t length = sizeof counts;
@@ -59,7 +61,7 @@ static inline bool ccurl_send_buffer(int socket, long *size, long *used) {
     *used = counts[SK_MEMINFO_WMEM_QUEUED];
     return true;
 }
-/* The kernel's unique number of a socket; 0 if the descriptor is not a socket. */
+/* The number that the kernel gives to a socket and never reuses; 0 if the descriptor is not a socket. */
 static inline unsigned long long ccurl_socket_cookie(int socket) {
     unsigned long long cookie = 0;
     socklen_t length = sizeof cookie;
@@ -69,7 +71,8 @@ static inline int ccurl_set_send_buffer(int socket, int bytes) {
     return setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-/* Whether the connection of a transfer negotiated HTTP/2 (ALPN). libcurl reports the version only after the response. */
+/* Returns 1 if the connection of a transfer negotiated HTTP/2 by ALPN, otherwise 0. libcurl itself reports the version
+   only after the response. */
 static inline int ccurl_agreed_on_http2(CURL *easy) {
     struct curl_tlssessioninfo *session = NULL;
     const unsigned char *name = NULL;

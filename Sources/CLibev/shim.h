@@ -1,4 +1,4 @@
-/* libev's initialisers are macros; each becomes one typed call. */
+/* libev's initialisers are macros, which Swift does not import: each has a typed function here. */
 #include <ev.h>
 
 typedef void (*clibev_io_callback)(struct ev_loop *, ev_io *, int);

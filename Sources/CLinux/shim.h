@@ -1,4 +1,4 @@
-/* What glibc declares only under _GNU_SOURCE, which Swift's Glibc module does not define. */
+/* Functions that glibc declares only under _GNU_SOURCE, which Swift's Glibc module does not define. */
 #include <sys/socket.h>
 
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);

@@ -8,10 +8,11 @@
 #include <openssl/rand.h>
 #include <openssl/x509.h>
 
-/* OPENSSL_free is a macro: it adds where it stands. */
+/* OPENSSL_free is a macro, which Swift does not import: it adds the source file and line of the call. */
 static inline void copenssl_free(void *memory) { OPENSSL_free(memory); }
 
-/* OSSL_PARAM arrays are built by functions returning structs with C string keys; one call is all HMAC needs. */
+/* Sets the key of an HMAC-SHA256 context. In C, because an OSSL_PARAM array contains C strings that must outlive it,
+   which is awkward in Swift; HMAC is the only use. */
 static inline int copenssl_hmac_sha256_key(EVP_MAC_CTX *context, const unsigned char *key, size_t length) {
     char digest[] = "SHA256";
     OSSL_PARAM parameters[] = {

@@ -1,6 +1,7 @@
 #include <sqlite3.h>
 
-/* SQLITE_TRANSIENT casts -1 to a function pointer, which the importer drops. */
+/* SQLITE_TRANSIENT makes SQLite copy the bytes. Swift does not import it: it is a macro that casts -1 to a function
+   pointer. */
 static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count) {
     return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }

@@ -1,8 +1,9 @@
-/// Counts connections that are being opened, or that have received nothing yet.
+/// The number of a pool's connections that are being opened, or that have received no response header yet.
 ///
-/// A server announces its stream limit once a connection is established, and libcurl does not wait for that: it starts
-/// a hundred streams at once, and repeats refused ones on another connection, again a hundred at once. So in
-/// HTTP/2-only pools ``HTTPPool`` allows one request on each connection until all have received something.
+/// An HTTP/2 server announces its stream limit once a connection is established, but libcurl does not wait for the
+/// announcement: it starts a hundred streams at once, and repeats those that the server refuses on another connection,
+/// again a hundred at once. So while this count is above 0, an HTTP/2-only ``HTTPPool`` allows a single request at a
+/// time on each connection.
 final class ConnectionsInHandshake {
     var count = 0
 }

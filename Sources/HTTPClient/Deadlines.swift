@@ -1,4 +1,4 @@
-/// One request of a handle. A handle is reused; its serial number tells its requests apart.
+/// A request and the handle that sends it. Handles are reused; the serial number tells the requests of a handle apart.
 struct TimedRequest {
     let handle: EasyHandle
     private let serial: Int
@@ -11,9 +11,9 @@ struct TimedRequest {
     var hasEnded: Bool { serial != handle.serial }
 }
 
-/// Requests in the order of their deadlines. That is the order of their starts, because all have the same time-out.
+/// Requests in the order of their deadlines. It equals the order of their starts, because all have the same time-out.
 ///
-/// A request that ends early stays in the queue until it comes to the front.
+/// A request that ends before its deadline stays in the queue until it is the first entry.
 struct Deadlines {
     private var entries: [(request: TimedRequest, deadline: ContinuousClock.Instant)] = []
     private var first = 0
@@ -22,7 +22,8 @@ struct Deadlines {
         entries.append((TimedRequest(handle), deadline))
     }
 
-    /// The next request that has not ended.
+    /// The request with the earliest deadline among those that have not ended; nil if all have ended. It stays in the
+    /// queue.
     mutating func next() -> (handle: EasyHandle, deadline: ContinuousClock.Instant)? {
         while first < entries.count, entries[first].request.hasEnded { first += 1 }
         if first == entries.count || first > 1_024 {

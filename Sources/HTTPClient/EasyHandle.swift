@@ -1,10 +1,10 @@
 import CCurl
 import Glibc
 
-/// An easy handle of libcurl and its present request. The pool reuses handles for further requests.
+/// An easy handle of libcurl and its current request. The pool reuses handles for further requests.
 ///
-/// ``init(_:_:_:)`` sets the options that never change, ``begin(_:tag:allowsPrivateAddresses:at:)`` those of a request.
-/// libcurl keeps pointers into this object: it must not be freed while it is in a multi handle.
+/// ``init(_:_:_:)`` sets the options that all requests share, ``begin(_:tag:allowsPrivateAddresses:at:)`` those of one
+/// request. libcurl keeps pointers to this object, so it must not be freed while its handle is in a multi handle.
 final class EasyHandle {
     /// libcurl's handle.
     let easy: UnsafeMutableRawPointer
@@ -21,8 +21,8 @@ final class EasyHandle {
     private var allowsPrivateAddresses = false
     private var beganAt = ContinuousClock.now
     private var headers: UnsafeMutablePointer<curl_slist>?
-    /// The request's body, which libcurl does not copy. Never empty: with a null pointer libcurl would read the body
-    /// from a callback.
+    /// Buffer for the request's body, which libcurl does not copy. Never empty: with a null pointer, libcurl would read
+    /// the body from a callback.
     private var body = UnsafeMutableRawBufferPointer.allocate(byteCount: 8_192, alignment: 1)
     private var bodyBytes = 0
     /// Buffer for one header.
@@ -32,19 +32,19 @@ final class EasyHandle {
     private var responseHeaders: [String: String] = [:]
     /// How often libcurl was about to write the request to a connection.
     private(set) var writes = 0
-    /// Bytes of the written request, at most.
+    /// Bytes that the request needs in a send buffer, at most.
     private var requestBytes = 0
-    /// How many of them are reserved in the send buffers.
+    /// Bytes that the request currently reserves in the send buffers: `requestBytes`, or 0.
     private var reservedBytes = 0 {
         didSet { buffers.reserved += reservedBytes - oldValue }
     }
-    /// Whether a request is under way.
+    /// Whether the handle has a request: from ``begin(_:tag:allowsPrivateAddresses:at:)`` to ``end()``.
     private(set) var isBusy = false
-    /// Whether the request opened a connection that has received nothing yet.
-    private var isFirst = false {
-        didSet { handshaking.count += (isFirst ? 1 : 0) - (oldValue ? 1 : 0) }
+    /// Whether the request opens a connection that has received no response header yet.
+    private var isInHandshake = false {
+        didSet { handshaking.count += (isInHandshake ? 1 : 0) - (oldValue ? 1 : 0) }
     }
-    /// Why one of the callbacks below aborted the request.
+    /// Why one of the callbacks below aborted the request, or rejected an address of the host.
     private var abortReason: String?
     private var isResponseTooLarge = false
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -65,9 +65,9 @@ final class EasyHandle {
         ccurl_set_writer(easy, Self.receiveBody, this)
         ccurl_set_header_reader(easy, Self.receiveHeader, this)
         ccurl_set_opensocket(easy, Self.openSocket, this)
-        // The budget instead of this handle: a connection may outlive the request that opened it.
+        // The callback's argument is the budget, not this handle: a connection may outlive the request that opened it.
         ccurl_set_closesocket(easy, Self.closeSocket, Unmanaged.passUnretained(buffers).toOpaque())
-        ccurl_set_prerequest(easy, Self.mayWrite, this)
+        ccurl_set_prerequest(easy, Self.willWrite, this)
     }
 
     deinit {
@@ -77,11 +77,11 @@ final class EasyHandle {
         errorBuffer.deallocate()
     }
 
-    /// The object that owns a handle of libcurl.
+    /// The ``EasyHandle`` that owns a handle of libcurl.
     static func owner(of easy: UnsafeMutableRawPointer) -> EasyHandle {
         var owner: UnsafeMutableRawPointer?
         ccurl_owner(easy, &owner)
-        guard let owner else { preconditionFailure("CURLINFO_PRIVATE: not set") }
+        guard let owner else { preconditionFailure("curl_easy_getinfo: CURLINFO_PRIVATE is not set") }
         return Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
     }
 
@@ -89,26 +89,27 @@ final class EasyHandle {
         ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, options.allowsPlainHTTP ? "https,http" : "https")
         ccurl_set_number(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         ccurl_set_number(easy, CURLOPT_NOSIGNAL, 1)
-        // Otherwise removing a request that is resolving a name blocks the thread until the resolver returns.
+        // Without this option, removing a request that is resolving a name would block the thread until the resolver
+        // returns.
         ccurl_set_number(easy, CURLOPT_QUICK_EXIT, 1)
         if !options.usesProxy { ccurl_set_text(easy, CURLOPT_NOPROXY, "*") }
         ccurl_set_number(easy, CURLOPT_TCP_KEEPALIVE, 1)
         ccurl_set_number(easy, CURLOPT_TCP_KEEPIDLE, 60)
         ccurl_set_number(easy, CURLOPT_TCP_KEEPINTVL, 15)
         ccurl_set_number(easy, CURLOPT_MAXAGE_CONN, options.idleSecondsMax)
-        // CURLOPT_BUFFERSIZE stays at 16 KiB, the size of a TLS record: if part of a response does not fit (7.88),
-        // libcurl reads the rest only when more data arrives on the connection, perhaps never.
+        // CURLOPT_BUFFERSIZE keeps its default of 16 KiB, the size of a TLS record. With a smaller buffer, libcurl 7.88
+        // would read the rest of a record only when more data arrives on the connection, perhaps never.
         guard !options.caFile.isEmpty else { return }
         ccurl_set_text(easy, CURLOPT_CAINFO, options.caFile)
-        ccurl_set_text(easy, CURLOPT_CAPATH, nil)  // libcurl would trust the system's directory as well
+        ccurl_set_text(easy, CURLOPT_CAPATH, nil)  // by default, libcurl would also trust the system's directory
     }
 
-    /// Sets the options of a request. It starts when the handle is added to a multi handle.
+    /// Sets the options of a request. The request starts when the pool adds the handle to its multi handle.
     /// - Throws: `.notSent` if the request cannot be written as HTTP.
     func begin(
         _ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool, at now: ContinuousClock.Instant
     ) throws(HTTPClientError) {
-        // A NUL would end the URL early, after callers have checked the whole.
+        // A NUL would end the URL early for libcurl, although callers have checked the whole string.
         guard !request.url.utf8.contains(0) else { throw .notSent("the URL contains a NUL byte") }
         bodyBytes = request.method == .post ? request.body.count : 0
         requestBytes = SendBufferBudget.overheadBytes + request.url.utf8.count + bodyBytes
@@ -123,8 +124,8 @@ final class EasyHandle {
         isResponseTooLarge = false
         errorBuffer[0] = 0
         ccurl_set_text(easy, CURLOPT_URL, request.url)
-        // Wait for a connection in handshake rather than open another one. Not without TLS: there is no multiplexing,
-        // so the request would wait for another's response.
+        // With TLS, wait for a connection that is being opened rather than open another one: HTTP/2 multiplexes
+        // requests. Without TLS there is no multiplexing, so the request would wait until another request has ended.
         let isPlain = request.url.utf8.prefix(5).elementsEqual("http:".utf8) { $0 | 0x20 == $1 }
         ccurl_set_number(easy, CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
         ccurl_set_headers(easy, headers)
@@ -132,33 +133,39 @@ final class EasyHandle {
         if request.method == .post { setBody(request.body) }
     }
 
-    /// Whether libcurl was about to write the request.
+    /// Whether libcurl has written the request, or was about to. If false, the server cannot have processed it.
     var wasWritten: Bool { writes > 0 }
 
-    /// Reserves the request's bytes in the send buffers. Returns false if they do not fit; a request that fits in no
-    /// buffer is sent alone.
+    /// Reserves the request's bytes in the send buffers.
+    /// - Parameters:
+    ///   - room: free bytes that no other request has reserved.
+    ///   - isAlone: whether there is no other request. The request is then sent even if it is larger than `room`,
+    ///     because waiting would not help.
+    /// - Returns: false if the request must wait.
     func reserve(within room: Int, isAlone: Bool) -> Bool {
         guard requestBytes <= room || isAlone else { return false }
         reservedBytes = requestBytes
         return true
     }
 
-    /// Whether the request is completely written; the kernel then counts its bytes, and the reservation ends. The body
-    /// may follow long after the headers.
+    /// Ends the reservation if the request is completely written: the kernel then counts its bytes as used. The body
+    /// may be written long after the headers.
+    /// - Returns: whether the request is completely written.
     func completeUpload() -> Bool {
         var uploaded: curl_off_t = 0
-        // The progress of a second write is unknown: the reservation then stays until the request ends.
+        // If libcurl writes the request a second time, its progress is unknown: the reservation then stays until the
+        // request ends.
         guard writes == 1, ccurl_uploaded(easy, &uploaded) == CURLE_OK, uploaded >= bodyBytes else { return false }
         reservedBytes = 0
         return true
     }
 
-    /// Ends the request. The handle is ready for another.
+    /// Ends the request. The handle can then be used for another one.
     func end() {
         serial += 1
         isBusy = false
         reservedBytes = 0
-        isFirst = false
+        isInHandshake = false
         discardHeaders()
         responseBody = []
         responseHeaders = [:]
@@ -189,7 +196,8 @@ final class EasyHandle {
         line.removeAll(keepingCapacity: true)
         line.append(contentsOf: header.name.utf8)
         let nameBytes = line.count
-        // "If you want to send a header with no value, end it with a semicolon": a bare colon would remove it.
+        // libcurl sends a header without a value only if the name ends with a semicolon; with a colon, libcurl would
+        // remove the header.
         line.append(UInt8(ascii: header.value.isEmpty ? ";" : ":"))
         line.append(contentsOf: header.value.utf8)
         guard nameBytes > 0, isHeader(nameBytes: nameBytes) else {
@@ -202,7 +210,7 @@ final class EasyHandle {
         precondition(headers != nil, "curl_slist_append: out of memory")
     }
 
-    /// Whether `line` is exactly one header: a line break would begin another header, or the body.
+    /// Whether `line` is exactly one header. A line break in it would begin another header, or the body.
     private func isHeader(nameBytes: Int) -> Bool {
         let name = line[..<nameBytes]
         return name.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
@@ -227,14 +235,15 @@ extension EasyHandle {
 
     /// The result of a request that the pool removes from libcurl before its response is complete.
     /// - Parameters:
-    ///   - error: if the request was written.
-    ///   - text: of `.notSent`, if it was not.
+    ///   - error: the error if the request was written.
+    ///   - text: the text of `.notSent`, the error if the request was not written.
     func result(ifWritten error: HTTPClientError, otherwise text: String) -> Result<HTTPClientResponse, HTTPClientError> {
         result(error: wasWritten ? error : .notSent(text))
     }
 
-    /// A server that has sent 2xx has processed the request, even if the rest of the response is missing. Other
-    /// statuses need their reason, which is in the body.
+    /// The result of a request whose response is incomplete: an error, except after a 2xx status. Then the server has
+    /// processed the request, and the rest of the response is not needed. With other statuses, the body would contain
+    /// the reason.
     private func result(error: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
         let response = response(isWhole: false)
         guard wasWritten, 200..<300 ~= response.status, !isResponseTooLarge else { return .failure(error) }
@@ -274,13 +283,15 @@ extension EasyHandle {
         return close(socket)
     }
 
-    private static let mayWrite: curl_prereq_callback = { user, address, _, _, _ in
+    private static let willWrite: curl_prereq_callback = { user, address, _, _, _ in
         guard let user else { return CURL_PREREQFUNC_ABORT }
-        let mayWrite = Unmanaged<EasyHandle>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.mayWrite(to: address) }
+        let mayWrite = Unmanaged<EasyHandle>.fromOpaque(user)._withUnsafeGuaranteedRef { $0.willWrite(to: address) }
         return mayWrite ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 
-    /// Keeps the body's first ``HTTPPool/Options/responseBytesMax`` bytes. Returns false to abort the request.
+    /// Appends a chunk of the response's body. Bytes beyond ``HTTPPool/Options/responseBytesMax`` are discarded, or
+    /// abort the request if ``HTTPPool/Options/rejectsLargerResponses`` is set.
+    /// - Returns: false to abort the request.
     private func appendBody(_ chunk: UnsafeRawBufferPointer) -> Bool {
         let room = responseBytesMax - responseBody.count
         if rejectsLargerResponses, chunk.count > room {
@@ -293,41 +304,46 @@ extension EasyHandle {
     }
 
     private func readHeader(_ line: UnsafeRawBufferPointer) {
-        if isFirst { isFirst = false }
-        // A status line: the headers before it belong to a provisional response (1xx).
+        if isInHandshake { isInHandshake = false }
+        // A status line begins a response: the headers before it were those of a provisional response (1xx).
         if line.starts(with: "HTTP/".utf8) { responseHeaders = [:] }
         if let (header, value) = HTTPClientResponse.Header.parse(line) { responseHeaders[header.rawValue] = value }
     }
 
-    /// Returns -1 if the request must not connect to this address; libcurl then tries the next one of the name.
+    /// Opens a socket for a new connection.
+    /// - Returns: its descriptor; -1 if the request must not connect to this address, or on an error. libcurl then tries
+    ///   the next address of the host.
     private func openSocket(to address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
-        // The structure's last member is longer than declared.
+        // The structure's last member, the address, may be longer than declared: `addrlen` is its length.
         let start = UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
         let bytes = UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen))
-        guard allowsPrivateAddresses || isPublic(PeerAddress(socketAddress: bytes)) else { return -1 }
-        isFirst = true
+        guard allowsPrivateAddresses || checkPublic(PeerAddress(socketAddress: bytes)) else { return -1 }
+        isInHandshake = true
         let descriptor = socket(
             address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
         if descriptor >= 0 { buffers.add(descriptor) }
         return descriptor
     }
 
-    /// Called for each connection before the request is written. Also checks the address again: the connection may be
-    /// an open one of a request that allows private addresses.
-    private func mayWrite(to address: UnsafePointer<CChar>?) -> Bool {
-        guard allowsPrivateAddresses || isPublic(address.flatMap { PeerAddress(text: $0) }) else { return false }
+    /// Checks the connection and counts the write; libcurl calls this each time it is about to write the request. The
+    /// address is checked again, because libcurl may reuse a connection that a request with `allowsPrivateAddresses`
+    /// opened.
+    /// - Returns: false to abort the request.
+    private func willWrite(to address: UnsafePointer<CChar>?) -> Bool {
+        guard allowsPrivateAddresses || checkPublic(address.flatMap { PeerAddress(text: $0) }) else { return false }
         guard !requiresHTTP2 || ccurl_agreed_on_http2(easy) == 1 else {
-            abortReason = "the server does not speak HTTP/2"
+            abortReason = "the server does not support HTTP/2"
             return false
         }
         writes += 1
-        // libcurl repeats the request: all of it is written again.
+        // The second and later writes send the whole request again.
         if writes > 1 { reservedBytes = requestBytes }
-        abortReason = nil  // of an address tried before
+        abortReason = nil  // set if another address of the host was rejected before
         return true
     }
 
-    private func isPublic(_ address: PeerAddress?) -> Bool {
+    /// Whether the address is public. If not, sets `abortReason`.
+    private func checkPublic(_ address: PeerAddress?) -> Bool {
         guard let address, address.isPublic else {
             abortReason = "\(address?.description ?? "an address of an unknown kind") is not a public address"
             return false

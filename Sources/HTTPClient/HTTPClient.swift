@@ -2,14 +2,14 @@ import CCurl
 
 /// Sends one request and blocks until its response: for commands, and for threads that do one thing at a time.
 ///
-/// Certificates are verified, redirects are not followed. Uses the environment's proxies, except that
-/// ``sendAuthenticated(_:timeoutSeconds:)`` sends http to this machine directly.
+/// Certificates are verified, redirects are not followed. Requests use the proxies that the environment variables
+/// configure, except http requests of ``sendAuthenticated(_:timeoutSeconds:)``, which go to this machine directly.
 package enum HTTPClient {
-    /// Bytes of a response's body; a longer one is an error.
+    /// The largest response body in bytes. A longer body is an error.
     static let responseBytesMax = 1_048_576
 
     /// Sends a request to an http or https URL. Returns a response of any status.
-    /// - Parameter timeoutSeconds: for everything together (1–3,600).
+    /// - Parameter timeoutSeconds: the limit for the whole request, including name resolution and the response (1–3,600).
     /// - Throws: ``HTTPClientError``, also if the response is incomplete or its body exceeds 1,048,576 bytes.
     package static func send(
         _ request: HTTPClientRequest, timeoutSeconds: Int
@@ -17,9 +17,9 @@ package enum HTTPClient {
         try send(request, timeoutSeconds: timeoutSeconds, usesProxy: true)
     }
 
-    /// Sends a request whose response has to be genuine, such as an issuer's keys.
-    /// - Parameter timeoutSeconds: for everything together (1–3,600).
-    /// - Throws: as ``send(_:timeoutSeconds:)``; `.notSent` also for a URL that ``checkAuthenticated(_:)`` rejects.
+    /// Sends a request whose response must come from an authenticated host, such as a request for an issuer's keys.
+    /// - Parameter timeoutSeconds: as for ``send(_:timeoutSeconds:)``.
+    /// - Throws: as ``send(_:timeoutSeconds:)``, and `.notSent` for a URL that ``checkAuthenticated(_:)`` rejects.
     package static func sendAuthenticated(
         _ request: HTTPClientRequest, timeoutSeconds: Int
     ) throws(HTTPClientError) -> HTTPClientResponse {
@@ -49,9 +49,9 @@ package enum HTTPClient {
         }
     }
 
-    /// Checks that a URL's host is authenticated: https, or http to 127.0.0.1, ::1 or localhost.
+    /// Checks that a request to the URL authenticates the host: https, or http to 127.0.0.1, ::1 or localhost.
     ///
-    /// libcurl's own parser splits the URL: a second parser could disagree with it about where the host begins.
+    /// libcurl's own parser splits the URL: another parser could disagree with libcurl about where the host begins.
     /// - Returns: the scheme, `https` or `http`.
     /// - Throws: `.notSent` for any other URL.
     @discardableResult

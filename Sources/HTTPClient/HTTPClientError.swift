@@ -1,13 +1,15 @@
-/// Why a request has no response, by what the server may have done with it.
+/// Why a request has no response. The cases tell whether the server may have processed the request.
 package enum HTTPClientError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Not processed: no connection was made, or the request was not written. The text is libcurl's.
+    /// The server has not processed the request: no connection was made, or the request was not written. With the
+    /// reason, mostly libcurl's message.
     case notSent(String)
-    /// Perhaps processed: the connection was lost after the request was written. The text is libcurl's.
+    /// The server may have processed the request: the connection was lost after the request was written. With the
+    /// reason, mostly libcurl's message.
     case lost(String)
-    /// Perhaps processed: written, and no response within the time-out.
+    /// The server may have processed the request: it was written, and no response arrived within the time-out.
     case timedOut
 
-    /// libcurl's text, or `timed out`. Names neither URL nor method.
+    /// The reason, or `timed out`. Contains neither URL nor method.
     package var description: String {
         switch self {
         case .notSent(let text), .lost(let text): text
@@ -17,11 +19,12 @@ package enum HTTPClientError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension HTTPClientError {
-    /// Maps a transfer that libcurl ended with `code`, as measured with libcurl 7.88.1.
+    /// The error of a transfer that libcurl ended with `code`. The mapping was measured with libcurl 7.88.1.
     ///
-    /// How often the request was written says more than the code. libcurl may write it again on another connection, and
-    /// an error of the second (a refused connection, say) leaves the first in doubt. The codes of lost connections are
-    /// many (18, 52, 55, 56, 92) and misleading: an aborted connection may be 18, "partial file".
+    /// It relies more on `writes` than on the code. libcurl may write a request again on another connection, and an
+    /// error of that connection (such as a refused one) does not show whether the server processed the first write. A
+    /// lost connection has one of many codes (18, 52, 55, 56, 92), some of them misleading: an aborted connection may
+    /// have 18, "partial file".
     /// - Parameters:
     ///   - code: a CURLcode other than CURLE_OK.
     ///   - text: libcurl's message.
@@ -29,8 +32,8 @@ extension HTTPClientError {
     init(code: UInt32, text: String, writes: Int) {
         switch code {
         case _ where writes == 0: self = .notSent(text)
-        // CURLE_HTTP2: the server sent GOAWAY for streams that it had not processed. It says nothing about an earlier
-        // write to another connection.
+        // CURLE_HTTP2: the server sent GOAWAY for streams that it had not processed. If the request was also written
+        // to another connection before, the server may have processed that write.
         case 16 where writes == 1: self = .notSent(text)
         case 28: self = .timedOut  // CURLE_OPERATION_TIMEDOUT
         default: self = .lost(text)

@@ -1,12 +1,13 @@
 /// An outgoing request.
 package struct HTTPClientRequest: Sendable {
-    /// Absolute, http or https.
+    /// An absolute http or https URL.
     package var url: String
     /// GET or POST.
     package var method: Method
-    /// In sending order. Include a body's content-type: libcurl's default is that of a form.
+    /// The headers in the order in which they are sent. A request with a body needs `Content-Type`: libcurl's default is
+    /// that of a form.
     package var headers: [(name: String, value: String)]
-    /// Sent with POST only.
+    /// The body. A GET is sent without it.
     package var body: [UInt8]
 
     /// The supported methods.

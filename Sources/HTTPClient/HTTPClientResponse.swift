@@ -4,10 +4,11 @@ package struct HTTPClientResponse: Equatable, Sendable {
     package let status: Int
     /// The body, or its first ``HTTPPool/Options/responseBytesMax`` bytes.
     package let body: [UInt8]
-    /// By lower-case name; of repeated headers the last. Only the headers of ``Header`` are kept.
+    /// Values by lower-case header name. Of a repeated header, only the last value is kept; only the headers of
+    /// ``Header`` are kept at all.
     package let headers: [String: String]
-    /// False if the connection was lost or the request timed out before the end of the body. The status is then 2xx:
-    /// any other incomplete response is an ``HTTPClientError``.
+    /// Whether the body was received to its end. False if the connection was lost or the request timed out before; the
+    /// status is then 2xx, because an incomplete response of another status is an ``HTTPClientError``.
     package let isWhole: Bool
 
     package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:], isWhole: Bool = true) {
@@ -32,7 +33,7 @@ package struct HTTPClientResponse: Equatable, Sendable {
             return (header, String(decoding: value.drop(while: isSpace), as: UTF8.self))
         }
 
-        /// The length alone excludes most other headers.
+        /// The header with this name; nil if it is not kept. The length alone excludes most other headers.
         private init?(name: Slice<UnsafeRawBufferPointer>) {
             let candidate: Header
             switch name.count {
@@ -40,7 +41,7 @@ package struct HTTPClientResponse: Equatable, Sendable {
             case 11: candidate = .retryAfter
             default: return nil
             }
-            // 0x20 makes a letter lower-case and keeps a hyphen.
+            // Setting the bit 0x20 makes a letter lower-case and does not change a hyphen.
             guard zip(name, candidate.rawValue.utf8).allSatisfy({ $0 | 0x20 == $1 }) else { return nil }
             self = candidate
         }

@@ -1,6 +1,6 @@
 import CCurl
 
-/// Dates of HTTP headers (RFC 9110, 5.6.7), parsed by libcurl: all three forms and some more.
+/// Parses dates of HTTP headers with libcurl: all three formats of RFC 9110 section 5.6.7, and some others.
 package enum HTTPDate {
     /// Seconds since 1970; nil if the text is not a date.
     package static func seconds(of text: String) -> Int64? {

@@ -3,40 +3,42 @@ import Glibc
 
 /// libcurl's multi interface: many requests over few connections, driven by the thread that owns the pool.
 ///
-/// HTTP/2 over TLS if the server supports it (ALPN), else HTTP/1.1. Redirects are not followed, certificates are
-/// verified. No cookies, no credentials, and by default no proxies.
+/// The pool uses HTTP/2 over TLS if the server supports it (ALPN), otherwise HTTP/1.1. It verifies certificates and does
+/// not follow redirects. It sends no cookies and no credentials, and by default uses no proxies.
 ///
-/// The pool has its own time-outs: libcurl's do not apply to a request that waits for room on a connection.
+/// The pool has its own time-outs, because libcurl's do not apply to a request that waits for room on a connection.
 package final class HTTPPool {
     package struct Options: Sendable {
-        /// Connections to one host and port (1…).
+        /// The largest number of connections to one host and port; at least 1.
         package var connectionsPerHost = 2
-        /// Concurrent requests on one connection, if the server allows as many (1…).
+        /// The largest number of concurrent requests on one connection; at least 1. The server may allow fewer.
         package var streamsPerConnection = 1_000
-        /// For the whole request, from ``start(_:tag:allowsPrivateAddresses:isFirst:)``.
+        /// The time limit of a request, from ``start(_:tag:allowsPrivateAddresses:skipsQueue:)`` to the end of the
+        /// response.
         package var timeoutMilliseconds = 10_000
         /// Seconds after which an idle connection is not reused.
         package var idleSecondsMax = 3_600
-        /// A PEM file to trust instead of the system's certificates; empty: the system's.
+        /// The path of a PEM file with the CA certificates to trust. If it is empty, the system's are trusted.
         package var caFile = ""
-        /// False: the pool refuses connections to private, loopback, link-local, multicast and unspecified addresses,
-        /// by the address that a name resolves to.
+        /// Whether requests may connect to addresses that are not public: private, loopback, link-local, multicast and
+        /// unspecified ones. The address that a name resolves to counts.
         package var allowsPrivateAddresses = true
-        /// False: only https.
+        /// Whether http is allowed besides https.
         package var allowsPlainHTTP = false
-        /// True: requests are not sent to servers without HTTP/2. While a new connection has received no response,
-        /// every connection of the pool gets one request at a time: APNs allows no more before it has accepted a token.
-        /// Use it for a pool of one upstream.
+        /// Whether requests are sent only to servers that support HTTP/2. While a new connection has received no
+        /// response, every connection of the pool then gets one request at a time, because APNs allows no more before it
+        /// has accepted a token. So use this option only for a pool whose requests all go to one host.
         package var requiresHTTP2 = false
-        /// Bytes of a connection's send buffer, if the system allows as many. The pool starts only as many requests as
-        /// fit (see ``SendBufferBudget``), whichever connection they will use: a slow one delays all. Nil: the system's
-        /// size, and requests start at once.
+        /// The size of each connection's send buffer in bytes; the system may allow less. The pool starts only as many
+        /// requests as fit in the fullest buffer (see ``SendBufferBudget``), so a slow connection delays all requests.
+        /// With nil, the system chooses the size, and requests start at once.
         package var sendBufferBytes: Int?
-        /// Bytes kept of a response's body. The rest is read and discarded: the server has processed the request.
+        /// How many bytes of a response's body are kept. The rest is read and discarded, because the server has
+        /// processed the request.
         package var responseBytesMax = 65_536
-        /// True: a longer body fails the request instead.
+        /// Whether a request fails if the response's body is longer than ``responseBytesMax``.
         package var rejectsLargerResponses = false
-        /// True: the environment's proxies are used.
+        /// Whether requests use the proxies that the environment variables configure.
         package var usesProxy = false
 
         package init() {}
@@ -44,10 +46,10 @@ package final class HTTPPool {
 
     /// A request that has ended.
     package struct Completion: Sendable {
-        /// The tag of ``start(_:tag:allowsPrivateAddresses:isFirst:)``.
+        /// The tag that ``start(_:tag:allowsPrivateAddresses:skipsQueue:)`` was called with.
         package let tag: Int
         package let result: Result<HTTPClientResponse, HTTPClientError>
-        /// Between ``start(_:tag:allowsPrivateAddresses:isFirst:)`` and the end.
+        /// The time from ``start(_:tag:allowsPrivateAddresses:skipsQueue:)`` to the end.
         package let seconds: Double
     }
 
@@ -56,7 +58,7 @@ package final class HTTPPool {
 
     private let options: Options
     private var multi: UnsafeMutableRawPointer
-    /// All handles; never removed.
+    /// All handles, idle and busy. None is freed before the pool.
     private var handles: [EasyHandle] = []
     private var idle: [EasyHandle] = []
     private var deadlines = Deadlines()
@@ -67,9 +69,10 @@ package final class HTTPPool {
     /// Requests added to libcurl that were not completely written at the last ``perform()``.
     private var uploading: [TimedRequest] = []
     private var streamsPerConnection = 0
-    /// Requests that libcurl was working on at the last `curl_multi_perform`.
+    /// The number of requests in libcurl that had not ended after the last `curl_multi_perform`.
     private var running: Int32 = 0
-    /// Requests that cannot be written as HTTP: failed before libcurl got them.
+    /// The completions of requests that cannot be written as HTTP. They failed before they were passed to libcurl; the
+    /// next ``perform()`` returns them.
     private var invalid: [Completion] = []
 
     package init(_ options: Options) {
@@ -88,16 +91,18 @@ package final class HTTPPool {
         curl_multi_cleanup(multi)
     }
 
-    /// Requests that have not ended.
+    /// The number of requests without a ``Completion`` yet.
     package var inFlight: Int { handles.count - idle.count + invalid.count }
 
     /// Starts a request.
     /// - Parameters:
     ///   - tag: identifies the request; unique among those in flight.
-    ///   - allowsPrivateAddresses: overrides the option for this request; nil: the option. A request that does not
-    ///     allow them does not reuse a connection to a private address either.
-    ///   - isFirst: the request goes before those that wait for room.
-    package func start(_ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool? = nil, isFirst: Bool = false) {
+    ///   - allowsPrivateAddresses: replaces ``Options/allowsPrivateAddresses`` for this request, unless nil. A request
+    ///     that does not allow private addresses does not reuse an open connection to one either.
+    ///   - skipsQueue: whether the request starts before the requests that wait for room in the send buffers.
+    package func start(
+        _ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool? = nil, skipsQueue: Bool = false
+    ) {
         let now = ContinuousClock.now
         let handle = idle.popLast() ?? newHandle()
         do throws(HTTPClientError) {
@@ -109,13 +114,13 @@ package final class HTTPPool {
             return
         }
         deadlines.append(handle, at: now.advanced(by: .milliseconds(options.timeoutMilliseconds)))
-        queued.insert(TimedRequest(handle), at: isFirst ? 0 : queued.count)
+        queued.insert(TimedRequest(handle), at: skipsQueue ? 0 : queued.count)
     }
 
     /// Reads and writes without blocking. Returns the requests that have ended.
     package func perform() -> [Completion] {
         admit()
-        // Its error, if any, concerns no single request, and each request has its deadline.
+        // An error of this call is ignored: it does not belong to a request, and each request has its deadline.
         curl_multi_perform(multi, &running)
         var completions = drainFinished()
         let now = ContinuousClock.now
@@ -127,16 +132,16 @@ package final class HTTPPool {
         return completions
     }
 
-    /// Blocks until a socket is ready, ``Waker/wake()``, or the time is over.
+    /// Blocks until a socket is ready, another thread calls ``Waker/wake()``, or the time is over.
     ///
-    /// With many requests in flight it always sleeps some milliseconds first: libcurl visits all of them in each
-    /// `curl_multi_perform` (about 1 µs each), so that one call should handle several responses.
+    /// With many requests in flight, it first sleeps for some milliseconds in any case, so that one `curl_multi_perform`
+    /// handles several responses: each call visits all requests, which takes about 1 µs per request.
     package func wait(milliseconds: Int) {
         batchWakeUps(milliseconds: milliseconds)
         var limit = invalid.isEmpty ? milliseconds : 0
-        // A send buffer that drains makes room for queued requests, and causes no event.
+        // Queued requests wait for a send buffer to drain, which causes no event: check again every 2 ms.
         if !queued.isEmpty { limit = min(limit, 2) }
-        // libcurl may hold bytes read from TLS that it has not processed; the socket does not become ready for them.
+        // libcurl may have bytes that it has read from TLS but not processed; no socket event reports them.
         if inFlight > 0 { limit = min(limit, 1_000) }
         if let (_, deadline) = deadlines.next() {
             // Rounded up: a wait that ends before the deadline would be repeated many times without sleeping.
@@ -147,23 +152,25 @@ package final class HTTPPool {
         waker.reset()
     }
 
-    /// Sleeps ten times as long as libcurl takes to visit all requests, at most 10 ms: with a thousand in flight, a
-    /// `curl_multi_perform` per response would cost more than everything else. Only batches wake-ups; correctness does
-    /// not depend on it.
+    /// Sleeps ten times as long as libcurl takes to visit all requests, but at most 10 ms: with a thousand in flight, a
+    /// `curl_multi_perform` per response would cost more than all other work. Correctness does not depend on this sleep.
     private func batchWakeUps(milliseconds: Int) {
         let microseconds = min(inFlight * 10, 10_000, milliseconds * 1_000)
         if microseconds >= 500 { usleep(UInt32(microseconds)) }
     }
 
-    /// Removes those of the requests that are not written yet. Returns their tags; they get no ``Completion``.
+    /// Cancels those requests among `tags` that are not written yet.
+    /// - Returns: the tags of the cancelled requests, which get no ``Completion``.
     package func withdraw(_ tags: Set<Int>) -> [Int] {
         let unwritten = handles.filter { $0.isBusy && !$0.wasWritten && tags.contains($0.tag) }
         for handle in unwritten { discard(handle) }
         return unwritten.map(\.tag)
     }
 
-    /// Closes all connections and ends all requests: as `.lost` or, if they were not written, as `.notSent`. The next
-    /// request opens a new connection and resolves the host's name again.
+    /// Closes all connections and ends all requests. The next request opens a new connection and resolves the host's
+    /// name again.
+    /// - Returns: the completions of all requests. Those that have no result yet fail: with `.lost` if they were
+    ///   written, otherwise with `.notSent`.
     package func retire() -> [Completion] {
         var completions = drainFinished()
         let now = ContinuousClock.now
@@ -191,7 +198,7 @@ package final class HTTPPool {
             if !request.hasEnded {
                 let isAlone = running == 0 && buffers.reserved == 0
                 guard request.handle.reserve(within: room - buffers.reserved, isAlone: isAlone) else { break }
-                // Fails only without memory, or if the handle is already added.
+                // Fails only if no memory is left, or if the handle is already added.
                 let result = curl_multi_add_handle(multi, request.handle.easy)
                 precondition(result == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(result)))")
                 uploading.append(request)
@@ -201,9 +208,9 @@ package final class HTTPPool {
         queued.removeFirst(admitted)
     }
 
-    /// The requests that libcurl has finished, and the invalid ones.
+    /// Removes and returns the requests that libcurl has finished, and those in `invalid`.
     private func drainFinished() -> [Completion] {
-        // All messages first: removing a handle searches the unread messages.
+        // Read all messages before removing any handle: removing one searches the unread messages.
         var finished: [(handle: EasyHandle, code: CURLcode)] = []
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
@@ -226,6 +233,7 @@ package final class HTTPPool {
         return Completion(tag: handle.tag, result: result, seconds: handle.seconds(at: now))
     }
 
+    /// Removes a handle from libcurl and makes it idle.
     private func discard(_ handle: EasyHandle) {
         curl_multi_remove_handle(multi, handle.easy)
         handle.end()
@@ -251,8 +259,8 @@ package final class HTTPPool {
         guard let multi = curl_multi_init() else { preconditionFailure("curl_multi_init: out of memory") }
         ccurl_set_multi_number(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         ccurl_set_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.connectionsPerHost)
-        // The default is four per request in flight: with few in flight it would close connections that the next burst
-        // needs.
+        // By default, libcurl keeps at most four connections per request in flight. With few requests in flight, it
+        // would close connections that the next burst needs.
         ccurl_set_multi_number(multi, CURLMOPT_MAXCONNECTS, max(64, options.connectionsPerHost))
         return multi
     }

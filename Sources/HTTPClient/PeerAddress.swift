@@ -1,15 +1,15 @@
 import Glibc
 
-/// The address that a connection is about to be made to.
+/// The IP address of a server that a request is about to be sent to.
 ///
-/// An untrusted URL must not lead into the gateway's network (SSRF). The address decides, not the name: a name may
-/// resolve to anything, and to another address the next time.
+/// An untrusted URL must not cause requests to the gateway's own network (SSRF). So the address is checked rather than
+/// the host's name, which may resolve to any address, and to another one the next time.
 struct PeerAddress: Equatable, CustomStringConvertible {
-    /// 4 of IPv4, 16 of IPv6, in network order.
+    /// The 4 bytes of an IPv4 address or the 16 of an IPv6 address, in network order.
     let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) {
-        precondition(bytes.count == 4 || bytes.count == 16, "an address has 4 or 16 bytes")
+        precondition(bytes.count == 4 || bytes.count == 16, "PeerAddress got \(bytes.count) bytes instead of 4 or 16")
         self.bytes = bytes
     }
 
@@ -31,15 +31,15 @@ struct PeerAddress: Equatable, CustomStringConvertible {
         let address: Range<Int>
         switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {
         case AF_INET: address = 4..<8  // after the family and the port
-        case AF_INET6: address = 8..<24  // after the flow label, too
+        case AF_INET6: address = 8..<24  // after the family, the port and the flow label
         default: return nil
         }
         guard socketAddress.count >= address.upperBound else { return nil }
         self.init(Array(socketAddress[address]))
     }
 
-    /// Whether the address is public: not loopback, private, link-local, multicast or otherwise reserved (RFC 6890 and
-    /// its registries). An IPv4 address embedded in IPv6 is checked as IPv4.
+    /// Whether the address is public: not loopback, private, link-local, multicast or otherwise reserved (the registries
+    /// of RFC 6890). An IPv4 address embedded in an IPv6 address is checked as IPv4.
     var isPublic: Bool {
         guard bytes.count == 16 else { return Self.reservedIPv4.allSatisfy { !$0.contains(bytes) } }
         if let prefix = Self.prefixesOfIPv4.first(where: { $0.contains(bytes) }) {
@@ -58,8 +58,9 @@ struct PeerAddress: Equatable, CustomStringConvertible {
 extension PeerAddress {
     /// A range of addresses with a common prefix.
     private struct Block {
-        /// The prefix; its last byte is padded with zero bits.
+        /// The prefix in whole bytes; the last one is padded with zero bits.
         let bytes: [UInt8]
+        /// The length of the prefix in bits.
         let bits: Int
 
         init(_ bytes: [UInt8], _ bits: Int) {
@@ -97,7 +98,7 @@ extension PeerAddress {
         Block([0xFF], 8),  // multicast
     ]
 
-    /// Prefixes that an IPv4 address follows.
+    /// IPv6 prefixes that are followed by an IPv4 address.
     private static let prefixesOfIPv4 = [
         Block([UInt8](repeating: 0, count: 10) + [0xFF, 0xFF], 96),  // ::ffff:0:0
         Block([0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], 96),  // 64:ff9b::, NAT64

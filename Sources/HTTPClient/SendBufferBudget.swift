@@ -4,25 +4,26 @@ import CCurl
 ///
 /// libcurl 7.88 does not handle a full send buffer under HTTP/2: it treats EAGAIN as an error, or sleeps without
 /// polling for writability. Received responses are lost, connections stall until their requests time out, and bodies
-/// are cut off. So a pool with such a budget starts only requests that surely fit. It also asks for larger buffers: a
-/// distant connection takes some tens of KiB at once while the kernel sizes its buffer, less than the notifications of
-/// a burst.
+/// are cut off. So a pool with such a budget starts a request only if it certainly fits. The budget also sets larger
+/// buffers: by default, the kernel gives the connection to a distant server a buffer of some tens of KiB at first, too
+/// small for a burst of notifications.
 final class SendBufferBudget {
-    /// Bytes that a request occupies in the buffer beyond its own, at most: the kernel's overhead for the two or three
-    /// segments in which it is written.
+    /// The most bytes that a request occupies in the buffer besides its own: the kernel's overhead for the two or three
+    /// segments in which the request is written.
     static let overheadBytes = 4_096
 
-    /// Bytes of requests that libcurl has and has not completely written.
+    /// Bytes of the requests that were passed to libcurl and are not completely written.
     var reserved = 0
     private let bytesEach: Int?
-    /// Bytes of a new connection's buffer: as granted last; before the first connection, the smallest size to expect.
+    /// The expected buffer size of a new connection in bytes: the size that the kernel granted last or, before the first
+    /// connection, the smallest size to expect.
     private var granted = 65_536
-    /// With the kernel's cookie of each socket: libcurl closes some without a callback, and their descriptors are
-    /// reused.
+    /// The pool's sockets. The kernel's cookie identifies a socket even if its descriptor is reused: libcurl closes some
+    /// sockets without a callback.
     private var sockets: [(descriptor: Int32, cookie: UInt64)] = []
 
-    /// - Parameter bytesEach: buffer size of a connection, limited by net.core.wmem_max; nil: the kernel's own sizing,
-    ///   and no budget.
+    /// - Parameter bytesEach: the buffer size to set per connection in bytes, limited by net.core.wmem_max. With nil, the
+    ///   kernel chooses the sizes, and there is no budget.
     init(bytesEach: Int?) { self.bytesEach = bytesEach }
 
     func add(_ socket: Int32) {
@@ -35,7 +36,7 @@ final class SendBufferBudget {
 
     func remove(_ socket: Int32) { sockets.removeAll { $0.descriptor == socket } }
 
-    /// Free bytes in the fullest buffer; `reserved` is not subtracted.
+    /// Free bytes in the fullest buffer, a new connection's included. Does not subtract ``reserved``.
     func room() -> Int {
         guard bytesEach != nil else { return .max }
         sockets.removeAll { ccurl_socket_cookie($0.descriptor) != $0.cookie }
@@ -47,6 +48,7 @@ final class SendBufferBudget {
         return room
     }
 
-    /// A quarter is left for libcurl's own frames, such as those that end streams.
+    /// The part of a buffer that requests may use. A quarter remains for libcurl's own frames, such as those that end
+    /// streams.
     private static func share(of size: Int) -> Int { size / 4 * 3 }
 }

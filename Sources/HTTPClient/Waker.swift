@@ -4,7 +4,7 @@ import Glibc
 extension HTTPPool {
     /// Ends ``wait(milliseconds:)`` from any thread. May outlive the pool.
     ///
-    /// An eventfd, not `curl_multi_wakeup`: that needs a multi handle, and the pool replaces its own.
+    /// It uses an eventfd, not `curl_multi_wakeup`, which needs a multi handle: the pool replaces its multi handle.
     package final class Waker: Sendable {
         let descriptor: Int32
 
@@ -15,10 +15,10 @@ extension HTTPPool {
 
         deinit { close(descriptor) }
 
-        /// Ends the present wait, or else the next. Several calls before a wait count as one.
+        /// Ends the current wait or, if the pool is not waiting, the next one. Several calls before a wait count as one.
         package func wake() { eventfd_write(descriptor, 1) }
 
-        /// Resets after a wait.
+        /// Clears earlier calls of ``wake()``; called after each wait.
         func reset() {
             var count: eventfd_t = 0
             eventfd_read(descriptor, &count)

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What each event loop counts. A new metric is one case, its line in ``family``, and the line that counts it.
+/// The metrics that each event loop counts. To add one, add a case, its line in ``family``, and the call that counts it.
 ///
-/// `/metrics` lists them in this order. Metric names are public: dashboards and alerts use them.
+/// `/metrics` lists the metrics in this order. Their names are public: dashboards and alerts use them.
 package enum LoopMetric: Int, CaseIterable, Sendable {
     case connected
     case connectionsOpened
@@ -46,7 +46,7 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
 package final class LoopMetrics: @unchecked Sendable {  // the values are atomic, the pointer never changes
     private let values: UnsafeMutablePointer<Atomic<Int>>
 
-    /// All start at 0.
+    /// All metrics start at 0.
     package init() {
         values = .allocate(capacity: LoopMetric.allCases.count)
         for metric in LoopMetric.allCases { (values + metric.rawValue).initialize(to: Atomic(0)) }

@@ -7,8 +7,8 @@ package struct MetricFamily: Sendable {
         case histogram
     }
 
-    /// `suffix` is appended to the family's name: `_bucket`, `_sum` or `_count` of histograms.
     private struct Sample {
+        /// Appended to the family's name: `_bucket`, `_sum` or `_count` for the samples of histograms.
         var suffix = ""
         let labels: [(name: String, value: String)]
         let value: String
@@ -21,9 +21,9 @@ package struct MetricFamily: Sendable {
 
     /// A family of counters or gauges.
     /// - Parameters:
-    ///   - name: with its prefix: `fleetwire_connected`.
+    ///   - name: the full name with prefix: `fleetwire_connected`.
     ///   - help: one line of text.
-    ///   - samples: labels and value of each sample; a family without labels has one.
+    ///   - samples: labels and value of each sample; a family without labels has a single sample.
     package init(
         _ name: String, _ kind: Kind, help: String, samples: [(labels: [(name: String, value: String)], value: String)]
     ) {

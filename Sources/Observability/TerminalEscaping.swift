@@ -1,6 +1,6 @@
 extension String {
-    /// The string with all characters escaped that a terminal would interpret instead of showing: control and format
-    /// characters (among them bidirectional marks), line and paragraph separators. The escapes are Swift's: `\u{9b}`.
+    /// The string with an escape for each character that a terminal would interpret instead of showing: control and
+    /// format characters (such as bidirectional marks), line and paragraph separators. Escapes have Swift's form: `\u{9b}`.
     package var terminalEscaped: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
         var escaped = ""

@@ -99,7 +99,7 @@ final class ProviderConnection {
 
     private func updateCredential(_ now: Int64) -> [Event] {
         let (events, fetch) = credential.update(at: time(now))
-        if let fetch { pool.start(fetch, tag: Self.credentialTag, isFirst: true) }
+        if let fetch { pool.start(fetch, tag: Self.credentialTag, skipsQueue: true) }
         return events.map(Event.credential)
     }
 

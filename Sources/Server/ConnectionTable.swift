@@ -6,10 +6,10 @@ struct ConnectionTable {
     enum State {
         /// Messages are delivered in both directions.
         case open
-        /// Ends with a close frame at the end of this turn. Incoming messages are ignored; frames written in this turn
-        /// are still sent.
+        /// The loop closes the connection with a close frame at the end of this turn. Incoming messages are ignored;
+        /// frames written in this turn are still sent.
         case closePending
-        /// Ends without a close frame at the end of this turn. Nothing is sent or received.
+        /// The loop closes the connection without a close frame at the end of this turn. Nothing is sent or received.
         case dropped
         /// The close has begun. No new frame is accepted; frames in the outbox may still be sent.
         case closing
@@ -20,7 +20,7 @@ struct ConnectionTable {
         let wsi: OpaquePointer
         let socket: SocketID
         var state = State.open
-        /// Whether the delegate admitted it; only then does the delegate receive its events.
+        /// Whether the delegate admitted the connection. The delegate receives the events of admitted connections only.
         var isAdmitted = false
         /// Whether the socket's buffer is full; new frames then go to the outbox.
         var isBackedUp = false

@@ -4,14 +4,16 @@ import Synchronization
 /// The number of connections the process may hold: its descriptor limit minus a reserve for files and outgoing
 /// connections.
 ///
-/// At the limit the listener pauses: an `accept` that fails for lack of descriptors leaves the socket ready, so the
-/// loop would spin. New connections wait in the kernel's queue meanwhile.
+/// At the limit, loop 0 stops accepting. If it called `accept` without a free descriptor, the call would fail and the
+/// listening socket would stay readable, so the loop would call it again and again. Until a connection closes, new ones
+/// wait in the kernel's queue.
 package final class DescriptorBudget: Sendable {
-    /// Descriptors kept free for everything but client connections: a number per process and one per loop.
+    /// Descriptors kept free for everything but client connections: `reserve` for the process, and `reservePerLoop` for
+    /// each loop.
     private static let reserve = 48
     private static let reservePerLoop = 4
-    /// Upper bound if the limit is "infinity": libwebsockets allocates tables for the maximum number of descriptors per
-    /// loop.
+    /// The descriptor limit is never raised above this number, even if the hard limit is "infinity": each loop's
+    /// libwebsockets context allocates tables for as many descriptors as the limit allows.
     private static let descriptorsMax: rlim_t = 1_048_576
 
     /// The number of connections that may be open at once.
@@ -34,6 +36,6 @@ package final class DescriptorBudget: Sendable {
     /// Counts an accepted connection.
     func reserve() { open.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Uncounts a closed connection.
+    /// Removes a closed connection from the count.
     func release() { open.wrappingSubtract(1, ordering: .relaxed) }
 }

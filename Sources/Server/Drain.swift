@@ -1,16 +1,20 @@
 import PusherProtocol
 
-/// A drain: which connections a stopping loop still has to close, and how many of them per tick.
+/// The schedule of a drain: which connections a stopping loop still has to close, and how many of them per tick.
 struct Drain {
     static let tickSeconds = 0.05
 
-    /// Shuffled by the caller; waves are removed from the end.
+    /// The connections still to close. Each wave takes the last ones.
     private var remaining: [SocketID]
+    /// Ticks in which waves are still closed.
     private var ticksLeft: Int
     /// Ticks after the last wave during which clients may answer the close frame: one second.
     private var graceTicks = 20
 
-    /// - Parameter seconds: the time over which the closes are spread.
+    /// - Parameters:
+    ///   - sockets: the connections to close, the last ones first. The caller shuffles them, so that a wave does not
+    ///     consist of neighbouring slots.
+    ///   - seconds: the time over which the closes are spread.
     init(_ sockets: [SocketID], seconds: Int) {
         remaining = sockets
         ticksLeft = max(1, Int(Double(seconds) / Self.tickSeconds))

@@ -15,10 +15,10 @@ extension EventLoop {
                 withoutBody: HeaderTable.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
             return -1
         }
-        // Body too large or of unknown length: the delegate responds without it, because 401 and 403 come before 413
-        // and 411.
+        // A body that is too large or of unknown length is not read. The delegate still gets the request, because it
+        // responds 401 or 403 rather than 413 or 411 to a client without access.
         guard head.bodyBytesMax == nil, !head.isLengthMissing else { return respond(to: head, [], wsi) }
-        // For a POST with Content-Length 0, libwebsockets calls the completion callback.
+        // A POST with Content-Length 0 is not responded to here: libwebsockets calls `requestCompleted` for it.
         guard head.contentLength > 0 || head.method == .post else { return respond(to: head, [], wsi) }
         if head.expectsContinue, head.contentLength > 0 {
             let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
@@ -32,9 +32,9 @@ extension EventLoop {
         guard case .request(let index) = SocketTag(of: wsi).state else { return -1 }
         // Works around a libwebsockets bug: for the second of two pipelined requests it passes that request's head as
         // the body, again and again, because its buffer still begins with the bytes that it has parsed. It passes at
-        // most Content-Length bytes, so only the common length is compared, down to one letter. No valid body begins
-        // like a method. Closing without a response makes the client repeat the requests that got none (RFC 9112
-        // section 9.3.2).
+        // most Content-Length bytes, perhaps only the first letter of the method, so only the common length is
+        // compared. No valid body begins like a method. After a close without a response, the client repeats the
+        // requests that got no response (RFC 9112 section 9.3.2).
         if !bytes.isEmpty, let head = incomingRequests.headBeforeBody(index),
             Self.begins(bytes, with: head.method.rawValue + " ")
         {
@@ -63,7 +63,7 @@ extension EventLoop {
     private func respond(to head: RequestHead, _ body: [UInt8], _ wsi: OpaquePointer) -> Int32 {
         let query = HeaderTable.query(wsi)
         let correlationID = correlationIDs.id(of: wsi)
-        // If so, the connection must close: libwebsockets would wait for the unread body forever.
+        // If the body is unread, the connection must close: libwebsockets would wait for the body forever.
         let isBodyUnread = head.bodyBytesMax != nil || head.isLengthMissing
         let pending = PendingResponses.PendingResponse(
             wsi: wsi, withoutBody: head.method == .head,
@@ -85,7 +85,8 @@ extension EventLoop {
                     exceededBodyLimit: head.bodyBytesMax), id)
         }
         guard let response else {
-            // Stop reading meanwhile: libwebsockets would treat a pipelined request as part of this one's body.
+            // Stop reading until the response is written: libwebsockets would treat a pipelined request as part of this
+            // request's body.
             lws_rx_flow_control(wsi, 0)
             SocketTag.setState(.response(id.index), of: wsi)
             return 0
@@ -116,7 +117,8 @@ extension EventLoop {
         let isWritten = write(
             response, to: wsi, correlationID: pending.correlationID, withoutBody: pending.withoutBody, closing: pending.isLast)
         guard isWritten else { return false }
-        // Bytes still buffered are sent first; then libwebsockets closes the connection, or the client does.
+        // The last response closes the connection at once if libwebsockets has no bytes left to send. If it has some,
+        // the connection stays open until they are sent; then libwebsockets closes it, or the client does.
         if pending.isLast, lws_partial_buffered(wsi) == 0 { return false }
         return lws_http_transaction_completed(wsi) == 0
     }
@@ -133,13 +135,14 @@ extension EventLoop {
         return clws_write_raw(wsi, responseBytes, responseBytes.count) >= 0
     }
 
-    /// `Connection` is a list (RFC 9110 section 7.6.1).
+    /// Whether the `Connection` header, a list (RFC 9110 section 7.6.1), contains `close`.
     private static func requestsClose(_ connection: String?) -> Bool {
         guard let connection else { return false }
         return connection.lowercased().split(whereSeparator: { $0 == "," || $0 == " " }).contains("close")
     }
 
-    /// Whether bytes and text agree in their common length, ignoring case: libwebsockets ignores the case of methods.
+    /// Whether `bytes` and `text` agree up to the length of the shorter one, ignoring case: libwebsockets ignores the
+    /// case of methods.
     private static func begins(_ bytes: UnsafeRawBufferPointer, with text: String) -> Bool {
         zip(bytes, text.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
     }

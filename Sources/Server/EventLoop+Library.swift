@@ -28,7 +28,7 @@ extension EventLoop {
         }
     }
 
-    /// Called for each connection that ends, HTTP or WebSocket.
+    /// libwebsockets calls this for each connection that ends, HTTP or WebSocket.
     private func destroyed() -> Int32 {
         budget.release()
         return 0
@@ -36,8 +36,8 @@ extension EventLoop {
 
     // MARK: WebSockets
 
-    /// Accepts only GET upgrades to WebSocket version 13 (RFC 6455 section 4.2.1). libwebsockets checks neither and
-    /// would also accept h2c.
+    /// Accepts an upgrade only if it is a GET for WebSocket version 13 (RFC 6455 section 4.2.1). libwebsockets checks
+    /// neither the method nor the version, and would also accept h2c.
     private func confirmUpgrade(_ wsi: OpaquePointer) -> Int32 {
         let isWebSocket = HeaderTable.text(WSI_TOKEN_UPGRADE, wsi)?.lowercased() == "websocket"
         let isGet = HeaderTable.length(WSI_TOKEN_GET_URI, wsi) > 0
@@ -71,8 +71,8 @@ extension EventLoop {
         return 0
     }
 
-    /// Whether the client uses TLS: with this server, or according to `X-Forwarded-Proto` with the proxy in front of
-    /// it.
+    /// Whether the client uses TLS: with this server or, according to `X-Forwarded-Proto`, with the proxy in front of
+    /// this server.
     private func isSecure(_ wsi: OpaquePointer) -> Bool {
         if options.tls != nil { return true }
         return options.isBehindProxy && HeaderTable.custom("x-forwarded-proto:", wsi)?.lowercased() == "https"
@@ -119,7 +119,7 @@ extension EventLoop {
         return 0
     }
 
-    /// May be called for a WebSocket that never opened.
+    /// libwebsockets may call this for a WebSocket that never opened.
     private func webSocketClosed(_ wsi: OpaquePointer) -> Int32 {
         guard case .webSocket(let slot) = SocketTag(of: wsi).state else { return 0 }
         SocketTag.setState(.none, of: wsi)

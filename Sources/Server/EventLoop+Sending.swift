@@ -4,12 +4,12 @@ import PusherProtocol
 
 /// Writing to WebSockets: queues what a full socket does not accept, and drops slow consumers.
 extension EventLoop {
-    /// Bytes per write. libwebsockets buffers what the kernel does not accept, without a limit and without reporting
-    /// how much.
+    /// Bytes per write. Larger writes could use much memory: libwebsockets buffers what the kernel does not accept,
+    /// without a limit and without reporting how much.
     private static let sliceBytes = 65_536
 
     /// Sends `frame`, or queues it in the outbox if the socket's buffer is full. If the outbox would exceed its limit,
-    /// drops the connection without a close frame, which could not be sent either. Does nothing for a closed
+    /// drops the connection, without a close frame: the full buffer would not accept one. Does nothing for a closed
     /// connection.
     package func write(_ frame: Frame, to socket: SocketID) {
         guard let state = connections.state(of: socket), state == .open || state == .closePending else { return }
@@ -53,7 +53,7 @@ extension EventLoop {
         }
     }
 
-    /// The socket accepts bytes again: writes queued chunks.
+    /// Writes queued chunks; called when the socket accepts bytes again.
     func writable(_ slot: Int) {
         connections[slot].isBackedUp = false
         while !connections[slot].isBackedUp, connections[slot].state != .dropped, let chunk = outboxes[slot]?.next() {
@@ -82,8 +82,8 @@ extension EventLoop {
         pendingCloses.append((connections[slot].socket, nil))
     }
 
-    /// Makes libwebsockets close a connection: with a close frame, after which it waits for the client's; without one,
-    /// at once.
+    /// Makes libwebsockets close a connection. With a close frame, libwebsockets sends it and waits for the client's
+    /// close frame; without one, it closes at once.
     func end(_ slot: Int, _ frame: CloseFrame?) {
         delayedCloses[slot] = nil
         let wsi = connections[slot].wsi
@@ -92,14 +92,14 @@ extension EventLoop {
             let reason = Array(Self.truncated(frame.reason).utf8)
             clws_close_reason(wsi, Int32(frame.code.rawValue), reason, reason.count)
         } else {
-            // Otherwise libwebsockets would first try to send its buffer, to a client that does not read.
+            // Without the shutdown, libwebsockets would first try to send its buffer to a client that does not read.
             shutdown(lws_get_socket_fd(wsi), Int32(SHUT_RDWR))
         }
         clws_kill_now(wsi)
     }
 
-    /// Truncates a reason to whole scalars: a control frame holds 125 bytes, two of them the code (RFC 6455 section
-    /// 5.5).
+    /// Truncates a close reason to at most 123 bytes of whole Unicode scalars. A control frame has at most 125 bytes of
+    /// payload, two of which are the code (RFC 6455 section 5.5).
     private static func truncated(_ reason: String) -> String {
         var scalars = reason.unicodeScalars
         while scalars.reduce(0, { $0 + UTF8.width($1) }) > 123 { scalars.removeLast() }

@@ -6,9 +6,9 @@ import PusherProtocol
 
 /// One thread's event loop: a libwebsockets context, its WebSockets and their outboxes.
 ///
-/// In a turn, each ready socket calls the delegate, which collects what to send; before the loop sleeps again, it calls
-/// `turnEnded`, and the delegate writes. Closes are delayed until then as well, because closing frees the connection,
-/// and a callback of libwebsockets may still be using it.
+/// In a turn, the loop calls the delegate for each ready socket, and the delegate collects what to send. Before the loop
+/// sleeps again, it calls `turnEnded`, and the delegate writes. The loop also delays closes until the end of the turn:
+/// closing frees the connection, and a callback of libwebsockets may still be using it.
 package final class EventLoop {
     let index: Int
     unowned let delegate: any EventLoopDelegate
@@ -26,13 +26,13 @@ package final class EventLoop {
 
     var connections = ConnectionTable()
     var outboxes: [Int: Outbox] = [:]
-    /// Connections to close at the end of this turn; those without a frame are dropped.
+    /// Connections to close at the end of this turn: with the close frame, or dropped if it is nil.
     var pendingCloses: [(socket: SocketID, frame: CloseFrame?)] = []
     /// Closes that wait until the connection's buffered bytes are sent, by slot.
     var delayedCloses: [Int: DelayedClose] = [:]
-    /// Slots of delayed closes whose bytes were sent in this turn.
+    /// Slots in `delayedCloses` whose buffered bytes were sent in this turn.
     var readyToClose: [Int] = []
-    /// Beginnings of messages that arrive in several chunks, by slot.
+    /// The bytes received so far of messages that arrive in several chunks, by slot.
     var partialMessages: [Int: [UInt8]] = [:]
     var incomingRequests = IncomingRequests()
     /// Requests whose responses come from other threads.
@@ -48,26 +48,27 @@ package final class EventLoop {
         let reason: String
     }
 
-    /// A close frame that waits behind buffered bytes. When the time is over, the connection is dropped.
+    /// A close frame that waits behind buffered bytes.
     struct DelayedClose {
         let frame: CloseFrame
+        /// At 0, the connection is dropped.
         var secondsLeft = 10
     }
 
-    /// libev's watchers. libev keeps their addresses, so they must not move.
-    private let prepare = UnsafeMutablePointer<ev_prepare>.allocate(capacity: 1)
-    private let accept = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
-    private let acceptRetry = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
-    private let draining = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
-    private let ticking = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
+    // libev's watchers. libev keeps their addresses, so they must not move.
+    private let turnEndWatcher = UnsafeMutablePointer<ev_prepare>.allocate(capacity: 1)
+    private let acceptWatcher = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
+    private let acceptRetryTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
+    private let drainTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
+    private let tickTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
 
     /// Settings that all loops share.
     package struct Options: Sendable {
-        /// Bytes; requests with a larger body get 413 before the body is read.
+        /// The largest request body in bytes. A larger one is not read, and the response is 413.
         package let requestBodyBytesMax: Int
         /// Nil for unencrypted connections.
         package let tls: TLSFiles?
-        /// Whether a reverse proxy is in front, whose `X-Forwarded-Proto` is trusted.
+        /// Whether all connections come from a reverse proxy. Its `X-Forwarded-Proto` header is then trusted.
         package let isBehindProxy: Bool
 
         /// - Parameter tls: nil for unencrypted connections.
@@ -94,21 +95,21 @@ package final class EventLoop {
         let context = try LibwebsocketsContext(on: wakeup.loop, tls: options.tls, callback: Self.libraryCallback, user: this)
         vhost = context.vhost
         self.context = consume context
-        clibev_prepare_init(prepare, Self.turnEndCallback, this)
-        ev_prepare_start(wakeup.loop, prepare)
-        clibev_timer_init(acceptRetry, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
-        clibev_timer_init(draining, Self.drainCallback, 0, Drain.tickSeconds, this)
-        clibev_timer_init(ticking, Self.tickCallback, 1, 1, this)
-        ev_timer_start(wakeup.loop, ticking)
+        clibev_prepare_init(turnEndWatcher, Self.turnEndCallback, this)
+        ev_prepare_start(wakeup.loop, turnEndWatcher)
+        clibev_timer_init(acceptRetryTimer, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
+        clibev_timer_init(drainTimer, Self.drainCallback, 0, Drain.tickSeconds, this)
+        clibev_timer_init(tickTimer, Self.tickCallback, 1, 1, this)
+        ev_timer_start(wakeup.loop, tickTimer)
         wakeup.start(Self.wokenCallback, data: this)
     }
 
     deinit {
-        prepare.deallocate()
-        accept.deallocate()
-        acceptRetry.deallocate()
-        draining.deallocate()
-        ticking.deallocate()
+        turnEndWatcher.deallocate()
+        acceptWatcher.deallocate()
+        acceptRetryTimer.deallocate()
+        drainTimer.deallocate()
+        tickTimer.deallocate()
     }
 
     /// Closes the remaining connections and calls ``EventLoopDelegate/closed(_:)`` for each. Call it after ``run()``,
@@ -116,9 +117,9 @@ package final class EventLoop {
     package func shutDown() {
         stopListening()
         wakeup.stop()
-        ev_prepare_stop(wakeup.loop, prepare)
-        ev_timer_stop(wakeup.loop, draining)
-        ev_timer_stop(wakeup.loop, ticking)
+        ev_prepare_stop(wakeup.loop, turnEndWatcher)
+        ev_timer_stop(wakeup.loop, drainTimer)
+        ev_timer_stop(wakeup.loop, tickTimer)
         vhost = nil  // from here on `adopt` rejects connections
         _ = context.take()
     }
@@ -135,22 +136,22 @@ package final class EventLoop {
     package func listen(on listener: Listener) {
         self.listener = listener
         let this = Unmanaged.passUnretained(self).toOpaque()
-        clibev_io_init(accept, Self.acceptCallback, listener.descriptor, Int32(EV_READ), this)
-        ev_io_start(wakeup.loop, accept)
+        clibev_io_init(acceptWatcher, Self.acceptCallback, listener.descriptor, Int32(EV_READ), this)
+        ev_io_start(wakeup.loop, acceptWatcher)
     }
 
     /// Stops accepting and frees the port.
     package func stopListening() {
         guard let listener else { return }
-        ev_io_stop(wakeup.loop, accept)
-        ev_timer_stop(wakeup.loop, acceptRetry)
+        ev_io_stop(wakeup.loop, acceptWatcher)
+        ev_timer_stop(wakeup.loop, acceptRetryTimer)
         listener.stop()
         self.listener = nil
     }
 
     private func acceptReady() {
         guard let listener else { return }
-        // Bounded, so that a burst of new connections does not delay open ones.
+        // At most 64 per turn, so that a burst of new connections does not delay open ones.
         for _ in 0..<64 {
             guard !budget.isExhausted else { return pauseAccepting() }
             switch listener.accept() {
@@ -164,19 +165,20 @@ package final class EventLoop {
     }
 
     private func pauseAccepting() {
-        ev_io_stop(wakeup.loop, accept)
-        ev_timer_again(wakeup.loop, acceptRetry)
+        ev_io_stop(wakeup.loop, acceptWatcher)
+        ev_timer_again(wakeup.loop, acceptRetryTimer)
         metrics.add(to: .acceptPauses)
     }
 
-    /// Polls, because a notification from every loop that closes a connection would be more complex and no better.
+    /// Resumes accepting if the budget allows it. A timer calls this, because it would be more complex and no better if
+    /// every loop that closes a connection notified the accepting loop.
     private func retryAccepting() {
         guard !budget.isExhausted else { return }
-        ev_timer_stop(wakeup.loop, acceptRetry)
-        ev_io_start(wakeup.loop, accept)
+        ev_timer_stop(wakeup.loop, acceptRetryTimer)
+        ev_io_start(wakeup.loop, acceptWatcher)
     }
 
-    /// Serves a connection on this loop, whichever loop accepted it.
+    /// Serves an accepted connection on this loop.
     package func adopt(_ connection: Listener.AcceptedSocket) {
         guard let vhost else {
             connection.drop()
@@ -192,7 +194,7 @@ package final class EventLoop {
 
     private func turnEnd() {
         delegate.turnEnded()
-        // A close calls the delegate, which may send and close more.
+        // A close calls the delegate, which may write more frames and close more connections.
         while !pendingCloses.isEmpty || !readyToClose.isEmpty || !responses.isEmpty {
             writeResponses()
             closePending()
@@ -243,29 +245,29 @@ package final class EventLoop {
 
     // MARK: Draining
 
-    /// Stops accepting and closes all WebSockets with 4200, spread over `seconds` so that they do not reconnect at
-    /// once. Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until it is stopped, because
-    /// other loops may drain longer.
+    /// Stops accepting and closes all WebSockets with 4200, spread over `seconds` so that the clients do not all
+    /// reconnect at the same time. Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until
+    /// ``stop()``, because other loops may take longer to drain.
     package func drain(over seconds: Int) {
         stopListening()
         drain = Drain(connections.open.shuffled(), seconds: seconds)
-        ev_timer_start(wakeup.loop, draining)
+        ev_timer_start(wakeup.loop, drainTimer)
     }
 
     private func drainTick() {
-        delegate.woken()  // frames in the mailbox are sent before the close frame
+        delegate.woken()  // drains the mailbox, so that its frames are sent before the close frames
         for socket in drain?.nextWave() ?? [] {
             close(socket, Self.restart.code, reason: Self.restart.reason)
         }
     }
 
-    /// Sent to all WebSockets while the loop drains, also to those that open meanwhile.
+    /// The close frame for all WebSockets of a draining loop, including those that open during the drain.
     static let restart = CloseFrame(code: .restart, reason: "Server is restarting: connect again")
 
     // MARK: C callbacks
 
-    // Statics of a nonisolated type: a closure literal in a main-actor context inherits that isolation, and its runtime
-    // check crashes on any other thread.
+    // The callbacks are static members of a nonisolated type. A closure literal in a main-actor context would inherit
+    // that isolation, and its runtime check would crash on any other thread.
     private static let turnEndCallback: clibev_prepare_callback = { _, watcher, _ in
         recover(watcher?.pointee.data) { $0.turnEnd() }
     }

@@ -15,9 +15,9 @@ package struct UpgradeRequest {
 
 /// Whether a new WebSocket may stay open.
 package enum Admission {
-    /// It may, within these limits in bytes.
+    /// The WebSocket stays open, with these limits in bytes: for a message from the client, and for the outbox.
     case admitted(messageBytesMax: Int, outboxBytesMax: Int)
-    /// The loop sends the frame, if any, and closes the WebSocket.
+    /// The loop sends the frame, if any, and closes the WebSocket with this code and reason.
     case rejected(CloseCode, reason: String, frame: Frame?)
 }
 
@@ -29,9 +29,9 @@ package protocol EventLoopDelegate: AnyObject {
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID)
     /// An admitted WebSocket has sent a pong frame.
     func ponged(from socket: SocketID)
-    /// An admitted WebSocket is closed. Its id is not reused before this returns.
+    /// An admitted WebSocket is closed. Its slot is not reused before this returns.
     func closed(_ socket: SocketID)
-    /// The loop closes a WebSocket with this code.
+    /// The loop is about to close a WebSocket with this code.
     func closing(with code: CloseCode)
     /// A request is complete.
     /// - Returns: the response; nil if ``EventLoop/respond(_:to:)`` follows later.
@@ -40,9 +40,9 @@ package protocol EventLoopDelegate: AnyObject {
     func errorResponse(_ status: Int, _ text: String, path: String) -> HTTPResponse
     /// The listener has accepted a connection, which a loop must adopt.
     func accepted(_ connection: Listener.AcceptedSocket)
-    /// Called once a second.
+    /// A second has passed since the last call.
     func ticked()
-    /// The loop has drained: all WebSockets are closed, or their time is over.
+    /// The loop has drained: all WebSockets are closed, or the time of the drain is over.
     func drained()
     /// Another thread has signalled the ``Wakeup``.
     func woken()

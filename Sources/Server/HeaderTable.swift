@@ -14,13 +14,14 @@ enum HeaderTable {
         return read(length) { lws_hdr_copy(wsi, $0, Int32($1), token) }
     }
 
-    /// One fragment of a header: a repeated header has one per occurrence, path and query are split into several.
+    /// A fragment of a header; nil if there is none at this index. A repeated header has a fragment per occurrence, and
+    /// libwebsockets splits the path and the query into several.
     static func fragment(_ index: Int32, of token: lws_token_indexes, _ wsi: OpaquePointer) -> String? {
         let length = Int(lws_hdr_fragment_length(wsi, token, index))
         return read(length) { lws_hdr_copy_fragment(wsi, $0, Int32($1), token, index) }
     }
 
-    /// The value of a header without a token in libwebsockets.
+    /// The value of a header that libwebsockets has no token for; nil if it is absent.
     /// - Parameter name: in lower case, with the colon.
     static func custom(_ name: String, _ wsi: OpaquePointer) -> String? {
         let length = Int(lws_hdr_custom_length(wsi, name, Int32(name.utf8.count)))
@@ -42,7 +43,8 @@ enum HeaderTable {
         }
     }
 
-    /// The percent-decoded path. libwebsockets splits it at `;`, which channel names may contain.
+    /// The percent-decoded path. libwebsockets splits it at each `;`; as channel names may contain one, the fragments are
+    /// joined again.
     static func path(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> String {
         var path = fragment(0, of: token, wsi) ?? "/"
         var index: Int32 = 1
@@ -53,8 +55,9 @@ enum HeaderTable {
         return path
     }
 
-    /// The query's parameters, percent-decoded; a parameter without `=` has an empty value. libwebsockets splits at `;`
-    /// as well as at `&`, so a fragment without `=` that follows a value is appended to that value.
+    /// The query's parameters, percent-decoded; a parameter without `=` has an empty value. libwebsockets splits the
+    /// query at `;` as well as at `&`. So a fragment without `=` that follows a non-empty value is appended to that
+    /// value, after a `;`.
     static func query(_ wsi: OpaquePointer) -> [(name: String, value: String)] {
         var parameters: [(name: String, value: String)] = []
         guard length(WSI_TOKEN_HTTP_URI_ARGS, wsi) > 0 else { return [] }

@@ -3,29 +3,30 @@ import CLibwebsockets
 
 /// A libwebsockets context on one libev loop, without a listening socket. Owns all memory that the library points to.
 ///
-/// Created and destroyed on the loop's thread. Creating a context is not safe while another one serves, so all are
+/// Create and destroy it on the loop's thread. Creating a context is not safe while another context serves, so all are
 /// created before the first loop runs.
 struct LibwebsocketsContext: ~Copyable {
-    /// Bytes of headers beyond which libwebsockets rejects a request.
+    /// libwebsockets rejects a request with more bytes of headers.
     static let headerBytesMax: UInt16 = 16_384
-    /// Bytes of a receive chunk. Each idle connection holds a buffer of this size.
+    /// Bytes of a receive chunk. Each connection, even an idle one, has a buffer of this size.
     private static let receiveBytes = 512
-    /// By default libwebsockets splits writes into pieces of `receiveBytes`, one system call each.
+    /// The largest piece in bytes that libwebsockets writes with one system call. By default it splits writes into
+    /// pieces of `receiveBytes`.
     private static let writeBytesMax = 1_048_576
 
     let handle: OpaquePointer
     let vhost: OpaquePointer
     private let protocols: UnsafeMutablePointer<lws_protocols>
-    private let texts: [UnsafeMutablePointer<CChar>]
+    private let strings: [UnsafeMutablePointer<CChar>]
     private let heartbeat: UnsafeMutablePointer<Heartbeat>
 
-    /// A timer that fires every second. libwebsockets arms its libev timer for the next timeout and does not rearm it
-    /// for an earlier one, so timeouts could fire as late as the latest of them. With this timer they are at most a
-    /// second late.
+    /// A timer that fires every second and bounds the delay of libwebsockets' timeouts. libwebsockets sets its libev
+    /// timer to the timeout that is next at that moment, and does not set it again if an earlier one is added. Without
+    /// this timer, the earlier timeout would fire only with the later one; with it, timeouts are at most a second late.
     private struct Heartbeat {
         static let microseconds: lws_usec_t = 1_000_000
 
-        var timer = lws_sorted_usec_list_t()  // first field: libwebsockets passes its address back
+        var timer = lws_sorted_usec_list_t()  // the first field: `callback` gets its address, which is also the struct's
         let context: OpaquePointer
 
         static let callback: sul_cb_t = { timer in
@@ -49,7 +50,7 @@ struct LibwebsocketsContext: ~Copyable {
         on loop: OpaquePointer, tls: TLSFiles?, callback: @escaping LibraryCallback, user: UnsafeMutableRawPointer
     ) throws(StartError) {
         lws_set_log_level(0, nil)  // Fleetwire logs the relevant events itself
-        let name = Self.copy("fleetwire")
+        let name = Self.cString("fleetwire")
         protocols = .allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)  // the second, empty one ends the list
         protocols[0].name = UnsafePointer(name)
@@ -68,22 +69,22 @@ struct LibwebsocketsContext: ~Copyable {
         info.timeout_secs = 20
         info.gid = -1
         info.uid = -1
-        var texts = [name]
+        var strings = [name]
         if let tls {
             // HTTP/1.1 only: libwebsockets would also offer HTTP/2, over which raw WebSocket writes do not work.
-            texts += [Self.copy(tls.certificate), Self.copy(tls.key), Self.copy("http/1.1")]
+            strings += [Self.cString(tls.certificate), Self.cString(tls.key), Self.cString("http/1.1")]
             info.options |= clws_tls_option
-            info.ssl_cert_filepath = UnsafePointer(texts[1])
-            info.ssl_private_key_filepath = UnsafePointer(texts[2])
-            info.alpn = UnsafePointer(texts[3])
+            info.ssl_cert_filepath = UnsafePointer(strings[1])
+            info.ssl_private_key_filepath = UnsafePointer(strings[2])
+            info.alpn = UnsafePointer(strings[3])
             info.ssl_options_set = clws_no_old_tls
         }
-        self.texts = texts
+        self.strings = strings
 
         var foreignLoop: UnsafeMutableRawPointer? = UnsafeMutableRawPointer(loop)
         clws_set_no_validity_timers(&info)
         let created: OpaquePointer? = withUnsafeMutablePointer(to: &foreignLoop) { loops in
-            info.foreign_loops = loops  // read during creation, not kept
+            info.foreign_loops = loops  // libwebsockets reads the array now and does not keep the pointer
             return lws_create_context(&info)
         }
         guard let created, let vhost = lws_get_vhost_by_name(created, "default") else {
@@ -105,11 +106,12 @@ struct LibwebsocketsContext: ~Copyable {
         lws_context_destroy(handle)
         heartbeat.deallocate()
         protocols.deallocate()
-        for text in texts { text.deallocate() }
+        for string in strings { string.deallocate() }
     }
 
-    private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
-        let bytes = Array(text.utf8CString)
+    /// A copy of `string` with a terminating zero. `deinit` deallocates it.
+    private static func cString(_ string: String) -> UnsafeMutablePointer<CChar> {
+        let bytes = Array(string.utf8CString)
         let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
         copy.initialize(from: bytes, count: bytes.count)
         return copy

@@ -4,11 +4,11 @@ import Glibc
 /// A listening socket. libwebsockets' own listener cannot pass connections to other threads.
 package struct Listener: Sendable {
     let descriptor: Int32
-    /// The bound port; if 0 was requested, the one the kernel chose.
+    /// The bound port; if port 0 was requested, the port that the kernel chose.
     package let port: UInt16
 
     /// - Parameters:
-    ///   - host: a numeric address or a name, of which the first resolved address is used.
+    ///   - host: a numeric address, or a name whose first resolved address is used.
     ///   - port: 0 for any free port.
     /// - Throws: ``StartError`` if the address cannot be bound.
     package init(host: String, port: UInt16) throws(StartError) {
@@ -35,11 +35,11 @@ package struct Listener: Sendable {
         self.port = Self.boundPort(descriptor)
     }
 
-    /// An accepted connection that no loop has adopted yet.
+    /// The socket of an accepted connection that no loop has adopted yet.
     package struct AcceptedSocket: Sendable {
         /// The socket's descriptor; the loop that adopts it closes it.
         package let descriptor: Int32
-        /// Whether the peer has a loopback address (127.0.0.0/8, ::1, or the former mapped into IPv6).
+        /// Whether the peer has a loopback address: 127.0.0.0/8, the same mapped into IPv6 (`::ffff:127.…`), or ::1.
         package let isLoopback: Bool
 
         /// Closes the connection.
@@ -68,8 +68,8 @@ package struct Listener: Sendable {
             return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) ? .exhausted : .wouldBlock
         }
         Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // Bytes; the kernel doubles the value. By default it buffers some megabytes per slow consumer before a write
-        // blocks.
+        // In bytes; the kernel doubles the value. By default, the kernel would buffer some megabytes per slow consumer
+        // before a write blocks.
         Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
         return .accepted(AcceptedSocket(descriptor: descriptor, isLoopback: Self.isLoopback(&address)))
     }

@@ -39,7 +39,8 @@ struct Outbox {
         let chunk = chunks[head]
         head += 1
         bytes -= chunk.count
-        // Removing each frame from the front would be quadratic; removing them once half are sent is linear.
+        // Removing each chunk from the front of the array would take quadratic time in total. Removing the sent chunks
+        // once they are half of the array takes linear time.
         if head * 2 >= chunks.count {
             chunks.removeFirst(head)
             head = 0

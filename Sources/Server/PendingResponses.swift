@@ -10,7 +10,8 @@ struct PendingResponses {
 
     private struct Slot {
         var response: PendingResponse?
-        /// Increases with each reuse, so that a late response to an abandoned request does not reach the next one.
+        /// Increases with each reuse of the slot, so that a late response to an abandoned request is not sent to the
+        /// slot's next request.
         var generation = 0
     }
 
@@ -27,7 +28,7 @@ struct PendingResponses {
         return RequestID(index: index, generation: slots[index].generation)
     }
 
-    /// Removes a request; nil if it has been responded to or abandoned.
+    /// Removes and returns a request; nil if it was already responded to or its connection has closed.
     mutating func remove(_ id: RequestID) -> PendingResponse? {
         guard id.index < slots.count, slots[id.index].generation == id.generation else { return nil }
         return remove(at: id.index)
@@ -51,7 +52,7 @@ package struct RequestID: Hashable, Sendable {
     /// For modules that pass the id through without knowing this type.
     package let rawValue: Int
 
-    /// - Parameter rawValue: of an id that this loop created.
+    /// - Parameter rawValue: the ``rawValue`` of an id that this loop created.
     package init(rawValue: Int) { self.rawValue = rawValue }
 
     init(index: Int, generation: Int) { rawValue = generation << Self.indexBits | index }

@@ -3,10 +3,11 @@ import HTTP
 
 /// A request's head, read from libwebsockets' header table and checked.
 ///
-/// libwebsockets decodes the path and splits the query, but accepts ambiguous framing, which allows request smuggling
-/// (RFC 9112 section 6.3) or makes it wait forever. So the framing is checked here, before any body is read.
+/// libwebsockets decodes the path and splits the query, but does not check the framing (`Content-Length` and
+/// `Transfer-Encoding`). Ambiguous framing allows request smuggling (RFC 9112 section 6.3), or makes libwebsockets wait
+/// forever for a body. So the framing is checked here, before any body is read.
 struct RequestHead {
-    /// Bytes of request line and known headers beyond which the response is 431.
+    /// The largest total of request line and known headers in bytes; beyond it, the response is 431.
     static let bytesMax = 8_192
 
     let method: HTTPRequest.Method
@@ -17,7 +18,7 @@ struct RequestHead {
     /// Whether a method with a body (POST, PUT, PATCH) lacks `Content-Length`. The body is not read, and the connection
     /// closes after the response (411).
     let isLengthMissing: Bool
-    /// The limit in bytes, if the announced body exceeds it (413); otherwise nil.
+    /// The body limit in bytes if the announced body exceeds it, so that the response is 413; otherwise nil.
     let bodyBytesMax: Int?
 
     /// Why a request cannot be read. The connection closes after the response.
@@ -58,11 +59,11 @@ struct RequestHead {
         guard let text = HeaderTable.text(WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) else { return nil }
         guard HeaderTable.fragment(1, of: WSI_TOKEN_HTTP_CONTENT_LENGTH, wsi) == nil,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let length = Int(text)
-        else { throw FramingError(400, "Invalid Content-Length: expected it once, in digits", path: path) }
+        else { throw FramingError(400, "Invalid Content-Length: expected one header of digits only", path: path) }
         return length
     }
 
-    /// libwebsockets stores the path under a token of the method.
+    /// The methods, and the token under which libwebsockets stores the path of a request with that method.
     private static let methods: [(method: HTTPRequest.Method, token: lws_token_indexes)] = [
         (.post, WSI_TOKEN_POST_URI), (.get, WSI_TOKEN_GET_URI), (.options, WSI_TOKEN_OPTIONS_URI), (.put, WSI_TOKEN_PUT_URI),
         (.patch, WSI_TOKEN_PATCH_URI), (.delete, WSI_TOKEN_DELETE_URI), (.head, WSI_TOKEN_HEAD_URI),

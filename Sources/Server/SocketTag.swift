@@ -1,11 +1,12 @@
 import CLibwebsockets
 
-/// What a libwebsockets connection is, and the index of its state in the loop's tables. Stored in the pointer-sized
-/// opaque value of the connection.
+/// What a libwebsockets connection is used for, and the index of its state in the loop's tables. Stored in the opaque
+/// pointer-sized value that libwebsockets keeps per connection.
 ///
-/// Unlike the library's per-session user space, the value survives the end of a request.
+/// Unlike libwebsockets' per-session user space, that value survives the end of a request.
 struct SocketTag {
     enum State: Equatable {
+        /// A connection between two requests, or a closed one.
         case none
         /// A request whose body is being received: its slot in ``IncomingRequests``.
         case request(Int)
@@ -23,7 +24,7 @@ struct SocketTag {
         self.state = state
     }
 
-    /// Reads the tag; zero, for a new connection, means `.none`.
+    /// Reads the tag. The value of a new connection is zero, which means `.none`.
     init(of wsi: OpaquePointer) {
         let bits = clws_word(wsi)
         isLoopback = bits & 1 != 0

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why the gateway cannot start. The description completes "cannot …": verb, subject, reason.
+/// Why the gateway cannot start. The description is printed after "cannot": verb, subject, reason.
 package struct StartError: Error, CustomStringConvertible {
     /// The operation, its subject and the reason: `listen on 127.0.0.1:6001: Address already in use`.
     package let description: String
@@ -25,6 +25,6 @@ package struct StartError: Error, CustomStringConvertible {
 
     init(unusable tls: TLSFiles) {
         let text = "use server.tls.certificate \(tls.certificate) with server.tls.key \(tls.key)"
-        self.init("\(text): expected PEM files that belong together", isConfiguration: true)
+        self.init("\(text): expected a PEM certificate and its private key", isConfiguration: true)
     }
 }

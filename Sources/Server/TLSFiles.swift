@@ -5,7 +5,7 @@ package struct TLSFiles: Equatable, Sendable {
     /// The path of the private key.
     package let key: String
 
-    /// The files are read when the loops are created.
+    /// Stores the paths; each ``EventLoop`` reads the files when it is created.
     package init(certificate: String, key: String) {
         self.certificate = certificate
         self.key = key

@@ -1,11 +1,11 @@
 import CLibev
 
-/// A libev loop with the one operation that other threads may call: waking it.
+/// A libev loop, and the only operation on it that other threads may call: ``signal()``.
 ///
-/// Created before the loop's thread and freed after it, so that a late wake-up is safe.
+/// It is created before the loop's thread starts and freed after that thread has ended, so that a late signal is safe.
 package final class Wakeup: Sendable {
-    // Stored as integers, because pointers are not Sendable. libev documents ev_async_send as safe from any thread;
-    // only the loop's thread calls everything else.
+    // Pointers, stored as integers because pointers are not Sendable. libev documents ev_async_send as safe from any
+    // thread; only the loop's thread calls other functions of libev.
     private let loopAddress: UInt
     private let asyncAddress: UInt
 
@@ -23,12 +23,12 @@ package final class Wakeup: Sendable {
         async.deallocate()
     }
 
-    /// Makes the loop call ``EventLoopDelegate/woken()`` soon. Several signals before that count as one.
+    /// Makes the loop call ``EventLoopDelegate/woken()`` soon. Several signals before that call count as one.
     package func signal() { ev_async_send(loop, async) }
 
-    var loop: OpaquePointer { OpaquePointer(bitPattern: loopAddress)! }  // made from a non-nil pointer
-
-    private var async: UnsafeMutablePointer<ev_async> { UnsafeMutablePointer(bitPattern: asyncAddress)! }  // likewise
+    // The addresses come from non-nil pointers.
+    var loop: OpaquePointer { OpaquePointer(bitPattern: loopAddress)! }
+    private var async: UnsafeMutablePointer<ev_async> { UnsafeMutablePointer(bitPattern: asyncAddress)! }
 
     /// Registers the callback. Call it before the loop runs and before other threads can signal.
     func start(_ callback: clibev_async_callback?, data: UnsafeMutableRawPointer) {

@@ -21,7 +21,8 @@ package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises 
         mutex.deallocate()
     }
 
-    /// Calls `body` with the value while holding the mutex, which is not recursive.
+    /// Calls `body` with the value while holding the mutex. `body` must not call `withLock` of the same lock: the mutex
+    /// is not recursive.
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,22 +1,24 @@
 import Synchronization
 
-/// The only way into a thread that owns state: a queue of messages with a high-water mark.
+/// A queue of messages to a thread that owns state, with a high-water mark. Other threads reach that state only through
+/// messages.
 ///
 /// The queue itself is unbounded. Senders of messages that may be rejected (publishes) check ``hasRoom`` first;
-/// messages that must not be lost (joins, leaves, closes) are always appended. Both kinds share one order. The sender
-/// wakes the owner, once per batch.
+/// messages that must not be lost (joins, leaves, closes) are always appended. The owner receives all messages in the
+/// order in which they were appended. The sender that fills an empty mailbox wakes the owner, so once per batch.
 package final class Mailbox<Message: Sendable>: Sendable {
     private let pending = Lock<[Message]>([])
     private let count = Atomic<Int>(0)
     private let highWater: Int
 
-    /// - Parameter highWater: the number of messages from which ``hasRoom`` is false.
+    /// - Parameter highWater: ``hasRoom`` is false while at least this number of messages is queued.
     package init(highWater: Int) { self.highWater = highWater }
 
     /// The number of queued messages. Other threads may change it at any time.
     package var depth: Int { count.load(ordering: .relaxed) }
 
-    /// Whether messages that may be rejected can be appended.
+    /// Whether fewer messages than the high-water mark are queued. If not, the sender must reject a message that may be
+    /// rejected.
     package var hasRoom: Bool { depth < highWater }
 
     /// Appends a message.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes threads wait after their preparation, until all may run.
+/// Makes threads wait at the end of their preparation until another thread lets all of them run.
 package final class StartBarrier: @unchecked Sendable {  // semaphores may be shared between threads
     private let arrived = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     private let opened = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
@@ -29,7 +29,7 @@ package final class StartBarrier: @unchecked Sendable {  // semaphores may be sh
     /// Blocks until one more thread has arrived.
     package func waitForArrival() { Self.wait(arrived) }
 
-    /// Unblocks all threads.
+    /// Unblocks all threads, those that arrive later too.
     package func open() {
         for _ in 0..<count { sem_post(opened) }
     }

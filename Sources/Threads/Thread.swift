@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// A named operating-system thread. It owns the state that `body` creates: values that are not Sendable cannot leave
-/// it.
+/// A named operating-system thread. It owns the state that its body creates: the compiler keeps values that are not
+/// Sendable within the thread.
 package struct Thread: Sendable {
     private let handle: pthread_t
 
     /// Starts a thread.
-    /// - Parameter name: shown by `top` and debuggers; at most 15 bytes.
+    /// - Parameter name: the name that `top` and debuggers show; at most 15 bytes.
     package init(name: String, _ body: @escaping @Sendable () -> Void) {
         var handle = pthread_t()
         let arguments = Unmanaged.passRetained(StartArguments(name: name, body: body))
@@ -28,8 +28,8 @@ package struct Thread: Sendable {
             self.body = body
         }
 
-        // A static of a nonisolated type: a closure literal in a main-actor context inherits that isolation, and its
-        // runtime check crashes on any other thread.
+        // The callback is a static member of a nonisolated type. A closure literal in a main-actor context would inherit
+        // that isolation, and its runtime check would crash on any other thread.
         static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
             guard let argument else { return nil }
             let arguments = Unmanaged<StartArguments>.fromOpaque(argument).takeRetainedValue()

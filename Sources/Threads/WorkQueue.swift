@@ -1,7 +1,7 @@
 import Glibc
 
-/// A bounded queue for one worker thread, which sleeps on the queue while it is empty. (An event loop sleeps in epoll,
-/// so it has a ``Mailbox``.)
+/// A bounded queue for one worker thread, which sleeps in ``take(into:most:waiting:)`` while the queue is empty. (An
+/// event loop sleeps in epoll instead, so it has a ``Mailbox``.)
 package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mutex serialises every access to the items
     /// How a call of ``take(into:most:waiting:)`` ended.
     package enum TakeResult: Equatable, Sendable {
@@ -17,12 +17,12 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let filled: UnsafeMutablePointer<pthread_cond_t>
     private var items: [Item] = []
-    /// Index of the first queued item. Removing each batch from `items` at once would move the remaining ones each
-    /// time.
+    /// Index of the first queued item. The items before it were taken and are removed later: removing each batch at once
+    /// would move all remaining items each time.
     private var head = 0
     private var isClosed = false
 
-    /// - Parameter capacity: the number of queued items from which ``post(_:)`` fails.
+    /// - Parameter capacity: the largest number of queued items; with that many queued, ``post(_:)`` returns false.
     package init(capacity: Int) {
         self.capacity = capacity
         mutex = .allocate(capacity: 1)
@@ -52,7 +52,7 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
         locked {
             guard !isClosed, items.count - head < capacity else { return false }
             items.append(item)
-            // There is one worker, and it sleeps only while the queue is empty.
+            // Only the first item needs a signal: the single worker sleeps only while the queue is empty.
             if items.count - head == 1 { pthread_cond_signal(filled) }
             return true
         }
@@ -68,8 +68,8 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
 
     /// Waits until the queue has items, then moves them into `batch`, oldest first.
     /// - Parameters:
-    ///   - batch: replaced.
-    ///   - limit: the most items to move.
+    ///   - batch: its previous contents are removed.
+    ///   - limit: the largest number of items to move.
     ///   - milliseconds: the timeout; nil waits until items arrive or the queue is closed.
     package func take(into batch: inout [Item], most limit: Int, waiting milliseconds: Int64? = nil) -> TakeResult {
         batch.removeAll(keepingCapacity: true)

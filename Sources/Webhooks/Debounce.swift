@@ -2,15 +2,16 @@ import Primitives
 import PusherProtocol
 
 /// Delays `channel_vacated` and `member_removed` (protocol point V5): they are sent three seconds later, and only if
-/// the channel is still vacated or the member still gone. A device that reconnects within that time causes no webhook
-/// at all.
+/// the channel is still vacated or the member is still absent. A device that reconnects within that time causes no
+/// webhook at all.
 struct Debounce {
     /// How long an event is delayed.
     static let milliseconds: Int64 = 3_000
-    /// Delayed events at most. Further ones are sent at once: early, but correct.
+    /// The largest number of delayed events. Further ones are sent at once: early, but correct.
     static let capacity = 100_000
 
-    /// What an event is about. An occupied or added event cancels the delayed vacated or removed event of its subject.
+    /// The channel or member that an event is about. An occupied or added event cancels the delayed vacated or removed
+    /// event of the same subject.
     private enum Subject: Hashable {
         case channel(app: Int, ChannelName)
         case member(app: Int, ChannelName, Identifier)
@@ -25,23 +26,23 @@ struct Debounce {
 
     /// The serial of each subject's delayed event.
     private var serials: [Subject: UInt64] = [:]
-    /// In the order of due times, because all are delayed equally. A cancelled event leaves its entry, which is
-    /// skipped.
-    private var line: [Entry] = []
+    /// The delayed events in the order of their due times, which is the order of arrival because all are delayed
+    /// equally. The entry of a cancelled event stays in the queue and is skipped.
+    private var queue: [Entry] = []
     private var head = 0
     private var nextSerial: UInt64 = 0
 
-    /// Delayed events.
+    /// The number of delayed events.
     var count: Int { serials.count }
 
-    /// Entries in the line, including cancelled ones.
-    var entries: Int { line.count - head }
+    /// The number of entries in the queue, including those of cancelled events.
+    var entryCount: Int { queue.count - head }
 
-    /// When the next entry is due, in milliseconds; nil if there is none. It may be a cancelled one.
-    var nextDue: Int64? { head < line.count ? line[head].due : nil }
+    /// When the next entry is due, in milliseconds; nil if there is none. Its event may be cancelled.
+    var nextDue: Int64? { head < queue.count ? queue[head].due : nil }
 
     /// Handles an event that happened at `now` (milliseconds).
-    /// - Returns: the event if it is to be sent at once; nil if it is delayed, or cancels a delayed one.
+    /// - Returns: the event if the caller must send it at once; nil if it is delayed, or cancels a delayed one.
     /// - Precondition: ``release(at:)`` has removed the events due by `now`.
     mutating func handle(_ event: AppWebhookEvent, at now: Int64) -> AppWebhookEvent? {
         switch event.event {
@@ -59,15 +60,15 @@ struct Debounce {
     /// Removes and returns the events that are due, in the order in which they happened.
     mutating func release(at now: Int64) -> [AppWebhookEvent] {
         var released: [AppWebhookEvent] = []
-        while head < line.count, line[head].due <= now {
-            let entry = line[head]
+        while head < queue.count, queue[head].due <= now {
+            let entry = queue[head]
             head += 1
             guard serials[entry.subject] == entry.serial else { continue }
             serials[entry.subject] = nil
             released.append(entry.event)
         }
-        if head * 2 > line.count {
-            line.removeFirst(head)
+        if head * 2 > queue.count {
+            queue.removeFirst(head)
             head = 0
         }
         return released
@@ -75,12 +76,12 @@ struct Debounce {
 
     private mutating func delay(_ event: AppWebhookEvent, _ subject: Subject, _ now: Int64) -> AppWebhookEvent? {
         guard serials.count < Self.capacity else { return event }
-        // Each cancelled event leaves its entry: remove them once they outnumber the delayed events.
-        if line.count > 2 * serials.count + 64 {
-            line.removeAll { serials[$0.subject] != $0.serial }
+        // Remove the entries of cancelled events once they outnumber the delayed events.
+        if queue.count > 2 * serials.count + 64 {
+            queue.removeAll { serials[$0.subject] != $0.serial }
             head = 0
         }
-        line.append(Entry(event: event, subject: subject, due: now + Self.milliseconds, serial: nextSerial))
+        queue.append(Entry(event: event, subject: subject, due: now + Self.milliseconds, serial: nextSerial))
         serials[subject] = nextSerial
         nextSerial += 1
         return nil

@@ -2,20 +2,21 @@
 /// ``complete(_:at:jitter:)`` records the result.
 ///
 /// One request is in flight at a time, which keeps the order whatever the endpoint responds and however long it takes.
-/// A rejected request is sent again until the endpoint accepts it, or until five minutes after its first attempt (V10).
-/// The events behind it wait; the queue is bounded.
+/// A request that the endpoint does not accept is sent again until it is accepted, or until five minutes after its first
+/// attempt (protocol point V10). The events behind it wait; the queue is bounded.
 struct EndpointQueue {
-    /// Default limit of queued events, including those in flight. Beyond, new events are dropped.
+    /// The default for the largest number of events, queued or in flight. Further events are dropped.
     static let eventsMaxDefault = 10_000
-    /// Limit of the queued bytes: client events may be large.
+    /// The largest total of the queued events in bytes; the number of events alone does not bound it, because client
+    /// events may be large.
     static let bytesMax = 16_777_216
-    /// Events of a batch at most.
+    /// The largest number of events in a batch.
     static let batchEventsMax = 100
-    /// Bytes of a batch's events at most, unless one event alone has more.
+    /// The largest total of a batch's events in bytes. An event that is larger is sent alone.
     static let batchBytesMax = 262_144
     /// How long the first event of a batch waits for others, in milliseconds.
     static let lingerMilliseconds: Int64 = 1_000
-    /// From the first attempt to the last, in milliseconds.
+    /// The longest time from the first attempt to the last, in milliseconds.
     static let retryWindow: Int64 = 300_000
     /// The longest time between two attempts in milliseconds, before jitter (±25 %).
     static let delayMax: Int64 = 60_000
@@ -24,13 +25,13 @@ struct EndpointQueue {
     enum Step: Equatable {
         /// Send the request, then call ``complete(_:at:jitter:)``.
         case send(WebhookRequest)
-        /// Nothing before this time (monotonic milliseconds) or the next event.
+        /// Call ``next(at:)`` again at this time (monotonic milliseconds) or after the next event.
         case wait(until: Int64)
-        /// Nothing before the next event or result.
+        /// Call ``next(at:)`` again after the next event or the result of the request in flight.
         case idle
     }
 
-    /// The effect of a result, with the number of events.
+    /// What a result means for the request's events. Each case has their number.
     enum Result: Equatable {
         case delivered(Int)
         case retrying(Int)
@@ -38,8 +39,10 @@ struct EndpointQueue {
     }
 
     private enum State {
+        /// No request is in flight or waits for a retry.
         case ready
         case sending(Delivery)
+        /// The request waits for its next attempt.
         case failed(Delivery, until: Int64)
     }
 
@@ -56,13 +59,15 @@ struct EndpointQueue {
     private var queue = EventQueue()
     private var lingers = true
 
-    /// - Parameter eventsMax: see ``eventsMaxDefault``.
+    /// - Parameters:
+    ///   - isBatching: whether a request may contain several events.
+    ///   - eventsMax: see ``eventsMaxDefault``.
     init(isBatching: Bool, eventsMax: Int = eventsMaxDefault) {
         self.isBatching = isBatching
         self.eventsMax = eventsMax
     }
 
-    /// Events queued or in flight.
+    /// The number of events that are queued or in flight.
     var depth: Int {
         switch state {
         case .ready: queue.count
@@ -73,15 +78,16 @@ struct EndpointQueue {
     /// Whether the queue is at most half full.
     var isHalfFree: Bool { depth <= eventsMax / 2 && queue.bytes <= Self.bytesMax / 2 }
 
-    /// Queues an event that happened at `now` (monotonic milliseconds). Returns false if the queue is full.
+    /// Queues an event that happened at `now` (monotonic milliseconds).
     /// - Parameter time: the same moment in milliseconds since 1970.
+    /// - Returns: false if the queue is full; the event is then not queued.
     mutating func append(_ event: [UInt8], at now: Int64, time: Int64) -> Bool {
         guard depth < eventsMax, queue.bytes + event.count <= Self.bytesMax else { return false }
         queue.append(event, at: now, time: time)
         return true
     }
 
-    /// What to do at `now`. A request that it returns counts as in flight.
+    /// Returns what to do at `now`. A request in a `.send` step counts as in flight from then on.
     mutating func next(at now: Int64) -> Step {
         switch state {
         case .sending: return .idle
@@ -105,24 +111,29 @@ struct EndpointQueue {
     /// Records the result of the request in flight.
     /// - Parameters:
     ///   - isAccepted: whether the endpoint responded 2xx.
-    ///   - jitter: 0..<1, so that endpoints that failed together are not retried together.
+    ///   - jitter: a random number in 0..<1, so that endpoints that failed at the same time are retried at different
+    ///     times.
     mutating func complete(_ isAccepted: Bool, at now: Int64, jitter: Double) -> Result {
-        guard case .sending(let delivery) = state else { preconditionFailure("EndpointQueue.complete: nothing in flight") }
+        guard case .sending(let delivery) = state else {
+            preconditionFailure("EndpointQueue.complete was called without a request in flight")
+        }
         let count = delivery.request.count
         let end = delivery.firstAttempt + Self.retryWindow
         guard !isAccepted, now < end else {
             state = .ready
             return isAccepted ? .delivered(count) : .dropped(count)
         }
-        // The last attempt is at the end of the window, even if the delay would be longer.
+        // The last attempt is made at the end of the window, even if the delay would end later.
         state = .failed(delivery, until: min(end, now + Self.delay(after: delivery.attempts, jitter: jitter)))
         return .retrying(count)
     }
 
-    /// Sends batches without linger time from now on: no further events will follow.
+    /// Makes batches due at once from now on, without waiting for further events. Called when none will follow.
     mutating func stopLingering() { lingers = false }
 
-    /// Milliseconds until the next attempt: one second, doubled with each attempt, ±25 %.
+    /// Milliseconds until the next attempt: one second after the first attempt, doubled with each further one up to
+    /// ``delayMax``, ±25 %.
+    /// - Parameter jitter: 0..<1; 0 is -25 %.
     static func delay(after attempts: Int, jitter: Double) -> Int64 {
         let doubled = attempts < 7 ? Int64(1_000) << Int64(attempts - 1) : delayMax
         return Int64(Double(min(doubled, delayMax)) * (0.75 + jitter / 2))
@@ -133,13 +144,14 @@ struct EndpointQueue {
 private struct EventQueue {
     private var events: [[UInt8]] = []
     private var moments: [(now: Int64, time: Int64)] = []
-    /// The first queued event. Removing events one by one would move the rest each time.
+    /// The index of the first queued event. The events before it were sent and are removed later: removing them one by
+    /// one would move the others each time.
     private var head = 0
     private(set) var bytes = 0
 
     var count: Int { events.count - head }
 
-    /// When the oldest event happened.
+    /// When the oldest event happened, in monotonic milliseconds; nil if the queue is empty.
     var oldest: Int64? { count > 0 ? moments[head].now : nil }
 
     mutating func append(_ event: [UInt8], at now: Int64, time: Int64) {
@@ -148,7 +160,7 @@ private struct EventQueue {
         bytes += event.count
     }
 
-    /// Removes the oldest events: at least one, and as many as fit.
+    /// Removes the oldest events and returns a request with them: at least one event, then as many as the limits allow.
     mutating func nextBatch(most: Int, bytesMax: Int) -> WebhookRequest {
         var end = head + 1
         var size = events[head].count
@@ -157,7 +169,7 @@ private struct EventQueue {
             end += 1
         }
         let request = WebhookRequest(events[head..<end], time: moments[end - 1].time)
-        // Free the bytes now: the array's entries stay until the compaction below.
+        // Free the bytes now: the sent entries stay in the array until they are removed below.
         for index in head..<end { events[index] = [] }
         head = end
         bytes -= size

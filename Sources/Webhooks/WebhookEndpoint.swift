@@ -8,13 +8,13 @@ package struct WebhookEndpoint: Sendable {
     package let key: String
     /// The application's first secret, which signs requests.
     package let secret: String
-    /// http or https.
+    /// The http or https URL that requests are sent to.
     package let url: String
     /// The kinds of events to send.
     package let events: WebhookKinds
     /// Whether a request may contain several events.
     package let batch: Bool
-    /// Whether the URL may resolve to a private address. If not, such connections are refused.
+    /// Whether requests may connect to a private address. If not, a request whose host resolves to one fails.
     package let allowsPrivate: Bool
 
     package init(

@@ -5,8 +5,8 @@ import Threads
 /// The queue of webhook events between the hub and the worker. Never blocks: events beyond the limit are dropped and
 /// counted, and the worker logs the count.
 package final class WebhookInbox: Sendable {
-    /// Events queued at most: those of about a second on a busy node. The worker only moves them to the endpoints'
-    /// queues.
+    /// The largest number of queued events: about as many as happen in a second on a busy node. Events do not stay
+    /// long, because the worker only moves them to the endpoints' queues.
     package static let capacity = 16_384
 
     private let mailbox = Mailbox<AppWebhookEvent>(highWater: WebhookInbox.capacity)
@@ -15,11 +15,11 @@ package final class WebhookInbox: Sendable {
 
     package init() {}
 
-    /// Queued events at which client events are dropped: their data may be 64 KB each.
+    /// With this number of queued events, further client events are dropped: each may have 64 KB of data.
     private static let clientEventCapacity = 1_024
 
-    /// Queues an event, from any thread. Returns true if the inbox was empty; the caller then has to ``wake()`` the
-    /// reader.
+    /// Queues an event, from any thread, or drops and counts it if the inbox is full.
+    /// - Returns: true if the inbox was empty; the caller must then ``wake()`` the reader.
     package func append(_ event: AppWebhookEvent) -> Bool {
         guard mailbox.hasRoom, !event.isClientEvent || mailbox.depth < Self.clientEventCapacity else {
             refused.wrappingAdd(1, ordering: .relaxed)
@@ -34,16 +34,16 @@ package final class WebhookInbox: Sendable {
         wakeReader?()
     }
 
-    /// Events dropped because the inbox was full.
+    /// The number of events dropped because the inbox was full.
     package var refusals: Int { refused.load(ordering: .relaxed) }
 
-    /// Queued events.
+    /// The number of queued events.
     package var depth: Int { mailbox.depth }
 
     /// Moves all queued events into `batch`, replacing its contents.
     package func drain(into batch: inout [AppWebhookEvent]) { mailbox.drain(into: &batch) }
 
-    /// Sets how to wake the reader.
+    /// Sets the function that wakes the reader.
     func connect(_ wakeReader: @escaping @Sendable () -> Void) { self.wakeReader.withLock { $0 = wakeReader } }
 }
 

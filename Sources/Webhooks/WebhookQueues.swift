@@ -12,11 +12,12 @@ struct WebhookQueues {
     }
 
     private struct Endpoint {
-        /// For the log: ``WebhookEndpoint/origin`` and position.
+        /// The endpoint's name in the log: ``WebhookEndpoint/origin``, position in its application's list, and key.
         let label: String
         let kinds: WebhookKinds
         var queue: EndpointQueue
         var overflow = OverflowEpisode()
+        /// Whether the last request failed and is retried.
         var isFailing = false
     }
 
@@ -27,7 +28,7 @@ struct WebhookQueues {
     private var reports: [WebhookReport] = []
     private(set) var counts = WebhookCounts()
 
-    /// - Parameter eventsMax: limit of each endpoint's queue.
+    /// - Parameter eventsMax: the largest number of events in each endpoint's queue.
     init(_ endpoints: [WebhookEndpoint], eventsMax: Int = EndpointQueue.eventsMaxDefault) {
         let indices = Dictionary(grouping: endpoints.indices) { endpoints[$0].appIndex }
         self.indices = indices
@@ -39,7 +40,7 @@ struct WebhookQueues {
         }
     }
 
-    /// Events queued or in flight, at all endpoints.
+    /// The number of events that are queued or in flight, over all endpoints.
     var depth: Int { endpoints.reduce(0) { $0 + $1.queue.depth } }
 
     /// Whether no event is delayed, queued or in flight.
@@ -58,8 +59,8 @@ struct WebhookQueues {
         for event in debounce.release(at: moment.now) { enqueue(event, moment) }
     }
 
-    /// Prepares for the end, when no further events follow: queues all delayed events, since no connection can come
-    /// back, and ends the linger time of batches.
+    /// Prepares for shutdown, after which no events follow: queues all delayed events, because no client can reconnect
+    /// any more, and makes batches due at once.
     mutating func close(at moment: Moment) {
         for event in debounce.release(at: .max) { enqueue(event, moment) }
         for index in endpoints.indices { endpoints[index].queue.stopLingering() }
@@ -68,7 +69,7 @@ struct WebhookQueues {
     private mutating func enqueue(_ event: AppWebhookEvent, _ moment: Moment) {
         let receivers = indices[event.app, default: []].filter { endpoints[$0].kinds.contains(event.event.kind) }
         guard !receivers.isEmpty else { return }
-        // Encoded once for all endpoints.
+        // Encode the event once for all endpoints.
         let json = event.event.json
         for index in receivers {
             let isQueued = endpoints[index].queue.append(json, at: moment.now, time: moment.time)
@@ -83,8 +84,8 @@ struct WebhookQueues {
 
     // MARK: Requests
 
-    /// Sends the requests that are due: at most one per endpoint. They count as in flight.
-    /// - Returns: when to call again without an event or result; nil: never.
+    /// Calls `send` for each request that is due: at most one per endpoint. They count as in flight from then on.
+    /// - Returns: when to call again at the latest, in monotonic milliseconds; nil if only after an event or a result.
     mutating func send(at now: Int64, _ send: (_ endpoint: Int, WebhookRequest) -> Void) -> Int64? {
         var next = debounce.nextDue
         for index in endpoints.indices {
@@ -99,8 +100,8 @@ struct WebhookQueues {
 
     /// Records the result of an endpoint's request.
     /// - Parameters:
-    ///   - problem: why the endpoint did not accept it; nil if it did.
-    ///   - jitter: 0..<1.
+    ///   - problem: why the endpoint did not accept the request; nil if it did.
+    ///   - jitter: a random number in 0..<1.
     mutating func complete(_ index: Int, problem: String?, at now: Int64, jitter: Double) {
         let label = endpoints[index].label
         switch endpoints[index].queue.complete(problem == nil, at: now, jitter: jitter) {
@@ -118,7 +119,7 @@ struct WebhookQueues {
         }
     }
 
-    /// Drops all events, also the delayed ones: the worker ends.
+    /// Drops all events, also the delayed ones, because the worker stops.
     mutating func abandon(at moment: Moment) {
         close(at: moment)
         for endpoint in endpoints where endpoint.queue.depth > 0 {
@@ -138,11 +139,11 @@ struct WebhookQueues {
 /// A log event of the webhook worker. Endpoints are named by ``WebhookEndpoint/origin`` and their position in their
 /// application's `webhooks`.
 package enum WebhookReport: Equatable, Sendable {
-    /// A request failed and is retried; the request before succeeded.
+    /// A request failed and will be retried. Reported once, until a request succeeds.
     case failing(String, reason: String)
-    /// A request succeeded after a failure.
+    /// A request succeeded after a failed one.
     case recovered(String)
-    /// Events were dropped: all attempts within five minutes failed, or the gateway stops.
+    /// Events were dropped: all attempts within five minutes failed, or the gateway is stopping.
     case dropped(String, events: Int, reason: String)
     /// An endpoint's queue is full: new events are dropped.
     case full(String)
@@ -152,28 +153,33 @@ package enum WebhookReport: Equatable, Sendable {
     case overrun(refused: Int)
 }
 
-/// Events by result, counted per endpoint.
+/// The number of events by result. An event for two endpoints counts twice.
 package struct WebhookCounts: Equatable, Sendable {
-    /// Accepted by the endpoint.
+    /// Events that the endpoint accepted.
     package internal(set) var delivered = 0
-    /// Failed attempts.
+    /// Events of failed attempts that are retried; an event counts once per attempt.
     package internal(set) var retried = 0
-    /// Dropped after the last attempt, or at shutdown.
+    /// Events dropped after the last attempt, or at shutdown.
     package internal(set) var dropped = 0
-    /// Dropped because a queue was full.
+    /// Events dropped because a queue was full.
     package internal(set) var refused = 0
 }
 
-/// A period in which an endpoint's queue is full: from the first dropped event until half of the queue is free, so that
-/// a queue that fills up again at once causes one log line, not many.
+/// A period in which an endpoint's queue is full. It begins with the first dropped event and ends when half of the queue
+/// is free. It does not end earlier, because a queue that fills up again at once would then cause many log lines.
 private struct OverflowEpisode {
     enum Edge {
         case begins
         case ends(refused: Int)
     }
 
+    /// Events dropped in this period; 0 if the queue is not full.
     private var refused = 0
 
+    /// Records an event for the endpoint.
+    /// - Parameters:
+    ///   - isQueued: whether the queue had room for the event; if not, it was dropped.
+    ///   - isHalfFree: whether the queue is now at most half full.
     mutating func record(isQueued: Bool, isHalfFree: Bool) -> Edge? {
         if !isQueued {
             refused += 1

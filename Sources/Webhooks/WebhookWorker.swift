@@ -7,15 +7,15 @@ import Threads
 ///
 /// ``WebhookQueues`` decides what to send and when, the worker sends it. ``post(_:)`` never blocks.
 package final class WebhookWorker: Sendable {
-    /// What the worker needs from the program.
+    /// Callbacks, clocks and the time-out. Tests replace them.
     package struct Environment: Sendable {
         /// Logs a report; called on the worker's thread.
         package var report: @Sendable (WebhookReport) -> Void
-        /// Monotonic milliseconds.
+        /// The monotonic clock in milliseconds.
         package var monotonicMilliseconds: @Sendable () -> Int64 = Clock.monotonicMilliseconds
-        /// Milliseconds since 1970.
+        /// The wall clock in milliseconds since 1970.
         package var unixMilliseconds: @Sendable () -> Int64 = Clock.unixMilliseconds
-        /// Time-out of a request (10 s).
+        /// The time limit of a request.
         package var timeoutMilliseconds = 10_000
 
         package init(report: @escaping @Sendable (WebhookReport) -> Void) { self.report = report }
@@ -23,14 +23,14 @@ package final class WebhookWorker: Sendable {
 
     /// Counters and queue depth, for metrics.
     package struct Statistics: Equatable, Sendable {
-        /// Since the start.
+        /// The counts since the start.
         package internal(set) var counts = WebhookCounts()
-        /// Events queued or in flight, at all endpoints.
+        /// The number of events that are queued or in flight, over all endpoints.
         package internal(set) var depth = 0
     }
 
     private struct StopRequest {
-        /// Set once nothing more is posted: the worker must not end before, or it would lose later events.
+        /// Set when no further events are posted. The worker must not end before, or it would lose later events.
         var isRequested = false
         /// When to end at the latest, in monotonic milliseconds.
         var deadline = Int64.max
@@ -38,14 +38,15 @@ package final class WebhookWorker: Sendable {
 
     /// The hub appends its events here.
     package let inbox = WebhookInbox()
-    /// By application: the kinds its endpoints want, and the opposite kinds that cancel them.
+    /// See ``kindsWanted(by:)``.
     private let kinds: [Int: WebhookKinds]
     private let environment: Environment
-    private let current = Lock(Statistics())
+    /// Without the events that the inbox dropped.
+    private let latestStatistics = Lock(Statistics())
     private let stopRequest = Lock(StopRequest())
     private let thread = Lock<Thread?>(nil)
 
-    /// Starts the thread, unless there are no endpoints.
+    /// Starts the thread if there is at least one endpoint.
     package init(endpoints: [WebhookEndpoint], _ environment: Environment) {
         self.environment = environment
         kinds = endpoints.reduce(into: [:]) { $0[$1.appIndex, default: []].formUnion($1.events.withCounterparts) }
@@ -54,25 +55,26 @@ package final class WebhookWorker: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// The kinds that an application's endpoints want, and the opposite kinds that cancel them.
+    /// The kinds of events that an application has to post: those that its endpoints are configured for, and their
+    /// counterparts, which may cancel them (see ``Debounce``).
     package func kindsWanted(by app: Int) -> WebhookKinds { kinds[app, default: []] }
 
-    /// Posts an event, from any thread, if an endpoint wants it. Never blocks; drops and counts the event if the inbox
-    /// is full.
+    /// Posts an event, from any thread. Ignores it if its kind is not in ``kindsWanted(by:)``. Never blocks; drops and
+    /// counts the event if the inbox is full.
     package func post(_ event: AppWebhookEvent) {
         guard kindsWanted(by: event.app).contains(event.event.kind), inbox.append(event) else { return }
         inbox.wake()
     }
 
-    /// Counts and queue depth at the end of the worker's last turn, with the events that the inbox dropped.
+    /// Counts and queue depth at the end of the worker's last turn. Events that the inbox dropped count as refused.
     package var statistics: Statistics {
-        var statistics = current.withLock { $0 }
+        var statistics = latestStatistics.withLock { $0 }
         statistics.counts.refused += inbox.refusals
         return statistics
     }
 
-    /// Sends the posted events for at most `seconds`, then ends; the rest is dropped and counted. Delayed events are
-    /// sent at once: no connection can come back. Blocks until the thread has ended.
+    /// Sends the posted events for at most `seconds`, then ends the thread; unsent events are dropped and counted.
+    /// Delayed events are sent at once, because no client can reconnect any more. Blocks until the thread has ended.
     /// - Precondition: no further events are posted.
     package func stop(withinSeconds seconds: Int) {
         stopRequest.withLock {
@@ -87,7 +89,7 @@ package final class WebhookWorker: Sendable {
         thread?.join()
     }
 
-    /// Makes a present or later ``stop(withinSeconds:)`` end at once, from any thread.
+    /// Makes the current or a later ``stop(withinSeconds:)`` end at once. Any thread may call it.
     package func abortDrain() {
         stopRequest.withLock { $0.deadline = milliseconds }
         inbox.wake()
@@ -97,7 +99,7 @@ package final class WebhookWorker: Sendable {
 }
 
 extension WebhookWorker {
-    /// What the worker's thread owns, and its loop.
+    /// The state that the worker's thread owns, and its loop.
     private final class WorkerLoop {
         private let worker: WebhookWorker
         private let endpoints: [WebhookEndpoint]
@@ -106,8 +108,9 @@ extension WebhookWorker {
         private var queues: WebhookQueues
         private var batch: [AppWebhookEvent] = []
         private var isClosing = false
-        /// Dropped events of the inbox that were reported, and when to report the next: at most once a second.
-        private var reported = (refusals: 0, next: Int64(0))
+        /// The value of ``WebhookInbox/refusals`` in the last report, and when the next report is allowed: at most one
+        /// is made per second.
+        private var reported = (refusals: 0, nextAt: Int64(0))
 
         init(_ worker: WebhookWorker, _ endpoints: [WebhookEndpoint]) {
             self.worker = worker
@@ -128,7 +131,7 @@ extension WebhookWorker {
         func run() {
             let waker = pool.waker
             worker.inbox.connect { waker.wake() }
-            // Turn first, then wait: events may have been posted before the inbox was connected.
+            // The first turn comes before the first wait: events may have been posted before the inbox was connected.
             while let milliseconds = turn() { pool.wait(milliseconds: milliseconds) }
             _ = pool.retire()
             queues.abandon(at: moment)
@@ -136,7 +139,7 @@ extension WebhookWorker {
         }
 
         /// Performs all work that is due.
-        /// - Returns: milliseconds until there is work without an event; nil to end.
+        /// - Returns: how many milliseconds to wait for an event before the next turn; nil to end the thread.
         private func turn() -> Int? {
             let stop = worker.stopRequest.withLock { $0 }
             drainInbox()
@@ -153,7 +156,7 @@ extension WebhookWorker {
             }
             publish()
             if stop.isRequested, now >= stop.deadline || queues.isEmpty { return nil }
-            // The pool has to perform the started requests.
+            // Requests started in this turn are sent by `pool.perform()` in the next one, so do not wait.
             guard !hasSent else { return 0 }
             let wake = min(next ?? .max, stop.isRequested ? stop.deadline : .max)
             return Int(min(max(0, wake - now), 60_000))
@@ -192,10 +195,10 @@ extension WebhookWorker {
 
         private func publish() {
             let statistics = Statistics(counts: queues.counts, depth: queues.depth)
-            worker.current.withLock { $0 = statistics }
+            worker.latestStatistics.withLock { $0 = statistics }
             for report in queues.drainReports() { worker.environment.report(report) }
             let (refusals, now) = (worker.inbox.refusals, worker.milliseconds)
-            guard refusals > reported.refusals, now >= reported.next || isClosing else { return }
+            guard refusals > reported.refusals, now >= reported.nextAt || isClosing else { return }
             worker.environment.report(.overrun(refused: refusals - reported.refusals))
             reported = (refusals, now + 1_000)
         }

@@ -194,7 +194,7 @@ import Testing
 
     @Test func serverWithoutHTTP2GetsNoRequest() {
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
-        #expect(Self.error(of: server) { $0.requiresHTTP2 = true } == .notSent("the server does not speak HTTP/2"))
+        #expect(Self.error(of: server) { $0.requiresHTTP2 = true } == .notSent("the server does not support HTTP/2"))
         #expect(server.requests.isEmpty)
     }
 }

@@ -84,10 +84,10 @@ import Testing
         for index in 0..<1_000 {
             #expect(debounce.handle(vacated("a"), at: Int64(index)) == nil)
             #expect(debounce.handle(occupied("a"), at: Int64(index)) == nil)
-            #expect(debounce.entries < 100)
+            #expect(debounce.entryCount < 100)
         }
         #expect(debounce.count == 0)
         #expect(debounce.release(at: 10_000) == [])
-        #expect(debounce.entries == 0)
+        #expect(debounce.entryCount == 0)
     }
 }
