@@ -11,7 +11,8 @@ import Push
 import Server
 import Webhooks
 
-/// Builds the gateway's parts: those that all loops share, and factories for what each loop owns.
+/// Creates the parts of the gateway: in `init` those that all loops share, in the `make…` functions those that each
+/// loop owns.
 final class Assembly: Sendable {
     let settings: Settings
     let log: Log
@@ -29,7 +30,7 @@ final class Assembly: Sendable {
         self.log = log
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
-        budget = DescriptorBudget(loopCount: loops)  // first: it raises the limit for the descriptors that the loops open
+        budget = DescriptorBudget(loopCount: loops)  // first: raises the descriptor limit before loops open descriptors
         wakeups = (0..<loops).map { _ in Wakeup() }
         let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
         self.webhooks = webhooks
@@ -52,7 +53,7 @@ final class Assembly: Sendable {
     }
 
     /// Stops the store, push and webhooks. Call it after the last loop has stopped.
-    /// - Parameter seconds: time for queued webhooks.
+    /// - Parameter seconds: the longest time to send queued webhooks.
     func stopServices(webhookSeconds seconds: Int) {
         fleet.stop()
         webhooks.stop(withinSeconds: seconds)
@@ -65,7 +66,8 @@ final class Assembly: Sendable {
         webhooks.abortDrain()
     }
 
-    /// The applications for one loop. Each loop has its own, because a key's context is not thread-safe.
+    /// The applications for one loop. Each loop has its own copies, because the context of a signing key is not
+    /// thread-safe.
     func makeApplications() -> [Application] {
         zip(settings.apps, settings.appRules(webhooks)).enumerated().map { index, app in
             let (app, rules) = app
@@ -114,8 +116,7 @@ final class Assembly: Sendable {
 }
 
 extension Settings {
-    /// The hub's rules for each application. One application has the fleet's channels, and with them the channel
-    /// policy.
+    /// The hub's rules for each application. Only the application with the fleet's channels has a channel policy.
     fileprivate func appRules(_ webhooks: WebhookWorker) -> [AppRules] {
         apps.enumerated().map { index, app in
             var rules = AppRules()

@@ -66,7 +66,7 @@ final class CommitPublisher: Sendable {
         for device in result.removed { pushService.record(removed: device) }
     }
 
-    /// The event on its channel, and on the channel's mirror.
+    /// The publications of a notification's event: on its channel and, if the channel has a mirror, on that too.
     private func publications(_ notification: Notification) -> [Hub.Publication] {
         // 256 instead of `limits.name_length`, which may have been lowered since the name was checked and stored.
         guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return [] }
@@ -129,7 +129,7 @@ extension Hub.JobAssignment {
 }
 
 extension Command.Action {
-    /// What the action changes, for the log.
+    /// The entity that the action changes, for the log.
     fileprivate var subject: String {
         switch self {
         case .order(let action): action.code

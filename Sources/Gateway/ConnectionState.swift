@@ -2,14 +2,14 @@ import FanOut
 import HTTPAPI
 import PusherProtocol
 
-/// What a loop stores about an admitted connection.
+/// The state of an admitted connection that its loop stores for the Pusher protocol.
 struct ConnectionState {
     let app: Application
     /// The user signed in on the connection (`pusher:signin`).
     var user: SignedInUser?
     /// Seconds on the monotonic clock when the client last sent anything.
     private(set) var lastSeenAt: Int
-    /// Whether a `pusher:ping` was sent since then.
+    /// Whether a `pusher:ping` was sent since ``lastSeenAt``.
     var hasBeenPinged = false
     /// Nil until the first client event, which most connections never send.
     private var eventRateLimit: EventRateLimit?
@@ -19,7 +19,7 @@ struct ConnectionState {
         lastSeenAt = seconds
     }
 
-    /// Records traffic from the client, which counts as activity whatever it is (P2).
+    /// Records that the client sent something. Any frame counts as activity (protocol point P2).
     mutating func recordActivity(at seconds: Int) {
         lastSeenAt = seconds
         hasBeenPinged = false

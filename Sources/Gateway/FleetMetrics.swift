@@ -63,7 +63,7 @@ final class FleetCounters: Sendable {
         ]
     }
 
-    /// The same counts for `GET /api/ops/stats`, as members of JSON objects.
+    /// The same counts for `GET /api/ops/stats`. Each group is a JSON object, and each count a member.
     func report() -> [(name: String, counts: [(name: String, count: Int)])] {
         let counts = counts.withLock { $0 }
         return [

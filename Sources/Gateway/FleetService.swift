@@ -98,7 +98,8 @@ final class FleetService: Sendable {
     /// Stops the push lanes and the key fetcher, then closes the store once all queued requests are done. Call it after
     /// the last loop has stopped.
     func stop() {
-        // Has no effect after a drain: the earlier deadline counts. Without one, the gateway could not start.
+        // After a drain, this has no effect: the deadline that the drain set is earlier. It is needed if there was no
+        // drain because the gateway could not start.
         pushService.finish(withinSeconds: settings.server.drainSeconds)
         pushService.wait()
         fetcher.stop()

@@ -7,7 +7,7 @@ import Threads
 /// Fetches token issuers' keys on a separate thread: when a token needs an unknown key, but at most once a minute per
 /// issuer (``IssuerKeyCache``). Only the requests with such tokens wait; the loops serve others meanwhile.
 final class JWKSFetcher: Sendable {
-    /// The number of requests that may wait; further ones get 503.
+    /// The largest number of requests that may wait; further ones get 503.
     private static let capacity = 1_024
     private static let timeoutSeconds = 5
 
@@ -28,7 +28,8 @@ final class JWKSFetcher: Sendable {
         self.log = log
     }
 
-    /// Queues a fetch, after which the loop receives ``LoopMessage/keysFetched(for:)``, whether it succeeded or not.
+    /// Queues a fetch. After it, the loop receives ``LoopMessage/keysFetched(for:)``, whether the fetch succeeded or
+    /// not.
     /// - Returns: false if the queue is full.
     func fetch(issuer: Int, for request: RequestID, on loop: Int) -> Bool {
         queue.post(FetchRequest(issuer: issuer, loop: loop, request: request))
@@ -61,7 +62,7 @@ final class JWKSFetcher: Sendable {
         }
     }
 
-    /// Logs a failure. Keys fetched before stay in use.
+    /// Logs a failure. Keys that were fetched earlier stay in use.
     private func logFailure(_ url: String, _ reason: String) {
         log.warning("token_keys_not_fetched", ["url": .text(url), "reason": .text(reason)])
     }

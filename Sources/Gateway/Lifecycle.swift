@@ -12,7 +12,7 @@ package struct Lifecycle {
     private let signals: SignalWait
     private let readSettings: () throws(ConfigurationErrors) -> Settings
 
-    /// The port that the gateway listens on. If the configured port is 0, the one that the kernel chose.
+    /// The port that the gateway listens on. If the configured port is 0, the kernel chose it.
     package var port: UInt16 { listener.port }
 
     /// Starts all threads. On return, the gateway serves.
@@ -34,8 +34,8 @@ package struct Lifecycle {
             ["host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count)])
     }
 
-    /// Starts one thread per loop, one after the other, and lets them serve once all have a libwebsockets context:
-    /// creating a context is not safe while another one serves.
+    /// Starts one thread per loop, one after the other. They serve only once all of them have a libwebsockets context,
+    /// because creating a context is not safe while another context serves.
     private static func startLoops(_ assembly: Assembly, _ listener: Listener) throws(StartError) -> [Thread] {
         let barrier = StartBarrier(assembly.wakeups.count)
         let failure = Lock<StartError?>(nil)
@@ -65,8 +65,8 @@ package struct Lifecycle {
     /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, the listener closes, clients are disconnected over
     /// `server.drain_seconds`, and the store is closed. The process can exit when this returns.
     ///
-    /// A second signal aborts the drain, a third one also the wait for the store. SIGHUP reloads the notification
-    /// catalogue.
+    /// A second signal aborts the drain. A third one exits even if the store has not finished. SIGHUP reloads the
+    /// notification catalogue.
     package func runUntilSignalled() {
         var signal = signals.wait()
         while signal == SIGHUP {
@@ -96,8 +96,8 @@ package struct Lifecycle {
             signals.waitForEnd()
             assembly.abortDrain()
             if isStopped.withLock({ $0 }) { return }
-            // From here on only a disk that does not respond can delay the exit. Commands that were responded to are on
-            // disk; others may be.
+            // From here on only a disk that does not respond can delay the exit. Commands that got a response are on
+            // disk; others may or may not be.
             signals.waitForEnd()
             if isStopped.withLock({ $0 }) { return }
             assembly.log.error("forced_exit", ["reason": "the store did not finish"])
@@ -126,7 +126,7 @@ extension Settings {
     fileprivate func differsBesidesNotifications(from old: Settings) -> Bool {
         var other = self
         other.notifications = old.notifications
-        other.server.port = old.server.port  // the command line may have set it
+        other.server.port = old.server.port  // may differ from the file: the command line overrides it
         return other != old
     }
 }

@@ -4,8 +4,8 @@ import Store
 
 /// A message in a loop's mailbox.
 ///
-/// Most are instructions, so replies are indirect: they are larger than an instruction and would enlarge every message.
-/// A reply costs an allocation instead.
+/// Most messages are instructions. A reply is larger than an instruction and would enlarge every message, so the cases
+/// with replies are indirect: each reply costs an allocation instead.
 enum LoopMessage: Sendable {
     /// Perform an effect of the hub.
     case instruction(Instruction)
@@ -15,7 +15,7 @@ enum LoopMessage: Sendable {
     indirect case commandReply(CommandReply, to: RequestID)
     /// Respond to the request of a query.
     indirect case queryReply(QueryReply, to: RequestID)
-    /// Retry a request: the fetch of its issuer's keys is over, whether it succeeded or not.
+    /// Retry a request: the fetch of its token issuer's keys has ended, with or without success.
     case keysFetched(for: RequestID)
     /// Close all WebSockets within this time.
     case drain(seconds: Int)

@@ -8,12 +8,12 @@ import Threads
 
 /// HTTP requests: responds at once, or passes the request to the thread that can respond.
 extension Node {
-    /// A request that another thread will reply to: what its response needs.
+    /// A request that another thread will reply to, with what its response needs.
     struct PendingRequest {
-        /// Nil outside the fleet's API.
+        /// Nil for a path outside the fleet's API.
         let envelope: Envelope?
         let crossOriginHeaders: HTTPHeaders
-        /// The request itself, to retry it once its issuer's keys have been fetched; nil for other requests.
+        /// A copy of the request if it waits for its token issuer's keys and will be retried; nil for other requests.
         var deferred: DeferredRequest?
     }
 
@@ -76,7 +76,8 @@ extension Node {
         var deferred: DeferredRequest?
         let fullQueue: FullQueue?
         switch action {
-        // The command's events will be published even to full mailboxes, so check for room before the store gets it.
+        // A committed command's events are published even to full mailboxes, so check for room before the store gets
+        // the command.
         case .command where !hub.hasRoom: fullQueue = .mailbox
         case .command(let command):
             fullQueue = fleet.post(CommandRequest(command, replyTo: address)) ? nil : .storeWriter
@@ -85,7 +86,7 @@ extension Node {
         case .needsKeys(let issuer):
             deferred = DeferredRequest(request)
             fullQueue = fleet.fetchKeys(of: issuer, for: id, on: index) ? nil : .tokenKeys
-        default: preconditionFailure("the action does not need another thread")
+        default: preconditionFailure("Node.forward was called with an action that needs no other thread")
         }
         if let fullQueue {
             countRejection(fullQueue)
@@ -96,8 +97,8 @@ extension Node {
         return nil
     }
 
-    /// Responds to a forwarded request. If its connection has closed, the response is dropped; a committed command
-    /// stays committed.
+    /// Responds to a forwarded request. If the request's connection has closed, the response is dropped, and a
+    /// committed command stays committed.
     func respond(to id: RequestID, with makeResponse: (Envelope) -> HTTPResponse) {
         guard let request = waiting.removeValue(forKey: id) else { return }
         respond(makeResponse(request.envelope ?? .error), to: id, request)
@@ -108,8 +109,10 @@ extension Node {
         loop?.respond(response.adding(request.crossOriginHeaders), to: id)
     }
 
-    /// Retries a request after its issuer's keys have been fetched. If the key is still unknown, responds with 401. If
-    /// no key was ever fetched, the issuer is unreachable: responds with 503, because apps treat a 401 as a logout.
+    /// Retries a request after the fetch of its token issuer's keys. If the token's key is still unknown, responds with
+    /// 401. But if no key of the issuer was ever fetched, the issuer is unreachable, and the response is 503: apps
+    ///      treat
+    /// a 401 as a logout.
     func retry(_ id: RequestID) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
         let response = deferred.withRequest { request -> HTTPResponse? in
@@ -129,8 +132,8 @@ extension Node {
         (envelope ?? .error).error(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
     }
 
-    /// Signs a subscription if the hub permits it. The hub adds the identity to the connection, so that a job change
-    /// can end the subscription later.
+    /// Signs a subscription if the hub permits it. The hub stores the identity with the connection, so that it can end
+    /// the subscription when the job goes to another driver.
     private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
         let mayJoin = hub.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
         guard mayJoin else { return authorization.refused }

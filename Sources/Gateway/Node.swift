@@ -10,7 +10,7 @@ import Webhooks
 /// The state of one loop's thread: handles the loop's events, applies inputs to the hub, and performs the hub's
 /// instructions.
 ///
-/// Created on that thread and not Sendable: other threads reach it through its mailbox.
+/// Create it on that thread. It is not Sendable: other threads communicate with it through its mailbox.
 final class Node: EventLoopDelegate {
     let index: Int
     let hub: SharedHub
@@ -34,8 +34,8 @@ final class Node: EventLoopDelegate {
     private var nextLoop = 0
     /// Requests that wait for a response from another thread.
     var waiting: [RequestID: PendingRequest] = [:]
-    /// Requests whose issuer's keys have been fetched, to retry after the mailbox is drained.
-    private var retried: [RequestID] = []
+    /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
+    private var requestsToRetry: [RequestID] = []
     /// Rejections since the last tick, by the queue that was full.
     private var rejections: [FullQueue: Int] = [:]
     /// The values of `.slowConsumers` and `.acceptPauses` that the log already contains.
@@ -138,7 +138,7 @@ final class Node: EventLoopDelegate {
     }
 
     private func rejection(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
-        // C7: clients from protocol version 6 on read the error from the close frame.
+        // Protocol point C7: clients from version 6 on read the error from the close frame.
         let needsEvent = version.map { $0 < 6 } ?? false
         let event = needsEvent ? ServerMessage.error(ProtocolError(reason, code: Int(code.rawValue))) : nil
         return .rejected(code, reason: reason, frame: event)
@@ -173,8 +173,8 @@ final class Node: EventLoopDelegate {
 
     func woken() { drainMailbox() }
 
-    /// Stops all loops once all have drained. Until then each serves HTTP requests, because backends may be connected
-    /// to any loop.
+    /// Stops all loops once all have drained. Until then, each loop serves HTTP requests, because backends may be
+    /// connected to any of them.
     func drained() {
         guard readiness.recordDrained() == hub.mailboxes.count else { return }
         for loop in hub.mailboxes.indices { hub.post(.stop, to: loop) }
@@ -197,7 +197,7 @@ final class Node: EventLoopDelegate {
         logOverload()
     }
 
-    /// Pings an idle connection, or closes it if the client did not respond to the ping (P4).
+    /// Pings an idle connection, or closes it if the client did not respond to the ping (protocol point P4).
     private func checkActivity(_ slot: Int) {
         guard let connection = connections[slot], let socket = fanOut.socket(at: slot) else { return }
         switch activityTimeout.action(silence: now - connection.lastSeenAt, hasPinged: connection.hasBeenPinged) {
@@ -226,14 +226,15 @@ final class Node: EventLoopDelegate {
             case .adopt(let connection): loop?.adopt(connection)
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
-            case .keysFetched(let request): retried.append(request)
+            case .keysFetched(let request): requestsToRetry.append(request)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
             }
         }
         messages.removeAll(keepingCapacity: true)
-        // After the messages: a retry may drain the mailbox again, and would overtake the rest of this batch.
-        while let request = retried.popLast() { retry(request) }
+        // After the messages of this batch: a retry may drain the mailbox again, and newer messages would then overtake
+        // the rest of the batch.
+        while let request = requestsToRetry.popLast() { retry(request) }
     }
 
     private func perform(_ instruction: Instruction) {

@@ -72,7 +72,7 @@ final class PushService: Sendable {
         worker(lease.lane)?.supply(lease)
     }
 
-    /// Counts and logs pushes that failed or that ended without being sent, by lane.
+    /// Counts and logs finished pushes, by lane: those that failed and those that ended without being sent.
     func record(_ finished: [PushLane: FinishedPushes]) {
         for (lane, ended) in finished.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             counters.count(.expired, lane.provider, ended.expired)
@@ -109,7 +109,8 @@ final class PushService: Sendable {
         for worker in workers.withLock({ $0 }) { worker.withdraw(device.id) }
     }
 
-    /// The values of the label `reason`; others count as `other`, so that a provider cannot create metric series.
+    /// The values of the label `reason`. Other reasons count as `other`, so that a provider's new reason does not
+    /// create a new time series.
     private static let removalReasons: Set = [
         "Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic", "UNREGISTERED", "SENDER_ID_MISMATCH",
         "INVALID_ARGUMENT", "unregistered", "replaced", "new_owner", "too_many_devices", "erased", "stale",
@@ -173,8 +174,8 @@ final class PushService: Sendable {
             counters.observe(seconds: seconds, lane.provider)
             if log.writes(.debug) { log.debug("push_accepted", job.fields(lane)) }
         case .rejected(let job, let reason, let seconds):
-            // Not counted yet: the store decides whether the push has failed, because the device may have a new token
-            // by now.
+            // The rejection is not counted here. The store decides whether the push has failed or is sent again,
+            // because the device may have registered a new token in the meantime.
             counters.observe(seconds: seconds, lane.provider)
             if log.writes(.debug) { log.debug("push_refused", job.fields(lane, reason)) }
         case .retried(let job, let reason, let seconds):

@@ -5,19 +5,20 @@ import Server
 import Threads
 import Webhooks
 
-/// The hub behind its lock, and the mailboxes of the loops, through which its effects leave.
+/// The hub, protected by a lock, and the loops' mailboxes, to which the hub's effects are appended.
 ///
 /// **The order rule**: while the lock is held, each effect is appended to its loop's mailbox, even for the caller's own
 /// loop. After unlocking, the caller drains its own mailbox and wakes the other loops. Performing local effects
 /// directly would let them overtake effects that another loop has put into the caller's mailbox.
 ///
-/// **The room rule**: a publish is rejected before it is applied if a mailbox it needs is above its high-water mark.
-/// Joins, leaves and closes are always applied, with all their effects: losing one would leave clients in a wrong state
-/// for good.
+/// **The room rule**: a publish is rejected before it is applied if a mailbox that it needs has reached its high-water
+/// mark. Joins, leaves and closes are always applied, with all their effects: if one were lost, clients would stay in a
+/// wrong state.
 ///
 /// Webhook events are appended to the webhook worker's inbox, also under the lock, in the hub's order.
 final class SharedHub: Sendable {
-    /// Messages in a mailbox from which publishes are rejected: some tens of milliseconds of fan-out.
+    /// With this number of messages in a mailbox, publishes are rejected. A loop needs some tens of milliseconds to
+    /// perform so many.
     static let highWater = 16_384
 
     private struct State {
@@ -69,8 +70,8 @@ final class SharedHub: Sendable {
         wake(woken, except: nil)
     }
 
-    /// Publishes all events, or none if a mailbox that they need is full.
-    /// - Returns: if published and `requestsAttributes`, the occupancy of each channel of each event.
+    /// Publishes all events, or none if a mailbox that they need is full. Call it on `loop`'s thread and drain that
+    /// loop's mailbox next.
     func publish(_ request: PublishRequest, app: AppIndex, from loop: Int) -> PublishResult {
         var woken = ThreadsToWake()
         let result: PublishResult = state.withLock { state in
@@ -87,7 +88,9 @@ final class SharedHub: Sendable {
     }
 
     enum PublishResult {
+        /// If the request `requestsAttributes`, the occupancy of each channel of each event; otherwise empty.
         case published([[Hub.Occupancy?]])
+        /// A mailbox was full; nothing was published.
         case rejected
     }
 
@@ -114,7 +117,8 @@ final class SharedHub: Sendable {
         }
     }
 
-    /// Applies `input` and appends its effects to the mailboxes, its webhook events to the inbox.
+    /// Applies `input`, appends its effects to the mailboxes, and its webhook events to the webhook worker's inbox.
+    /// - Returns: the threads to wake.
     @discardableResult
     private func distribute(_ input: Hub.Input, _ state: inout State) -> ThreadsToWake {
         var woken = ThreadsToWake()
@@ -130,7 +134,7 @@ final class SharedHub: Sendable {
     }
 
     private func hasRoom(_ request: PublishRequest, _ app: AppIndex, _ hub: Hub) -> Bool {
-        // Usually no mailbox is full, and the subscribers' loops need not be looked up.
+        // Usually no mailbox is full, so the loops of the subscribers need not be looked up.
         if hasRoom { return true }
         return request.events.allSatisfy { event in
             (event.publications + event.mirrored).allSatisfy { publication in

@@ -311,8 +311,8 @@ extension EasyHandle {
     }
 
     /// Opens a socket for a new connection.
-    /// - Returns: its descriptor; -1 if the request must not connect to this address, or on an error. libcurl then tries
-    ///   the next address of the host.
+    /// - Returns: its descriptor; -1 if the request must not connect to this address, or on an error. libcurl then
+    ///   tries the next address of the host.
     private func openSocket(to address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         // The structure's last member, the address, may be longer than declared: `addrlen` is its length.
         let start = UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!

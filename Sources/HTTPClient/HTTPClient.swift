@@ -9,7 +9,8 @@ package enum HTTPClient {
     static let responseBytesMax = 1_048_576
 
     /// Sends a request to an http or https URL. Returns a response of any status.
-    /// - Parameter timeoutSeconds: the limit for the whole request, including name resolution and the response (1–3,600).
+    /// - Parameter timeoutSeconds: the limit for the whole request, including name resolution and the response
+    ///   (1–3,600).
     /// - Throws: ``HTTPClientError``, also if the response is incomplete or its body exceeds 1,048,576 bytes.
     package static func send(
         _ request: HTTPClientRequest, timeoutSeconds: Int

@@ -3,8 +3,8 @@ import Glibc
 
 /// libcurl's multi interface: many requests over few connections, driven by the thread that owns the pool.
 ///
-/// The pool uses HTTP/2 over TLS if the server supports it (ALPN), otherwise HTTP/1.1. It verifies certificates and does
-/// not follow redirects. It sends no cookies and no credentials, and by default uses no proxies.
+/// The pool uses HTTP/2 over TLS if the server supports it (ALPN), otherwise HTTP/1.1. It verifies certificates and
+/// does not follow redirects. It sends no cookies and no credentials, and by default uses no proxies.
 ///
 /// The pool has its own time-outs, because libcurl's do not apply to a request that waits for room on a connection.
 package final class HTTPPool {
@@ -26,8 +26,8 @@ package final class HTTPPool {
         /// Whether http is allowed besides https.
         package var allowsPlainHTTP = false
         /// Whether requests are sent only to servers that support HTTP/2. While a new connection has received no
-        /// response, every connection of the pool then gets one request at a time, because APNs allows no more before it
-        /// has accepted a token. So use this option only for a pool whose requests all go to one host.
+        /// response, every connection of the pool then gets one request at a time, because APNs allows no more before
+        /// it has accepted a token. So use this option only for a pool whose requests all go to one host.
         package var requiresHTTP2 = false
         /// The size of each connection's send buffer in bytes; the system may allow less. The pool starts only as many
         /// requests as fit in the fullest buffer (see ``SendBufferBudget``), so a slow connection delays all requests.
@@ -134,8 +134,9 @@ package final class HTTPPool {
 
     /// Blocks until a socket is ready, another thread calls ``Waker/wake()``, or the time is over.
     ///
-    /// With many requests in flight, it first sleeps for some milliseconds in any case, so that one `curl_multi_perform`
-    /// handles several responses: each call visits all requests, which takes about 1 µs per request.
+    /// With many requests in flight, it first sleeps for some milliseconds in any case, so that one
+    /// `curl_multi_perform` handles several responses: each call visits all requests, which takes about 1 µs per
+    /// request.
     package func wait(milliseconds: Int) {
         batchWakeUps(milliseconds: milliseconds)
         var limit = invalid.isEmpty ? milliseconds : 0
@@ -153,7 +154,8 @@ package final class HTTPPool {
     }
 
     /// Sleeps ten times as long as libcurl takes to visit all requests, but at most 10 ms: with a thousand in flight, a
-    /// `curl_multi_perform` per response would cost more than all other work. Correctness does not depend on this sleep.
+    /// `curl_multi_perform` per response would cost more than all other work. Correctness does not depend on this
+    /// sleep.
     private func batchWakeUps(milliseconds: Int) {
         let microseconds = min(inFlight * 10, 10_000, milliseconds * 1_000)
         if microseconds >= 500 { usleep(UInt32(microseconds)) }

@@ -38,8 +38,8 @@ struct PeerAddress: Equatable, CustomStringConvertible {
         self.init(Array(socketAddress[address]))
     }
 
-    /// Whether the address is public: not loopback, private, link-local, multicast or otherwise reserved (the registries
-    /// of RFC 6890). An IPv4 address embedded in an IPv6 address is checked as IPv4.
+    /// Whether the address is public: not loopback, private, link-local, multicast or otherwise reserved (the
+    /// registries of RFC 6890). An IPv4 address embedded in an IPv6 address is checked as IPv4.
     var isPublic: Bool {
         guard bytes.count == 16 else { return Self.reservedIPv4.allSatisfy { !$0.contains(bytes) } }
         if let prefix = Self.prefixesOfIPv4.first(where: { $0.contains(bytes) }) {

@@ -15,15 +15,15 @@ final class SendBufferBudget {
     /// Bytes of the requests that were passed to libcurl and are not completely written.
     var reserved = 0
     private let bytesEach: Int?
-    /// The expected buffer size of a new connection in bytes: the size that the kernel granted last or, before the first
-    /// connection, the smallest size to expect.
+    /// The expected buffer size of a new connection in bytes: the size that the kernel granted last or, before the
+    /// first connection, the smallest size to expect.
     private var granted = 65_536
-    /// The pool's sockets. The kernel's cookie identifies a socket even if its descriptor is reused: libcurl closes some
-    /// sockets without a callback.
+    /// The pool's sockets. The kernel's cookie identifies a socket even if its descriptor is reused: libcurl closes
+    /// some sockets without a callback.
     private var sockets: [(descriptor: Int32, cookie: UInt64)] = []
 
-    /// - Parameter bytesEach: the buffer size to set per connection in bytes, limited by net.core.wmem_max. With nil, the
-    ///   kernel chooses the sizes, and there is no budget.
+    /// - Parameter bytesEach: the buffer size to set per connection in bytes, limited by net.core.wmem_max. With nil,
+    ///   the kernel chooses the sizes, and there is no budget.
     init(bytesEach: Int?) { self.bytesEach = bytesEach }
 
     func add(_ socket: Int32) {

@@ -15,7 +15,8 @@ extension HTTPPool {
 
         deinit { close(descriptor) }
 
-        /// Ends the current wait or, if the pool is not waiting, the next one. Several calls before a wait count as one.
+        /// Ends the current wait or, if the pool is not waiting, the next one. Several calls before a wait count as
+        /// one.
         package func wake() { eventfd_write(descriptor, 1) }
 
         /// Clears earlier calls of ``wake()``; called after each wait.

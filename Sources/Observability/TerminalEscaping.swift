@@ -1,6 +1,7 @@
 extension String {
     /// The string with an escape for each character that a terminal would interpret instead of showing: control and
-    /// format characters (such as bidirectional marks), line and paragraph separators. Escapes have Swift's form: `\u{9b}`.
+    /// format characters (such as bidirectional marks), line and paragraph separators. Escapes have Swift's form:
+    /// `\u{9b}`.
     package var terminalEscaped: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
         var escaped = ""

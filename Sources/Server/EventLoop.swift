@@ -6,9 +6,9 @@ import PusherProtocol
 
 /// One thread's event loop: a libwebsockets context, its WebSockets and their outboxes.
 ///
-/// In a turn, the loop calls the delegate for each ready socket, and the delegate collects what to send. Before the loop
-/// sleeps again, it calls `turnEnded`, and the delegate writes. The loop also delays closes until the end of the turn:
-/// closing frees the connection, and a callback of libwebsockets may still be using it.
+/// In a turn, the loop calls the delegate for each ready socket, and the delegate collects what to send. Before the
+/// loop sleeps again, it calls `turnEnded`, and the delegate writes. The loop also delays closes until the end of the
+/// turn: closing frees the connection, and a callback of libwebsockets may still be using it.
 package final class EventLoop {
     let index: Int
     unowned let delegate: any EventLoopDelegate

@@ -43,8 +43,8 @@ enum HeaderTable {
         }
     }
 
-    /// The percent-decoded path. libwebsockets splits it at each `;`; as channel names may contain one, the fragments are
-    /// joined again.
+    /// The percent-decoded path. libwebsockets splits it at each `;`; as channel names may contain one, the fragments
+    /// are joined again.
     static func path(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> String {
         var path = fragment(0, of: token, wsi) ?? "/"
         var index: Int32 = 1

@@ -28,8 +28,8 @@ package struct Thread: Sendable {
             self.body = body
         }
 
-        // The callback is a static member of a nonisolated type. A closure literal in a main-actor context would inherit
-        // that isolation, and its runtime check would crash on any other thread.
+        // The callback is a static member of a nonisolated type. A closure literal in a main-actor context would
+        // inherit that isolation, and its runtime check would crash on any other thread.
         static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
             guard let argument else { return nil }
             let arguments = Unmanaged<StartArguments>.fromOpaque(argument).takeRetainedValue()

@@ -17,8 +17,8 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let filled: UnsafeMutablePointer<pthread_cond_t>
     private var items: [Item] = []
-    /// Index of the first queued item. The items before it were taken and are removed later: removing each batch at once
-    /// would move all remaining items each time.
+    /// Index of the first queued item. The items before it were taken and are removed later: removing each batch at
+    /// once would move all remaining items each time.
     private var head = 0
     private var isClosed = false
 

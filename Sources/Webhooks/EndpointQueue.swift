@@ -1,9 +1,9 @@
 /// The events queued for one endpoint, and when to send them. Pure: ``next(at:)`` returns what to do,
-/// ``complete(_:at:jitter:)`` records the result.
+/// ``complete(isAccepted:at:jitter:)`` records the result.
 ///
 /// One request is in flight at a time, which keeps the order whatever the endpoint responds and however long it takes.
-/// A request that the endpoint does not accept is sent again until it is accepted, or until five minutes after its first
-/// attempt (protocol point V10). The events behind it wait; the queue is bounded.
+/// A request that the endpoint does not accept is sent again until it is accepted, or until five minutes after its
+/// first attempt (protocol point V10). The events behind it wait; the queue is bounded.
 struct EndpointQueue {
     /// The default for the largest number of events, queued or in flight. Further events are dropped.
     static let eventsMaxDefault = 10_000
@@ -23,7 +23,7 @@ struct EndpointQueue {
 
     /// What to do now.
     enum Step: Equatable {
-        /// Send the request, then call ``complete(_:at:jitter:)``.
+        /// Send the request, then call ``complete(isAccepted:at:jitter:)``.
         case send(WebhookRequest)
         /// Call ``next(at:)`` again at this time (monotonic milliseconds) or after the next event.
         case wait(until: Int64)
@@ -113,7 +113,7 @@ struct EndpointQueue {
     ///   - isAccepted: whether the endpoint responded 2xx.
     ///   - jitter: a random number in 0..<1, so that endpoints that failed at the same time are retried at different
     ///     times.
-    mutating func complete(_ isAccepted: Bool, at now: Int64, jitter: Double) -> Result {
+    mutating func complete(isAccepted: Bool, at now: Int64, jitter: Double) -> Result {
         guard case .sending(let delivery) = state else {
             preconditionFailure("EndpointQueue.complete was called without a request in flight")
         }

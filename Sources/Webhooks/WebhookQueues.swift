@@ -104,7 +104,7 @@ struct WebhookQueues {
     ///   - jitter: a random number in 0..<1.
     mutating func complete(_ index: Int, problem: String?, at now: Int64, jitter: Double) {
         let label = endpoints[index].label
-        switch endpoints[index].queue.complete(problem == nil, at: now, jitter: jitter) {
+        switch endpoints[index].queue.complete(isAccepted: problem == nil, at: now, jitter: jitter) {
         case .delivered(let count):
             counts.delivered += count
             if endpoints[index].isFailing { reports.append(.recovered(label)) }
@@ -165,8 +165,8 @@ package struct WebhookCounts: Equatable, Sendable {
     package internal(set) var refused = 0
 }
 
-/// A period in which an endpoint's queue is full. It begins with the first dropped event and ends when half of the queue
-/// is free. It does not end earlier, because a queue that fills up again at once would then cause many log lines.
+/// A period in which an endpoint's queue is full. It begins with the first dropped event and ends when half of the
+/// queue is free. It does not end earlier, because a queue that fills up again at once would then cause many log lines.
 private struct OverflowEpisode {
     enum Edge {
         case begins

@@ -64,7 +64,7 @@ import Threads
         #expect(messages(to: 0) == ["reply 7 200"])
     }
 
-    /// The store's order across all channels and commands. Each reply follows the events of its command.
+    /// Events keep the store's order across all channels and commands. Each reply follows the events of its command.
     @Test func publishesInTheStoresOrder() throws {
         for channel in ["driver-1", "driver-2", "admin-channel"] { _ = try subscriber(of: channel, loop: 0) }
         publish([
@@ -75,8 +75,9 @@ import Threads
                 request: 1),
             makeReply(notifications: [notification("driver-1", "d")], request: 2), makeReply(request: 3),
         ])
-        let events = messages(to: 0).map { $0.hasPrefix("reply") ? $0 : String($0.dropFirst(10).prefix(1)) }
-        #expect(events == ["a", "b", "c", "reply 1 200", "d", "reply 2 200", "reply 3 200"])
+        // Of an event (`{"event":"a",…`), only its name.
+        let received = messages(to: 0).map { $0.hasPrefix("reply") ? $0 : String($0.dropFirst(10).prefix(1)) }
+        #expect(received == ["a", "b", "c", "reply 1 200", "d", "reply 2 200", "reply 3 200"])
     }
 
     @Test func publishesToFullMailboxes() throws {
@@ -116,8 +117,8 @@ import Threads
         #expect(messages(to: 0).isEmpty && messages(to: 1).isEmpty)
     }
 
-    /// The driver who loses the job gets its last event before the subscription ends.
-    @Test func revokesAfterTheEvents() throws {
+    /// The driver who loses the job receives the job's last event before the subscription ends.
+    @Test func endsSubscriptionsAfterTheEvents() throws {
         publisher.restore(order(.assigned, driver: "42"))
         let socket = try subscriber(of: "private-tracking-B1", loop: 0)
         hub.apply(.identify(socket, Identity(role: .driver, id: "42")), from: 0)
@@ -132,8 +133,8 @@ import Threads
 
     // MARK: Pushes
 
-    /// A reply may say that a device has a new owner: its lane must have the commit's jobs before it drops the old
-    /// owner's.
+    /// A reply may report that a device has a new owner. The device's lane then drops the old owner's jobs, so it must
+    /// have received all jobs of the commit before.
     @Test func publishesLeasesBeforeReplies() {
         func device(_ id: String) -> RemovedDevice {
             RemovedDevice(id: id, owner: "driver:42", provider: .fcm, maskedToken: "…", reason: "stale")
@@ -244,8 +245,8 @@ import Threads
         return hub.read { $0.mayJoin(Identity(role: .driver, id: driver), channel, app: 1) }
     }
 
-    /// Opens a connection and subscribes it; a plain channel requires a signed-in user. Drains the messages that this
-    /// causes.
+    /// Opens a connection and subscribes it to the channel. If the channel is not private, also signs in a user, which
+    /// such a channel requires here. Discards the messages that this causes.
     private func subscriber(of channel: String, loop: Int, app: AppIndex = 1) throws -> SocketID {
         var random = SystemRandomNumberGenerator()
         let slot = hub.read { $0.statistics(app: 0).connections + $0.statistics(app: 1).connections }
@@ -262,7 +263,8 @@ import Threads
         return socket
     }
 
-    /// Drains a loop's mailbox and describes its messages.
+    /// Drains a loop's mailbox and describes its messages: an event by its JSON, the end of a subscription as `leave`,
+    /// a reply as `reply ID STATUS`, with the request's id.
     private func messages(to loop: Int) -> [String] {
         var messages: [LoopMessage] = []
         hub.mailboxes[loop].drain(into: &messages)

@@ -16,7 +16,7 @@ import Webhooks
         #expect(try publish("news"))
         #expect(
             instructions(of: 0).suffix(1) == [.fanOut(frame, 0, except: nil)],
-            "effects for the caller's loop go through its mailbox, too")
+            "effects for the caller's own loop also go through its mailbox")
         #expect(instructions(of: 1).suffix(1) == [.fanOut(frame, 0, except: nil)])
         #expect(near.loop == 0 && far.loop == 1)
     }
@@ -53,7 +53,8 @@ import Webhooks
         let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
         let grants = try sockets.map { try grant("news", to: $0) }
         for socket in sockets { #expect(hub.open(socket, app: 0)) }
-        // Both connections join and leave repeatedly. Events appended after unlocking would overtake each other.
+        // Both connections join and leave repeatedly. If the hub appended webhook events after unlocking, they could
+        // overtake each other.
         let threads = zip(sockets, grants).map { socket, grant in
             Thread(name: "loop-\(socket.loop)") {
                 for _ in 0..<1_000 {

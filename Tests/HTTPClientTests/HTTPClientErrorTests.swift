@@ -3,21 +3,23 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct HTTPClientErrorTests {
-    /// Resolving, connecting, TLS, a connection lost in the handshake, our own abort, a time-out while connecting.
+    /// The codes of failed name resolution, of failed connecting or TLS, of a connection lost in the handshake, of an
+    /// abort by one of our callbacks, and of a time-out while connecting.
     @Test(arguments: [1, 3, 5, 6, 7, 16, 28, 35, 42, 52, 55, 56, 58, 60, 77, 91, 92] as [UInt32])
     func unwrittenRequestIsNotSent(code: UInt32) {
         #expect(HTTPClientError(code: code, text: "text", writes: 0) == .notSent("text"))
     }
 
-    /// A refused connection may be the second, after the first was lost with the request.
+    /// Also if libcurl lost the connection with the written request and was refused a second one (code 7).
     @Test(arguments: [7, 18, 23, 35, 42, 52, 55, 56, 92, 95] as [UInt32])
     func writtenRequestIsLost(code: UInt32) {
         #expect(HTTPClientError(code: code, text: "text", writes: 1) == .lost("text"))
     }
 
-    @Test func goAwayAndTimeOutHaveTheirOwnError() {
+    @Test func goAwayIsNotSentAfterOneWriteAndATimeOutIsTimedOut() {
         #expect(HTTPClientError(code: 16, text: "text", writes: 1) == .notSent("text"), "CURLE_HTTP2: GOAWAY")
-        #expect(HTTPClientError(code: 16, text: "text", writes: 2) == .lost("text"), "the first write stays in doubt")
+        #expect(
+            HTTPClientError(code: 16, text: "text", writes: 2) == .lost("text"), "the first write may have been processed")
         #expect(HTTPClientError(code: 28, text: "text", writes: 1) == .timedOut)
     }
 
@@ -38,7 +40,7 @@ import Testing
         #expect(Array(line.utf8).withUnsafeBytes { HTTPClientResponse.Header.parse($0) } == nil)
     }
 
-    @Test func parsesEveryHeaderCase() {
+    @Test func parsesEveryKeptHeader() {
         for header in HTTPClientResponse.Header.allCases {
             #expect(Array("\(header.rawValue): x".utf8).withUnsafeBytes { HTTPClientResponse.Header.parse($0)?.header } == header)
         }

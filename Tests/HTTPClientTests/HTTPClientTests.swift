@@ -32,7 +32,7 @@ import Testing
         #expect(error?.description.contains("127.0.0.1") == true)
     }
 
-    @Test func sendsNothingToOtherProtocols() {
+    @Test func rejectsOtherProtocols() {
         for url in ["file:///etc/hostname", "ftp://127.0.0.1:1/", "gopher://127.0.0.1:1/"] {
             #expect(throws: HTTPClientError.self) { try HTTPClient.send(HTTPClientRequest(.get, url), timeoutSeconds: 5) }
         }
@@ -47,7 +47,7 @@ import Testing
         #expect(requests.first?.hasSuffix("\r\n\r\n{}") == true)
     }
 
-    @Test(arguments: [0, 1]) func rejectsBodiesOverTheLimit(excess: Int) throws {
+    @Test(arguments: [0, 1]) func acceptsBodiesOnlyUpToTheLimit(bytesOverLimit excess: Int) throws {
         let count = HTTPClient.responseBytesMax + excess
         let response = "HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n" + String(repeating: "x", count: count)
         let (result, _) = exchange(response)
@@ -81,19 +81,18 @@ private final class OneShotServer {
     private let state: State
     private var thread = pthread_t()
 
-    /// Used by one thread at a time: the server's until ``join()`` returns, then the test's.
+    /// Only one thread at a time uses it: the server's thread until ``join()`` returns, then the test's thread.
     private final class State {
-        let listener: Int32
+        let listener = LoopbackListener(isNonBlocking: false)
         let response: [UInt8]
         var requests: [String] = []
 
-        init(_ listener: Int32, _ response: String) {
-            self.listener = listener
+        init(_ response: String) {
             self.response = Array(response.utf8)
         }
 
         func serve() {
-            let connection = accept(listener, nil, nil)
+            let connection = accept(listener.descriptor, nil, nil)
             var received: [UInt8] = []
             var chunk = [UInt8](repeating: 0, count: 65_536)
             while !received.suffix(2).elementsEqual("{}".utf8) {
@@ -111,28 +110,17 @@ private final class OneShotServer {
                 sent += count
             }
             close(connection)
-            close(listener)
+            listener.stop()
         }
     }
 
     init(_ response: String) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        precondition(isBound, "a listener on 127.0.0.1: error \(errno)")
-        url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
-        state = State(listener, response)
+        state = State(response)
+        url = state.listener.url
         pthread_create(&thread, nil, Self.run, Unmanaged.passRetained(state).toOpaque())
     }
 
-    /// Waits for the thread. Returns the requests received.
+    /// Waits until the thread has ended, and returns the received requests.
     func join() -> [String] {
         pthread_join(thread, nil)
         return state.requests

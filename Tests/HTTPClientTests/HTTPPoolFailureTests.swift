@@ -21,7 +21,7 @@ import Testing
         #expect(!text.isEmpty)
     }
 
-    /// The server has processed the request.
+    /// After a 2xx status, the server has processed the request.
     @Test func incomplete2xxIsAResponse() {
         let raw = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"
         let response = Result<HTTPClientResponse, HTTPClientError>.success(
@@ -45,7 +45,7 @@ import Testing
         #expect(pool.retire().map(\.result) == [response], "retired")
     }
 
-    @Test func longBodyIsTruncated() {
+    @Test func bodyOverTheLimitIsNotAnError() {
         let server = ScriptedServer { _ in
             .bytes("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + String(repeating: "x", count: 50_000))
         }
@@ -57,7 +57,7 @@ import Testing
         let silent = ScriptedServer { _ in .silence }
         let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
         for tag in 1...3 { pool.start(HTTPClientRequest(.get, "http://127.0.0.1:\(silent.port)/\(tag)"), tag: tag) }
-        // The first is written; the others wait for their turn on the one connection.
+        // The first request is written. The other two wait until the only connection is free.
         while silent.requests.isEmpty {
             #expect(pool.perform().isEmpty)
             silent.step()
@@ -129,7 +129,7 @@ import Testing
         pool = nil
     }
 
-    // MARK: Where a request may go
+    // MARK: Requests that are not sent
 
     @Test func refusedConnectionIsNotSent() {
         let pool = HTTPPool(HTTPPoolTests.options())
@@ -154,6 +154,7 @@ import Testing
         let server = ScriptedServer { _ in .bytes(HTTPPoolTests.ok) }
         let pool = HTTPPool(HTTPPoolTests.options { $0.allowsPrivateAddresses = false })
         let refusal = Result<HTTPClientResponse, HTTPClientError>.failure(.notSent("127.0.0.1 is not a public address"))
+        // Nil applies the pool's option, which is false.
         for (tag, allows) in [nil, true, nil, false, true].enumerated() {
             pool.start(HTTPClientRequest(.get, server.url + "/"), tag: tag, allowsPrivateAddresses: allows)
             let result = HTTPPoolTests.run(pool, server, until: 1)[tag]

@@ -5,7 +5,7 @@ import Testing
 @Suite struct HTTPPoolTests {
     static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    /// Plain HTTP, and a long time-out for slow machines.
+    /// Options that allow plain HTTP and have a long time-out for slow machines.
     static func options(_ change: (inout HTTPPool.Options) -> Void = { _ in }) -> HTTPPool.Options {
         var options = HTTPPool.Options()
         options.allowsPlainHTTP = true
@@ -14,14 +14,14 @@ import Testing
         return options
     }
 
-    /// Runs pool and server until `count` requests have ended. Returns their results by tag.
+    /// Runs the pool and the server until `count` requests have ended. Returns their results by tag.
     static func run(
         _ pool: HTTPPool, _ server: ScriptedServer? = nil, until count: Int
     ) -> [Int: Result<HTTPClientResponse, HTTPClientError>] {
         var results: [Int: Result<HTTPClientResponse, HTTPClientError>] = [:]
         while results.count < count {
             for completion in pool.perform() {
-                #expect(results.updateValue(completion.result, forKey: completion.tag) == nil, "a tag ends once")
+                #expect(results.updateValue(completion.result, forKey: completion.tag) == nil, "a request ends once")
                 #expect(completion.seconds >= 0 && completion.seconds < 30)
             }
             server?.step()
@@ -35,7 +35,8 @@ import Testing
             .bytes(
                 """
                 HTTP/1.1 103 Early Hints\r\napns-id: early\r\n\r\n\
-                HTTP/1.1 429 Too Many\r\nRetry-After: 5\r\nServer: x\r\nDate: now\r\nretry-after: 7\r\nContent-Length: 4\r\n\r\nbody
+                HTTP/1.1 429 Too Many\r\nRetry-After: 5\r\nServer: x\r\n\
+                Date: now\r\nretry-after: 7\r\nContent-Length: 4\r\n\r\nbody
                 """)
         }
         let pool = HTTPPool(Self.options())
@@ -63,7 +64,7 @@ import Testing
         #expect(posted.hasSuffix("\r\n\r\n" + body))
     }
 
-    /// The kernel grants twice the size; the pool uses only the size asked for.
+    /// The kernel grants twice the configured size; the pool uses only the configured size.
     @Test func startsOnlyWhatFitsTheSendBuffer() {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(
@@ -85,7 +86,7 @@ import Testing
         #expect(server.connectionCount > 1, "small requests fit together")
     }
 
-    @Test func requestLargerThanTheSendBufferGoesAlone() {
+    @Test func sendsRequestsLargerThanTheSendBuffer() {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(Self.options { $0.sendBufferBytes = 65_536 })
         for tag in 0..<3 {

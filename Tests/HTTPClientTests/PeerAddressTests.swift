@@ -50,8 +50,8 @@ import Testing
         four.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         withUnsafeBytes(of: four) { bytes in
             #expect(PeerAddress(socketAddress: bytes) == PeerAddress([127, 0, 0, 1]))
-            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<7])) == nil, "cut")
-            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<1])) == nil, "cut")
+            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<7])) == nil, "truncated")
+            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<1])) == nil, "truncated")
         }
         var six = sockaddr_in6()
         six.sin6_family = sa_family_t(AF_INET6)
@@ -59,7 +59,7 @@ import Testing
         inet_pton(AF_INET6, "2606:4700::1111", &six.sin6_addr)
         withUnsafeBytes(of: six) { bytes in
             #expect(PeerAddress(socketAddress: bytes)?.description == "2606:4700::1111")
-            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<23])) == nil, "cut")
+            #expect(PeerAddress(socketAddress: UnsafeRawBufferPointer(rebasing: bytes[..<23])) == nil, "truncated")
         }
         four.sin_family = sa_family_t(AF_UNIX)
         withUnsafeBytes(of: four) { #expect(PeerAddress(socketAddress: $0) == nil, "another family") }

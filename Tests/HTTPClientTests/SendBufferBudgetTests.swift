@@ -22,7 +22,7 @@ import Testing
         #expect(buffers.room() == room)
     }
 
-    /// libcurl closes connecting sockets without a callback, and their descriptors are reused.
+    /// libcurl closes sockets that are still connecting without a callback, and the kernel reuses their descriptors.
     @Test func dropsReusedDescriptors() {
         let buffers = SendBufferBudget(bytesEach: 262_144)
         let (own, other) = (newSocket(), newSocket())

@@ -38,7 +38,7 @@ import Testing
     }
 }
 
-/// Observations, and histograms that differ in their labels.
+/// Observations, and families of several histograms that differ in their labels.
 @Suite struct LabelledHistogramTests {
     @Test func boundsAreInclusive() {
         var histogram = Histogram(bounds: [0.5, 2])

@@ -8,7 +8,7 @@ import Testing
     struct Case: Sendable {
         let sockets: Int
         let seconds: Int
-        /// Waves that may contain connections.
+        /// The number of waves that may contain connections: 20 per second.
         var waves: Int { max(1, seconds * 20) }
     }
 
@@ -39,7 +39,7 @@ import Testing
         #expect(Set(closed) == Set(sockets(example.sockets)))
     }
 
-    @Test(arguments: cases) func wavesHaveEqualSizes(example: Case) {
+    @Test(arguments: cases) func waveSizesDescendByAtMostOne(example: Case) {
         let sizes = waves(example).prefix(example.waves).map(\.count)
         #expect(sizes == sizes.sorted(by: >))
         #expect((sizes.max() ?? 0) - (sizes.min() ?? 0) <= 1)
@@ -49,7 +49,7 @@ import Testing
         #expect(waves(example).dropFirst(example.waves).allSatisfy { $0.isEmpty })
     }
 
-    /// Clients have a second to answer the last close frames.
+    /// The clients of the last wave have a second (20 ticks) to respond to the close frame.
     @Test(arguments: cases) func endsASecondAfterTheLastWave(example: Case) {
         #expect(waves(example).count == example.waves + 20)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Server
 
-/// Serialized: the kernel must not assign the port that one test frees to another test.
+/// Serialized, because otherwise the kernel could assign the port that one test frees to another test.
 @Suite(.serialized) struct ListenerTests {
     /// Connects to `listener` on `host` and returns the client's descriptor.
     private func connected(_ listener: Listener, host: String) throws -> Int32 {

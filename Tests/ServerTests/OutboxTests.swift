@@ -5,6 +5,8 @@ import Testing
 @testable import Server
 
 @Suite struct OutboxTests {
+    /// A frame with `length` bytes of text. Its size is `length` + 2, because the WebSocket header has 2 bytes.
+    /// - Parameter length: at most 125.
     private func frame(_ length: Int, _ letter: Character = "x") -> Frame {
         Frame(text: Array(String(repeating: letter, count: length).utf8))
     }
@@ -19,7 +21,7 @@ import Testing
         #expect(outbox.isEmpty && outbox.nextFrame() == nil)
     }
 
-    @Test func keepsTheOrderWhileFramesComeAndGo() {
+    @Test func keepsTheOrderOfInterleavedFrames() {
         var outbox = Outbox()
         var expected: [Frame] = []
         var random = SplitMix(seed: 1)
@@ -89,14 +91,15 @@ import Testing
 
     // MARK: Cost
 
-    /// The number of frames in memory, and how many of them are already sent.
+    /// The number of frames in the outbox's array, and how many of them are already sent.
     private func storage(_ outbox: Outbox) throws -> (frames: Int, sent: Int) {
         let fields = Mirror(reflecting: outbox).children
         let frames = try #require(fields.first { $0.label == "chunks" }?.value as? [Outbox.Chunk])
         return (frames.count, try #require(fields.first { $0.label == "head" }?.value as? Int))
     }
 
-    /// The number of frames that the last `next()` moved: all, if sent frames were removed from the front.
+    /// The number of frames that the last `next()` moved within the array: all that remain if it removed the sent ones
+    /// from the front, otherwise 0.
     private func moves(_ outbox: Outbox) throws -> Int {
         let (frames, sent) = try storage(outbox)
         return sent == 0 ? frames : 0
@@ -122,7 +125,7 @@ import Testing
         #expect(moved <= count)
     }
 
-    /// A consumer that lags behind for hours.
+    /// The outbox of a consumer that lags behind for hours never becomes empty.
     @Test func constantBacklogMovesEachFrameAtMostOnceOnAverage() throws {
         var outbox = Outbox()
         let backlog = 1_000

@@ -32,10 +32,10 @@ import Testing
     @Test func reusesSlotsUnderANewID() {
         var table = PendingResponses()
         let first = table.add(response(1))
-        table.remove(at: first.index)  // abandoned, while its response is under way
+        table.remove(at: first.index)  // the connection has closed, but another thread may still respond
         let second = table.add(response(2))
         #expect(second.index == first.index && second != first && second.rawValue != first.rawValue)
-        #expect(table.remove(first) == nil, "a late response does not reach the next request")
+        #expect(table.remove(first) == nil, "a late response is not sent to the slot's next request")
         #expect(table.remove(second)?.correlationID == "c2")
     }
 

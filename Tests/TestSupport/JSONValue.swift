@@ -1,6 +1,7 @@
 import JSON
 
-/// A copy of a member or element that ``JSONReader`` passes to its closure, valid after the closure returns.
+/// A copy of a member or element that ``JSONReader`` passes to its closure. Unlike the original, the copy is valid
+/// after the closure has returned.
 package struct JSONValue: Equatable {
     /// The member's name as written, with quotes; empty for an element.
     package var key: [UInt8] = []
@@ -39,9 +40,9 @@ package struct JSONValue: Equatable {
         }
     }
 
-    /// The members of a JSON object, as above.
+    /// The members of a JSON object, given as a string.
     package static func members(of json: String) throws -> [JSONValue] { try members(of: Array(json.utf8)) }
 
-    /// The elements of a JSON array, as above.
+    /// The elements of a JSON array, given as a string.
     package static func elements(of json: String) throws -> [JSONValue] { try elements(of: Array(json.utf8)) }
 }

@@ -16,7 +16,7 @@ package struct SplitMix: RandomNumberGenerator {
 
     /// A number from 0 up to, but not including, `bound`.
     package mutating func below(_ bound: Int) -> Int {
-        precondition(bound > 0, "expected a positive bound")
+        precondition(bound > 0, "SplitMix.below was called with the bound \(bound), which is not positive")
         return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
     }
 

@@ -29,7 +29,8 @@ import Threads
         #expect(lock.withLock { $0 } == 3)
     }
 
-    /// Two plain numbers change together; a thread that sees them differ was not alone.
+    /// Each thread increments two numbers while it has the lock. A thread that sees a different state counts it as
+    /// torn: another thread had the lock at the same time.
     @Test func admitsOneThreadAtATime() {
         let threadCount = 4
         let roundsEach = 20_000

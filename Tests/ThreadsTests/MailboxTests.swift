@@ -54,7 +54,7 @@ import Threads
         #expect(batch == [])
     }
 
-    /// Two arrays alternate, so that the steady state allocates nothing.
+    /// The mailbox and the reader swap two arrays, so that nothing is allocated once both are large enough.
     @Test func reusesTheStorageOfThePreviousBatch() {
         let mailbox = Mailbox<Int>(highWater: 10)
         var batch: [Int] = []

@@ -27,7 +27,7 @@ import Threads
         #expect(passed.load(ordering: .relaxed) == count)
     }
 
-    /// Arrivals are counted, so a thread may start waiting for them later.
+    /// A thread may wait for arrivals, or for the opening, after they have happened.
     @Test func countsArrivalsAndOpeningsBeforeTheWait() {
         let barrier = StartBarrier(2)
         barrier.open()

@@ -69,7 +69,8 @@ import Threads
         waiter.join()
     }
 
-    /// Items of each sender stay in order, none is lost or duplicated, while the worker sleeps now and then.
+    /// No item is lost or duplicated, and the items of each sender stay in order, although the worker sleeps whenever
+    /// the queue is empty.
     @Test func losesNoItemBetweenThreads() {
         let queue = WorkQueue<(sender: Int, number: Int)>(capacity: 64)
         let senders = (0..<4).map { sender in

@@ -14,32 +14,34 @@ import Testing
 
     private static let scenarios = [
         Scenario(
-            testDescription: "events without an opposite are sent at once",
+            testDescription: "all but vacated and removed events are sent at once",
             input: [
-                (5, occupied("a")), (5, added("anna")), (6, count(1)), (7, AppWebhookEvent(app: 0, .cacheMiss(name("cache-a")))),
+                (5, occupied("a")), (5, added("anna")), (6, subscriptionCount(1)),
+                (7, AppWebhookEvent(app: 0, .cacheMiss(name("cache-a")))),
             ],
             expected: [
-                (5, occupied("a")), (5, added("anna")), (6, count(1)), (7, AppWebhookEvent(app: 0, .cacheMiss(name("cache-a")))),
+                (5, occupied("a")), (5, added("anna")), (6, subscriptionCount(1)),
+                (7, AppWebhookEvent(app: 0, .cacheMiss(name("cache-a")))),
             ]),
         Scenario(
             testDescription: "a vacated channel is sent three seconds later",
             input: [(0, occupied("a")), (10, vacated("a"))], expected: [(0, occupied("a")), (3_010, vacated("a"))]),
         Scenario(
-            testDescription: "occupied again in time: neither is sent",
+            testDescription: "a channel occupied again within three seconds causes neither event",
             input: [(0, occupied("a")), (10, vacated("a")), (3_009, occupied("a")), (9_000, vacated("a"))],
             expected: [(0, occupied("a")), (12_000, vacated("a"))]),
         Scenario(
-            testDescription: "occupied again too late: both are sent",
+            testDescription: "a channel occupied again after three seconds causes both events",
             input: [(10, vacated("a")), (3_010, occupied("a"))], expected: [(3_010, vacated("a")), (3_010, occupied("a"))]),
         Scenario(
-            testDescription: "each vacating has its own three seconds",
+            testDescription: "the three seconds begin with the last vacated event",
             input: [(0, vacated("a")), (2_000, occupied("a")), (2_500, vacated("a"))], expected: [(5_500, vacated("a"))]),
         Scenario(
-            testDescription: "channels and applications are separate",
+            testDescription: "an event of another channel or application cancels nothing",
             input: [(0, vacated("a")), (1, vacated("a", app: 1)), (2, occupied("b")), (3, occupied("a", app: 1))],
             expected: [(2, occupied("b")), (3_000, vacated("a"))]),
         Scenario(
-            testDescription: "members are delayed by user and channel",
+            testDescription: "an event of another user or presence channel cancels nothing",
             input: [
                 (0, removed("anna")), (1, removed("bert")), (2, removed("anna", "presence-b")), (3, added("anna")),
                 (4, added("bert", "presence-b")),
@@ -49,7 +51,7 @@ import Testing
             testDescription: "user ids are compared as bytes",
             input: [(0, removed("K")), (1, added("\u{212A}"))], expected: [(1, added("\u{212A}")), (3_000, removed("K"))]),
         Scenario(
-            testDescription: "events due together keep their order",
+            testDescription: "events that are due at the same time keep their order",
             input: [(0, removed("anna")), (0, vacated("presence-a")), (0, vacated("b"))],
             expected: [(3_000, removed("anna")), (3_000, vacated("presence-a")), (3_000, vacated("b"))]),
     ]
@@ -72,13 +74,14 @@ import Testing
         for index in 0..<Debounce.capacity { #expect(debounce.handle(vacated("a\(index)"), at: 0) == nil) }
         #expect(debounce.count == Debounce.capacity)
         #expect(debounce.handle(vacated("b"), at: 1) == vacated("b"))
-        #expect(debounce.handle(occupied("b"), at: 2) == occupied("b"), "it cannot be cancelled")
+        #expect(debounce.handle(occupied("b"), at: 2) == occupied("b"), "the vacated event was sent and cannot be cancelled")
         #expect(debounce.handle(occupied("a7"), at: 2) == nil)
         #expect(debounce.handle(vacated("b"), at: 3) == nil, "below capacity again")
         #expect(debounce.release(at: 3_000).count == Debounce.capacity - 1)
     }
 
-    /// A channel that alternates must not fill the memory with cancelled entries.
+    /// A channel that is vacated and occupied again and again must not fill the memory with entries of cancelled
+    /// events.
     @Test func cancelledEntriesAreRemoved() {
         var debounce = Debounce()
         for index in 0..<1_000 {

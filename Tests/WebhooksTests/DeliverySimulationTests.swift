@@ -17,30 +17,31 @@ import Testing
             totals.dropped += simulation.queues.counts.dropped
             totals.refused += simulation.queues.counts.refused
         }
-        // The simulation must cause each of them.
+        // The seeds must cause each of the four results often enough to test it.
         #expect(totals.delivered > 10_000 && totals.retried > 5_000 && totals.dropped > 500 && totals.refused > 1_000)
     }
 }
 
-/// One seed: endpoints that fail at random, channels that change, and the events that each endpoint must get.
+/// The simulation of one seed: endpoints that fail at random, channels that change, and the events that each endpoint
+/// must receive.
 private struct Simulation {
-    /// An endpoint and the events sent to it.
+    /// An endpoint, the events that it must receive, and those that it has received.
     private struct EndpointModel {
         let endpoint: WebhookEndpoint
-        /// Percent of requests that it accepts.
+        /// Percent of requests that the endpoint accepts.
         var acceptance: Int
-        /// The events that it must get, in order, without refused ones.
-        var due: [String] = []
-        /// Events delivered or dropped.
+        /// All events that the endpoint must receive, in order. Events that its full queue refuses are not among them.
+        var expected: [String] = []
+        /// The number of expected events that were delivered or dropped.
         var completed = 0
-        /// The request in flight or waiting for a retry, and its first and last attempt.
+        /// The request that is in flight or waits for a retry, and the times of its first and last attempt.
         var request: (events: [String], firstAttempt: Int64, lastAttempt: Int64)?
         var isInFlight = false
         var delivered = 0
         var dropped = 0
     }
 
-    private struct Edge {
+    private struct DelayedEvent {
         let event: AppWebhookEvent
         let due: Int64
     }
@@ -50,9 +51,9 @@ private struct Simulation {
     private var rng: SplitMix
     private var now: Int64 = 0
     private let eventsMax: Int
-    /// The occupied channels, and the delayed events.
+    /// The occupied channels, as `APP CHANNEL`.
     private var occupied: Set<String> = []
-    private var delayed: [Edge] = []
+    private var delayed: [DelayedEvent] = []
     private var lastCount = 0
     private var refused = 0
 
@@ -72,7 +73,7 @@ private struct Simulation {
     mutating func run(steps: Int) throws {
         for _ in 0..<steps {
             switch rng.below(10) {
-            case 0...4: happen()
+            case 0...4: changeAChannel()
             case 5...7: completeSome()
             case 8: now += Int64(rng.below(4_000))
             default:
@@ -85,13 +86,13 @@ private struct Simulation {
         }
         for index in endpoints.indices { endpoints[index].acceptance = 100 }
         queues.close(at: moment)
-        for edge in delayed { expect(edge.event) }
+        for delayedEvent in delayed { expect(delayedEvent.event) }
         while !queues.isEmpty {
             try send()
             completeSome()
             now += 1_000
         }
-        for endpoint in endpoints { try #require(endpoint.completed == endpoint.due.count && endpoint.request == nil) }
+        for endpoint in endpoints { try #require(endpoint.completed == endpoint.expected.count && endpoint.request == nil) }
         let counts = queues.counts
         try #require(counts.delivered == endpoints.reduce(0) { $0 + $1.delivered })
         try #require(counts.dropped == endpoints.reduce(0) { $0 + $1.dropped } && counts.refused == refused)
@@ -102,7 +103,7 @@ private struct Simulation {
     // MARK: Events
 
     /// Occupies or vacates a channel, or changes its subscription count.
-    private mutating func happen() {
+    private mutating func changeAChannel() {
         let (app, channel) = (rng.below(2), "c\(rng.below(4))")
         let key = "\(app) \(channel)"
         release()
@@ -113,28 +114,29 @@ private struct Simulation {
             return queues.handle(event, at: moment)
         }
         if occupied.remove(key) != nil {
-            delayed.append(Edge(event: vacated(channel, app: app), due: now + 3_000))
+            delayed.append(DelayedEvent(event: vacated(channel, app: app), due: now + 3_000))
             queues.handle(vacated(channel, app: app), at: moment)
         } else {
             occupied.insert(key)
-            let leaving = delayed.firstIndex { $0.event == vacated(channel, app: app) }
-            if let leaving { delayed.remove(at: leaving) } else { expect(WebhooksTests.occupied(channel, app: app)) }
+            let cancelled = delayed.firstIndex { $0.event == vacated(channel, app: app) }
+            if let cancelled { delayed.remove(at: cancelled) } else { expect(WebhooksTests.occupied(channel, app: app)) }
             queues.handle(WebhooksTests.occupied(channel, app: app), at: moment)
         }
     }
 
-    /// Releases the delayed events that are due.
+    /// Expects the delayed events that are due.
     private mutating func release() {
         while let first = delayed.first, first.due <= now { expect(delayed.removeFirst().event) }
     }
 
-    /// Adds the event to the endpoints that want it, unless their queue is full.
+    /// Adds the event to the expected events of each endpoint that is configured for it, unless the endpoint's queue is
+    /// full.
     private mutating func expect(_ event: AppWebhookEvent) {
         for index in endpoints.indices {
             let endpoint = endpoints[index].endpoint
             guard endpoint.appIndex == event.app, endpoint.events.contains(event.event.kind) else { continue }
-            if endpoints[index].due.count - endpoints[index].completed < eventsMax {
-                endpoints[index].due.append(String(decoding: event.event.json, as: UTF8.self))
+            if endpoints[index].expected.count - endpoints[index].completed < eventsMax {
+                endpoints[index].expected.append(String(decoding: event.event.json, as: UTF8.self))
             } else {
                 refused += 1
             }
@@ -153,15 +155,15 @@ private struct Simulation {
         try #require(!endpoints[index].isInFlight, "one request at a time")
         endpoints[index].isInFlight = true
         let events = request.events
-        let next = endpoints[index].due.dropFirst(endpoints[index].completed).prefix(events.count)
-        try #require(!events.isEmpty && events == Array(next), "the next ones, in order")
+        let next = endpoints[index].expected.dropFirst(endpoints[index].completed).prefix(events.count)
+        try #require(!events.isEmpty && events == Array(next), "the next expected events, in order")
         try #require(endpoints[index].endpoint.batch ? events.count <= 100 : events.count == 1)
         guard let before = endpoints[index].request else {
             endpoints[index].request = (events, now, now)
             return
         }
         try #require(before.events == events, "a retry has the same events")
-        try #require(now - before.lastAttempt >= 750, "after the back-off")
+        try #require(now - before.lastAttempt >= 750, "a retry waits for at least 750 ms")
         endpoints[index].request?.lastAttempt = now
     }
 

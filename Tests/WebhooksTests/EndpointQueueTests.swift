@@ -13,9 +13,10 @@ import Testing
         }
     }
 
-    private mutating func fits(_ event: [UInt8]) -> Bool { queue.append(event, at: 0, time: 0) }
+    /// Appends an event at 0. Returns false if the queue is full.
+    private mutating func tryAppend(_ event: [UInt8]) -> Bool { queue.append(event, at: 0, time: 0) }
 
-    /// The events sent at `now`; nil if none.
+    /// Sends the request that is due at `now`, and returns its events; nil if none is due.
     private mutating func sent(at now: Int64) -> [String]? {
         if case .send(let request) = queue.next(at: now) { request.events } else { nil }
     }
@@ -24,11 +25,11 @@ import Testing
         #expect(queue.next(at: 0) == .idle)
         append("a", "b")
         #expect(sent(at: 0) == [#""a""#])
-        #expect(queue.next(at: 99_999) == .idle, "one at a time, however long it takes")
-        #expect(queue.complete(true, at: 7, jitter: 0) == .delivered(1))
+        #expect(queue.next(at: 99_999) == .idle, "the next request waits for the result, however long it takes")
+        #expect(queue.complete(isAccepted: true, at: 7, jitter: 0) == .delivered(1))
         #expect(sent(at: 7) == [#""b""#])
         #expect(queue.depth == 1)
-        #expect(queue.complete(true, at: 8, jitter: 0) == .delivered(1))
+        #expect(queue.complete(isAccepted: true, at: 8, jitter: 0) == .delivered(1))
         #expect(queue.next(at: 8) == .idle)
         #expect(queue.depth == 0)
     }
@@ -42,17 +43,17 @@ import Testing
     @Test mutating func v10ReattemptsARejectedRequestBeforeLaterEvents() {
         append("a", "b")
         #expect(sent(at: 0) == [#""a""#])
-        #expect(queue.complete(false, at: 100, jitter: 0.5) == .retrying(1))
+        #expect(queue.complete(isAccepted: false, at: 100, jitter: 0.5) == .retrying(1))
         #expect(queue.next(at: 100) == .wait(until: 1_100))
         #expect(queue.next(at: 1_099) == .wait(until: 1_100))
         #expect(sent(at: 1_100) == [#""a""#])
-        #expect(queue.complete(false, at: 1_200, jitter: 0.5) == .retrying(1))
+        #expect(queue.complete(isAccepted: false, at: 1_200, jitter: 0.5) == .retrying(1))
         #expect(queue.next(at: 1_200) == .wait(until: 3_200))
         #expect(sent(at: 4_000) == [#""a""#])
-        #expect(queue.complete(true, at: 4_001, jitter: 0.5) == .delivered(1))
+        #expect(queue.complete(isAccepted: true, at: 4_001, jitter: 0.5) == .delivered(1))
         #expect(sent(at: 4_001) == [#""b""#])
-        #expect(queue.complete(false, at: 4_100, jitter: 0.5) == .retrying(1))
-        #expect(queue.next(at: 4_100) == .wait(until: 5_100), "delays begin anew with the next request")
+        #expect(queue.complete(isAccepted: false, at: 4_100, jitter: 0.5) == .retrying(1))
+        #expect(queue.next(at: 4_100) == .wait(until: 5_100), "the next request begins with the shortest delay")
     }
 
     @Test mutating func v10DropsARequestAfterFiveMinutes() {
@@ -63,19 +64,19 @@ import Testing
             #expect(sent(at: now) == [#""a""#])
             attempts.append(now)
             // Each attempt is rejected at once.
-            guard queue.complete(false, at: now, jitter: 0.5) == .retrying(1) else { break }
-            guard case .wait(let until) = queue.next(at: now) else { return #expect(Bool(false), "it waits") }
+            guard queue.complete(isAccepted: false, at: now, jitter: 0.5) == .retrying(1) else { break }
+            guard case .wait(let until) = queue.next(at: now) else { return #expect(Bool(false), "the queue does not wait") }
             now = until
         }
         #expect(attempts.map { ($0 - 50) / 1_000 } == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 300])
         #expect(sent(at: now) == [#""b""#], "the next request has its own five minutes")
-        #expect(queue.complete(false, at: now + 299_999, jitter: 0) == .retrying(1))
+        #expect(queue.complete(isAccepted: false, at: now + 299_999, jitter: 0) == .retrying(1))
     }
 
-    @Test mutating func resultAfterTheRetryWindowDrops() {
+    @Test mutating func dropsARequestThatFailsAfterTheRetryWindow() {
         append("a", "b")
         #expect(sent(at: 0) != nil)
-        #expect(queue.complete(false, at: 300_000, jitter: 0) == .dropped(1))
+        #expect(queue.complete(isAccepted: false, at: 300_000, jitter: 0) == .dropped(1))
         #expect(sent(at: 300_000) == [#""b""#])
     }
 
@@ -98,8 +99,8 @@ import Testing
         append("b", at: 999)
         guard case .send(let request) = queue.next(at: 1_000) else { return #expect(Bool(false), "nothing was sent") }
         #expect(request.events == [#""a""#, #""b""#] && request.count == 2)
-        #expect(request.time == "1000999", "of the last one")
-        #expect(queue.complete(true, at: 1_001, jitter: 0) == .delivered(2))
+        #expect(request.time == "1000999", "the time of the last event")
+        #expect(queue.complete(isAccepted: true, at: 1_001, jitter: 0) == .delivered(2))
     }
 
     @Test mutating func eventsDuringARequestFormOneBatch() {
@@ -107,9 +108,9 @@ import Testing
         append("a", at: 0)
         #expect(sent(at: 1_000) == [#""a""#])
         append("b", "c", at: 1_100)
-        #expect(queue.complete(false, at: 1_200, jitter: 0.5) == .retrying(1))
+        #expect(queue.complete(isAccepted: false, at: 1_200, jitter: 0.5) == .retrying(1))
         #expect(sent(at: 2_200) == [#""a""#], "the same bytes again, without later events")
-        #expect(queue.complete(true, at: 2_300, jitter: 0) == .delivered(1))
+        #expect(queue.complete(isAccepted: true, at: 2_300, jitter: 0) == .delivered(1))
         #expect(sent(at: 2_300) == [#""b""#, #""c""#])
     }
 
@@ -117,7 +118,7 @@ import Testing
         queue = EndpointQueue(isBatching: true)
         for index in 0...EndpointQueue.batchEventsMax { append("\(index)", at: 0) }
         #expect(sent(at: 0)?.count == EndpointQueue.batchEventsMax)
-        #expect(queue.complete(true, at: 0, jitter: 0) == .delivered(EndpointQueue.batchEventsMax))
+        #expect(queue.complete(isAccepted: true, at: 0, jitter: 0) == .delivered(EndpointQueue.batchEventsMax))
         #expect(queue.next(at: 0) == .wait(until: 1_000), "the remaining event lingers")
     }
 
@@ -125,14 +126,14 @@ import Testing
         queue = EndpointQueue(isBatching: true)
         let half = EndpointQueue.batchBytesMax / 2
         for text in ["a", "b", "c"] {
-            #expect(fits(event(text, bytes: half)))
+            #expect(tryAppend(event(text, bytes: half)))
         }
         #expect(sent(at: 0)?.count == 2)
-        _ = queue.complete(true, at: 0, jitter: 0)
-        #expect(fits(event("d", bytes: 3 * half)))
+        _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
+        #expect(tryAppend(event("d", bytes: 3 * half)))
         #expect(sent(at: 0)?.count == 1)
-        _ = queue.complete(true, at: 0, jitter: 0)
-        #expect(sent(at: 0)?.count == 1, "a single one may be larger")
+        _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
+        #expect(sent(at: 0)?.count == 1, "an event that is larger than the limit is sent alone")
     }
 
     @Test mutating func stopLingeringSendsABatchAtOnce() {
@@ -146,15 +147,15 @@ import Testing
 
     @Test mutating func dropsNewEventsAtTheLimit() {
         for index in 0..<EndpointQueue.eventsMaxDefault { append("\(index)") }
-        #expect(!fits(event("more")))
+        #expect(!tryAppend(event("more")))
         #expect(sent(at: 0) == [#""0""#])
-        #expect(!fits(event("more")), "the event in flight counts")
-        _ = queue.complete(true, at: 0, jitter: 0)
+        #expect(!tryAppend(event("more")), "the event in flight counts")
+        _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
         append("last")
         #expect(queue.depth == EndpointQueue.eventsMaxDefault)
         for index in 1..<EndpointQueue.eventsMaxDefault {
             #expect(sent(at: 0) == ["\"\(index)\""])
-            _ = queue.complete(true, at: 0, jitter: 0)
+            _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
         }
         #expect(sent(at: 0) == [#""last""#])
     }
@@ -162,13 +163,13 @@ import Testing
     @Test mutating func queueIsLimitedInBytes() {
         let large = EndpointQueue.bytesMax / 4
         for text in ["a", "b", "c", "d"] {
-            #expect(fits(event(text, bytes: large)))
+            #expect(tryAppend(event(text, bytes: large)))
         }
-        #expect(!fits(event("e")))
+        #expect(!tryAppend(event("e")))
         #expect(!queue.isHalfFree)
         for _ in 0..<2 {
             #expect(sent(at: 0) != nil)
-            _ = queue.complete(true, at: 0, jitter: 0)
+            _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
         }
         #expect(queue.isHalfFree)
         append("e")

@@ -5,7 +5,7 @@ import PusherProtocol
 
 /// Values for the webhook tests.
 func name(_ text: String) -> ChannelName {
-    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("not a channel name") }
+    guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("\"\(text)\" is not a channel name") }
     return name
 }
 
@@ -21,7 +21,9 @@ func removed(_ id: String, _ channel: String = "presence-a") -> AppWebhookEvent 
     AppWebhookEvent(app: 0, .memberRemoved(name(channel), userID: id))
 }
 
-func count(_ count: Int, app: Int = 0) -> AppWebhookEvent { AppWebhookEvent(app: app, .subscriptionCount(name("a"), count)) }
+func subscriptionCount(_ count: Int, app: Int = 0) -> AppWebhookEvent {
+    AppWebhookEvent(app: app, .subscriptionCount(name("a"), count))
+}
 
 func endpoint(
     app: Int = 0, _ url: String = "https://backend.test/hooks", events: WebhookKinds = .all, batch: Bool = false
@@ -31,15 +33,16 @@ func endpoint(
         allowsPrivate: false)
 }
 
-/// An event of at least that many bytes.
+/// An event that consists of a JSON string, padded to `bytes` bytes if it is shorter.
 func event(_ text: String, bytes: Int = 0) -> [UInt8] {
     Array("\"\(text)\(String(repeating: ".", count: max(0, bytes - text.utf8.count - 2)))\"".utf8)
 }
 
 extension WebhookRequest {
-    /// The events as sent.
+    /// The events in the body, as JSON.
     var events: [String] { members.events }
 
+    /// `time_ms` in the body, as JSON.
     var time: String { members.time }
 
     private var members: (time: String, events: [String]) {

@@ -9,23 +9,23 @@ import Testing
     private let inbox = WebhookInbox()
 
     @Test func keepsOrderAndRequestsAWakeOnce() {
-        #expect(inbox.append(count(1)), "the first one has to wake the reader")
-        #expect(!inbox.append(count(2)))
-        var batch = [count(9)]
+        #expect(inbox.append(subscriptionCount(1)), "the caller must wake the reader")
+        #expect(!inbox.append(subscriptionCount(2)))
+        var batch = [subscriptionCount(9)]
         inbox.drain(into: &batch)
-        #expect(batch == [count(1), count(2)])
-        #expect(inbox.append(count(3)))
+        #expect(batch == [subscriptionCount(1), subscriptionCount(2)])
+        #expect(inbox.append(subscriptionCount(3)))
     }
 
     @Test func dropsNewEventsWhenFull() {
-        for number in 1...WebhookInbox.capacity { _ = inbox.append(count(number)) }
+        for number in 1...WebhookInbox.capacity { _ = inbox.append(subscriptionCount(number)) }
         #expect(inbox.refusals == 0)
-        #expect(!inbox.append(count(0)) && !inbox.append(count(0)))
+        #expect(!inbox.append(subscriptionCount(0)) && !inbox.append(subscriptionCount(0)))
         #expect(inbox.refusals == 2 && inbox.depth == WebhookInbox.capacity)
         var batch: [AppWebhookEvent] = []
         inbox.drain(into: &batch)
-        #expect(batch.first == count(1) && batch.last == count(WebhookInbox.capacity))
-        #expect(inbox.append(count(1)))
+        #expect(batch.first == subscriptionCount(1) && batch.last == subscriptionCount(WebhookInbox.capacity))
+        #expect(inbox.append(subscriptionCount(1)))
     }
 
     @Test func wakesTheConnectedReader() {

@@ -9,7 +9,7 @@ import Testing
 
     private func moment(_ now: Int64) -> WebhookQueues.Moment { WebhookQueues.Moment(now: now, time: 1_000_000 + now) }
 
-    /// Events that are sent at `now`, by endpoint.
+    /// Sends the requests that are due at `now`, and returns their events by endpoint.
     private mutating func sent(at now: Int64) -> [Int: [String]] {
         var sent: [Int: [String]] = [:]
         _ = queues.send(at: now) { sent[$0] = $1.events }
@@ -18,23 +18,23 @@ import Testing
 
     private func json(_ event: AppWebhookEvent) -> String { String(decoding: event.event.json, as: UTF8.self) }
 
-    @Test mutating func endpointsGetTheirKindsOfTheirApplication() {
+    @Test mutating func endpointsReceiveTheirApplicationsEventsOfTheirKinds() {
         queues = WebhookQueues([
             endpoint(app: 0, batch: true), endpoint(app: 0, events: [.channelOccupied], batch: true),
             endpoint(app: 1, batch: true), endpoint(app: 1, events: [.notificationFailed], batch: true),
         ])
         queues.handle(occupied("a"), at: moment(0))
-        queues.handle(count(1), at: moment(1))
+        queues.handle(subscriptionCount(1), at: moment(1))
         queues.handle(occupied("b", app: 1), at: moment(2))
         queues.handle(occupied("c", app: 2), at: moment(3))
         #expect(
             sent(at: 2_000) == [
-                0: [json(occupied("a")), json(count(1))], 1: [json(occupied("a"))], 2: [json(occupied("b", app: 1))],
+                0: [json(occupied("a")), json(subscriptionCount(1))], 1: [json(occupied("a"))], 2: [json(occupied("b", app: 1))],
             ])
         #expect(queues.depth == 4)
     }
 
-    @Test mutating func debounceAppliesToEndpointsThatWantOneKind() {
+    @Test mutating func debounceAppliesToEndpointsWithOnlyOneOfTheOppositeKinds() {
         queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint(events: .channelVacated)])
         queues.handle(vacated("a"), at: moment(0))
         queues.handle(occupied("a"), at: moment(1_000))
@@ -60,18 +60,18 @@ import Testing
 
     @Test mutating func slowEndpointDoesNotDelayOthers() {
         queues = WebhookQueues([endpoint(), endpoint()])
-        for number in 1...3 { queues.handle(count(number), at: moment(0)) }
-        #expect(sent(at: 0) == [0: [json(count(1))], 1: [json(count(1))]])
+        for number in 1...3 { queues.handle(subscriptionCount(number), at: moment(0)) }
+        #expect(sent(at: 0) == [0: [json(subscriptionCount(1))], 1: [json(subscriptionCount(1))]])
         for number in 2...3 {
             queues.complete(1, problem: nil, at: 10, jitter: 0)
-            #expect(sent(at: 10) == [1: [json(count(number))]])
+            #expect(sent(at: 10) == [1: [json(subscriptionCount(number))]])
         }
     }
 
     @Test mutating func reportsFailureOnceAndRecovery() {
         let label = "https://backend.test (webhook 1 of key1)"
-        queues.handle(count(1), at: moment(0))
-        queues.handle(count(2), at: moment(0))
+        queues.handle(subscriptionCount(1), at: moment(0))
+        queues.handle(subscriptionCount(2), at: moment(0))
         _ = sent(at: 0)
         queues.complete(0, problem: "HTTP 500", at: 0, jitter: 0)
         #expect(queues.drainReports() == [.failing(label, reason: "HTTP 500")])
@@ -90,19 +90,19 @@ import Testing
     @Test mutating func reportsAFullQueueOncePerEpisode() {
         queues = WebhookQueues([endpoint(events: .channelOccupied), endpoint()], eventsMax: 4)
         let label = "https://backend.test (webhook 2 of key1)"
-        for number in 1...7 { queues.handle(count(number), at: moment(0)) }
+        for number in 1...7 { queues.handle(subscriptionCount(number), at: moment(0)) }
         #expect(queues.counts.refused == 3)
         #expect(queues.drainReports() == [.full(label)])
         // Room for one event only: the episode continues.
         _ = sent(at: 0)
         queues.complete(1, problem: nil, at: 0, jitter: 0)
-        for number in 8...9 { queues.handle(count(number), at: moment(0)) }
+        for number in 8...9 { queues.handle(subscriptionCount(number), at: moment(0)) }
         #expect(queues.drainReports() == [])
         for _ in 1...3 {
             _ = sent(at: 0)
             queues.complete(1, problem: nil, at: 0, jitter: 0)
         }
-        queues.handle(count(10), at: moment(0))
+        queues.handle(subscriptionCount(10), at: moment(0))
         #expect(queues.drainReports() == [.hasRoom(label, refused: 4)])
         #expect(queues.counts.refused == 4)
     }
@@ -110,10 +110,10 @@ import Testing
     @Test mutating func closeSendsDelayedEventsWithoutLinger() {
         queues = WebhookQueues([endpoint(batch: true)])
         queues.handle(vacated("a"), at: moment(0))
-        queues.handle(count(1), at: moment(0))
+        queues.handle(subscriptionCount(1), at: moment(0))
         #expect(!queues.isEmpty)
         queues.close(at: moment(1))
-        #expect(sent(at: 1) == [0: [json(count(1)), json(vacated("a"))]])
+        #expect(sent(at: 1) == [0: [json(subscriptionCount(1)), json(vacated("a"))]])
         #expect(!queues.isEmpty)
         queues.complete(0, problem: nil, at: 2, jitter: 0)
         #expect(queues.isEmpty)
@@ -132,7 +132,7 @@ import Testing
 
     @Test mutating func abandonCountsQueuedEvents() {
         queues = WebhookQueues([endpoint(), endpoint(events: .memberAdded)])
-        for number in 1...3 { queues.handle(count(number), at: moment(0)) }
+        for number in 1...3 { queues.handle(subscriptionCount(number), at: moment(0)) }
         _ = sent(at: 0)
         queues.abandon(at: moment(0))
         #expect(queues.counts.dropped == 3)
@@ -147,7 +147,7 @@ import Testing
         ("https://a.test#secret", "https://a.test"), ("https://anna:secret@a.test:8443/x@y", "https://a.test:8443"),
         ("http://[::1]:80/x", "http://[::1]:80"), ("secret", ""),
     ])
-    func originHasNoSecrets(url: String, shown: String) {
-        #expect(endpoint(url).origin == shown)
+    func originIsSchemeHostAndPortWithoutSecrets(url: String, origin: String) {
+        #expect(endpoint(url).origin == origin)
     }
 }

@@ -3,7 +3,7 @@ import Threads
 
 @testable import Webhooks
 
-/// The worker's thread, without a server; the end-to-end tests have one.
+/// The worker's thread. Here no endpoint responds; the end-to-end tests have a server.
 @Suite struct WebhookWorkerTests {
     private let reports = Lock<[WebhookReport]>([])
 
@@ -19,16 +19,16 @@ import Threads
             })
     }
 
-    @Test func withoutEndpointsPostsNothing() {
+    @Test func withoutEndpointsIgnoresEvents() {
         let worker = worker([])
-        worker.post(count(1))
+        worker.post(subscriptionCount(1))
         #expect(worker.kindsWanted(by: 0) == [] && worker.inbox.depth == 0)
         worker.stop(withinSeconds: 60)
         worker.stop(withinSeconds: 60)
         #expect(worker.statistics == WebhookWorker.Statistics())
     }
 
-    @Test func wantsItsEndpointsKindsAndTheirOpposites() {
+    @Test func wantsTheKindsOfItsEndpointsAndTheirOpposites() {
         let worker = worker([
             endpoint(app: 0, events: .channelVacated), endpoint(app: 0, events: .cacheMiss),
             endpoint(app: 1, events: .memberAdded),
@@ -39,15 +39,15 @@ import Threads
         worker.stop(withinSeconds: 0)
     }
 
-    /// Port 9 is closed: connections are refused.
-    @Test func stopDropsAndCountsTheRest() {
+    /// Nothing listens on port 9, so connections are refused.
+    @Test func stopDropsAndCountsUnsentEvents() {
         let failed = StartBarrier(1)
-        failed.open()
+        failed.open()  // in advance: `arriveAndWait` then signals the failure without blocking the worker
         let unreachable = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .subscriptionCount, batch: false,
             allowsPrivate: true)
         let worker = worker([unreachable]) { if case .failing = $0 { failed.arriveAndWait() } }
-        for number in 1...3 { worker.post(count(number)) }
+        for number in 1...3 { worker.post(subscriptionCount(number)) }
         worker.post(occupied("unwanted"))
         failed.waitForArrival()
         worker.stop(withinSeconds: 0)
@@ -60,28 +60,28 @@ import Threads
 
     @Test func abortDrainEndsAStop() {
         let failed = StartBarrier(1)
-        failed.open()
+        failed.open()  // in advance, as above
         let unreachable = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: false,
             allowsPrivate: true)
         let worker = worker([unreachable]) { if case .failing = $0 { failed.arriveAndWait() } }
-        worker.post(count(1))
+        worker.post(subscriptionCount(1))
         failed.waitForArrival()
-        // Without the second thread this would take five minutes.
+        // Without the abort, the worker would retry for five minutes.
         let other = Thread(name: "abort") { worker.abortDrain() }
         worker.stop(withinSeconds: 3_600)
         other.join()
         #expect(worker.statistics.counts.dropped == 1)
     }
 
-    /// A gateway that closes its connections still posts events.
+    /// When the gateway closes its connections after the abort, they cause further events.
     @Test func eventsAfterAbortDrainAreDroppedAndCounted() {
         let unreachable = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: true,
             allowsPrivate: true)
         let worker = worker([unreachable])
         worker.abortDrain()
-        for number in 1...3 { worker.post(count(number)) }
+        for number in 1...3 { worker.post(subscriptionCount(number)) }
         worker.post(vacated("a"))
         worker.stop(withinSeconds: 3_600)
         #expect(worker.statistics.counts.dropped == 4 && worker.inbox.depth == 0)
