@@ -77,7 +77,8 @@ static inline int ccurl_agreed_on_http2(CURL *easy) {
     struct curl_tlssessioninfo *session = NULL;
     const unsigned char *name = NULL;
     unsigned int length = 0;
-    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session || !session->internals) return 0;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK) return 0;
+    if (!session || !session->internals) return 0;
     if (session->backend != CURLSSLBACKEND_OPENSSL) return 0;
     SSL_get0_alpn_selected((SSL *)session->internals, &name, &length);
     return length == 2 && name[0] == 'h' && name[1] == '2';

@@ -2,8 +2,8 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// Any bytes as a client's message. A reply is one small JSON object, an input concerns only the sender, and what
-/// requires a signature happens only with one.
+/// Handles any bytes as a client's message. Invariants: a reply is one small JSON object, an input concerns only the
+/// sender, and a message that requires a signature has no effect without one.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzClientMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = UnsafeRawBufferPointer(start: start, count: count)
@@ -12,7 +12,7 @@ public func fuzzClientMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> C
 }
 
 private let socket: SocketID = {
-    guard let socket = SocketID("7.1") else { fatalError("a socket id") }
+    guard let socket = SocketID("7.1") else { fatalError("7.1 is not a socket id") }
     return socket
 }()
 
@@ -49,7 +49,7 @@ private struct Message {
             invariant(user == nil, "a connection signs in once")
             invariant(verified?.hasPrefix("7.1::user::") == true, "sign-in requires a signature for this connection")
             checkUser(newUser)
-        case .apply, .applyRateLimited: fatalError("a message causes no other input")
+        case .apply, .applyRateLimited: fatalError("invariant violated: a message causes no other input")
         }
     }
 
@@ -82,7 +82,7 @@ private struct Message {
     private func checkMember(_ member: PresenceMember) {
         invariant((1...Limits.userIDLength).contains(member.id.unicodeScalars.count), "a user's id is within its limit")
         invariant(member.info?.count ?? 0 <= Limits().presenceInfoBytes, "user_info is within its limit")
-        guard let channel = ChannelName("presence-a", lengthMax: 200) else { fatalError("a channel's name") }
+        guard let channel = ChannelName("presence-a", lengthMax: 200) else { fatalError("presence-a is not a channel name") }
         checkData(ServerMessage.subscriptionSucceeded(channel, members: [member]), ["event", "channel", "data"])
         checkData(ServerMessage.memberAdded(channel, member), ["event", "channel", "data"])
         checkData(ServerMessage.memberRemoved(channel, userID: member.id), ["event", "channel", "data"])
@@ -123,7 +123,7 @@ private struct Message {
         invariant(frame.members.map(\.name) == ["event", "data"], "a reply has an event and data")
     }
 
-    /// The message is JSON with these members, and its data is a string that contains a JSON object.
+    /// Checks that the message is JSON with these members, and that its data is a string that contains a JSON object.
     private func checkData(_ frame: Frame, _ names: [String]) {
         let members = frame.members
         invariant(members.map(\.name) == names, "a message has the expected members")
@@ -134,7 +134,7 @@ private struct Message {
 }
 
 extension Frame {
-    /// The members of its message, in order; empty if the message is not a JSON object.
+    /// The members of the frame's message, in order; empty if the message is not a JSON object.
     fileprivate var members: [(name: String, kind: JSONSlice.Kind, text: String?)] {
         let headerLength = bytes[1] < 126 ? 2 : bytes[1] == 126 ? 4 : 10
         var members: [(name: String, kind: JSONSlice.Kind, text: String?)] = []

@@ -7,8 +7,8 @@ import Primitives
 
 @testable import HTTPAPI
 
-/// Any bytes as requests to the fleet's API, as forms, and as JSON to canonicalize. Nothing crashes, accepted values
-/// follow the rules, and canonical JSON is a fixed point.
+/// Handles any bytes as a request to the fleet's API, as a form, and as JSON to canonicalize. Invariants: nothing
+/// crashes, accepted values follow the rules, and canonical JSON does not change if it is canonicalized again.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
@@ -101,7 +101,7 @@ private func checkRouteAction(_ action: RouteAction?) {
     }
 }
 
-/// Stands for the time zone database: accepts names of even length.
+/// Replaces the time zone database: accepts names of even length.
 private func checkZone(_ name: String) -> Bool {
     invariant((1...64).contains(name.utf8.count), "a time zone is looked up by 1 to 64 bytes")
     invariant(
@@ -209,8 +209,8 @@ nonisolated(unsafe) private let router: Router = {
 
 private let methods: [HTTPRequest.Method] = [.post, .put, .get, .head, .patch, .delete, .options]
 
-/// The first byte selects the role and the method. Then come the path (a line), a value for header fields and query
-/// parameters (a line), and the body.
+/// Handles the bytes as a whole request. The first byte selects the role and the method. The rest of the first line is
+/// the path, the second line the value of all header fields and query parameters, and all further bytes the body.
 private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
     guard let choice = bytes.first else { return }
     let lines = bytes.dropFirst().split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)

@@ -15,7 +15,8 @@ struct Model {
     /// The members of a presence channel, and the cached event of a cache channel.
     private struct ChannelState {
         var members: [PresenceMember] = []
-        var event: (frame: Frame, expiry: Int64, age: Int)?
+        /// The event with the lowest serial number is the oldest.
+        var event: (frame: Frame, expiry: Int64, serial: Int)?
     }
 
     let apps: [AppRules]
@@ -120,7 +121,7 @@ struct Model {
             channels[app][name, default: ChannelState()].event = (frame, now + 1_800_000, cachedCount)
             while cachedBytes(app) > apps[app].limits.cacheBytes {
                 let oldest = channels[app].filter { $0.value.event != nil }.min {
-                    $0.value.event?.age ?? 0 < $1.value.event?.age ?? 0
+                    $0.value.event?.serial ?? 0 < $1.value.event?.serial ?? 0
                 }
                 guard let oldest else { break }
                 channels[app][oldest.key]?.event = nil

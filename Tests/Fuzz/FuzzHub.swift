@@ -1,9 +1,9 @@
 import FanOut
 import PusherProtocol
 
-/// Bytes as operations: connections open, subscribe, sign in, send client events and close, backends publish and
-/// terminate users, time advances, loops fall behind and catch up. Each connection must receive exactly the bytes that
-/// a naive model computes.
+/// Decodes the bytes as operations: connections open, subscribe, sign in, send client events and close, backends
+/// publish and terminate users, time advances, and loops drain late. Each connection must receive exactly the bytes
+/// that a naive model computes.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHub(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var operands = Operands(rest: UnsafeRawBufferPointer(start: start, count: count)[...])
@@ -13,12 +13,13 @@ public func fuzzHub(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
+/// The fuzzer's input, of which each operation uses some bytes.
 private struct Operands {
     var rest: Slice<UnsafeRawBufferPointer>
 
     var isEmpty: Bool { rest.isEmpty }
 
-    /// Zero once the input is used up.
+    /// The next byte modulo `limit`; 0 if the input is used up or `limit` is 0.
     mutating func next(below limit: Int) -> Int { limit > 0 ? Int(rest.popFirst() ?? 0) % limit : 0 }
 }
 
@@ -120,7 +121,7 @@ private struct World {
         apply(.opened(socket, app: app))
     }
 
-    /// An open connection's index and a channel's name.
+    /// The index of an open connection and a channel's name; nil if no connection is open.
     private func chosen(_ operands: inout Operands) -> (index: Int, name: ChannelName)? {
         let index = operands.next(below: model.connections.count)
         let name = Self.names[operands.next(below: Self.names.count)]
@@ -262,7 +263,7 @@ private struct World {
 
     // MARK: Grants and users
 
-    /// Nil if the channel belongs to another user.
+    /// A grant for a subscription; nil if the channel belongs to another user.
     private func grant(
         _ name: ChannelName, to socket: SocketID, as id: String, _ user: SignedInUser?
     ) -> SubscriptionGrant? {
@@ -273,7 +274,7 @@ private struct World {
 
     private func user(_ id: String, watching watchlist: [String]) -> SignedInUser {
         let ids = watchlist.map { "\"\($0)\"" }.joined(separator: ",")
-        guard let socket = SocketID("1.0") else { fatalError("a socket id") }
+        guard let socket = SocketID("1.0") else { fatalError("1.0 is not a socket id") }
         do {
             return try SigninRequest(auth: "key:", userData: #"{"id":"\#(id)","watchlist":[\#(ids)]}"#)
                 .user(on: socket, key: "key", limits: Limits()) { _, _ in true }

@@ -2,8 +2,9 @@ import Access
 import Crypto
 import JWT
 
-/// Any bytes as a token, as header and payload with a valid signature, and as an issuer's key document. Nothing
-/// crashes, no token is accepted without a signature, and an accepted identity has a valid id and valid bookings.
+/// Handles any bytes as a token, as header and payload of a token with a valid signature, and as an issuer's key
+/// document. Invariants: nothing crashes, no token is accepted without a signature, and an accepted identity has a
+/// valid id and valid bookings.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTokens(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
@@ -30,14 +31,14 @@ nonisolated(unsafe) private let verifier: TokenVerifier = {
 
 nonisolated(unsafe) private let key = HMACKey(secret: secret)
 
-/// The bytes as a token. The fuzzer cannot guess a signature, so no token is accepted.
+/// Verifies the bytes as a token. The fuzzer cannot guess a signature, so no token is accepted.
 private func checkToken(_ bytes: [UInt8]) {
     let result = verifier.verify(String(decoding: bytes, as: UTF8.self), now: now)
     if case .identity = result { fatalError("invariant violated: no token is accepted without a signature") }
     checkText(result)
 }
 
-/// The bytes as header (first line) and payload, with a valid signature.
+/// Verifies a token with the bytes as header (first line) and payload, and with a valid signature.
 private func checkSigned(_ bytes: [UInt8]) {
     let parts = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { return }
@@ -59,7 +60,7 @@ private func checkSigned(_ bytes: [UInt8]) {
     invariant(refused == .refused("The token's signature is wrong"), "one wrong bit in the signature is detected")
 }
 
-/// The bytes as an issuer's key document: rejected, or accepted with at least one key.
+/// Stores the bytes as an issuer's key document, which is rejected, or accepted with at least one key.
 private func checkKeys(_ bytes: [UInt8]) {
     let cache = IssuerKeyCache(issuers: issuers)
     for issuer in 2..<issuers.count {

@@ -2,7 +2,7 @@
 # Fuzzes the code that reads untrusted bytes: Tests/Fuzz/run.sh [seconds per target, default 10].
 #
 # Each target starts from its committed corpus and the inputs that earlier runs found (.build-fuzz/units). An input that
-# crashes is copied into the corpus, where it stays as a regression test.
+# crashes a target is copied into the target's corpus, where it stays as a regression test.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -24,12 +24,12 @@ for module in "${modules[@]}"; do
     objects+=("$build/$module.o")
 done
 for target in "${targets[@]}"; do
-    # In the build folder: given several files, the compiler leaves intermediate files in its working directory.
+    # Runs in the build folder, because the compiler leaves intermediate files of several sources in its working directory.
     (cd "$build" && swiftc "${flags[@]}" -I . -module-name "$target" -o "$target" \
         "../Tests/Fuzz/$target"*.swift ../Tests/Fuzz/Invariant.swift "${objects[@]#$build/}")
 done
 
-# Swift's own backtrace reads memory that AddressSanitizer guards, which would be reported instead of the crash.
+# Swift's own backtrace reads memory that AddressSanitizer guards. AddressSanitizer would report that read, not the crash.
 export SWIFT_BACKTRACE=enable=no
 
 summary=()

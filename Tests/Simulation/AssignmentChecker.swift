@@ -2,8 +2,8 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// Which driver lost which job, derived from the inputs alone. It checks two promises: no driver is subscribed to a
-/// channel of a job that they have just lost, and no driver known to have lost a job can subscribe to its channels.
+/// Checks two promises about drivers who lost a job: they are no longer subscribed to the job's channels, and they
+/// cannot subscribe to them again. It derives from the inputs, not from the model, which driver lost which job.
 struct AssignmentChecker {
     /// A driver and the reference of the driver's job.
     private struct Assignment: Hashable {
@@ -20,7 +20,7 @@ struct AssignmentChecker {
     private var assignments: [Order: Assignment] = [:]
     private var losses: Set<Assignment> = []
 
-    /// Records an input whose `effects` the model has applied, and checks the promises.
+    /// Records an input and its effects, and checks the promises. Call it after the model has applied the input.
     mutating func check(after input: Hub.Input, _ effects: [Hub.Effect], _ model: ReferenceModel) throws(Discrepancy) {
         switch input {
         case .assignment(let assignment, let app):
@@ -41,7 +41,9 @@ struct AssignmentChecker {
         }
     }
 
-    /// Records an assignment. Returns the one that it ended, unless the driver has another job with the same reference.
+    /// Records an assignment.
+    /// - Returns: the assignment that it ended; nil if it ended none, or if that driver has another job with the same
+    ///   reference.
     private mutating func record(_ assignment: Hub.JobAssignment, _ app: AppIndex) -> Assignment? {
         let before = assignments.removeValue(forKey: Order(app: app, code: assignment.orderCode))
         if let id = assignment.driverID {
@@ -54,7 +56,8 @@ struct AssignmentChecker {
         return before
     }
 
-    /// Checked only for connections whose sole identity is that driver.
+    /// Throws if the channel is one of the lost job's, and the connection's sole identity is the driver who lost it.
+    /// Other identities of a connection may permit the subscription.
     private func check(
         _ socket: SocketID, _ channel: ChannelName, _ loss: Assignment, _ model: ReferenceModel
     ) throws(Discrepancy) {

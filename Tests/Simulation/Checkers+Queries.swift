@@ -17,7 +17,7 @@ extension Checkers {
         }
     }
 
-    /// Compares all queries about one channel.
+    /// Compares the results of all queries about one channel.
     func check(_ hub: Hub, _ key: ReferenceModel.ChannelKey, against model: ReferenceModel) throws(Discrepancy) {
         let (app, channel) = (key.app, key.channel)
         let name = "channel \(channel.text) of app \(app)"
@@ -38,7 +38,8 @@ extension Checkers {
         try expect(cached?.secondsLeft, secondsLeft) { "\(name) caches for \($0 ?? 0) seconds" }
     }
 
-    /// All channels with subscribers, sorted by name, without server-to-user channels.
+    /// Compares the list of an application's channels: those with subscribers, sorted by name, without server-to-user
+    /// channels.
     func check(
         _ hub: Hub, channelsOf app: AppIndex, prefix: String, against model: ReferenceModel
     ) throws(Discrepancy) {
@@ -61,10 +62,10 @@ extension Checkers {
     }
 }
 
-/// The size of a channel.
+/// The number of subscriptions and users of a channel.
 private struct Counts: Equatable, CustomStringConvertible {
     let subscriptions: Int
-    /// On presence channels only.
+    /// Nil except on presence channels.
     let users: Int?
 
     init(_ occupancy: Hub.Occupancy) {

@@ -3,21 +3,23 @@ import PusherProtocol
 
 /// Compares what connections received, and what the hub reports, with the model.
 ///
-/// One rule covers most: at any time a connection has received a prefix of what the model lists for it, and all of it
-/// once the world has settled. So no frame is lost, duplicated, reordered within or across channels, delivered to the
-/// excluded sender or to a later subscriber, or delivered to a slot's next connection.
+/// One rule covers most promises: at any time, the frames that a connection has received are a prefix of those that the
+/// model expects for it, and after settling they are all of them. So no frame is lost, duplicated, reordered within or
+/// across channels, delivered to the excluded sender or to a later subscriber, or delivered to a slot's next
+/// connection.
 struct Checkers {
     /// What a connection has received so far.
     private struct Receipt {
         /// The number of frames received.
         var count = 0
-        /// The last batch of writes that included the connection.
-        var batch = 0
+        /// The number of the last batch of writes that included the connection; 0 if there was none.
+        var lastBatch = 0
         var isClosed = false
         var client = ClientModel()
     }
 
     private var receipts: [SocketID: Receipt] = [:]
+    /// The number of the current batch of writes, from 1.
     private var batch = 0
     var assignments = AssignmentChecker()
     var webhookOrder = WebhookOrderChecker()
@@ -49,17 +51,18 @@ struct Checkers {
             }
             let before = receipt.count
             receipt.count += try Self.match(frame, with: model.expected[socket] ?? [], from: before, socket)
-            guard receipt.batch < batch else {
+            guard receipt.lastBatch < batch else {
                 throw Discrepancy("connection \(socket) was written to twice in one flush: \(Self.text(of: frame))")
             }
-            receipt.batch = batch
+            receipt.lastBatch = batch
             receipts[socket] = receipt
             frames += receipt.count - before
         }
         return frames
     }
 
-    /// The number of frames in `write`, which must be the next ones of `expected`.
+    /// Checks that `write` consists of the frames of `expected` from index `start` on.
+    /// - Returns: the number of frames in `write`.
     private static func match(
         _ write: Frame, with expected: [Frame], from start: Int, _ socket: SocketID
     ) throws(Discrepancy) -> Int {
@@ -67,11 +70,11 @@ struct Checkers {
         var offset = 0
         repeat {
             let next = index < expected.count ? expected[index] : nil
-            guard let next, holds(write, next, at: offset) else {
+            guard let next, contains(write, next, at: offset) else {
                 let wanted = next.map { text(of: $0) } ?? "nothing more"
                 throw Discrepancy(
-                    "connection \(socket) received \(text(of: write, from: offset)) as its message \(index + 1), expected \(wanted)"
-                )
+                    "connection \(socket) received \(text(of: write, from: offset)) as its message \(index + 1), "
+                        + "expected \(wanted)")
             }
             index += 1
             offset += next.bytes.count
@@ -79,8 +82,8 @@ struct Checkers {
         return index - start
     }
 
-    private static func holds(_ write: Frame, _ frame: Frame, at offset: Int) -> Bool {
-        // Usually the same array: equality then compares only the storage.
+    private static func contains(_ write: Frame, _ frame: Frame, at offset: Int) -> Bool {
+        // Usually both frames share one array: equality then compares only its address.
         if offset == 0, write == frame { return true }
         return write.bytes[offset...].starts(with: frame.bytes)
     }
@@ -109,7 +112,7 @@ struct Checkers {
 
     // MARK: Instructions
 
-    /// A message for one connection must name an open one and go to its loop.
+    /// Checks that an effect for a single connection names an open one and goes to that connection's loop.
     func check(_ effect: Hub.Effect, against model: ReferenceModel) throws(Discrepancy) {
         switch effect.instruction {
         case .send(_, let socket), .sendPresence(_, _, let socket):
@@ -122,10 +125,11 @@ struct Checkers {
 
     // MARK: Closing
 
-    /// A loop is about to close `socket`: its user's connections must have been terminated. It may have closed already.
+    /// Checks the instruction to close `socket`: its user must have been terminated. The connection may already be
+    /// closed.
     func check(closeOf socket: SocketID, _ code: CloseCode, on loop: Int, against model: ReferenceModel) throws(Discrepancy) {
         guard model.terminated.contains(socket), socket.loop == loop, code == .notAuthorized else {
-            throw Discrepancy("loop \(loop) must close \(socket) with \(code.rawValue) for no reason")
+            throw Discrepancy("loop \(loop) was instructed to close \(socket) with \(code.rawValue) for no reason")
         }
     }
 }

@@ -2,14 +2,15 @@ import FanOut
 import JSON
 import PusherProtocol
 
-/// What a client library would know of other users from the messages of one connection: a member that joins was not
-/// there, and one that leaves was (protocol points R2–R4, W1, W2).
+/// Checks the messages of one connection about other users as a client library would process them: a member that joins
+/// was absent, one that leaves was present, and a watchlist event changes a user's state (protocol points R2–R4, W1,
+/// W2).
 ///
 /// It does not use the reference model, so it finds mistakes that the model and the hub share.
 struct ClientModel {
     /// Members by channel.
     private var members: [String: Set<String>] = [:]
-    /// Whether the watched users are online.
+    /// Whether each watched user is online.
     private var watched: [String: Bool] = [:]
     private var revocations = RevocationChecker()
 
@@ -73,12 +74,12 @@ struct WireMessage: CustomStringConvertible {
         bytes = rest.dropFirst(header).prefix(length)
     }
 
-    /// Whether the message may concern other users. Most do not and need not be parsed.
+    /// Whether the message may concern other users. Most messages do not and need not be parsed.
     var concernsOthers: Bool {
         guard bytes.starts(with: Self.beginning), case let kind = bytes.dropFirst(Self.beginning.count).first else {
             return false
         }
-        // member_, watchlist_, or subscription_succeeded with data other than {}.
+        // The event is member_…, watchlist_…, or subscription_succeeded with data other than {}.
         return kind == UInt8(ascii: "m") || kind == UInt8(ascii: "w")
             || (kind == UInt8(ascii: "s") && bytes.suffix(4).elementsEqual(Self.presenceEnd))
     }

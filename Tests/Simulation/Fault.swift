@@ -1,13 +1,13 @@
 import FanOut
 import PusherProtocol
 
-/// A planted fault, to prove that the checkers find it. The model does not know of it.
+/// A fault that a test plants in the simulated node, to prove that the checkers find it. It does not affect the model.
 package struct Fault {
-    /// Replaces an input to the hub; nil drops it.
+    /// Replaces an input to the hub; returns nil to drop it.
     package var input: (Hub.Input) -> Hub.Input? = { $0 }
-    /// Replaces the webhook events of an input.
+    /// Changes the webhook events of an input.
     package var webhookEvents: (_ events: inout [AppWebhookEvent]) -> Void = { _ in }
-    /// Replaces the content of a mailbox at each drain.
+    /// Changes the content of a mailbox at each drain.
     package var mailbox: (_ loop: Int, _ instructions: inout [Instruction]) -> Void = { _, _ in }
     /// Replaces a write to a socket.
     package var write: (_ socket: SocketID, _ frame: Frame) -> [(SocketID, Frame)] = { [($0, $1)] }

@@ -4,7 +4,7 @@ import PusherProtocol
 
 /// The expected permissions on fleet channels. The model compares whole channel names instead of parsing them.
 extension ReferenceModel {
-    /// An open order's driver.
+    /// An open order that is assigned to a driver.
     struct Job: Equatable {
         let app: AppIndex
         let code: String
@@ -28,7 +28,7 @@ extension ReferenceModel {
         return rule.map { ($0, name) }
     }
 
-    /// Whether it is a channel of the job with this reference; nil means of any job.
+    /// Whether the channel belongs to the job with this reference or, with nil, to any job.
     func isJobChannel(_ key: ChannelKey, reference: String? = nil) -> Bool {
         guard let (rule, name) = rule(for: key), rule.access == .booking else { return false }
         return reference.map { name == rule.pattern.dropLast() + $0 } ?? true
@@ -71,7 +71,7 @@ extension ReferenceModel {
         jobs.filter { $0.app == app && $0.driverID == driverID }.map(\.reference)
     }
 
-    /// All identities of a connection.
+    /// All identities of a connection: those authorized for it, and the signed-in user's.
     func identities(of socket: SocketID) -> [Identity] {
         identified.filter { $0.socket == socket }.map(\.identity) + (user(of: socket).flatMap(Self.identity).map { [$0] } ?? [])
     }

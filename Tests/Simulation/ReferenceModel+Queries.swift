@@ -1,7 +1,7 @@
 import FanOut
 import PusherProtocol
 
-/// The expected query results. The model finds them by searching all connections.
+/// The expected query results. The model computes them by searching all connections.
 extension ReferenceModel {
     /// The connection's channels, in the order of subscribing.
     func channels(of socket: SocketID) -> [ChannelName] { connections[socket]?.subscriptions.map(\.channel) ?? [] }
@@ -70,6 +70,6 @@ struct CachedEvents {
 
     mutating func expire(at now: Int64) { events.removeAll { $0.expiry <= now } }
 
-    /// An event costs its frame, its channel's name and 128 bytes of overhead.
+    /// The size of the cache. Each event counts with its frame, its channel's name and 128 bytes of overhead.
     private var bytes: Int { events.reduce(0) { $0 + $1.frame.bytes.count + $1.channel.text.utf8.count + 128 } }
 }

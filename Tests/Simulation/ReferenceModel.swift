@@ -2,10 +2,10 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// What the hub and the loops together must do, written to be obviously right: no loops, slots or batches.
+/// Specifies what the hub and the loops together must do, in the simplest way: without loops, slots or batches.
 ///
 /// A publish is delivered to all current subscribers at once. The model stores nothing that it can find by searching
-/// all connections. A new input of the hub is a case of ``apply(_:)``.
+/// all connections. To support a new input of the hub, add a case to ``apply(_:)``.
 struct ReferenceModel {
     /// An open connection.
     struct Connection {
@@ -17,7 +17,7 @@ struct ReferenceModel {
 
     struct Subscription {
         let channel: ChannelName
-        /// On presence channels.
+        /// Nil except on presence channels.
         let member: PresenceMember?
     }
 
@@ -28,9 +28,9 @@ struct ReferenceModel {
     }
 
     let rules: [AppRules]
-    /// By application: the rules of its policy, if it has one.
+    /// The rules of each application's channel policy; nil for an application without one.
     let fleetRules: [[ChannelPolicy.Rule]?]
-    /// Open connections. Their iteration order must not influence anything.
+    /// Open connections. No result may depend on their iteration order.
     private(set) var connections: [SocketID: Connection] = [:]
     /// The frames that each connection, open or closed, must receive, in order.
     private(set) var expected: [SocketID: [Frame]] = [:]
@@ -40,18 +40,18 @@ struct ReferenceModel {
     private(set) var caches: [CachedEvents]
     /// Connections of terminated users, open or closed.
     private(set) var terminated: Set<SocketID> = []
-    /// Milliseconds, as of the last tick.
+    /// The time of the last tick in milliseconds.
     private(set) var now: Int64 = 0
-    /// Large channels whose `subscription_count` is due.
+    /// Large channels whose `subscription_count` will be sent at `nextCountsAt`.
     private var dueCounts: [ChannelKey] = []
     private var nextCountsAt: Int64 = 0
-    /// Assigned open orders.
+    /// Open orders that are assigned to a driver.
     var jobs: [Job] = []
-    /// Identified open connections, oldest first, at most four identities per connection.
+    /// The identities authorized for open connections, oldest first, at most four per connection.
     var identified: [(socket: SocketID, identity: Identity)] = []
     /// Signed-in open connections, in the order of signing in.
     private(set) var signins: [SocketID] = []
-    /// Subscriptions that the server ended because a job was lost.
+    /// The number of subscriptions that the server ended, because a job was lost or an identity was displaced.
     var revocations = 0
     /// The webhook events of the last input.
     private(set) var webhookEvents: [AppWebhookEvent] = []
@@ -118,7 +118,7 @@ struct ReferenceModel {
             sendAll(key, except: socket, ServerMessage.memberAdded(grant.channel, member))
             recordWebhookEvent(key, .memberAdded(grant.channel, userID: member.id))
         }
-        count(key)
+        updateCount(key)
     }
 
     private mutating func unsubscribe(_ socket: SocketID, from channel: ChannelName) {
@@ -141,7 +141,7 @@ struct ReferenceModel {
             recordWebhookEvent(key, .memberRemoved(channel, userID: userID))
         }
         if subscribers(of: key).isEmpty { recordWebhookEvent(key, .channelVacated(channel)) }
-        count(key)
+        updateCount(key)
     }
 
     private mutating func close(_ socket: SocketID) {
@@ -224,8 +224,9 @@ struct ReferenceModel {
         dueCounts = []
     }
 
-    /// Channels with up to a hundred subscribers get every change, larger ones a count every five seconds.
-    private mutating func count(_ key: ChannelKey) {
+    /// Sends a changed count at once if the channel has at most a hundred subscribers. Larger channels get their count
+    /// every five seconds.
+    private mutating func updateCount(_ key: ChannelKey) {
         guard rules[key.app].subscriptionCounts, !key.channel.isPresence else { return }
         if subscribers(of: key).count <= 100 {
             dueCounts.removeAll { $0 == key }

@@ -1,5 +1,5 @@
-/// Checks, from the messages of one connection, the subscriptions that the server ended: the client gets one error
-/// about a channel that it is subscribed to, and no events of that channel afterwards.
+/// Checks, from the messages of one connection, how the server ends subscriptions: the client receives one error about
+/// a channel that it is subscribed to, and no events of that channel afterwards.
 struct RevocationChecker {
     /// Channels with a confirmed subscription.
     private var joined: Set<String> = []
@@ -12,7 +12,7 @@ struct RevocationChecker {
             let rest = String(decoding: message.bytes.dropFirst(Self.ending.count), as: UTF8.self)
             let channel = rest.prefix { $0 != " " }
             guard rest.dropFirst(channel.count).hasPrefix(" has ended: "), joined.remove(String(channel)) != nil else {
-                throw Discrepancy("got a repeated or unknown end: \(message)")
+                throw Discrepancy("received the end of a subscription that it does not have: \(message)")
             }
             ended.insert(String(channel))
         } else if message.bytes.starts(with: Self.success) {
@@ -20,7 +20,7 @@ struct RevocationChecker {
             joined.insert(channel)
             ended.remove(channel)
         } else if !ended.isEmpty, let channel = message.channel, ended.contains(channel) {
-            throw Discrepancy("got an event of \(channel) after the end of its subscription: \(message)")
+            throw Discrepancy("received an event of \(channel) after the end of its subscription: \(message)")
         }
     }
 

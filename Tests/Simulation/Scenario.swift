@@ -3,9 +3,9 @@ import FanOut
 import PusherProtocol
 import TestSupport
 
-/// What a seed decides before the first step: the size of its world and the weights of its steps.
+/// The choices that a seed makes before the first step, such as the size of its world and the weights of its steps.
 struct Scenario {
-    /// The kinds of steps that a seed weighs. A new feature adds its kinds here, misuse included.
+    /// The kinds of steps that a seed weighs. To simulate a new feature, add its kinds here, including its wrong uses.
     enum Kind: CaseIterable {
         case open, close, replace, arrive
         case subscribe, subscribeAgain, unsubscribe, unsubscribeWithoutSubscription
@@ -31,7 +31,7 @@ struct Scenario {
     let weights: [(kind: Kind, weight: Int)]
 
     init(using dice: inout SplitMix) {
-        // Large channels get their counts late: a few seeds have one.
+        // A few seeds have a channel with so many subscribers that its counts are delayed.
         let isCrowded = dice.chance(percent: 4)
         loopCount = dice.within(1...4)
         var apps = (0..<(isCrowded ? 1 : dice.within(1...2))).map { _ in Self.rules(isCrowded: isCrowded, using: &dice) }
@@ -39,7 +39,7 @@ struct Scenario {
         highWater = dice.within(1...32)
         let fleet = !isCrowded && dice.chance(percent: 60) ? SimulatedFleet(appCount: apps.count, using: &dice) : nil
         for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].policy = rules.map { ChannelPolicy($0) } }
-        // The first app's webhooks want all kinds, the other's only membership.
+        // The first application's webhooks want all kinds, the other's only occupancy.
         for app in apps.indices { apps[app].webhooks = app == 0 ? .all : [.channelOccupied, .channelVacated] }
         self.apps = apps
         self.fleet = fleet
@@ -48,13 +48,14 @@ struct Scenario {
         channels = dice.chance(percent: 70) ? (fleet?.channels ?? []) + others : others + (fleet?.channels ?? [])
         var weights: [(Kind, Int)] = []
         for kind in Kind.allCases {
-            if fleet == nil, kind.isOfFleet { continue }
+            if fleet == nil, kind.needsFleet { continue }
             let weight = isCrowded ? Self.crowdedWeight(of: kind) : Self.weight(of: kind, using: &dice)
             if weight > 0 { weights.append((kind, weight)) }
         }
         self.weights = weights
     }
 
+    /// A random kind, by weight.
     func kind(using dice: inout SplitMix) -> Kind {
         var rest = dice.below(weights.reduce(0) { $0 + $1.weight })
         for (kind, weight) in weights {
@@ -67,7 +68,7 @@ struct Scenario {
 
 extension Scenario.Kind {
     /// Whether the kind needs fleet channels.
-    var isOfFleet: Bool {
+    var needsFleet: Bool {
         switch self {
         case .identify, .identifyDriver, .assign, .endJob, .publishToMirrors: true
         default: false
@@ -83,7 +84,7 @@ extension Scenario {
         "presence-cache-",
     ]
 
-    /// Limits small enough to be reached.
+    /// The rules of an application, with limits small enough to be reached.
     private static func rules(isCrowded: Bool, using dice: inout SplitMix) -> AppRules {
         var rules = AppRules()
         rules.clientEvents = true
@@ -95,7 +96,7 @@ extension Scenario {
         return rules
     }
 
-    /// The first channel is the crowded one.
+    /// The channels besides the fleet's. If `isCrowded`, the first one is the channel with many subscribers.
     private static func channels(of users: SimulatedUsers, isCrowded: Bool, using dice: inout SplitMix) -> [ChannelName] {
         var texts = isCrowded ? ["cache-crowd"] : []
         for index in 0..<dice.within(1...9) { texts.append("\(dice.pick(prefixes) ?? "")\(index)") }
@@ -104,8 +105,8 @@ extension Scenario {
         return texts.compactMap { ChannelName($0, lengthMax: 200) }
     }
 
-    /// Swarm testing: leaving kinds out lets the others reach deeper states. Some seeds never unsubscribe, some close
-    /// often.
+    /// The weight of a kind; 0 leaves it out. Each seed leaves some kinds out (swarm testing), because the others then
+    /// reach deeper states: some seeds never unsubscribe, others close often.
     private static func weight(of kind: Kind, using dice: inout SplitMix) -> Int {
         let drawn = dice.chance(percent: 30) ? 0 : 1 << dice.below(6)
         switch kind {
@@ -122,7 +123,8 @@ extension Scenario {
         }
     }
 
-    /// Connections mostly join and sometimes leave, so that the crowd crosses the limit for immediate counts both ways.
+    /// The weight of a kind in a crowded seed. Connections mostly join and sometimes leave, so that the number of
+    /// subscribers crosses the limit for immediate counts in both directions.
     private static func crowdedWeight(of kind: Kind) -> Int {
         switch kind {
         case .arrive: 160

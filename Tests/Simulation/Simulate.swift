@@ -3,7 +3,7 @@ import TestSupport
 /// Runs one seed's world for some steps, lets it settle, and checks all promises after every step.
 ///
 /// Everything follows from `seed`, so the same seed and steps reproduce a violation.
-/// - Parameter fault: a planted fault.
+/// - Parameter fault: a fault to plant; by default none.
 /// - Throws: the first ``Violation``.
 package func simulate(seed: UInt64, steps: Int, fault: Fault = Fault()) throws(Violation) -> Summary {
     var dice = SplitMix(seed: seed)

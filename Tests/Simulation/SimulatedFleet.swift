@@ -7,10 +7,10 @@ import TestSupport
 struct SimulatedFleet {
     /// By application; nil for applications without fleet channels.
     let rules: [[ChannelPolicy.Rule]?]
-    /// Names of its channels, in all forms.
+    /// Fleet channels, with and without access prefixes such as `private-`.
     let channels: [ChannelName]
 
-    /// Few, so that they collide often.
+    // Only few ids, so that the steps of a run often concern the same driver or job.
     static let driverIDs = ["1", "2", "3"]
     static let references = ["R1", "R2", "R3"]
     static let codes = ["A", "B", "C", "D"]
@@ -24,7 +24,8 @@ struct SimulatedFleet {
         channels = Self.channels(using: &dice)
     }
 
-    /// The contract's rules; some seeds put some first, or add a rule for all other channels.
+    /// Rules like those of the default configuration. Some seeds put another rule first, or add one for all other
+    /// channels.
     private static func rules(using dice: inout SplitMix) -> [ChannelPolicy.Rule] {
         var rules: [ChannelPolicy.Rule] = [
             .init("driver-*", .ownDriver), .init("drivers-channel", .anyDriver), .init("admin-channel", .admin),
@@ -56,13 +57,13 @@ struct SimulatedFleet {
 
     // MARK: Random choices
 
-    /// Ids of users who sign in: of the form `role:id`, which the sign-in endpoint signs, and of other forms.
+    /// Ids of users who sign in. Most have the form `role:id`, which the sign-in endpoint signs; some have other forms.
     static func users(using dice: inout SplitMix) -> [String] {
         let first = dice.below(known.count)
         return (0..<dice.within(1...3)).map { known[(first + $0) % known.count] }
     }
 
-    /// A user with a token. Tokens of one user may differ in name or bookings.
+    /// The identity in a user's token. Tokens of the same user may differ in name or bookings.
     static func identity(using dice: inout SplitMix) -> Identity {
         let role: Role =
             switch dice.below(10) {
@@ -76,7 +77,7 @@ struct SimulatedFleet {
         return Identity(role: role, id: dice.pick(driverIDs) ?? "", name: name, bookings: bookings)
     }
 
-    /// Assigns an order, usually with its current reference.
+    /// An assignment of an order, usually with the order's current reference.
     static func assignment(of jobs: [ReferenceModel.Job], using dice: inout SplitMix) -> Hub.JobAssignment {
         let code = dice.pick(codes) ?? ""
         let known = jobs.first { $0.code == code }?.reference

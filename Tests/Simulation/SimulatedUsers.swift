@@ -6,7 +6,8 @@ import TestSupport
 /// The users of a run, and the data that their backends sign. All signatures are valid: checking them is not part of
 /// the simulation.
 struct SimulatedUsers {
-    /// Few, so that they collide often. Some look like numbers and may be sent as such (protocol point R6).
+    /// The users' ids: only few, so that connections often have the same user. Ids that look like numbers may be sent
+    /// as JSON numbers (protocol point R6).
     let users: [String]
 
     private static let known = [
@@ -14,14 +15,15 @@ struct SimulatedUsers {
     ]
     private static let numbers: Set = ["1", "10", "-7", "1.0", "12345678901234567890"]
 
-    /// - Parameter others: users besides the standard ones.
+    /// - Parameter others: ids of users besides the standard ones.
     init(with others: [String], using dice: inout SplitMix) {
         let count = dice.within(1...6)
         let first = dice.below(Self.known.count)
         users = others + (0..<count).map { Self.known[(first + $0) % Self.known.count] }
     }
 
-    /// A grant for a subscription, on presence channels as one of the users; nil if the request is rejected.
+    /// A grant for a subscription; nil if the request is rejected. On presence channels, the member is one of the
+    /// users.
     func grant(
         _ channel: ChannelName, to socket: SocketID, signedInAs user: SignedInUser?, using dice: inout SplitMix
     ) -> SubscriptionGrant? {
@@ -64,7 +66,7 @@ struct SimulatedUsers {
         json.raw(#","text":"\"\u00e9\\" }"#)
     }
 
-    /// Bookings for fleet users; only a customer's count.
+    /// Writes bookings; only those of a customer have an effect.
     private func writeBookings(to json: inout JSONWriter, using dice: inout SplitMix) {
         json.raw(#","bookings":["#)
         for (index, reference) in SimulatedFleet.references.filter({ _ in dice.chance(percent: 40) }).enumerated() {
@@ -74,7 +76,7 @@ struct SimulatedUsers {
         json.raw("]")
     }
 
-    /// Watchlists that are empty, contain the user, contain duplicates, or are too long.
+    /// Writes a watchlist, which may be empty, contain the user or duplicates, or be too long.
     private func writeWatchlist(to json: inout JSONWriter, using dice: inout SplitMix) {
         var ids = (0..<dice.below(5)).compactMap { _ in dice.pick(users) }
         if dice.chance(percent: 3) { ids += (0..<Limits.watchlistLength).map { "stranger \($0)" } }

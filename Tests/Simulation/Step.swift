@@ -3,13 +3,13 @@ import PusherProtocol
 
 /// One step of a run.
 ///
-/// Most are an input to the hub from one of the loops. The others also involve the loop.
+/// Most steps are an input to the hub from one of the loops. The others also change loops.
 enum Step {
     /// A loop applies `input`: the effects go to the mailboxes, and the loop drains its own.
     case input(Hub.Input, on: Int)
     /// A connection opens in a free slot of its loop, unless its application is at its limit.
     case open(SocketID, app: AppIndex)
-    /// A connection opens and subscribes.
+    /// A connection opens and subscribes at once.
     case arrive(SocketID, app: AppIndex, SubscriptionGrant)
     /// A connection closes and its loop removes it.
     case close(SocketID)
@@ -19,7 +19,7 @@ enum Step {
     case drain(loop: Int, most: Int)
     /// A loop ends its turn: it flushes, then closes the connections marked for closing.
     case flush(loop: Int)
-    /// All loops drain and flush: everything published has been delivered.
+    /// All loops drain and flush until all published events are delivered.
     case settle
 }
 

@@ -11,13 +11,13 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package let loopCount: Int
     /// Connections opened.
     package internal(set) var connections = 0
-    /// Publishes rejected because a mailbox was above its high-water mark.
+    /// Publishes rejected because a required mailbox was above its high-water mark.
     package internal(set) var rejectedPublishes = 0
     /// Connections rejected because their application was at its limit.
     package internal(set) var rejectedConnections = 0
     /// Connections closed because their user was terminated.
     package internal(set) var terminated = 0
-    /// Subscriptions ended because a job was lost.
+    /// Subscriptions that the server ended, because a job was lost or an identity was displaced.
     package internal(set) var revocations = 0
     /// Webhook events recorded.
     package internal(set) var webhookEvents = 0
@@ -27,7 +27,7 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package internal(set) var writes = 0
     /// Frames in those writes.
     package internal(set) var frames = 0
-    /// A digest of all instructions and writes in order: runs of the same seed have the same.
+    /// A digest of all instructions and writes in order. Runs of the same seed and steps have the same digest.
     package var digest: UInt64 { trace.value }
 
     var trace = RunDigest()
@@ -37,7 +37,8 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
         let hexadecimal = String(digest, radix: 16)
         return "seed \(seed): \(steps) steps, \(loopCount) loops, \(connections) connections, \(instructions) instructions, "
             + "\(frames) frames in \(writes) writes, \(rejectedPublishes) rejected publishes, "
-            + "\(rejectedConnections) rejected connections, \(terminated) terminated, \(revocations) revocations, digest \(hexadecimal)"
+            + "\(rejectedConnections) rejected connections, \(terminated) terminated, \(revocations) revocations, "
+            + "digest \(hexadecimal)"
     }
 }
 

@@ -1,8 +1,8 @@
 import FanOut
 import PusherProtocol
 
-/// What a backend can check from its webhooks alone: only vacant channels become occupied, only absent members join,
-/// and vacant channels have no other events (protocol points V1, V4, V6).
+/// Checks the webhook events as a backend could, without the model: only vacant channels become occupied, only absent
+/// members join, and vacant channels have no other events (protocol points V1, V4, V6).
 struct WebhookOrderChecker {
     private var occupied: Set<ReferenceModel.ChannelKey> = []
     private var members: [ReferenceModel.ChannelKey: Set<String>] = [:]

@@ -8,7 +8,7 @@ extension Workload {
     mutating func fleetStep(of kind: Scenario.Kind, in world: World, using dice: inout SplitMix) -> Step? {
         switch kind {
         case .identify:
-            // Often a connection that has identities already, so that it exceeds their limit.
+            // Often a connection that already has identities, so that some connections exceed the limit of four.
             let known = dice.chance(percent: 50) ? dice.pick(world.model.identified)?.socket : nil
             return (known ?? dice.pick(world.open)).map {
                 .input(.identify($0, SimulatedFleet.identity(using: &dice)), on: $0.loop)
@@ -29,7 +29,7 @@ extension Workload {
         }
     }
 
-    /// Identifies a driver who has a job, or subscribes an identified one to a channel of the job.
+    /// Identifies a driver who has a job or, if the driver is identified, subscribes to a channel of the job.
     private func identifyDriver(in world: World, using dice: inout SplitMix) -> Step? {
         guard let job = dice.pick(world.model.jobs) else { return nil }
         let key = "driver:\(job.driverID)"

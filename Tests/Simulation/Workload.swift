@@ -59,7 +59,8 @@ extension Workload {
     func app(using dice: inout SplitMix) -> AppIndex { dice.below(scenario.apps.count) }
 
     private func channel(using dice: inout SplitMix) -> ChannelName {
-        // The lower of two numbers: the first channels are crowded, the last ones often vacant.
+        // The lower of two random numbers, so that the first channels have many subscribers and the last ones often
+        // none.
         scenario.channels[min(dice.below(scenario.channels.count), dice.below(scenario.channels.count))]
     }
 
@@ -128,7 +129,8 @@ extension Workload {
         return .input(.publish(publications, app: app, except: sender), on: loop)
     }
 
-    /// Excludes a subscriber, or any connection: one without the subscription, or a closed one whose slot is reused.
+    /// A publish that excludes a connection: a subscriber, a connection that need not be one, or a closed connection,
+    /// whose slot may be reused.
     private mutating func publishExcept(in world: World, using dice: inout SplitMix) -> Step? {
         if dice.chance(percent: 60), let (sender, own) = subscriber(in: world, using: &dice) {
             let app = world.model.connections[sender]?.app ?? 0
@@ -138,7 +140,7 @@ extension Workload {
         return sender.map { publish(to: dice.within(1...2), except: $0, using: &dice) }
     }
 
-    /// Channels of other kinds never reach the hub.
+    /// A client event; nil if clients may not send events on the channel, because such an event never reaches the hub.
     private mutating func sendClientEvent(_ socket: SocketID, on channel: ChannelName) -> Step? {
         guard channel.access == .signed || channel.access == .presence else { return nil }
         published += 1
@@ -146,7 +148,7 @@ extension Workload {
         return .input(.clientEvent(socket, event, on: channel), on: socket.loop)
     }
 
-    /// A message may reach the hub after its connection has closed.
+    /// An input of a closed connection: a message may reach the hub after its connection has closed.
     private mutating func sendAfterClose(in world: World, using dice: inout SplitMix) -> Step? {
         guard let socket = dice.pick(world.recentlyClosed) else { return nil }
         let channel = channel(using: &dice)
@@ -160,7 +162,7 @@ extension Workload {
         }
     }
 
-    /// A unique event; every eighth is long enough for a larger frame header.
+    /// A unique event. Every eighth event is so long that its frame has a larger header.
     private mutating func event(on channel: ChannelName) -> Frame {
         published += 1
         let padding = published.isMultiple(of: 8) ? String(repeating: ".", count: 100) : ""

@@ -4,8 +4,8 @@ import TestSupport
 
 /// A node without sockets and threads: one hub, and loops with a mailbox and a fan-out each.
 ///
-/// It keeps the order rule as the real loops do: the loop that applies an input appends all effects to the mailboxes
-/// and drains its own at once. The others drain when the seed schedules it.
+/// It follows the order rule as the real loops do: the loop that applies an input appends all effects to the mailboxes
+/// and drains its own at once. The other loops drain in later steps, which the seed chooses.
 struct World {
     /// The simulated part of a loop.
     private struct Loop {
@@ -27,7 +27,7 @@ struct World {
     private var nextChannel = 0
     /// Open connections, in an order that depends on the seed only.
     private(set) var open: [SocketID] = []
-    /// Recently closed connections.
+    /// The last 16 closed connections.
     private(set) var recentlyClosed: [SocketID] = []
     private(set) var summary: Summary
 
@@ -58,7 +58,7 @@ struct World {
         }
     }
 
-    /// A slot for a new connection of `loop`: a vacant one, or the next.
+    /// A vacant slot for a new connection of `loop`.
     func vacantSlot(on loop: Int, using dice: inout SplitMix) -> Int {
         let taken = Set(open.filter { $0.loop == loop }.map(\.slot))
         let vacant = (0...taken.count).filter { !taken.contains($0) }
@@ -67,7 +67,7 @@ struct World {
 
     // MARK: Connections
 
-    /// Checks the application's limit first, as the loops do.
+    /// Opens a connection, unless its application is at its limit.
     private mutating func open(_ socket: SocketID, _ app: AppIndex) throws(Discrepancy) {
         guard hub.hasRoomForConnection(app: app) else {
             summary.rejectedConnections += 1
@@ -144,10 +144,10 @@ struct World {
         var writes: [(SocketID, Frame)] = []
         loops[loop].fanOut.flush { writes.append(contentsOf: fault.write($0, $1)) }
         try receive(writes, on: loop)
-        guard !loops[loop].fanOut.isPending else { throw Discrepancy("loop \(loop) still has to flush after its flush") }
+        guard !loops[loop].fanOut.isPending else { throw Discrepancy("loop \(loop) has pending frames after a flush") }
         let closing = loops[loop].closing
         loops[loop].closing = []
-        // The client may have closed it already, and another connection may be in its slot.
+        // The client may already have closed the connection, and another connection may be in its slot.
         for socket in closing where open.contains(socket) {
             try close(socket)
             summary.terminated += 1
@@ -164,7 +164,8 @@ struct World {
         summary.writes += writes.count
     }
 
-    /// A close on one loop can cause events on others, so this may take several rounds.
+    /// Drains and flushes all loops until they are idle, which may take several rounds: a close on one loop can cause
+    /// events on others.
     private mutating func settle() throws(Discrepancy) {
         repeat {
             for loop in loops.indices {
@@ -172,7 +173,7 @@ struct World {
                 try flush(loop)
             }
         } while !loops.allSatisfy(\.isIdle)
-        try checkEverything()
+        try checkAllChannels()
         for socket in open { try checkers.checkComplete(socket, against: model) }
         try checkers.checkTerminated(against: model)
     }
@@ -187,7 +188,7 @@ struct World {
         case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
         case .publish(let publications, _, _):
             for publication in publications { try check(publication.channel) }
-        case .closed, .tick, .assignment: try checkEverything()
+        case .closed, .tick, .assignment: try checkAllChannels()
         }
         // Channels that were not involved must be unchanged: check one of them per step, in turn.
         nextChannel = (nextChannel + 1) % scenario.channels.count
@@ -200,7 +201,8 @@ struct World {
         }
     }
 
-    private func checkEverything() throws(Discrepancy) {
+    /// Compares all channels, lists of channels, statistics and permissions with the model's.
+    private func checkAllChannels() throws(Discrepancy) {
         for channel in scenario.channels { try check(channel) }
         for app in scenario.apps.indices {
             for prefix in ["", "presence-"] { try checkers.check(hub, channelsOf: app, prefix: prefix, against: model) }

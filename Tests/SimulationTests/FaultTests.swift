@@ -3,7 +3,7 @@ import PusherProtocol
 import Simulation
 import Testing
 
-/// The checkers can fail: each planted fault is found and named.
+/// Proves that the checkers work: they find each planted fault and report the expected problem.
 @Suite struct FaultTests {
     @Test(arguments: PlantedFault.all) func plantedFaultIsFound(_ planted: PlantedFault) throws {
         var others: [String] = []
@@ -107,7 +107,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Changes one mailbox once, as soon as `change` returns true.
+    /// Passes the mailboxes to `change` at each drain until `change` returns true: it has then made its only change.
     static func once(_ change: @escaping (inout [Instruction]) -> Bool) -> Fault {
         var fault = Fault()
         var isDone = false
@@ -117,7 +117,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         return fault
     }
 
-    /// Replaces every instruction.
+    /// Replaces each instruction by the result of `change`.
     static func altered(_ change: @escaping (Instruction) -> Instruction) -> Fault {
         var fault = Fault()
         fault.mailbox = { _, mailbox in mailbox = mailbox.map(change) }
@@ -177,7 +177,8 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             var fault = Fault()
             var seen: Set<String> = []
             fault.input = { input in
-                // If the loop has subscribers already, only the channel count shows the fault.
+                // Only if the loop already has a subscriber of the channel: then no other check than that of the number
+                // of channels can find the fault.
                 guard case .subscribe(let socket, let grant) = input,
                     !seen.insert("\(grant.channel.text) on \(socket.loop)").inserted,
                     let other = try? SubscriptionRequest(channel: "other").grant(

@@ -16,7 +16,7 @@ extension PlantedFault {
             fault.input = { if case .assignment(let assignment, _) = $0 { .assignment(assignment, app: 0) } else { $0 } }
             return fault
         },
-        PlantedFault("the error of an ended subscription is duplicated", problem: " got a repeated or unknown end") {
+        PlantedFault("the error of an ended subscription is duplicated", problem: " received the end of a subscription") {
             doubled(" has ended: the job")
         },
         PlantedFault("the error of an ended subscription is lost", problem: " expected ") { lost(" has ended: the job") },
@@ -54,7 +54,7 @@ extension PlantedFault {
         return fault
     }
 
-    /// Loses the second of a client event's two frames for mirrored channels.
+    /// Drops the second of the two frames of a client event: the one for the channel's mirror.
     @Sendable private static func unmirrored() -> Fault {
         var fault = Fault()
         var clientEvents: [SocketID: ChannelSlot] = [:]

@@ -35,7 +35,8 @@ extension PlantedFault {
         },
     ]
 
-    /// Changes the webhook events of one input, as soon as `change` returns true.
+    /// Passes the webhook events of each input to `change` until `change` returns true: it has then made its only
+    /// change.
     private static func changed(_ change: @escaping (inout [AppWebhookEvent]) -> Bool) -> Fault {
         var fault = Fault()
         var isDone = false

@@ -129,20 +129,21 @@ extension PlantedFault {
         return fault
     }
 
+    /// Drops the inputs for which `isMissed` returns true, so that they do not reach the hub.
     static func missed(_ isMissed: @escaping (Hub.Input) -> Bool) -> Fault {
         var fault = Fault()
         fault.input = { isMissed($0) ? nil : $0 }
         return fault
     }
 
-    /// Duplicates all messages of a kind.
+    /// Duplicates all messages that contain `word`.
     static func doubled(_ word: String) -> Fault {
         var fault = Fault()
         fault.mailbox = { _, mailbox in mailbox = mailbox.flatMap { $0.contains(word) ? [$0, $0] : [$0] } }
         return fault
     }
 
-    /// Drops all messages of a kind.
+    /// Drops all messages that contain `word`.
     static func lost(_ word: String) -> Fault {
         var fault = Fault()
         fault.mailbox = { _, mailbox in mailbox.removeAll { $0.contains(word) } }
@@ -155,7 +156,7 @@ extension Instruction {
 
     fileprivate var isSend: Bool { if case .send = self { true } else { false } }
 
-    /// Whether it sends a message that contains this word.
+    /// Whether the instruction sends a message that contains `word`.
     fileprivate func contains(_ word: String) -> Bool {
         switch self {
         case .fanOut(let frame, _, _), .send(let frame, _): frame.contains(word)

@@ -1,11 +1,11 @@
 import Simulation
 import Testing
 
-/// The fan-out's promises in many worlds, and that runs are reproducible.
+/// Checks the fan-out's promises with many seeds, and that runs are reproducible.
 @Suite struct SimulationTests {
     @Test func twoHundredSeedsPass() throws {
         let summaries = try (UInt64(1)...200).map { try simulate(seed: $0, steps: 300) }
-        // Also check that much happened: an idle world would pass.
+        // Runs in which little happens would pass without testing anything.
         #expect(summaries.reduce(0) { $0 + $1.frames } > 50_000)
         #expect(summaries.reduce(0) { $0 + $1.rejectedPublishes } > 20)
         #expect(summaries.reduce(0) { $0 + $1.rejectedConnections } > 200)
@@ -14,7 +14,8 @@ import Testing
         #expect(summaries.reduce(0) { $0 + $1.webhookEvents } > 5_000)
     }
 
-    /// Equal sets iterate differently even within a process, so a leak of their order shows here.
+    /// Two equal sets may iterate in different orders even within one process. So a result that depends on such an
+    /// order differs between the two runs.
     @Test(arguments: UInt64(1)...30) func sameSeedReproducesTheRun(seed: UInt64) throws {
         let first = try simulate(seed: seed, steps: 300)
         #expect(try simulate(seed: seed, steps: 300) == first)

@@ -14,14 +14,14 @@ import Testing
             ])
     }
 
-    @Test func belowCoversItsRange() {
+    @Test func belowAndWithinCoverTheirRanges() {
         var dice = SplitMix(seed: 1)
         #expect(Set((0..<500).map { _ in dice.below(6) }) == Set(0..<6))
         #expect(Set((0..<500).map { _ in dice.within(3...5) }) == [3, 4, 5])
         #expect((0..<100).allSatisfy { _ in dice.below(1) == 0 })
     }
 
-    @Test func chanceOfZeroAndHundredPercent() {
+    @Test func chanceOfZeroPercentIsNeverAndOfAHundredAlways() {
         var dice = SplitMix(seed: 1)
         #expect((0..<200).allSatisfy { _ in dice.chance(percent: 100) })
         #expect(!(0..<200).contains { _ in dice.chance(percent: 0) })
