@@ -33,7 +33,7 @@ final class CommitPublisher: Sendable {
         // Leases before replies. A reply may say that a device has a new owner; the lane then drops the old owner's
         // jobs for it, and must already have all jobs of the same commit, or it would receive one after dropping.
         for lease in commit.leases { pushService.supply(lease) }
-        for report in commit.rejectedReports { pushService.reject(report) }
+        for report in commit.rejectedReports { pushService.returnRejected(report) }
         var lanes = commit.wake
         for (request, reply) in commit.replies {
             if case .committed(let result) = reply {

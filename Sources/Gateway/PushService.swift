@@ -94,7 +94,7 @@ final class PushService: Sendable {
     }
 
     /// Notifies a worker that the store did not write its report. The worker sends it again later.
-    func reject(_ report: PushReport) { worker(report.lane)?.refused() }
+    func returnRejected(_ report: PushReport) { worker(report.lane)?.refused() }
 
     /// Counts and logs a removed device, whatever the reason, and withdraws its jobs from the workers.
     func record(removed device: RemovedDevice) {

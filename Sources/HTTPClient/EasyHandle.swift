@@ -228,7 +228,7 @@ final class EasyHandle {
 extension EasyHandle {
     /// The result of a transfer that libcurl ended with `code`.
     func result(_ code: CURLcode) -> Result<HTTPClientResponse, HTTPClientError> {
-        guard code != CURLE_OK else { return .success(response(isWhole: true)) }
+        guard code != CURLE_OK else { return .success(response(isComplete: true)) }
         let text = errorBuffer[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorBuffer)
         return result(error: HTTPClientError(code: code.rawValue, text: abortReason ?? text, writes: writes))
     }
@@ -245,15 +245,15 @@ extension EasyHandle {
     /// processed the request, and the rest of the response is not needed. With other statuses, the body would contain
     /// the reason.
     private func result(error: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
-        let response = response(isWhole: false)
+        let response = response(isComplete: false)
         guard wasWritten, 200..<300 ~= response.status, !isResponseTooLarge else { return .failure(error) }
         return .success(response)
     }
 
-    private func response(isWhole: Bool) -> HTTPClientResponse {
+    private func response(isComplete: Bool) -> HTTPClientResponse {
         var status = 0
         ccurl_status(easy, &status)
-        return HTTPClientResponse(status: status, body: responseBody, headers: responseHeaders, isWhole: isWhole)
+        return HTTPClientResponse(status: status, body: responseBody, headers: responseHeaders, isComplete: isComplete)
     }
 }
 

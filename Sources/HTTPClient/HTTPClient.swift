@@ -45,7 +45,7 @@ package enum HTTPClient {
                 continue
             }
             let response = try completion.result.get()
-            guard response.isWhole else { throw .lost("the response was cut off") }
+            guard response.isComplete else { throw .lost("the response was cut off") }
             return response
         }
     }

@@ -9,13 +9,13 @@ package struct HTTPClientResponse: Equatable, Sendable {
     package let headers: [String: String]
     /// Whether the body was received to its end. False if the connection was lost or the request timed out before; the
     /// status is then 2xx, because an incomplete response of another status is an ``HTTPClientError``.
-    package let isWhole: Bool
+    package let isComplete: Bool
 
-    package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:], isWhole: Bool = true) {
+    package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:], isComplete: Bool = true) {
         self.status = status
         self.body = body
         self.headers = headers
-        self.isWhole = isWhole
+        self.isComplete = isComplete
     }
 
     /// The response headers that are kept. To keep another one, add a case.

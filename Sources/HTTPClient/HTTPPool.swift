@@ -134,7 +134,7 @@ package final class HTTPPool {
 
     /// Blocks until a socket is ready, another thread calls ``Waker/wake()``, or the time is over.
     ///
-    /// With many requests in flight, it first sleeps for some milliseconds in any case, so that one
+    /// With many requests in flight, it first sleeps for some milliseconds even if a socket is ready, so that one
     /// `curl_multi_perform` handles several responses: each call visits all requests, which takes about 1 µs per
     /// request.
     package func wait(milliseconds: Int) {

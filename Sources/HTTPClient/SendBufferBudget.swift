@@ -36,7 +36,7 @@ final class SendBufferBudget {
 
     func remove(_ socket: Int32) { sockets.removeAll { $0.descriptor == socket } }
 
-    /// Free bytes in the fullest buffer, a new connection's included. Does not subtract ``reserved``.
+    /// Free bytes in the fullest buffer, at most those of a new connection's buffer. Does not subtract ``reserved``.
     func room() -> Int {
         guard bytesEach != nil else { return .max }
         sockets.removeAll { ccurl_socket_cookie($0.descriptor) != $0.cookie }

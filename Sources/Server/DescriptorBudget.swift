@@ -8,10 +8,10 @@ import Synchronization
 /// listening socket would stay readable, so the loop would call it again and again. Until a connection closes, new ones
 /// wait in the kernel's queue.
 package final class DescriptorBudget: Sendable {
-    /// Descriptors kept free for everything but client connections: `reserve` for the process, and `reservePerLoop` for
-    /// each loop.
-    private static let reserve = 48
-    private static let reservePerLoop = 4
+    /// Descriptors kept free for everything but client connections: `keptFree` for the process, and `keptFreePerLoop`
+    /// for each loop.
+    private static let keptFree = 48
+    private static let keptFreePerLoop = 4
     /// The descriptor limit is never raised above this number, even if the hard limit is "infinity": each loop's
     /// libwebsockets context allocates tables for as many descriptors as the limit allows.
     private static let descriptorsMax: rlim_t = 1_048_576
@@ -27,7 +27,7 @@ package final class DescriptorBudget: Sendable {
         limits.rlim_cur = min(limits.rlim_max, Self.descriptorsMax)
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
-        limit = max(1, Int(clamping: limits.rlim_cur) - Self.reserve - Self.reservePerLoop * loopCount)
+        limit = max(1, Int(clamping: limits.rlim_cur) - Self.keptFree - Self.keptFreePerLoop * loopCount)
     }
 
     /// Whether no further connection may be accepted.

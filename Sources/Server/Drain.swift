@@ -12,8 +12,7 @@ struct Drain {
     private var graceTicks = 20
 
     /// - Parameters:
-    ///   - sockets: the connections to close, the last ones first. The caller shuffles them, so that a wave does not
-    ///     consist of neighbouring slots.
+    ///   - sockets: the connections to close, in random order. The last ones are closed first.
     ///   - seconds: the time over which the closes are spread.
     init(_ sockets: [SocketID], seconds: Int) {
         remaining = sockets

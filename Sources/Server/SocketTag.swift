@@ -6,7 +6,7 @@ import CLibwebsockets
 /// Unlike libwebsockets' per-session user space, that value survives the end of a request.
 struct SocketTag {
     enum State: Equatable {
-        /// A connection between two requests, or a closed one.
+        /// A connection without state in a table, such as an HTTP connection between two requests.
         case none
         /// A request whose body is being received: its slot in ``IncomingRequests``.
         case request(Int)

@@ -8,7 +8,7 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
         /// The batch has at least one item.
         case items
         /// The wait timed out.
-        case nothing
+        case timedOut
         /// The queue is closed and empty.
         case closed
     }
@@ -75,7 +75,7 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
         batch.removeAll(keepingCapacity: true)
         return locked {
             waitForItems(milliseconds)
-            guard items.count > head else { return isClosed ? .closed : .nothing }
+            guard items.count > head else { return isClosed ? .closed : .timedOut }
             let end = min(items.count, head + limit)
             batch.append(contentsOf: items[head..<end])
             head = end

@@ -25,7 +25,7 @@ import Testing
     @Test func incomplete2xxIsAResponse() {
         let raw = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"
         let response = Result<HTTPClientResponse, HTTPClientError>.success(
-            HTTPClientResponse(status: 200, body: Array("short".utf8), isWhole: false))
+            HTTPClientResponse(status: 200, body: Array("short".utf8), isComplete: false))
         let short = ScriptedServer { _ in .last(raw) }
         let pool = HTTPPool(HTTPPoolTests.options { $0.timeoutMilliseconds = 200 })
         pool.start(HTTPClientRequest(.get, short.url), tag: 0)

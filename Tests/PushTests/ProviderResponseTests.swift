@@ -151,7 +151,7 @@ import Testing
         let long = String(repeating: "x", count: 257)
         #expect(Self.result(200, #"{"name":"\#(long)"}"#) == .accepted(messageID: nil))
         for body in ["", #"{"name":"projects/p/mess"#] {
-            let cut = HTTPClientResponse(status: 200, body: Array(body.utf8), isWhole: false)
+            let cut = HTTPClientResponse(status: 200, body: Array(body.utf8), isComplete: false)
             #expect(SendResult(fcm: cut, sentAt: sentAt, now: sentAt) == .accepted(messageID: nil))
         }
     }

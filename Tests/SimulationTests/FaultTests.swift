@@ -139,7 +139,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         return false
     }
 
-    /// Repeats a slot's last event when a connection leaves the slot's channel and another joins.
+    /// Repeats the last event of a channel slot when a connection joins the slot after another connection has left it.
     @Sendable private static func repeatedInSlot() -> Fault {
         var fault = Fault()
         var events: [ChannelSlot: Instruction] = [:]

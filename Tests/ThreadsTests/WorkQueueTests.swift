@@ -35,10 +35,10 @@ import Threads
     @Test func takeTimesOut() {
         let queue = WorkQueue<Int>(capacity: 3)
         var batch = [7]
-        #expect(queue.take(into: &batch, most: 1, waiting: 0) == .nothing)
+        #expect(queue.take(into: &batch, most: 1, waiting: 0) == .timedOut)
         #expect(batch.isEmpty)
         let start = Clock.monotonicNanoseconds()
-        #expect(queue.take(into: &batch, most: 1, waiting: 20) == .nothing)
+        #expect(queue.take(into: &batch, most: 1, waiting: 20) == .timedOut)
         #expect(Clock.monotonicNanoseconds() - start >= 20_000_000)
         #expect(queue.post(1))
         #expect(queue.take(into: &batch, most: 1, waiting: 1_000_000) == .items)

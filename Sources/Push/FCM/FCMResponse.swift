@@ -91,7 +91,7 @@ private struct FCMSuccessBody {
             hasName = true
             id = value.messageID
         }
-        guard response.status == 200, hasName || !response.isWhole else { return nil }
+        guard response.status == 200, hasName || !response.isComplete else { return nil }
         messageID = id
     }
 }

@@ -48,7 +48,7 @@ struct WriterLoop {
             case .closed:
                 close()
                 return
-            case .nothing:
+            case .timedOut:
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
