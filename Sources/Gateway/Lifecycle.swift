@@ -131,8 +131,8 @@ extension Settings {
     }
 }
 
-/// Receives SIGTERM, SIGINT and SIGHUP synchronously instead of interrupting a thread. Ignores SIGPIPE: writes to a
-/// closed socket report an error.
+/// Receives SIGTERM, SIGINT and SIGHUP synchronously, so that they do not interrupt threads. Ignores SIGPIPE, because a
+/// write to a closed socket also reports an error.
 private struct SignalWait: Sendable {
     private let set: sigset_t
 

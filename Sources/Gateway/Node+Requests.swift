@@ -110,9 +110,8 @@ extension Node {
     }
 
     /// Retries a request after the fetch of its token issuer's keys. If the token's key is still unknown, responds with
-    /// 401. But if no key of the issuer was ever fetched, the issuer is unreachable, and the response is 503: apps
-    ///      treat
-    /// a 401 as a logout.
+    /// 401. But if no key of the issuer was ever fetched, the issuer is unreachable, and the response is 503, because
+    /// apps treat a 401 as a logout.
     func retry(_ id: RequestID) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
         let response = deferred.withRequest { request -> HTTPResponse? in

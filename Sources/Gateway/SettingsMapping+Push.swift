@@ -38,7 +38,7 @@ extension Settings.Push {
         return providers
     }
 
-    /// Checks a CA file at start. libcurl reads it only when it connects, so an error would show up late.
+    /// Checks a CA file when the gateway starts. libcurl would report an unusable file only when it connects.
     private static func checkCertificates(_ authorities: String, of file: String, key: String) throws(CredentialError) {
         guard file.isEmpty || CABundle.isReadable(authorities) else {
             throw CredentialError(

@@ -6,9 +6,9 @@ struct Drain {
 
     /// The connections still to close. Each wave takes the last ones.
     private var remaining: [SocketID]
-    /// Ticks in which waves are still closed.
+    /// The number of waves still to close, one per tick.
     private var ticksLeft: Int
-    /// Ticks after the last wave during which clients may answer the close frame: one second.
+    /// Ticks after the last wave during which clients may respond to the close frame: one second.
     private var graceTicks = 20
 
     /// - Parameters:

@@ -72,7 +72,7 @@ extension EventLoop {
         let id = pendingResponses.add(pending)
         metrics.add(to: .httpRequests)
         metrics.add(body.count, to: .httpBytesReceived)
-        // Behind a proxy on this machine, all connections come from a loopback address.
+        // A loopback address does not identify a local client if a proxy on this machine passes on remote requests.
         let isLoopback =
             SocketTag(of: wsi).isLoopback && !options.isBehindProxy
             && HeaderTable.length(WSI_TOKEN_X_FORWARDED_FOR, wsi) == 0

@@ -29,7 +29,7 @@ enum HeaderTable {
         return read(length) { lws_hdr_custom_copy(wsi, $0, Int32($1), name, Int32(name.utf8.count)) }
     }
 
-    /// A field that the API reads.
+    /// The value of a header that the API reads; nil if it is absent.
     static func field(_ field: HTTPRequest.Field, _ wsi: OpaquePointer) -> String? {
         switch field {
         case .authorization: text(WSI_TOKEN_HTTP_AUTHORIZATION, wsi)

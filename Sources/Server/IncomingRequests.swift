@@ -12,7 +12,7 @@ struct IncomingRequests {
         let index = vacant.popLast() ?? requests.count
         if index == requests.count { requests.append(nil) }
         requests[index] = Request(head: head)
-        requests[index]?.body.reserveCapacity(min(head.contentLength, 65_536))  // the announced length is not trusted
+        requests[index]?.body.reserveCapacity(min(head.contentLength, 65_536))  // a client may send less
         return index
     }
 

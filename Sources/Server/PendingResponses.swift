@@ -49,7 +49,7 @@ struct PendingResponses {
 package struct RequestID: Hashable, Sendable {
     private static let indexBits = 24
 
-    /// For modules that pass the id through without knowing this type.
+    /// The id as an integer, for modules that pass it through and do not import this one.
     package let rawValue: Int
 
     /// - Parameter rawValue: the ``rawValue`` of an id that this loop created.
