@@ -55,7 +55,7 @@ struct ConnectionTable {
     /// The connection in an occupied slot.
     subscript(slot: Int) -> Connection {
         get {
-            guard let connection = connections[slot] else { preconditionFailure("slot \(slot) is vacant") }
+            guard let connection = connections[slot] else { preconditionFailure("ConnectionTable: slot \(slot) is vacant") }
             return connection
         }
         set { connections[slot] = newValue }

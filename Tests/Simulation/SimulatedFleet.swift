@@ -14,7 +14,7 @@ struct SimulatedFleet {
     static let driverIDs = ["1", "2", "3"]
     static let references = ["R1", "R2", "R3"]
     static let codes = ["A", "B", "C", "D"]
-    private static let known = ["driver:1", "customer:1", "driver:2", "admin:1", "driver:3", "ops:1", "driver:", "root:1"]
+    private static let userIDs = ["driver:1", "customer:1", "driver:2", "admin:1", "driver:3", "ops:1", "driver:", "root:1"]
 
     init(appCount: Int, using dice: inout SplitMix) {
         rules = (0..<appCount).map { app in
@@ -59,8 +59,8 @@ struct SimulatedFleet {
 
     /// Ids of users who sign in. Most have the form `role:id`, which the sign-in endpoint signs; some have other forms.
     static func users(using dice: inout SplitMix) -> [String] {
-        let first = dice.below(known.count)
-        return (0..<dice.within(1...3)).map { known[(first + $0) % known.count] }
+        let first = dice.below(userIDs.count)
+        return (0..<dice.within(1...3)).map { userIDs[(first + $0) % userIDs.count] }
     }
 
     /// The identity in a user's token. Tokens of the same user may differ in name or bookings.
@@ -80,8 +80,8 @@ struct SimulatedFleet {
     /// An assignment of an order, usually with the order's current reference.
     static func assignment(of jobs: [ReferenceModel.Job], using dice: inout SplitMix) -> Hub.JobAssignment {
         let code = dice.pick(codes) ?? ""
-        let known = jobs.first { $0.code == code }?.reference
-        let reference = known.flatMap { dice.chance(percent: 80) ? $0 : nil } ?? dice.pick(references) ?? ""
+        let currentReference = jobs.first { $0.code == code }?.reference
+        let reference = currentReference.flatMap { dice.chance(percent: 80) ? $0 : nil } ?? dice.pick(references) ?? ""
         let driverID = dice.chance(percent: 80) ? dice.pick(driverIDs) : nil
         return Hub.JobAssignment(orderCode: code, reference: reference, driverID: driverID)
     }

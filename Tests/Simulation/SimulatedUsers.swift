@@ -10,7 +10,7 @@ struct SimulatedUsers {
     /// as JSON numbers (protocol point R6).
     let users: [String]
 
-    private static let known = [
+    private static let standardIDs = [
         "1", "10", "-7", "1.0", "12345678901234567890", "0010", "anna", "ünï", #"a"b\"#, "#server-to-user-1", "a,b:c",
     ]
     private static let numbers: Set = ["1", "10", "-7", "1.0", "12345678901234567890"]
@@ -18,8 +18,8 @@ struct SimulatedUsers {
     /// - Parameter others: ids of users besides the standard ones.
     init(with others: [String], using dice: inout SplitMix) {
         let count = dice.within(1...6)
-        let first = dice.below(Self.known.count)
-        users = others + (0..<count).map { Self.known[(first + $0) % Self.known.count] }
+        let first = dice.below(Self.standardIDs.count)
+        users = others + (0..<count).map { Self.standardIDs[(first + $0) % Self.standardIDs.count] }
     }
 
     /// A grant for a subscription; nil if the request is rejected. On presence channels, the member is one of the

@@ -9,8 +9,8 @@ extension Workload {
         switch kind {
         case .identify:
             // Often a connection that already has identities, so that some connections exceed the limit of four.
-            let known = dice.chance(percent: 50) ? dice.pick(world.model.identified)?.socket : nil
-            return (known ?? dice.pick(world.open)).map {
+            let identified = dice.chance(percent: 50) ? dice.pick(world.model.identified)?.socket : nil
+            return (identified ?? dice.pick(world.open)).map {
                 .input(.identify($0, SimulatedFleet.identity(using: &dice)), on: $0.loop)
             }
         case .identifyDriver: return identifyDriver(in: world, using: &dice)
@@ -34,8 +34,8 @@ extension Workload {
         guard let job = dice.pick(world.model.jobs) else { return nil }
         let key = "driver:\(job.driverID)"
         let open = world.open.filter { world.model.connections[$0]?.app == job.app }
-        let known = open.filter { world.model.identities(of: $0).contains { $0.key == key } }
-        guard dice.chance(percent: 75), let socket = dice.pick(known) else {
+        let identified = open.filter { world.model.identities(of: $0).contains { $0.key == key } }
+        guard dice.chance(percent: 75), let socket = dice.pick(identified) else {
             return dice.pick(open).flatMap { identify(job.driverID, at: $0, using: &dice) }
         }
         let own = scenario.channels.filter {
