@@ -36,8 +36,8 @@ struct DurationText {
         }
     }
 
-    /// The shortest lifetime of a notification.
-    static let shortest = DurationText(text: "1s", seconds: 1)
-    /// The longest lifetime of a notification: FCM stores a message for 28 days at most.
-    static let longest = DurationText(text: "28d", seconds: 28 * 86_400)
+    /// The shortest lifetime that the configuration may give a notification.
+    static let shortestLifetime = DurationText(text: "1s", seconds: 1)
+    /// The longest lifetime that the configuration may give a notification: FCM stores a message for 28 days at most.
+    static let longestLifetime = DurationText(text: "28d", seconds: 28 * 86_400)
 }

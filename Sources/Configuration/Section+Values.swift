@@ -110,7 +110,7 @@ extension Section {
 
     /// A time from one second to 28 days, such as `90s`. The target is in seconds.
     func lifetime(_ key: String, into target: inout Int) {
-        let (shortest, longest) = (DurationText.shortest, DurationText.longest)
+        let (shortest, longest) = (DurationText.shortestLifetime, DurationText.longestLifetime)
         let value = Value(expected: "a time from \(shortest.text) to \(longest.text), such as 30s, 10m, 1h or 7d")
         read(key, value, into: &target) { text in
             DurationText(text).flatMap { (shortest.seconds...longest.seconds).contains($0.seconds) ? $0.seconds : nil }

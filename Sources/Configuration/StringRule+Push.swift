@@ -11,8 +11,9 @@ extension StringRule {
 
     static let appleIdentifierOrNone = appleIdentifier.orNone
 
-    /// At most 64 bytes, because a label is part of every push, and a push payload is limited to 4,096 bytes.
-    static let label = StringRule("a string of at most 64 bytes") { $0.utf8.count <= 64 }
+    /// A push's sound, category, thread or Android channel. At most 64 bytes, because it is part of every push, and a
+    /// push payload is limited to 4,096 bytes.
+    static let displayOption = StringRule("a string of at most 64 bytes") { $0.utf8.count <= 64 }
 
     static let bundleID = StringRule("an app's bundle id: 1 to 255 letters, digits, . - or _") {
         (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isNameByte || $0 == UInt8(ascii: ".") }
@@ -34,6 +35,7 @@ extension StringRule {
         return StringRule(names.dropLast().joined(separator: ", ") + " or " + (names.last ?? ""), accepts: names.contains)
     }()
 
+    /// A key of `store.encryption_keys`: the form of an application's `encryption_master_key`, but required.
     static let storeKey = StringRule(masterKey.expected) { !$0.isEmpty && masterKey.accepts($0) }
 
     /// Checks only that there is a PEM block of a private key. OpenSSL checks the key itself (`Settings.keyError` in
@@ -43,7 +45,8 @@ extension StringRule {
         return $0.firstMatch(of: block).map { $0.1 == $0.2 } ?? false
     }
 
-    /// Checks only that the file is a JSON object, to reject other files such as the app's XML configuration.
+    /// Checks only that the file is a JSON object. This rejects, for example, `GoogleService-Info.plist`, the XML file
+    /// that Firebase provides for iOS apps.
     /// `ServiceAccount` in Push checks the members.
     static let serviceAccount = StringRule("a service account's JSON") { text in
         Array(text.utf8).withUnsafeBytes { bytes in

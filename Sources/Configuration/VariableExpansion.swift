@@ -71,6 +71,7 @@ struct VariableExpansion {
 
     /// Removes one newline from the end. Editors add this newline, so it is not part of the secret.
     private func withoutFinalNewline(_ text: String) -> String {
-        text.hasSuffix("\n") || text.hasSuffix("\r\n") ? String(text.dropLast()) : text  // Each is one Character.
+        // "\r\n" is one Character, so dropLast removes both bytes.
+        text.hasSuffix("\n") || text.hasSuffix("\r\n") ? String(text.dropLast()) : text
     }
 }

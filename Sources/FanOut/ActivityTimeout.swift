@@ -9,7 +9,7 @@ package struct ActivityTimeout: Equatable, Sendable {
     /// - Parameter activitySeconds: at least 1.
     package init(activitySeconds: Int) { self.activitySeconds = activitySeconds }
 
-    /// What the loop does with a connection.
+    /// What the server does with a connection.
     package enum Action: Equatable, Sendable {
         /// Does nothing: neither a ping nor a close is due.
         case wait

@@ -2,11 +2,12 @@ import Access
 import PusherProtocol
 
 extension Hub {
-    /// Whether a recipient is subscribed to their own channel: to `channel` or to its mirror, for example `driver-42`
-    /// or `private-driver-42` (``ChannelPolicy/mirror(of:)``).
+    /// Whether the recipient of a push is subscribed to `channel`, which is the recipient's own channel, or to the
+    /// channel's mirror. For example, the mirror of `driver-42` is `private-driver-42` (``ChannelPolicy/mirror(of:)``).
     ///
-    /// A subscriber that is identified as another user, such as an admin, does not count. An anonymous subscriber is
-    /// assumed to be the recipient: either a backend signed the subscription, or the channel is open to all.
+    /// A subscriber that is identified as another user, such as an admin, does not count. An anonymous subscriber
+    /// counts as the recipient: the hub cannot know better. Either a backend signed the subscription without naming a
+    /// user, or the channel is open to all.
     ///
     /// This is called before each push of the `fallback` kind, while the hub is locked, so it must be cheap: it uses
     /// the channels' ``Channel/anonymousCount`` and searches only the recipient's connections, not all subscribers.

@@ -1,7 +1,7 @@
 import PusherProtocol
 
-/// What the gateway does with a client's message: it replies, or applies an input to the hub. Computing the action uses
-/// no socket, clock or lock.
+/// What the gateway does with a client's message: it replies, or applies an input to the hub. Computing the action does
+/// no I/O, reads no clock and takes no lock.
 package enum MessageAction: Sendable {
     /// Send the frame to the client. The hub is not involved.
     case reply(Frame)
@@ -19,10 +19,11 @@ package enum MessageAction: Sendable {
     ///   - text: one text message, as received.
     ///   - key: the key of the connection's application.
     ///   - user: the connection's signed-in user, if any.
-    ///   - verify: returns whether `signature` is the hexadecimal HMAC of `text` with one of the application's secrets.
+    ///   - verify: returns whether `signature` is the hexadecimal HMAC-SHA256 of `stringToSign` with one of the
+    ///     application's secrets.
     package init(
         to text: UnsafeRawBufferPointer, from socket: SocketID, key: String, rules: AppRules, user: SignedInUser?,
-        verify: (_ text: String, _ signature: Substring) -> Bool
+        verify: (_ stringToSign: String, _ signature: Substring) -> Bool
     ) {
         let limits = rules.limits
         do throws(ProtocolError) {
