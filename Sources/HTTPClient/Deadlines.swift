@@ -11,11 +11,12 @@ struct TimedRequest {
     var hasEnded: Bool { serial != handle.serial }
 }
 
-/// Requests in the order of their deadlines. It equals the order of their starts, because all have the same time-out.
+/// Requests in the order of their deadlines, which is the order of their starts: all have the same time-out.
 ///
 /// A request that ends before its deadline stays in the queue until it is the first entry.
 struct Deadlines {
     private var entries: [(request: TimedRequest, deadline: ContinuousClock.Instant)] = []
+    /// The entries before this index belong to requests that have ended; ``next()`` removes them later.
     private var first = 0
 
     mutating func append(_ handle: EasyHandle, at deadline: ContinuousClock.Instant) {
@@ -26,6 +27,7 @@ struct Deadlines {
     /// queue.
     mutating func next() -> (handle: EasyHandle, deadline: ContinuousClock.Instant)? {
         while first < entries.count, entries[first].request.hasEnded { first += 1 }
+        // Remove many entries at once: each removal moves all entries behind.
         if first == entries.count || first > 1_024 {
             entries.removeFirst(first)
             first = 0

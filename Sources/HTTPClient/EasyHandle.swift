@@ -8,6 +8,7 @@ import Glibc
 final class EasyHandle {
     /// libcurl's handle.
     let easy: UnsafeMutableRawPointer
+    /// The request's tag, see ``HTTPPool/start(_:tag:allowsPrivateAddresses:skipsQueue:)``.
     private(set) var tag = 0
     /// Changes when a request begins and when it ends, so that ``TimedRequest`` can tell requests apart.
     private(set) var serial = 0
@@ -32,7 +33,7 @@ final class EasyHandle {
     private var responseHeaders: [String: String] = [:]
     /// How often libcurl was about to write the request to a connection.
     private(set) var writes = 0
-    /// Bytes that the request needs in a send buffer, at most.
+    /// Maximum bytes that the request needs in a send buffer.
     private var requestBytes = 0
     /// Bytes that the request currently reserves in the send buffers: `requestBytes`, or 0.
     private var reservedBytes = 0 {
@@ -44,7 +45,7 @@ final class EasyHandle {
     private var isInHandshake = false {
         didSet { handshaking.count += (isInHandshake ? 1 : 0) - (oldValue ? 1 : 0) }
     }
-    /// Why one of the callbacks below aborted the request, or rejected an address of the host.
+    /// Why one of the callbacks below aborted the request, or rejected an address of the host; nil if none did.
     private var abortReason: String?
     private var isResponseTooLarge = false
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -93,6 +94,7 @@ final class EasyHandle {
         // returns.
         ccurl_set_number(easy, CURLOPT_QUICK_EXIT, 1)
         if !options.usesProxy { ccurl_set_text(easy, CURLOPT_NOPROXY, "*") }
+        // To detect dead connections, TCP probes a connection that has been idle for 60 s, then every 15 s.
         ccurl_set_number(easy, CURLOPT_TCP_KEEPALIVE, 1)
         ccurl_set_number(easy, CURLOPT_TCP_KEEPIDLE, 60)
         ccurl_set_number(easy, CURLOPT_TCP_KEEPINTVL, 15)
@@ -109,7 +111,7 @@ final class EasyHandle {
     func begin(
         _ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool, at now: ContinuousClock.Instant
     ) throws(HTTPClientError) {
-        // A NUL would end the URL early for libcurl, although callers have checked the whole string.
+        // libcurl would read the URL only up to a NUL, but callers have checked the whole string.
         guard !request.url.utf8.contains(0) else { throw .notSent("the URL contains a NUL byte") }
         bodyBytes = request.method == .post ? request.body.count : 0
         requestBytes = SendBufferBudget.overheadBytes + request.url.utf8.count + bodyBytes
@@ -153,8 +155,8 @@ final class EasyHandle {
     /// - Returns: whether the request is completely written.
     func completeUpload() -> Bool {
         var uploaded: curl_off_t = 0
-        // If libcurl writes the request a second time, its progress is unknown: the reservation then stays until the
-        // request ends.
+        // If libcurl writes the request a second time, it does not tell how much of it is written: the reservation then
+        // stays until the request ends.
         guard writes == 1, ccurl_uploaded(easy, &uploaded) == CURLE_OK, uploaded >= bodyBytes else { return false }
         reservedBytes = 0
         return true
@@ -196,8 +198,8 @@ final class EasyHandle {
         line.removeAll(keepingCapacity: true)
         line.append(contentsOf: header.name.utf8)
         let nameBytes = line.count
-        // libcurl sends a header without a value only if the name ends with a semicolon; with a colon, libcurl would
-        // remove the header.
+        // To libcurl, a name with a semicolon means a header with an empty value; a name with a colon and no value
+        // would mean that libcurl must not send this header.
         line.append(UInt8(ascii: header.value.isEmpty ? ";" : ":"))
         line.append(contentsOf: header.value.utf8)
         guard nameBytes > 0, isHeader(nameBytes: nameBytes) else {
@@ -241,9 +243,9 @@ extension EasyHandle {
         result(error: wasWritten ? error : .notSent(text))
     }
 
-    /// The result of a request whose response is incomplete: an error, except after a 2xx status. Then the server has
-    /// processed the request, and the rest of the response is not needed. With other statuses, the body would contain
-    /// the reason.
+    /// The result of a request whose response is incomplete. With a 2xx status it is a success: the server has
+    /// processed the request, and the rest of the response is not needed. With any other status it is `error`: the
+    /// reason for the status may be in the missing part of the body.
     private func result(error: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
         let response = response(isComplete: false)
         guard wasWritten, 200..<300 ~= response.status, !isResponseTooLarge else { return .failure(error) }
@@ -338,7 +340,7 @@ extension EasyHandle {
         writes += 1
         // The second and later writes send the whole request again.
         if writes > 1 { reservedBytes = requestBytes }
-        abortReason = nil  // set if another address of the host was rejected before
+        abortReason = nil  // it is set if another address of the host was rejected before
         return true
     }
 

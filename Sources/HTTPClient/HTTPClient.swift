@@ -1,6 +1,6 @@
 import CCurl
 
-/// Sends one request and blocks until its response: for commands, and for threads that do one thing at a time.
+/// Sends one request and blocks until its response: for the command line, and for threads that do one thing at a time.
 ///
 /// Certificates are verified, redirects are not followed. Requests use the proxies that the environment variables
 /// configure, except http requests of ``sendAuthenticated(_:timeoutSeconds:)``, which go to this machine directly.
@@ -18,7 +18,8 @@ package enum HTTPClient {
         try send(request, timeoutSeconds: timeoutSeconds, usesProxy: true)
     }
 
-    /// Sends a request whose response must come from an authenticated host, such as a request for an issuer's keys.
+    /// Sends a request whose response must come from an authenticated host, such as a request for the public keys of a
+    /// JWT's issuer.
     /// - Parameter timeoutSeconds: as for ``send(_:timeoutSeconds:)``.
     /// - Throws: as ``send(_:timeoutSeconds:)``, and `.notSent` for a URL that ``checkAuthenticated(_:)`` rejects.
     package static func sendAuthenticated(
@@ -50,7 +51,8 @@ package enum HTTPClient {
         }
     }
 
-    /// Checks that a request to the URL authenticates the host: https, or http to 127.0.0.1, ::1 or localhost.
+    /// Checks that a response from the URL can come only from its host: the scheme is https, which authenticates the
+    /// host, or the scheme is http and the host is this machine (127.0.0.1, ::1 or localhost).
     ///
     /// libcurl's own parser splits the URL: another parser could disagree with libcurl about where the host begins.
     /// - Returns: the scheme, `https` or `http`.
@@ -60,7 +62,7 @@ package enum HTTPClient {
         guard let parts = curl_url() else { preconditionFailure("curl_url: out of memory") }
         defer { curl_url_cleanup(parts) }
         let result = curl_url_set(parts, CURLUPART_URL, url, UInt32(CURLU_DISALLOW_USER))
-        // A NUL would end the URL early for libcurl, but not for other readers.
+        // libcurl reads the URL only up to a NUL, other code reads the whole string.
         guard result == CURLUE_OK, !url.utf8.contains(0) else {
             throw .notSent("expected a valid URL without user name and password")
         }

@@ -1,12 +1,12 @@
 /// Why a request has no response. The cases tell whether the server may have processed the request.
 package enum HTTPClientError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The server has not processed the request: no connection was made, or the request was not written. With the
-    /// reason, mostly libcurl's message.
+    /// The server has not processed the request: no connection was made, or the request was not written. The text
+    /// is the reason, mostly libcurl's message.
     case notSent(String)
-    /// The server may have processed the request: the connection was lost after the request was written. With the
-    /// reason, mostly libcurl's message.
+    /// The server may have processed the request: the connection was lost after the request was written. The
+    /// text is the reason, mostly libcurl's message.
     case lost(String)
-    /// The server may have processed the request: it was written, and no response arrived within the time-out.
+    /// The server may have processed the request: it was written, and no complete response arrived within the time-out.
     case timedOut
 
     /// The reason, or `timed out`. Contains neither URL nor method.
@@ -19,7 +19,7 @@ package enum HTTPClientError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension HTTPClientError {
-    /// The error of a transfer that libcurl ended with `code`. The mapping was measured with libcurl 7.88.1.
+    /// The error of a transfer that libcurl ended with `code`. The mapping is based on tests with libcurl 7.88.1.
     ///
     /// It relies more on `writes` than on the code. libcurl may write a request again on another connection, and an
     /// error of that connection (such as a refused one) does not show whether the server processed the first write. A

@@ -4,8 +4,8 @@ package struct HTTPClientRequest: Sendable {
     package var url: String
     /// GET or POST.
     package var method: Method
-    /// The headers in the order in which they are sent. A request with a body needs `Content-Type`: libcurl's default
-    /// is that of a form.
+    /// The headers in the order in which they are sent. A request with a body needs `Content-Type`: without it, libcurl
+    /// would declare the body to be an HTML form.
     package var headers: [(name: String, value: String)]
     /// The body. A GET is sent without it.
     package var body: [UInt8]

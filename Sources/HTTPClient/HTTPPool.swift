@@ -21,7 +21,7 @@ package final class HTTPPool {
         /// The path of a PEM file with the CA certificates to trust. If it is empty, the system's are trusted.
         package var caFile = ""
         /// Whether requests may connect to addresses that are not public: private, loopback, link-local, multicast and
-        /// unspecified ones. The address that a name resolves to counts.
+        /// unspecified ones. For a host name, the address that it resolves to is checked.
         package var allowsPrivateAddresses = true
         /// Whether http is allowed besides https.
         package var allowsPlainHTTP = false
@@ -33,8 +33,8 @@ package final class HTTPPool {
         /// requests as fit in the fullest buffer (see ``SendBufferBudget``), so a slow connection delays all requests.
         /// With nil, the system chooses the size, and requests start at once.
         package var sendBufferBytes: Int?
-        /// How many bytes of a response's body are kept. The rest is read and discarded, because the server has
-        /// processed the request.
+        /// How many bytes of a response's body are kept. The rest is read and discarded. By default this is no error,
+        /// because the server has processed the request.
         package var responseBytesMax = 65_536
         /// Whether a request fails if the response's body is longer than ``responseBytesMax``.
         package var rejectsLargerResponses = false
@@ -68,6 +68,7 @@ package final class HTTPPool {
     private var queued: [TimedRequest] = []
     /// Requests added to libcurl that were not completely written at the last ``perform()``.
     private var uploading: [TimedRequest] = []
+    /// libcurl's present limit of concurrent requests on one connection; 0 before it is set.
     private var streamsPerConnection = 0
     /// The number of requests in libcurl that had not ended after the last `curl_multi_perform`.
     private var running: Int32 = 0
@@ -97,8 +98,8 @@ package final class HTTPPool {
     /// Starts a request.
     /// - Parameters:
     ///   - tag: identifies the request; unique among those in flight.
-    ///   - allowsPrivateAddresses: replaces ``Options/allowsPrivateAddresses`` for this request, unless nil. A request
-    ///     that does not allow private addresses does not reuse an open connection to one either.
+    ///   - allowsPrivateAddresses: replaces ``Options/allowsPrivateAddresses`` for this request, unless nil. If private
+    ///     addresses are not allowed, the request does not use open connections to such addresses either.
     ///   - skipsQueue: whether the request starts before the requests that wait for room in the send buffers.
     package func start(
         _ request: HTTPClientRequest, tag: Int, allowsPrivateAddresses: Bool? = nil, skipsQueue: Bool = false
@@ -142,7 +143,7 @@ package final class HTTPPool {
         var limit = invalid.isEmpty ? milliseconds : 0
         // Queued requests wait for a send buffer to drain, which causes no event: check again every 2 ms.
         if !queued.isEmpty { limit = min(limit, 2) }
-        // libcurl may have bytes that it has read from TLS but not processed; no socket event reports them.
+        // Wait at most a second: no socket event reports bytes that libcurl has read from TLS but not processed.
         if inFlight > 0 { limit = min(limit, 1_000) }
         if let (_, deadline) = deadlines.next() {
             // Rounded up: a wait that ends before the deadline would be repeated many times without sleeping.
@@ -212,7 +213,7 @@ package final class HTTPPool {
 
     /// Removes and returns the requests that libcurl has finished, and those in `invalid`.
     private func drainFinished() -> [Completion] {
-        // Read all messages before removing any handle: removing one searches the unread messages.
+        // Read all messages before removing any handle: libcurl searches all unread messages for each removed handle.
         var finished: [(handle: EasyHandle, code: CURLcode)] = []
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {

@@ -25,7 +25,7 @@ struct PeerAddress: Equatable, CustomStringConvertible {
         }
     }
 
-    /// Nil if the socket address is of another family or truncated.
+    /// Nil if the socket address is neither IPv4 nor IPv6, or is truncated.
     init?(socketAddress: UnsafeRawBufferPointer) {
         guard socketAddress.count >= MemoryLayout<sa_family_t>.size else { return nil }
         let address: Range<Int>

@@ -3,13 +3,13 @@ import CCurl
 /// The free space in the kernel's send buffers of a pool's connections.
 ///
 /// libcurl 7.88 does not handle a full send buffer under HTTP/2: it treats EAGAIN as an error, or sleeps without
-/// polling for writability. Received responses are lost, connections stall until their requests time out, and bodies
-/// are cut off. So a pool with such a budget starts a request only if it certainly fits. The budget also sets larger
-/// buffers: by default, the kernel gives the connection to a distant server a buffer of some tens of KiB at first, too
-/// small for a burst of notifications.
+/// polling for writability. Then received responses are lost, connections stall until their requests time out, and
+/// bodies are cut off. So a pool with such a budget starts a request only if it certainly fits. The budget also sets
+/// larger buffers: by default, the kernel gives the connection to a distant server a buffer of some tens of KiB at
+/// first, too small for a burst of notifications.
 final class SendBufferBudget {
-    /// The most bytes that a request occupies in the buffer besides its own: the kernel's overhead for the two or three
-    /// segments in which the request is written.
+    /// The most that a request occupies in the buffer in addition to its own bytes: the kernel's overhead for the two
+    /// or three segments in which the request is written.
     static let overheadBytes = 4_096
 
     /// Bytes of the requests that were passed to libcurl and are not completely written.
@@ -19,7 +19,7 @@ final class SendBufferBudget {
     /// first connection, the smallest size to expect.
     private var granted = 65_536
     /// The pool's sockets. The kernel's cookie identifies a socket even if its descriptor is reused: libcurl closes
-    /// some sockets without a callback.
+    /// some sockets without calling back.
     private var sockets: [(descriptor: Int32, cookie: UInt64)] = []
 
     /// - Parameter bytesEach: the buffer size to set per connection in bytes, limited by net.core.wmem_max. With nil,

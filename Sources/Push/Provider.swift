@@ -1,7 +1,7 @@
 import FleetRules
 import HTTPClient
 
-/// The push provider of one lane: everything that differs between APNs, FCM and any further provider.
+/// The push provider of one lane (``PushLane``): everything that differs between APNs, FCM and any further provider.
 ///
 /// To add a provider, add a folder beside `APNs/` and `FCM/` with a function that returns a `Provider`. The code of the
 /// lane, its worker and its connections is the same for all providers.
@@ -9,7 +9,7 @@ package struct Provider: Sendable {
     /// The lane that sends to this provider. ``PushLane/provider`` is the provider's name in the database and in
     /// metrics.
     package let lane: PushLane
-    /// Window, retry and back-off limits.
+    /// The lane's limits, such as the number of requests in flight.
     let rules: LaneRules
     /// Options of the connection pool. ``ProviderConnection`` overwrites two of them: the time-out, with that of
     /// `rules`, and the size of the send buffer.

@@ -28,13 +28,13 @@ final class ProviderConnection {
     private var credential: any ProviderCredential
     /// Requests without a result, by job number.
     private var sent: [Int: SentRequest] = [:]
-    /// Monotonic milliseconds, read once per turn, so that a credential that is valid at the start of a turn is valid
-    /// during the whole turn.
+    /// Monotonic milliseconds, read only once per turn: a credential that is valid at the start of a turn then stays
+    /// valid during the whole turn.
     private var tick = Clock.monotonicMilliseconds()
 
     init(_ provider: Provider) {
         var options = provider.poolOptions
-        options.sendBufferBytes = 4_194_304
+        options.sendBufferBytes = 4_194_304  // enough for a burst of several hundred pushes of maximum size
         options.timeoutMilliseconds = Int(provider.rules.requestTime)
         self.provider = provider
         pool = HTTPPool(options)
@@ -66,9 +66,9 @@ final class ProviderConnection {
         return events + updateCredential(now)
     }
 
-    /// Withdraws the requests for these devices that are not written yet.
-    func withdraw(_ devices: Set<String>) -> [Event] {
-        let tags = Set(sent.filter { devices.contains($0.value.deviceID) }.keys)
+    /// Withdraws those requests for these devices that are not written yet.
+    func withdraw(_ deviceIDs: Set<String>) -> [Event] {
+        let tags = Set(sent.filter { deviceIDs.contains($0.value.deviceID) }.keys)
         guard !tags.isEmpty else { return [] }
         return pool.withdraw(tags).map { tag in
             sent[tag] = nil
@@ -87,7 +87,7 @@ final class ProviderConnection {
         pool.start(provider.makeRequest(message, job.device, issued.authorization, now), tag: tag)
     }
 
-    /// Requests a credential newer than that of `generation`; -1: any valid credential.
+    /// Requests a credential newer than that of `generation`. If `generation` is -1, any valid credential will do.
     func renewCredential(after generation: Int, at now: Int64) -> [Event] {
         let events = credential.renew(after: generation, at: time(now)).map(Event.credential)
         return events + updateCredential(now)

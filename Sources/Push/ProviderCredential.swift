@@ -15,12 +15,12 @@ protocol ProviderCredential {
     /// The credential for a request that starts now; nil if none is valid.
     mutating func use(at time: CredentialTime) -> IssuedCredential?
 
-    /// Requests a credential newer than that of `generation`, which the provider refused as too old; -1: any valid
-    /// credential, because the lane has none.
+    /// Requests a credential newer than that of `generation`, which the provider refused as too old. If `generation` is
+    /// -1, the lane has no credential, and any valid one will do.
     mutating func renew(after generation: Int, at time: CredentialTime) -> [CredentialEvent]
 
-    /// Performs periodic work. `fetch` is a request to start now; its result goes to ``handle(_:at:using:)``. Nil if no
-    /// fetch is due.
+    /// Renews the credential if that is due. `fetch` is a request to start now, whose result goes to
+    /// ``handle(_:at:using:)``; nil if no fetch is due.
     mutating func update(at time: CredentialTime) -> (events: [CredentialEvent], fetch: HTTPClientRequest?)
 
     /// Handles the result of the request that ``update(at:)`` returned.

@@ -16,12 +16,13 @@ package enum PushTest {
     private static let timeMax: Int64 = 25_000
     /// The notification's lifetime in milliseconds: short, because the operator is looking at the device.
     private static let lifetime: Int64 = 300_000
+    /// Maximum time between two checks whether the time is over.
     private static let pollMilliseconds = 100
 
     /// Sends a push and blocks until the response.
     /// - Parameters:
     ///   - token: the device's token, issued by `provider`.
-    ///   - now: milliseconds since 1970.
+    ///   - now: returns the present time in milliseconds since 1970.
     package static func send(to token: DeviceToken, _ provider: Provider, now: () -> Int64) -> Result {
         precondition(token.provider == provider.lane.provider, "PushTest.send got a token of another provider")
         let connection = ProviderConnection(provider)
@@ -29,7 +30,8 @@ package enum PushTest {
         var rng = SystemRandomNumberGenerator()
         var (isSent, isReady) = (false, connection.hasInitialCredential)
         let start = now()
-        // This only starts the fetch of a credential; a later turn returns the result.
+        // This call only starts the fetch of a credential, so its events are not needed: a later turn returns the
+        // result.
         if !isReady { _ = connection.renewCredential(after: -1, at: start) }
         while now() - start < timeMax {
             for event in connection.turn(at: now(), using: &rng) {
@@ -63,7 +65,7 @@ package enum PushTest {
         return Result(isAccepted: false, text: text(result))
     }
 
-    /// What a result means for the configuration.
+    /// The text for the operator: what the provider responded, and what to do or to check.
     static func text(_ result: SendResult) -> String {
         switch result {
         case .accepted(let messageID): "accepted" + (messageID.map { " as \($0)" } ?? "")

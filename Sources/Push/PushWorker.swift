@@ -4,10 +4,10 @@ import Threads
 
 /// The thread of one lane. It owns the lane, the connections to its provider, and the credential.
 ///
-/// Other threads post ``Commands``, which need no queue: at most one of each kind is stored. A second lease or refusal
-/// cannot be posted before the thread has read the first, because a lane has one report under way at a time. The set of
-/// lost devices stays small: it contains what the store's one writer committed during a turn of the thread, and a turn
-/// never blocks.
+/// Other threads post ``Commands``, which need no queue: at most one of each kind is stored. The store replies to a
+/// report with a lease (the lane's next jobs) or a refusal. No second reply can be posted before the thread has read
+/// the first, because a lane has one report under way at a time. The set of lost devices stays small: it contains only
+/// the devices that the store removed or gave to another owner during one turn of the thread, and a turn never blocks.
 package final class PushWorker: Sendable {
     /// What the thread needs from the program. All closures are called on this thread.
     package struct Environment: Sendable {
@@ -34,11 +34,15 @@ package final class PushWorker: Sendable {
 
     /// The commands posted since the thread last read them.
     struct Commands {
+        /// The store's reply to the report under way.
         var lease: PushLease?
+        /// Whether the store did not write the report under way.
         var isRefused = false
+        /// Whether the store may have jobs for the lane.
         var isWoken = false
+        /// New texts of pushes.
         var templates: PushCatalogue?
-        /// Devices that get no further pushes.
+        /// The ids of devices that were removed or have another owner.
         var lostDevices: Set<String> = []
         /// When the requests in flight are cut off, in monotonic milliseconds.
         var stopAt: Int64?
@@ -58,6 +62,7 @@ package final class PushWorker: Sendable {
     private let run: @Sendable () -> Void
     private let thread = Lock<Thread?>(nil)
 
+    /// Call ``start()`` to start the thread.
     /// - Parameter templates: the texts of pushes until ``use(_:)`` replaces them.
     package init(_ provider: Provider, templates: PushCatalogue, environment: Environment) {
         lane = provider.lane
@@ -78,13 +83,14 @@ package final class PushWorker: Sendable {
     /// Gives the lane the store's reply to the report under way, with the next jobs.
     package func supply(_ lease: PushLease) { post { $0.lease = lease } }
 
-    /// The store did not write the report under way. The lane repeats the report after a second.
+    /// Tells the lane that the store did not write the report under way. The lane repeats the report after a second.
     package func refused() { post { $0.isRefused = true } }
 
-    /// The store may have jobs for the lane.
+    /// Tells the lane that the store may have jobs for it.
     package func wake() { post { $0.isWoken = true } }
 
-    /// The device was removed or has another owner. Its jobs whose requests are not written yet go back to the store.
+    /// Tells the lane that the device was removed or has another owner. The device's jobs whose requests are not
+    /// written yet go back to the store.
     package func withdraw(_ deviceID: String) { post { $0.lostDevices.insert(deviceID) } }
 
     /// Replaces the texts of pushes.

@@ -1,7 +1,7 @@
 import FleetRules
 import Threads
 
-/// What a worker's thread owns, and its loop.
+/// The state that the thread of a ``PushWorker`` owns, and the thread's loop.
 struct PushWorkerLoop {
     /// Maximum sleep in milliseconds. It is limited because the sleep is calculated from the wall clock, which may be
     /// set meanwhile.
@@ -71,8 +71,8 @@ struct PushWorkerLoop {
             return commands
         }
         if let templates = commands.templates { self.templates = templates }
-        // Handle the lease before the lost devices: if the store issued the lease before it removed them, the lease may
-        // contain jobs for them.
+        // Handle the lease before the lost devices: if the store issued the lease before it removed the devices, the
+        // lease may contain jobs for them.
         if let lease = commands.lease { lane.handle(.supplied(lease), at: now, using: &rng) }
         if !commands.lostDevices.isEmpty {
             lane.handle(.lost(devices: commands.lostDevices), at: now, using: &rng)

@@ -6,12 +6,12 @@ import PusherProtocol
 /// webhook at all.
 struct Debounce {
     /// How long an event is delayed.
-    static let milliseconds: Int64 = 3_000
-    /// The largest number of delayed events. Further ones are sent at once: early, but correct.
+    static let delayMilliseconds: Int64 = 3_000
+    /// The largest number of delayed events. Further ones are sent at once: the delay only avoids needless webhooks.
     static let capacity = 100_000
 
-    /// The channel or member that an event is about. An occupied or added event cancels the delayed vacated or removed
-    /// event of the same subject.
+    /// The channel or member that an event is about. `channel_occupied` cancels the delayed `channel_vacated` of the
+    /// same channel, and `member_added` the delayed `member_removed` of the same member.
     private enum Subject: Hashable {
         case channel(app: Int, ChannelName)
         case member(app: Int, ChannelName, Identifier)
@@ -24,11 +24,13 @@ struct Debounce {
         let serial: UInt64
     }
 
-    /// The serial of each subject's delayed event.
+    /// By subject, the serial of its delayed event. An entry of the queue with another serial is that of a cancelled
+    /// event.
     private var serials: [Subject: UInt64] = [:]
-    /// The delayed events in the order of their due times, which is the order of arrival because all are delayed
-    /// equally. The entry of a cancelled event stays in the queue and is skipped.
+    /// The delayed events in the order of their due times, which is the order of arrival because the delay
+    /// is always the same. The entry of a cancelled event stays in the queue and is skipped.
     private var queue: [Entry] = []
+    /// The index of the queue's first entry. The entries before it were handled and are removed later.
     private var head = 0
     private var nextSerial: UInt64 = 0
 
@@ -81,7 +83,7 @@ struct Debounce {
             queue.removeAll { serials[$0.subject] != $0.serial }
             head = 0
         }
-        queue.append(Entry(event: event, subject: subject, due: now + Self.milliseconds, serial: nextSerial))
+        queue.append(Entry(event: event, subject: subject, due: now + Self.delayMilliseconds, serial: nextSerial))
         serials[subject] = nextSerial
         nextSerial += 1
         return nil

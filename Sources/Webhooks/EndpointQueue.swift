@@ -31,7 +31,7 @@ struct EndpointQueue {
         case idle
     }
 
-    /// What a result means for the request's events. Each case has their number.
+    /// What a result means for the request's events. The associated value is the number of these events.
     enum Result: Equatable {
         case delivered(Int)
         case retrying(Int)
@@ -49,6 +49,7 @@ struct EndpointQueue {
     /// A request and its attempts.
     private struct Delivery {
         let request: WebhookRequest
+        /// When the first attempt was made, in monotonic milliseconds.
         let firstAttempt: Int64
         var attempts = 1
     }
@@ -57,6 +58,7 @@ struct EndpointQueue {
     private let eventsMax: Int
     private var state = State.ready
     private var queue = EventQueue()
+    /// Whether the first event of a batch waits for others; false at shutdown.
     private var lingers = true
 
     /// - Parameters:
@@ -133,7 +135,9 @@ struct EndpointQueue {
 
     /// Milliseconds until the next attempt: one second after the first attempt, doubled with each further one up to
     /// ``delayMax``, ±25 %.
-    /// - Parameter jitter: 0..<1; 0 is -25 %.
+    /// - Parameters:
+    ///   - attempts: the number of attempts made so far, at least 1.
+    ///   - jitter: 0..<1; 0 shortens the time by 25 %, values near 1 lengthen it by almost 25 %.
     static func delay(after attempts: Int, jitter: Double) -> Int64 {
         let doubled = attempts < 7 ? Int64(1_000) << Int64(attempts - 1) : delayMax
         return Int64(Double(min(doubled, delayMax)) * (0.75 + jitter / 2))
@@ -143,10 +147,12 @@ struct EndpointQueue {
 /// Queued events, oldest first.
 private struct EventQueue {
     private var events: [[UInt8]] = []
+    /// When each event happened: in monotonic milliseconds, and in milliseconds since 1970.
     private var moments: [(now: Int64, time: Int64)] = []
     /// The index of the first queued event. The events before it were sent and are removed later: removing them one by
     /// one would move the others each time.
     private var head = 0
+    /// The total size of the queued events.
     private(set) var bytes = 0
 
     var count: Int { events.count - head }

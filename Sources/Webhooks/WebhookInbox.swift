@@ -2,8 +2,8 @@ import PusherProtocol
 import Synchronization
 import Threads
 
-/// The queue of webhook events between the hub and the worker. Never blocks: events beyond the limit are dropped and
-/// counted, and the worker logs the count.
+/// The queue of webhook events from all threads to the thread of ``WebhookWorker``, which reads it. Never blocks:
+/// events beyond the limit are dropped and counted, and the worker logs the count.
 package final class WebhookInbox: Sendable {
     /// The largest number of queued events: about as many as happen in a second on a busy node. Events do not stay
     /// long, because the worker only moves them to the endpoints' queues.
@@ -15,7 +15,8 @@ package final class WebhookInbox: Sendable {
 
     package init() {}
 
-    /// With this number of queued events, further client events are dropped: each may have 64 KB of data.
+    /// With this number of queued events, further client events are dropped: as each may have 64 KB of data, a full
+    /// inbox of them would take 1 GB.
     private static let clientEventCapacity = 1_024
 
     /// Queues an event, from any thread, or drops and counts it if the inbox is full.
@@ -28,7 +29,7 @@ package final class WebhookInbox: Sendable {
         return mailbox.append(event)
     }
 
-    /// Wakes the reader, if one is connected.
+    /// Wakes the reader, if ``connect(_:)`` was called.
     package func wake() {
         let wakeReader = wakeReader.withLock { $0 }
         wakeReader?()

@@ -22,7 +22,7 @@ struct WebhookQueues {
     }
 
     private var endpoints: [Endpoint]
-    /// The indices of each application's endpoints.
+    /// By application index, the indices of its endpoints in `endpoints`.
     private var indices: [Int: [Int]]
     private var debounce = Debounce()
     private var reports: [WebhookReport] = []
@@ -85,7 +85,7 @@ struct WebhookQueues {
     // MARK: Requests
 
     /// Calls `send` for each request that is due: at most one per endpoint. They count as in flight from then on.
-    /// - Returns: when to call again at the latest, in monotonic milliseconds; nil if only after an event or a result.
+    /// - Returns: when to call again at the latest, in monotonic milliseconds; nil: only after an event or a result.
     mutating func send(at now: Int64, _ send: (_ endpoint: Int, WebhookRequest) -> Void) -> Int64? {
         var next = debounce.nextDue
         for index in endpoints.indices {
@@ -136,8 +136,8 @@ struct WebhookQueues {
     }
 }
 
-/// A log event of the webhook worker. Endpoints are named by ``WebhookEndpoint/origin`` and their position in their
-/// application's `webhooks`.
+/// A log event of the webhook worker. The unlabelled string names the endpoint: by ``WebhookEndpoint/origin``, its
+/// position in its application's `webhooks`, and the application's key.
 package enum WebhookReport: Equatable, Sendable {
     /// A request failed and will be retried. Reported once, until a request succeeds.
     case failing(String, reason: String)

@@ -7,7 +7,7 @@ import Threads
 ///
 /// ``WebhookQueues`` decides what to send and when, the worker sends it. ``post(_:)`` never blocks.
 package final class WebhookWorker: Sendable {
-    /// Callbacks, clocks and the time-out. Tests replace them.
+    /// The log callback, the clocks and the time-out, which tests replace.
     package struct Environment: Sendable {
         /// Logs a report; called on the worker's thread.
         package var report: @Sendable (WebhookReport) -> Void
@@ -30,18 +30,18 @@ package final class WebhookWorker: Sendable {
     }
 
     private struct StopRequest {
-        /// Set when no further events are posted. The worker must not end before, or it would lose later events.
+        /// Set when no further events will be posted. The worker must not end earlier, or it would lose later events.
         var isRequested = false
         /// When to end at the latest, in monotonic milliseconds.
         var deadline = Int64.max
     }
 
-    /// The hub appends its events here.
+    /// The gateway's hub, which knows who is in which channel, appends its events here.
     package let inbox = WebhookInbox()
-    /// See ``kindsWanted(by:)``.
+    /// By application index, the result of ``kindsWanted(by:)``.
     private let kinds: [Int: WebhookKinds]
     private let environment: Environment
-    /// Without the events that the inbox dropped.
+    /// The ``statistics`` without the events that the inbox dropped.
     private let latestStatistics = Lock(Statistics())
     private let stopRequest = Lock(StopRequest())
     private let thread = Lock<Thread?>(nil)
@@ -55,8 +55,9 @@ package final class WebhookWorker: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// The kinds of events that an application has to post: those that its endpoints are configured for, and their
+    /// The kinds of events to post for an application: those that its endpoints are configured for, and their
     /// counterparts, which may cancel them (see ``Debounce``).
+    /// - Parameter app: the application's index in the configuration.
     package func kindsWanted(by app: Int) -> WebhookKinds { kinds[app, default: []] }
 
     /// Posts an event, from any thread. Ignores it if its kind is not in ``kindsWanted(by:)``. Never blocks; drops and
@@ -118,8 +119,8 @@ extension WebhookWorker {
             keys = endpoints.map { HMACKey(secret: $0.secret) }
             queues = WebhookQueues(endpoints)
             var options = HTTPPool.Options()
-            // Each endpoint has at most one request in flight. Endpoints may share a host; a slow one must not delay
-            // others.
+            // Each endpoint has at most one request in flight. Endpoints may share a host, and a slow endpoint must not
+            // delay the others.
             options.connectionsPerHost = endpoints.count
             options.timeoutMilliseconds = worker.environment.timeoutMilliseconds
             options.idleSecondsMax = 60

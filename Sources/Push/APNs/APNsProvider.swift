@@ -14,7 +14,8 @@ extension Provider {
         // APNs typically allows one stream on a connection that has not accepted a token yet, and 1,000 afterwards.
         let rules = LaneRules(windowMax: 1_000)
         var options = HTTPPool.Options()
-        // All requests share one connection. When APNs closes it, a second one replaces it.
+        // One connection carries all requests. When APNs is closing it, a second one replaces it, perhaps before the
+        // first is closed.
         options.connectionsPerHost = 2
         options.streamsPerConnection = rules.windowMax
         options.requiresHTTP2 = true

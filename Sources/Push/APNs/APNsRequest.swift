@@ -19,8 +19,8 @@ package struct APNsAddress: Equatable, Sendable {
     /// Maximum bytes of a payload (Apple, "Generating a remote notification").
     package static let payloadBytesMax = 4_096
 
-    /// The request that shows a message on a device. A retry has the same `apns-id`: APNs does not deduplicate by it,
-    /// but the logs of APNs and Fleetwire then show the same id.
+    /// The request that shows a message on a device. All attempts have the same `apns-id`, so that the logs of APNs and
+    /// Fleetwire show the same id. APNs does not use it to detect repeated pushes.
     /// - Parameter authorization: the header's whole value, `bearer …`.
     package func request(_ message: PushMessage, to device: PushJob.Device, authorization: String) -> HTTPClientRequest {
         let payload = PushPayload(message, bytesMax: Self.payloadBytesMax)
@@ -44,7 +44,7 @@ package struct APNsAddress: Equatable, Sendable {
     /// The host as URLs contain it: an IPv6 address is in brackets.
     private var urlHost: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 
-    /// A UUID per notification and device.
+    /// The `apns-id`: a UUID that depends only on the notification and the device.
     package static func id(of message: PushMessage, to device: PushJob.Device) -> String {
         StableID.uuid(of: "\(message.notificationID):\(device.id)")
     }
@@ -54,6 +54,6 @@ extension PushMessage {
     /// 10: deliver at once. 5: deliver when it suits the device's battery.
     var apnsPriority: String { isHighPriority ? "10" : "5" }
 
-    /// Seconds since 1970.
+    /// When APNs stops trying to deliver the push: seconds since 1970.
     var apnsExpiration: String { String(expiresAt / 1000) }
 }

@@ -6,7 +6,7 @@ extension SendResult {
     /// their status.
     /// - Parameters:
     ///   - sentAt: when the request was sent: milliseconds since 1970.
-    ///   - now: milliseconds since 1970.
+    ///   - now: the present time: milliseconds since 1970.
     package init(apns response: HTTPClientResponse, sentAt: Int64, now: Int64) {
         guard response.status >= 400 else {
             let isAPNs = response.status == 200 && response.body.isEmpty
@@ -36,7 +36,7 @@ extension SendResult {
     }
 }
 
-/// The body of a response other than 200.
+/// The body of an error response.
 private struct APNsErrorBody {
     /// APNs' reason; if there is none, the HTTP status.
     var reason: String

@@ -6,10 +6,11 @@ import Threads
 /// When to issue a provider token. APNs allows a new one at most every 20 minutes, and rejects tokens older than an
 /// hour (Apple, "Establishing a token-based connection to APNs"). Times are milliseconds.
 struct APNsTokenAge {
-    /// How long a token is used: between Apple's limits, with a margin for a clock that is off by some minutes.
+    /// How long a token is used: between Apple's limits of 20 and 60 minutes, with a margin for a clock that is off by
+    /// some minutes.
     static let lifetime: Int64 = 45 * 60_000
-    /// Minimum time between two forced renewals. If APNs rejects a younger token as expired, this machine's clock is
-    /// wrong, and a new token does not help.
+    /// APNs' minimum time between two tokens on a connection, and so the minimum time between two forced renewals. If
+    /// APNs rejects a token younger than this as expired, this machine's clock is wrong, and a new token does not help.
     static let interval: Int64 = 20 * 60_000
     /// A token whose issue time is further in the future than this, because the clock was set back, has to be replaced.
     static let skewMax: Int64 = 60_000
@@ -43,7 +44,7 @@ struct APNsTokenAge {
     }
 }
 
-/// The provider token of one key. Both APNs lanes share it, because APNs does not accept a token of its own for each
+/// The provider token of one key. Both APNs lanes share it, because APNs does not accept a separate token for each
 /// thread or connection (429 TooManyProviderTokenUpdates). The lane that first finds the token expired issues the next.
 package final class APNsToken: Sendable {
     private struct State {

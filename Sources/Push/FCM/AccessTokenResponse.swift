@@ -14,6 +14,7 @@ enum AccessTokenResponse: Equatable {
     private static let secondsDefault: Int64 = 3_600
     /// A token's maximum lifetime in seconds, even if the response gives a longer one.
     private static let secondsMax: Int64 = 86_400
+    /// Maximum length of a token, so that requests that carry it do not become too large.
     private static let tokenBytesMax = 8_192
     /// Maximum length of a reason, which goes into the log, in Unicode scalars.
     private static let reasonLengthMax = 200
@@ -51,7 +52,7 @@ enum AccessTokenResponse: Equatable {
         return String(parts.joined(separator: " ").unicodeScalars.prefix(reasonLengthMax))
     }
 
-    /// Whether the token is valid in a header.
+    /// Whether the token can be sent in a header: printable ASCII without spaces, not empty and not too long.
     private static func isHeaderText(_ token: String) -> Bool {
         (1...tokenBytesMax).contains(token.utf8.count) && token.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }

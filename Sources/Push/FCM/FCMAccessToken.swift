@@ -7,16 +7,18 @@ import HTTPClient
 /// after four fifths of its lifetime; the present one stays in use during the fetch. At most one fetch is under way,
 /// and no token is fetched while there are no requests to send.
 struct FCMAccessToken {
-    /// Minimum time between two forced renewals. FCM forces a renewal when it refuses a token; if it refuses the new
-    /// token too, another one does not help.
+    /// Minimum time between two forced renewals. A renewal is forced when FCM refuses a token that has not expired. If
+    /// FCM refuses the new token too, another one does not help.
     static let forcedInterval: Int64 = 60_000
-    /// Delay after a refused fetch: the same as between two probes of a stopped lane.
+    /// Delay after a refused fetch: the same as between two attempts of a lane that a configuration error has stopped.
     static let refusedInterval: Int64 = 30_000
 
     /// The result of a fetch.
     enum FetchResult: Equatable {
         case renewed
+        /// An operator has to fix the configuration; the fetch is repeated after ``refusedInterval``.
         case refused(reason: String)
+        /// The fetch is repeated as ``RetrySchedule`` says.
         case delayed(reason: String)
     }
 
@@ -32,6 +34,7 @@ struct FCMAccessToken {
 
     private var issued: IssuedCredential?
     private var expiresAt: Int64 = 0
+    /// The generation of the last token; -1 before the first.
     private var generation = -1
     /// Whether a request needs a token now or soon.
     private var isNeeded = false

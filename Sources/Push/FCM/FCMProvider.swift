@@ -4,7 +4,7 @@ import HTTPClient
 extension Provider {
     /// FCM's HTTP v1 API, for the project of a service account.
     /// - Parameters:
-    ///   - baseURL: `https://fcm.googleapis.com`, without a trailing slash.
+    ///   - baseURL: normally `https://fcm.googleapis.com`; without a trailing slash.
     ///   - caFile: a PEM file to trust instead of the system's certificates, also for access tokens; empty: the
     ///     system's.
     package static func fcm(baseURL: String, account: ServiceAccount, caFile: String = "") -> Provider {
@@ -51,7 +51,7 @@ struct FCMCredential: ProviderCredential {
     mutating func renew(after generation: Int, at time: CredentialTime) -> [CredentialEvent] {
         switch token.requestRenewal(after: generation, at: time.tick) {
         case .requested:
-            wasValid = false  // `handle` reports the result of the fetch; no expiry is reported
+            wasValid = false  // `update` then reports no expiry: `handle` will report the result of the fetch
             return []
         case .alreadyRenewed: return [.update(.ready)]
         case .tooSoon: return [.update(.refused(reason: "FCM also refuses a new access token"))]

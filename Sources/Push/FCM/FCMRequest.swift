@@ -4,7 +4,7 @@ import JSON
 
 /// FCM's server and the Firebase project.
 package struct FCMAddress: Equatable, Sendable {
-    /// `https://fcm.googleapis.com`, without a trailing slash.
+    /// Normally `https://fcm.googleapis.com`; without a trailing slash.
     package var baseURL: String
     package var projectID: String
 

@@ -7,7 +7,7 @@ extension SendResult {
     /// the HTTP status.
     /// - Parameters:
     ///   - sentAt: when the request was sent: milliseconds since 1970.
-    ///   - now: milliseconds since 1970.
+    ///   - now: the present time: milliseconds since 1970.
     package init(fcm response: HTTPClientResponse, sentAt: Int64, now: Int64) {
         guard response.status >= 400 else {
             self = FCMSuccessBody(response).map { .accepted(messageID: $0.messageID) } ?? .foreign(response)
@@ -34,6 +34,7 @@ extension SendResult {
         }
     }
 
+    /// Nil for status names that do not determine the result.
     private static func fcm(status: String, _ error: FCMErrorBody, _ after: Int64?, _ sentAt: Int64) -> SendResult? {
         switch status {
         case "INVALID_ARGUMENT": invalidArgument(error, mayBeToken: false, sentAt)
@@ -64,8 +65,8 @@ extension SendResult {
         return error.isQuotaOfDevice ? .deviceThrottled(reason: reason, after: after) : .retry(reason: reason, after: after)
     }
 
-    /// The request or the token is invalid. If the response names invalid fields, the token is invalid only if no other
-    /// field is named. If the response names none, `mayBeToken` decides.
+    /// The request or the token is invalid. If the response lists the invalid fields, the token is invalid only if the
+    /// list contains only `message.token`. If the response has no such list, `mayBeToken` decides.
     private static func invalidArgument(_ error: FCMErrorBody, mayBeToken: Bool, _ sentAt: Int64) -> SendResult {
         guard error.badFields.map({ !$0.isEmpty && $0.allSatisfy { $0 == "message.token" } }) ?? mayBeToken else {
             let field = error.badFields?.first.map { " \($0)" } ?? ""
@@ -80,6 +81,7 @@ extension SendResult {
 
 /// The body of an accepted message: `{"name":"projects/p/messages/1"}`.
 private struct FCMSuccessBody {
+    /// The name, which is FCM's id of the message; nil if it was cut off or has more than 256 bytes.
     var messageID: String?
 
     /// Nil for a body without a name, which is not FCM's. Only a body that was cut off may lack the name.
@@ -96,7 +98,7 @@ private struct FCMSuccessBody {
     }
 }
 
-/// The body of a response other than 200: `{"error":{"status":…,"details":[{"@type":…,…}]}}`.
+/// The body of an error response: `{"error":{"status":…,"details":[{"@type":…,…}]}}`.
 private struct FCMErrorBody {
     /// FCM's own error code, from the detail of type FcmError.
     var errorCode: String?
@@ -106,8 +108,8 @@ private struct FCMErrorBody {
     var badFields: [String]?
     /// Whether every violation in google.rpc.QuotaFailure concerns the rate of one device.
     var isQuotaOfDevice = false
-    /// Whether the message is too large. It has the same error code as a malformed token (firebase-admin-go issue 580);
-    /// only the text differs.
+    /// Whether the message is too large. This error has the same code as that of a malformed token (firebase-admin-go
+    /// issue 580); only the texts differ.
     var isTooBig = false
 
     init(_ response: HTTPClientResponse) {
@@ -151,7 +153,8 @@ private struct FCMErrorBody {
         return isOfDevice
     }
 
-    /// The path of the field. If the text is not a path in our message, `(unreadable)`: the log must not quote it.
+    /// The path of the field; `(unreadable)` if the text is not a path in our message, because the log must not quote
+    /// any other text.
     private static func field(of violation: JSONSlice) -> String {
         var field = "(unreadable)"
         violation.readMembers { key, value in

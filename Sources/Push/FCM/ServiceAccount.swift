@@ -3,8 +3,8 @@ import HTTPClient
 import JSON
 import JWT
 
-/// Why a string is not a valid service account. In messages the description follows the name of the configuration key.
-/// It contains no secrets.
+/// Why a string is not a valid service account. In an error message, the description follows the name of the
+/// configuration key. It contains no secrets.
 package struct ServiceAccountError: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
@@ -21,7 +21,8 @@ package struct ServiceAccount: Sendable {
 
     /// The scope of access tokens.
     private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-    /// An assertion's lifetime in seconds: Google's maximum, because our clock may be off.
+    /// An assertion's lifetime in seconds: Google's maximum, so that an assertion is valid even if this machine's clock
+    /// is slow.
     private static let assertionSeconds: Int64 = 3_600
 
     /// Parses the file's text.
@@ -87,6 +88,7 @@ package struct ServiceAccount: Sendable {
         return members
     }
 
+    /// The members of the file that are needed.
     private static let names: [StaticString] = [
         "type", "client_email", "private_key", "private_key_id", "project_id", "token_uri",
     ]
@@ -106,7 +108,7 @@ package struct ServiceAccount: Sendable {
         return text
     }
 
-    /// The project id becomes part of a URL path.
+    /// Whether a project id may contain the byte. The id becomes part of a URL path without being escaped.
     private static func isProjectCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

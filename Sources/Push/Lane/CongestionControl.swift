@@ -1,7 +1,8 @@
 import FleetRules
 
 /// How many requests a lane may have in flight, and whether it may send at all: a congestion window with slow start, a
-/// circuit breaker (paused, stopped) with probes, and the decision when to close connections.
+/// circuit breaker (paused, stopped) with probes (single requests that test whether the provider works again), and the
+/// decision when to close connections.
 ///
 /// A connection starts with one request: APNs allows no second one until it has accepted a token, and libcurl 7.88
 /// would open a connection for each of several requests. Each success then widens the window by one, which doubles it
@@ -21,13 +22,15 @@ struct CongestionControl {
         /// The provider will process no request until the configuration is fixed. `newConnection`: the next attempt
         /// needs a new connection.
         case forbidden(newConnection: Bool)
-        /// The provider will process requests only on a new connection, for this reason: it is closing this one, or it
-        /// got too many provider tokens over it.
+        /// The provider will process requests only on a new connection. The text is the reason: the provider is closing
+        /// this connection, or got too many provider tokens over it.
         case goAway(String)
+        /// No response arrived: the cases of `HTTPClientError`.
         case notSent, lost, timedOut
     }
 
-    /// The effect of a signal. After every change except `nothing` and `resumed` the lane returns the jobs in hand.
+    /// The effect of a signal. After every change except `nothing` and `resumed`, the lane returns the jobs that it has
+    /// not sent yet to the store.
     enum Change: Equatable {
         case nothing
         /// A new epoch started with one request, or the window was halved.
@@ -44,9 +47,11 @@ struct CongestionControl {
     /// While paused or stopped: when to send a probe, and when that was decided.
     private var probeAt: Int64 = 0
     private var waitingSince: Int64 = 0
+    /// Maximum number of requests in flight while the lane is running.
     private var window = 1
+    /// The number of the present epoch.
     private var epoch = 0
-    /// Requests of this epoch.
+    /// The number of requests in flight that started in this epoch.
     private var inFlight = 0
     /// Whether a response arrived in this epoch.
     private var hasResponse = false
@@ -57,7 +62,7 @@ struct CongestionControl {
     private var timeOutsInRow = 0
     private var retryAftersInRow = 0
     private var pausesInRow = 0
-    /// When to close the connections, and why.
+    /// When to close the connections, and why; nil if they stay open.
     private var retirement: (at: Int64, reason: String)?
 
     init(_ rules: LaneRules, at now: Int64) {
@@ -93,7 +98,7 @@ struct CongestionControl {
         if epoch == self.epoch { inFlight -= 1 }
     }
 
-    /// Whether the lane is running, and results of `epoch` count.
+    /// Whether the lane is running and `epoch` is the present epoch.
     func isRunning(epoch: Int) -> Bool { mode == .running && epoch == self.epoch }
 
     /// Returns the reason to close the connections, once: at the scheduled time, or before that as soon as no request
@@ -105,8 +110,8 @@ struct CongestionControl {
         return retirement.reason
     }
 
-    /// No further request may use the present connections. Closes them when all responses have arrived, at the latest
-    /// after ``LaneRules/drainTime``.
+    /// Prevents further requests on the present connections. They are to be closed when all responses have arrived, at
+    /// the latest after ``LaneRules/drainTime``.
     mutating func retireConnections(_ reason: String, _ now: Int64) -> Change {
         retireAfterDrain(reason, now)
         return setBack()
@@ -179,7 +184,8 @@ struct CongestionControl {
     ) -> Change {
         failuresInRow += 1
         retireAfterDrain(reason, now)
-        // If this is the first response of the epoch, the next connection would probably get the same one: pause.
+        // If this is the first response of the epoch, the first one on the next connection would probably be the same,
+        // so pause.
         return hasResponse && mode == .running ? setBack() : backOff(now, &rng)
     }
 
@@ -188,7 +194,8 @@ struct CongestionControl {
     private mutating func notSent(_ startedAt: Int64, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         guard mode == .running, hasResponse else { return backOff(now, &rng) }
         guard now - startedAt >= rules.requestTime * 9 / 10 else { return setBack() }
-        // The request was queued until its time-out. If no response arrived meanwhile, the connection is dead.
+        // The request was queued until its time-out, which the pool measures with another clock: hence nine tenths. If
+        // no response arrived meanwhile, the connection is dead.
         guard lastResponseAt > startedAt else {
             retirement = (now, "no response for \(rules.requestTime / 1_000) s")
             return setBack()

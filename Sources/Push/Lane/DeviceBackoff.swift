@@ -24,16 +24,17 @@ struct DeviceBackoff {
     /// Dead devices in the report under way.
     private var reported: [String] = []
 
-    /// - Parameter waitMax: the longest back-off in milliseconds.
+    /// - Parameter waitMax: the longest back-off in milliseconds, unless the provider's retry-after is longer.
     init(waitMax: Int64) { self.waitMax = waitMax }
 
     // MARK: Throttled devices
 
     /// The provider throttled a device. Returns when to send to it again: after 1, 2, 4 … s, depending on how often it
     /// was throttled in a row, or after the provider's `retryAfter` if that is longer.
+    /// - Parameter startedAt: when the throttled request started.
     mutating func throttle(_ device: String, startedAt: Int64, at now: Int64, atLeast retryAfter: Int64 = 0) -> Int64 {
         var backoff = backoffs[device] ?? Backoff(until: startedAt, since: startedAt, count: 0)
-        // The last back-off ended too long ago to count as in a row.
+        // The last back-off ended so long before this request started that the count begins anew.
         if startedAt > backoff.until + waitMax { backoff.count = 0 }
         if startedAt >= backoff.since {
             backoff.until = now + max(min(waitMax, 1_000 << Int64(min(backoff.count, 30))), retryAfter)
@@ -64,6 +65,7 @@ struct DeviceBackoff {
 
     // MARK: Dead devices
 
+    /// The provider rejected the device's token: the lane sends nothing more to it, and reports it to the store.
     mutating func markDead(_ device: String, _ removal: DeviceRemoval) {
         dead[device] = max(dead[device] ?? .min, removal.ifSeenBefore)
         unreported.append(device)
@@ -78,13 +80,14 @@ struct DeviceBackoff {
     /// Whether the report under way contains dead devices.
     var hasReported: Bool { !reported.isEmpty }
 
-    /// The lane sends a report, which contains all unreported dead devices.
+    /// Records that the lane sends a report, which contains all unreported dead devices.
     mutating func beginReport() {
         reported += unreported
         unreported.removeAll(keepingCapacity: true)
     }
 
-    /// The store has removed the report's dead devices. From now on, the devices of all jobs that it leases are alive.
+    /// Records that the store has removed the report's dead devices. From now on, the devices of all jobs that it
+    /// leases are alive.
     mutating func completeReport() {
         for device in reported { dead[device] = nil }
         reported.removeAll(keepingCapacity: true)

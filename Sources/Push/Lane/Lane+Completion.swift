@@ -76,7 +76,8 @@ extension Lane {
             }
             recordError(reason, now)
             // This does not count as an attempt, but the job loses its place in the queue, here and in the next case.
-            // If a poison job kept its place, the lane would probe with it forever and send no other job.
+            // If a job that the provider always refuses kept its place, the lane would try it again and again and send
+            // no other job.
             postpone(job, until: now, reason, wasTried: false)
             return (.forbidden(newConnection: newConnection), reason)
         case .credentialExpired(let reason):

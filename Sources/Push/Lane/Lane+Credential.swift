@@ -22,7 +22,7 @@ extension Lane {
             release()
             if congestion.mode == .running { emit(.paused(reason: reason, milliseconds: nil)) }
         case .refused(let reason):
-            // A later request may be granted, so let the next job that needs a renewal request one.
+            // A later request may succeed, so the next job whose credential has expired may cause one.
             renewalRequestedAfter = .min
             if credential == .renewing { credential = .ready }
             recordError(reason, now)

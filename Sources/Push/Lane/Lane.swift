@@ -1,8 +1,9 @@
 import FleetRules
 import HTTPClient
 
-/// One lane: gets push jobs from the store, decides when to send each to the provider, and reports the results. Jobs
-/// *in hand* are leased from the store and not sent yet; jobs *in flight* have a request without a result.
+/// The work of one lane (``PushLane``): gets push jobs from the store, decides when to send each to the provider, and
+/// reports the results. Jobs *in hand* are leased from the store and not sent yet; jobs *in flight* have a request
+/// without a result.
 ///
 /// Pure: ``handle(_:at:using:)`` handles an event, ``nextEffects(at:using:deciding:)`` returns what to do. The lane
 /// requests only as many jobs as it can send now, and returns the jobs in hand when it can no longer send them: the
@@ -11,7 +12,7 @@ import HTTPClient
 /// The lane reports each leased job once. It does not send a job again by itself, even if it could at once: it returns
 /// the job to the store, and the store's reply leases the job again, unless it was cancelled meanwhile.
 package struct Lane {
-    /// An event.
+    /// An event that the lane handles.
     package enum Input: Sendable {
         /// The store may have jobs.
         case wake
@@ -98,8 +99,8 @@ package struct Lane {
         case missing
     }
 
-    /// A pause of more milliseconds raises an alarm: an operator should check that the retry-after is the provider's
-    /// and not a proxy's.
+    /// A pause of more than this many milliseconds raises an alarm: an operator should check that the retry-after is
+    /// the provider's and not a proxy's.
     private static let longPause: Int64 = 3_600_000
 
     /// The lane's identity. The raw value is the lane's name in store, log and REST API.
@@ -110,6 +111,7 @@ package struct Lane {
     var poisonJobs = PoisonJobs()
     var reports: ReportBuffer
     var effects: [Effect] = []
+    /// The jobs in flight by number.
     private(set) var inFlight: [Int64: InFlight] = [:]
     /// The jobs in hand are those from index `head` on. (Removing the first element instead would move all others.)
     private var ready: [PushJob] = []
@@ -117,7 +119,8 @@ package struct Lane {
     var credential: Credential
     /// When `credential` last became ready or missing: milliseconds since 1970.
     var credentialSince: Int64
-    /// The newest generation that the provider refused as expired and whose renewal was requested.
+    /// The newest generation of a credential that the provider refused as expired and whose renewal was requested;
+    /// `.min` if none.
     var renewalRequestedAfter = Int.min
     private var isStopping = false
     private var isFinished = false
@@ -174,7 +177,7 @@ package struct Lane {
 
     private mutating func accept(_ lease: PushLease, _ now: Int64) {
         reports.recordReply(lease, at: now)
-        // `completeReport` clears the dead devices, so return their jobs in hand first.
+        // `completeReport` makes the lane forget the dead devices, so return their jobs in hand before that.
         if backoff.hasReported {
             release { [backoff] in backoff.isDead($0.device) }
             backoff.completeReport()
@@ -278,8 +281,8 @@ package struct Lane {
         return nil
     }
 
-    /// Returns jobs in hand to the store. For a job of a dead device, only the store knows whether the device
-    /// registered again, and whether the job moved to another device.
+    /// Returns to the store the jobs in hand for which `isReleased` is true. For a job of a dead device, only the store
+    /// knows whether the device registered again, and whether the job moved to another device.
     mutating func release(where isReleased: (PushJob) -> Bool = { _ in true }) {
         guard head < ready.count else { return }
         let jobs = ready[head...]

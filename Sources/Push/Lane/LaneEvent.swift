@@ -27,7 +27,8 @@ package enum LaneEvent: Equatable, Sendable {
 struct AlarmThrottle {
     /// Minimum milliseconds between two equal alarms.
     private static let interval: Int64 = 60_000
-    /// Maximum number of alarms remembered. Their texts contain a provider's reasons, so there may be many.
+    /// Maximum number of alarms remembered. Their texts contain a provider's reasons, so there may be more: then all
+    /// remembered alarms are forgotten.
     private static let countMax = 64
 
     /// When each alarm was last emitted, by its text's bytes.

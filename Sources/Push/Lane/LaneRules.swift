@@ -13,7 +13,7 @@ package struct LaneRules: Equatable, Sendable {
     /// How often the pause doubles if the lane pauses several times in a row: with 3, the pauses last 1, 2, 4, 8, 8 …
     /// s. A random part of up to half the pause is added to each.
     package var pauseDoublings = 3
-    /// Longest `retry-after` honoured: 28 days, the longest lifetime of a notification.
+    /// Longest `retry-after` honoured: 28 days, FCM's longest lifetime of a message. Later, all jobs have expired.
     package var retryAfterMax: Int64 = 2_419_200_000
     /// Time-out of a request. The pool uses the same time-out. So the duration of an unsent request shows the lane
     /// whether the request was queued until its time-out, or its connection failed before.

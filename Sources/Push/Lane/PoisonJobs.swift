@@ -1,6 +1,6 @@
-/// Detects poison jobs. A poison job is refused twice with a configuration error, while other jobs were accepted in
-/// between: the error then concerns the job and not the configuration. The lane rejects the job, because each further
-/// refusal would stop the lane, and delay all other jobs by a probe interval.
+/// Detects poison jobs. A poison job is refused twice with a configuration error, although other jobs were accepted
+/// in between: the error then concerns the job and not the configuration. The lane rejects the job, because each
+/// further refusal would stop the lane, and delay all other jobs by a probe interval.
 ///
 /// A lane stops at most once in 30 s, so few jobs have to be remembered. They are not kept across a restart.
 struct PoisonJobs {
@@ -9,6 +9,7 @@ struct PoisonJobs {
 
     /// The jobs that stopped the lane once, and how many jobs had been accepted by then.
     private var stops: [(job: Int64, accepted: Int)] = []
+    /// The number of jobs accepted so far.
     private var accepted = 0
 
     mutating func recordAccepted() { accepted += 1 }

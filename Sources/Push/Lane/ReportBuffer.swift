@@ -2,9 +2,9 @@ import FleetRules
 
 /// Collects a lane's results and decides when to report them to the store.
 ///
-/// One report is under way at a time; results that arrive meanwhile go into the next report. So many results of a busy
-/// lane share a transaction, without a timer. If the store did not write a report, the next report repeats all of its
-/// results.
+/// One report is under way at a time; results that arrive meanwhile go into the next report. In this way, the results
+/// of a busy lane share transactions, without a timer. If the store did not write a report, the next report repeats all
+/// of its results.
 struct ReportBuffer {
     private let rules: LaneRules
     /// Results for the next report.
@@ -19,7 +19,7 @@ struct ReportBuffer {
     private var mayHaveJobs = true
     /// When the store's next delayed job is due; nil if there is none.
     private var nextDueAt: Int64?
-    /// No report is due before this time.
+    /// No report is due before this time: milliseconds since 1970.
     private var notBefore: Int64 = .min
     /// Whether the store did not write the last report.
     private var isRefused = false
@@ -45,7 +45,7 @@ struct ReportBuffer {
         if outcome.result == .returned { mayHaveJobs = true }
     }
 
-    /// The store may have jobs for the lane.
+    /// Records that the store may have jobs for the lane.
     mutating func wake() { mayHaveJobs = true }
 
     /// The results to report now; nil if no report is due.

@@ -2,8 +2,8 @@ import HTTPClient
 
 /// The header `retry-after` (RFC 9110, 10.2.3).
 enum RetryAfter {
-    /// Milliseconds from now (0…2,419,200,000: 28 days, the longest lifetime of a notification); nil if the header is
-    /// absent or invalid.
+    /// Milliseconds from now, from 0 to 2,419,200,000 (28 days, FCM's longest lifetime of a message); nil if the header
+    /// is absent or invalid.
     static func milliseconds(of response: HTTPClientResponse, now: Int64) -> Int64? {
         guard let text = response.headers["retry-after"] else { return nil }
         if !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
@@ -15,5 +15,6 @@ enum RetryAfter {
         return max(seconds * 1000 - now % 1000, 0)
     }
 
+    /// 28 days.
     private static let secondsMax: Int64 = 2_419_200
 }

@@ -32,7 +32,7 @@ package enum LocalTime {
         return TimeZone(identifier: name)
     }
 
-    /// The longest name in the database has 32 bytes.
+    /// The longest name in the database has 32 bytes; future names may be longer.
     private static let nameBytesMax = 64
 
     /// The accepted names without a slash. The database's other names without a slash are deprecated: names of

@@ -9,8 +9,8 @@ package enum PushDecision: Equatable, Sendable {
 }
 
 extension PushDecision {
-    /// The lane decides just before it sends a job, not when the job is queued: the job may have waited for hours, and
-    /// templates, preferences and the recipient's connection may have changed meanwhile.
+    /// Decides on a job just before it is sent, not when it is queued: it may have waited for hours, and templates,
+    /// preferences and the recipient's connection may have changed meanwhile.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - minuteOfDay: returns the minutes since midnight in an IANA time zone, at a time in milliseconds since 1970;

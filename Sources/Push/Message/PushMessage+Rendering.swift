@@ -63,7 +63,8 @@ extension PushMessage {
         }
     }
 
-    /// The keys by which an announcement's data may name its entity, the more specific ones first.
+    /// The keys by which the data of a notification without job or route may name an entity, the more specific ones
+    /// first.
     private static let entityKeys: [(key: String, field: String?)] = [
         ("bookingId", "jobId"), ("jobId", "jobId"), ("routeId", "routeId"), ("entityId", nil), ("orderId", nil),
         ("batchId", nil), ("reference", nil),
@@ -103,7 +104,7 @@ extension PushMessage {
 }
 
 extension String {
-    /// Case-insensitive for ASCII letters; `start` is lower-case.
+    /// Whether the string begins with `start`, which must be lower-case. Ignores the case of ASCII letters.
     fileprivate func begins(with start: StaticString) -> Bool {
         utf8.count >= start.utf8CodeUnitCount
             && start.withUTF8Buffer { zip(utf8, $0).allSatisfy { $0 == $1 || $0 | 0x20 == $1 } }

@@ -2,19 +2,20 @@ extension PushMessage {
     /// The value of an event field is not cut to fewer bytes of JSON than this.
     private static let fieldBytesMin = 24
     /// The same limit for title and body.
-    private static let lineBytesMin = 64
+    private static let textBytesMin = 64
 
     /// Truncates the message until it fits: cuts first the longest event fields, then the body, then the title, always
     /// between grapheme clusters; then drops event fields. Required fields are not affected, unless they alone are too
-    /// long: then the longest of them are dropped. They are never cut: half an id would be another id.
+    /// long: then the longest of them are dropped. They are never cut: half an id would be another id. If all this is
+    /// not enough, sound, category and thread are removed.
     /// - Parameters:
     ///   - bytesMax: maximum bytes of the message as JSON.
     ///   - size: returns the bytes of a message as JSON.
     mutating func truncate(to bytesMax: Int, size: (PushMessage) -> Int) {
         let steps: [(inout PushMessage, _ excess: Int) -> Void] = [
             { $0.cutEventFields(by: $1) },
-            { $0.body = $0.body.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },  // the payload has it twice
-            { $0.title = $0.title.cut(by: ($1 + 1) / 2, keeping: Self.lineBytesMin) },
+            { $0.body = $0.body.cut(by: ($1 + 1) / 2, keeping: Self.textBytesMin) },  // the payload has it twice
+            { $0.title = $0.title.cut(by: ($1 + 1) / 2, keeping: Self.textBytesMin) },
             { $0.dropEventFields(by: $1) },
             { $0.dropRequiredFields(by: $1) },
             { message, _ in (message.sound, message.category, message.thread) = ("", "", "") },
@@ -65,15 +66,15 @@ extension PushMessage {
 }
 
 extension PushMessage.Field {
-    /// Bytes as a member of a JSON object, with its comma.
+    /// The field's size in bytes as a member of a JSON object, including a comma.
     fileprivate var jsonBytes: Int { name.jsonBytes + value.jsonBytes + 6 }
 }
 
 extension String {
-    /// Bytes as the content of a JSON string.
+    /// The string's size in bytes as the content of a JSON string.
     fileprivate var jsonBytes: Int { utf8.reduce(0) { $0 + Self.jsonBytes($1) } }
 
-    /// Bytes that ``JSONWriter`` writes for a byte.
+    /// The number of bytes that ``JSONWriter`` writes for a byte of a string.
     private static func jsonBytes(_ byte: UInt8) -> Int {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x09, 0x0A, 0x0D: 2

@@ -18,8 +18,8 @@ package struct PushMessage: Equatable, Sendable {
     package var isHighPriority: Bool
     /// When the notification expires: milliseconds since 1970.
     package var expiresAt: Int64
-    /// A newer notification with the same id replaces this one on the device (apns-collapse-id, FCM `tag`): at most 64
-    /// bytes of printable ASCII.
+    /// The apns-collapse-id and FCM's `tag`: a newer notification with the same collapse id replaces this one on the
+    /// device. At most 64 bytes of printable ASCII.
     package var collapseID: String
     /// FCM's `collapse_key`; nil: none.
     package var collapseKey: CollapseKey?

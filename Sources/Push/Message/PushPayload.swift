@@ -63,7 +63,7 @@ extension JSONWriter {
         string(value)
     }
 
-    /// The members `title` and `body`. Empty ones are left out: a device would show an empty line.
+    /// The members `title` and `body`. An empty one is left out, because a device would show an empty line for it.
     mutating func alert(_ message: PushMessage) {
         member("title", ifNotEmpty: message.title)
         member("body", ifNotEmpty: message.body)
