@@ -19,7 +19,8 @@ extension ChannelPolicy {
         ChannelName(text, lengthMax: mirrorLengthMax).flatMap { $0.access == access ? $0 : nil }
     }
 
-    /// The maximum length of a mirror's name in bytes. It exceeds the limit for subscriptions, so that the longest
-    /// plain names have mirrors, too. These mirrors never have subscribers.
+    /// The maximum length of a mirror's name in bytes. It exceeds the limit for subscriptions (200) by more than the
+    /// length of `private-`, so that each plain name with a rule has a mirror and publishing needs no exception. A
+    /// mirror above the limit for subscriptions never has subscribers.
     private static let mirrorLengthMax = 256
 }

@@ -3,13 +3,15 @@ import PusherProtocol
 /// Who may subscribe to the channels of the fleet's application (`channels:` in the configuration), and which channels
 /// mirror each other.
 ///
-/// A rule's pattern is compared with the plain name of a channel, without `private-` and `private-encrypted-`, so one
-/// rule applies to all three forms. Channels without a matching rule follow Pusher: channels with plain names are open
-/// to all, other channels require a signature.
+/// A rule's pattern is compared with the plain name of a channel, without `private-`, `private-encrypted-` or
+/// `presence-`, so one rule applies to all forms of a channel. Only admins may subscribe to the presence form. Channels
+/// without a matching rule follow Pusher: channels with plain names are open to all, other channels require a
+/// signature.
 package struct ChannelPolicy: Equatable, Sendable {
     /// Who may subscribe to a channel, in addition to admins, who may subscribe to every channel. The raw values are
     /// the values in the configuration.
     package enum Access: String, CaseIterable, Sendable {
+        /// Everyone, anonymous connections included.
         case open
         /// The driver whose id is the part that `*` matches.
         case ownDriver = "own-driver"
@@ -29,7 +31,7 @@ package struct ChannelPolicy: Equatable, Sendable {
         }
     }
 
-    /// One line of the policy.
+    /// Who may subscribe to the channels whose names match a pattern.
     package struct Rule: Equatable, Sendable {
         /// A plain name, or the beginning of one followed by `*`.
         package let pattern: String
@@ -40,7 +42,8 @@ package struct ChannelPolicy: Equatable, Sendable {
             self.access = access
         }
 
-        /// The part of the name that `*` matches; empty for a pattern without `*`; nil if the name does not match.
+        /// The part of the name that `*` matches, at least one byte; empty for a pattern without `*`; nil if the name
+        /// does not match.
         func wildcard(of name: Substring) -> Substring? {
             guard pattern.utf8.last == UInt8(ascii: "*") else { return name.utf8.elementsEqual(pattern.utf8) ? "" : nil }
             let beginning = pattern.utf8.dropLast()
@@ -63,7 +66,7 @@ package struct ChannelPolicy: Equatable, Sendable {
     }
 
     /// Whether an identity may subscribe to a channel. Presence channels expose their members, so only admins may
-    /// subscribe to them. Only admins may subscribe to signed channels without a rule, too.
+    /// subscribe to them. Signed and encrypted channels without a rule are for admins only, too.
     package func permission(for identity: Identity, on channel: ChannelName) -> Permission {
         switch identity.role {
         case .admin: return .granted
@@ -97,6 +100,8 @@ package struct ChannelPolicy: Equatable, Sendable {
         match(channel).flatMap { $0.access == .booking ? String($0.wildcard) : nil }
     }
 
+    /// The access of the first rule that matches the channel, and the part of the name that `*` matches. Nil if no rule
+    /// matches.
     func match(_ channel: ChannelName) -> (access: Access, wildcard: Substring)? {
         let plain = Self.plain(channel)
         for rule in rules {

@@ -6,7 +6,7 @@ package enum Role: String, CaseIterable, Sendable {
 
     /// Nil unless `text` is a role's name, in any case.
     package init?(anyCase text: String) {
-        // Bytes, not characters: Unicode case folding maps other characters to A-Z, too.
+        // Lowercases bytes, not characters: Unicode also maps the Kelvin sign (U+212A) to k.
         let bytes = text.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
         guard let role = Role.allCases.first(where: { $0.rawValue.utf8.elementsEqual(bytes) }) else { return nil }
         self = role
@@ -24,7 +24,7 @@ package enum Role: String, CaseIterable, Sendable {
     }
 }
 
-/// A verified user: the claims of a token that Fleetwire uses.
+/// A verified user: those claims of the user's token that Fleetwire uses.
 package struct Identity: Equatable, Sendable {
     package let role: Role
     /// The token's `sub`. For a Firebase token of a driver, its `driver_id` if present.
@@ -44,7 +44,8 @@ package struct Identity: Equatable, Sendable {
         self.bookings = bookings
     }
 
-    /// `role:id`, used as Pusher's `user_id`. It is unique among all users, while an id is unique only within its role.
+    /// `role:id`, used as Pusher's `user_id`. It is unique among all users; an id alone is unique only within its
+    /// role.
     package var key: String { "\(role.rawValue):\(id)" }
 
     /// Parses a ``key``. Nil if the role or id is invalid.

@@ -1,7 +1,8 @@
 /// Decides when the server pings a silent connection, and when it closes the connection (protocol point P4).
 ///
-/// A client pings by itself after `t` seconds of silence, where `t` is the activity timeout. If the client does not,
-/// the server pings after 1.25 t seconds of silence and closes the connection after 1.5 t.
+/// A client pings by itself after `t` seconds of silence, where `t` is the activity timeout. If the server receives
+/// nothing for 1.25 t seconds, it pings the client. If it has still received nothing after 1.5 t seconds, it closes the
+/// connection.
 package struct ActivityTimeout: Equatable, Sendable {
     /// The activity timeout in seconds, as advertised to clients (C4).
     package let activitySeconds: Int

@@ -5,13 +5,14 @@ import PusherProtocol
 package struct AppRules: Equatable, Sendable {
     /// Limits of connections, channels and messages.
     package var limits = Limits()
-    /// Whether client events are enabled (E1).
+    /// Whether client events are enabled (protocol point E1).
     package var clientEvents = false
-    /// Whether subscribers get `subscription_count` events (N1).
+    /// Whether subscribers get `subscription_count` events (protocol point N1).
     package var subscriptionCounts = false
     /// The kinds of webhook events that the hub records; empty if the application has no webhooks.
     package var webhooks: WebhookKinds = []
-    /// The permissions on the fleet channels; nil if the application has no fleet channels.
+    /// Who may subscribe to the channels of the fleet (drivers, admins, bookings, customers). Nil unless this is the
+    /// application that carries them (`fleet.app` in the configuration).
     package var policy: ChannelPolicy?
 
     /// The default limits, with all optional features off.

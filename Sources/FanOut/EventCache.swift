@@ -16,7 +16,7 @@ package struct EventCache {
     /// The index in `ages` of the oldest element that has not been dropped.
     private var oldest = 0
     private var nextSerial: UInt64 = 0
-    /// The size of all events, as ``init(bytesMax:)`` counts it.
+    /// The size of all events, as ``init(bytesMax:)`` defines it.
     private var bytes = 0
     /// The number of events evicted before they expired, because the cache was full.
     package private(set) var evictions = 0
@@ -27,8 +27,8 @@ package struct EventCache {
         let serial: UInt64
     }
 
-    /// - Parameter bytesMax: the size limit in bytes. An event counts with its frame, its channel's name and 128 bytes
-    ///   of overhead.
+    /// - Parameter bytesMax: the limit for the size of all events in bytes. An event's size is that of its frame and of
+    ///   its channel's name, plus 128 bytes: an estimate of what its entries in the cache's tables take.
     package init(bytesMax: Int) { self.bytesMax = bytesMax }
 
     /// The channel's last event and its expiry in monotonic milliseconds. Nil if the channel has no event, or if the
@@ -43,7 +43,8 @@ package struct EventCache {
     package mutating func store(_ frame: Frame, on channel: ChannelName, at now: Int64) {
         remove(channel)
         entries[channel] = Entry(frame: frame, expiry: now + Self.lifetime, serial: nextSerial)
-        // Each replaced event leaves a stale element. Stale elements are removed once they outnumber the current ones.
+        // Each replaced event leaves a stale element. Removing the stale elements takes time linear in their number and
+        // that of the stored events, so it waits until they outnumber the stored events by more than 64.
         if ages.count > 2 * entries.count + 64 {
             ages.removeAll { entries[$0.channel]?.serial != $0.serial }
             oldest = 0

@@ -1,5 +1,5 @@
-/// The token bucket that limits a connection's client events (E9). Its size is the number of events permitted per
-/// second, and it refills evenly.
+/// The token bucket that limits a connection's client events (protocol point E9). Its size is the number of events
+/// permitted per second, and it refills evenly.
 package struct EventRateLimit: Equatable, Sendable {
     private var tokens: Double
     private var updated: Int64

@@ -1,9 +1,10 @@
 import Access
 import PusherProtocol
 
-/// Permissions on the fleet channels (`channels:` in the configuration).
+/// Permissions on the channels of the fleet (`channels:` in the configuration).
 extension Hub {
-    /// The driver of a job, and the reference in the names of the job's channels. Drivers call an order a job.
+    /// The driver of a job, and the reference in the names of the job's channels. A job is an order that a driver
+    /// carries out.
     package struct JobAssignment: Equatable, Sendable {
         /// The order's code, which identifies the job.
         package let orderCode: String
@@ -13,7 +14,7 @@ extension Hub {
         /// because a later job may have the same reference.
         package let driverID: String?
 
-        /// - Parameter driverID: nil to clear the driver.
+        /// - Parameter driverID: nil if the job has no driver, or has ended.
         package init(orderCode: String, reference: String, driverID: String?) {
             self.orderCode = orderCode
             self.reference = reference
@@ -21,10 +22,13 @@ extension Hub {
         }
     }
 
-    /// The maximum number of identities per connection. When it is exceeded, the oldest identity is removed.
+    /// The maximum number of identities per connection. When it is exceeded, the oldest identity is removed. A
+    /// connection gets a further identity when its user renews the token and the claims have changed, for example the
+    /// bookings.
     static let identitiesMax = 4
 
-    /// Whether an identity may subscribe to a channel now. False if the application has no fleet channels.
+    /// Whether an identity may subscribe to a channel now. False if the application does not carry the
+    /// fleet's channels.
     package func mayJoin(_ identity: Identity, _ channel: ChannelName, app: AppIndex) -> Bool {
         guard let policy = apps[app].rules.policy else { return false }
         return switch policy.permission(for: identity, on: channel) {
@@ -34,9 +38,9 @@ extension Hub {
         }
     }
 
-    /// Adds an identity to a connection. The authorization endpoint calls this when it signs a subscription. The hub
-    /// checks the identity's permission at each subscribe and at each job change, so an old signature gives no access
-    /// by itself.
+    /// Adds an identity to a connection. The authorization endpoint (`/pusher/auth`) calls this when it signs a
+    /// subscription. The hub checks the permissions on a job's channels at each subscription, and whenever a job's
+    /// driver changes, so an old signature gives no access by itself.
     mutating func identify(_ socket: SocketID, as identity: Identity, _ effects: inout [Effect]) {
         guard isOpen(socket), !self[socket].identities.contains(identity) else { return }
         stopCountingAsAnonymous(socket)
@@ -45,8 +49,8 @@ extension Hub {
         guard self[socket].identities.count > Self.identitiesMax else { return }
         let oldest = self[socket].identities.removeFirst()
         removeFromIndex(oldest, socket)
-        // If the removed driver loses a job later, the hub no longer finds this connection. So it ends the driver's
-        // subscriptions to job channels now.
+        // When a driver loses a job, the hub finds the driver's connections by identity. It would no longer find this
+        // one, so it ends the subscriptions that depend on the driver's jobs now.
         guard oldest.role == .driver else { return }
         let jobs = apps[self[socket].app].jobs
         let reason = "more than \(Self.identitiesMax) identities were authorized on this connection"
@@ -79,7 +83,8 @@ extension Hub {
         case .signed, .encrypted, .presence:
             // A backend that signs with the application's secret decides by itself who may subscribe: its signature
             // suffices. The gateway's own endpoint adds an identity to the connection when it signs. A connection with
-            // identities is checked again on job channels, because the driver may have lost the job since.
+            // identities is checked again on job channels, because the driver may have lost the job since
+            // the endpoint signed.
             guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
             return isPermitted(socket, on: channel) ? nil : "Access to \(channel.text) has ended: \(Self.jobLost)"
         }

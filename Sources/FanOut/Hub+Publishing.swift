@@ -5,7 +5,8 @@ extension Hub {
     mutating func publish(
         _ publication: Publication, _ app: AppIndex, except sender: SocketID?, _ effects: inout [Effect]
     ) {
-        // K5: the event is cached even if a connection is excluded from it, or the channel has no subscribers.
+        // Protocol point K5: the event is cached even if a connection is excluded from it, or the channel has no
+        // subscribers.
         if publication.channel.isCache { apps[app].cache.store(publication.frame, on: publication.channel, at: now) }
         guard let slot = apps[app].slots[publication.channel] else { return }
         fanOut(publication.frame, on: slot, except: sender, &effects)
@@ -21,8 +22,8 @@ extension Hub {
         }
         fanOut(
             ServerMessage.clientEvent(event, channel: name, userID: subscription.userID), on: slot, except: socket, &effects)
-        // One webhook event only, with the channel name that the client used: Pusher has no mirror channels, so
-        // backends do not expect a second event.
+        // One webhook event only, with the channel name that the client used. Pusher does not have mirror channels
+        // (`driver-42` and `private-driver-42`), so backends do not expect a second event.
         recordWebhookEvent(.clientEvent, on: slot) { .clientEvent(event, on: $0, from: socket, userID: subscription.userID) }
         if let mirror = apps[self[socket].app].rules.policy?.mirror(of: name), let slot = apps[self[socket].app].slots[mirror] {
             fanOut(ServerMessage.clientEvent(event, channel: mirror, userID: nil), on: slot, except: socket, &effects)

@@ -1,6 +1,7 @@
 import PusherProtocol
 
-/// Queries. They return values, which the caller encodes after it has unlocked the hub.
+/// Queries. They return values, which the caller encodes after it has unlocked the hub, so that the lock is held only
+/// briefly.
 extension Hub {
     /// Whether an application may have one more connection.
     package func hasRoomForConnection(app: AppIndex) -> Bool {
@@ -8,7 +9,8 @@ extension Hub {
         return limit == 0 || apps[app].connectionCount < limit
     }
 
-    /// The loops with subscribers of a channel. A publish to the channel needs room in the mailboxes of these loops.
+    /// The event loops with subscribers of a channel. The caller publishes to the channel only if the mailboxes of
+    /// these loops have room.
     package func loops(of channel: ChannelName, app: AppIndex) -> LoopSet {
         apps[app].slots[channel].map { channels[$0].loops } ?? []
     }

@@ -5,12 +5,13 @@ extension Hub {
     /// Whether the recipient of a push is subscribed to `channel`, which is the recipient's own channel, or to the
     /// channel's mirror. For example, the mirror of `driver-42` is `private-driver-42` (``ChannelPolicy/mirror(of:)``).
     ///
-    /// A subscriber that is identified as another user, such as an admin, does not count. An anonymous subscriber
-    /// counts as the recipient: the hub cannot know better. Either a backend signed the subscription without naming a
-    /// user, or the channel is open to all.
+    /// A subscriber that is identified as another user, such as an admin, does not count. An anonymous subscriber may
+    /// be anyone, because a backend signed the subscription without naming a user, or the channel is open to all. It
+    /// may be the recipient, so it counts as the recipient.
     ///
-    /// This is called before each push of the `fallback` kind, while the hub is locked, so it must be cheap: it uses
-    /// the channels' ``Channel/anonymousCount`` and searches only the recipient's connections, not all subscribers.
+    /// A push of the `fallback` kind is sent only if this returns false. The call precedes each such push, while the
+    /// hub is locked, so it must be cheap: it uses the channels' ``Channel/anonymousCount`` and searches only the
+    /// recipient's connections, not all subscribers.
     package func isListening(_ recipient: Identity, on channel: ChannelName, app: AppIndex) -> Bool {
         let mirror = apps[app].rules.policy?.mirror(of: channel)
         let slots = [channel, mirror].compactMap { $0.flatMap { apps[app].slots[$0] } }

@@ -3,7 +3,8 @@ import PusherProtocol
 
 /// Ends subscriptions when a driver loses a job.
 extension Hub {
-    /// The reason in the error that a driver gets if a job was reassigned or unassigned, has a new reference, or ended.
+    /// The reason in the error event that a driver gets when a job was reassigned or unassigned, has a new reference,
+    /// or has ended.
     static let jobLost = "the job is no longer assigned to you"
 
     /// Records a job's driver. If a driver loses access to the channels with the job's previous reference, ends that

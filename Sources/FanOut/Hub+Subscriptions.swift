@@ -88,16 +88,17 @@ extension Hub {
         }
     }
 
-    /// Whether a subscription stays within the channel's limit of members (R9). Another connection of a current member
-    /// adds no member, so it is always permitted.
+    /// Whether a subscription stays within the channel's limit of members (protocol point R9). Another connection of a
+    /// current member adds no member, so it is always permitted.
     private func hasRoom(for member: PresenceMember?, in channel: Channel) -> Bool {
         guard let member, let presence = channel.presence else { return true }
         return presence.contains(member.id) || presence.count < apps[channel.app].rules.limits.presenceMembers
     }
 
-    // MARK: Subscription counts (N1)
+    // MARK: Subscription counts (protocol point N1)
 
-    /// Sends the channel's new count: at once if the channel is small, else when the next interval starts.
+    /// Sends the channel's new number of subscribers: at once if the channel is small, else when the next interval
+    /// starts.
     private mutating func sendOrScheduleCount(_ slot: ChannelSlot, _ effects: inout [Effect]) {
         guard apps[channels[slot].app].rules.subscriptionCounts, !channels[slot].name.isPresence else { return }
         if channels[slot].subscriberCount <= SubscriptionCountThrottle.largestUnthrottledCount {

@@ -2,7 +2,7 @@ import PusherProtocol
 
 /// Events for backends' webhooks (protocol section V).
 extension Hub {
-    /// Whether ``drainWebhookEvents(_:)`` has events.
+    /// Whether ``drainWebhookEvents(_:)`` has events to pass.
     package var hasWebhookEvents: Bool { !webhookEvents.isEmpty }
 
     /// Passes the recorded events to `consume`, in the order in which they occurred, and removes them. Call this after
@@ -13,7 +13,7 @@ extension Hub {
     }
 
     /// Records an event of a channel if a webhook of the application lists the event's kind; `makeEvent` is called only
-    /// then. Ignores the private server-to-user channels (`#…`), as the list of channels does.
+    /// then. Ignores the private server-to-user channels (`#…`), as ``occupiedChannels(app:prefix:)`` does.
     mutating func recordWebhookEvent(
         _ kind: WebhookKinds, on slot: ChannelSlot, _ makeEvent: (ChannelName) -> WebhookEvent
     ) {

@@ -4,10 +4,10 @@ import PusherProtocol
 /// The fan-out core of the gateway: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an
 /// input and appends its effects.
 ///
-/// The hub is deterministic: it uses no sockets, clock or random numbers, so the same inputs produce the same effects.
-/// All loops share the hub behind one lock, so each call must do little work: for each channel the hub stores *which
-/// loops* have subscribers, not which connections, and an event is one effect per loop, not one per subscriber. Webhook
-/// events are not effects, because no loop performs them.
+/// The hub is deterministic: it does no I/O and uses no clock or random numbers, so the same inputs produce the same
+/// effects. All event loops share the hub behind one lock, so each call must do little work: for each channel the hub
+/// stores *which loops* have subscribers, not which connections, and an event is one effect per loop, not one per
+/// subscriber. Webhook events are not effects, because no loop performs them; see ``drainWebhookEvents(_:)``.
 package struct Hub {
     /// A change of connections, users, jobs or time, or an event to publish.
     package enum Input: Sendable {
@@ -41,8 +41,8 @@ package struct Hub {
         }
     }
 
-    /// An instruction for one loop. The caller appends it to that loop's mailbox before it unlocks the hub; otherwise
-    /// the effects of two inputs could change order.
+    /// An instruction for one event loop. The caller appends it to that loop's mailbox before it unlocks the hub;
+    /// otherwise the effects of two inputs could change order.
     package struct Effect: Equatable, Sendable {
         /// The loop's index.
         package let loop: Int
@@ -54,6 +54,7 @@ package struct Hub {
     var apps: [AppState]
     var channels: [Channel] = []
     private var freeSlots: [ChannelSlot] = []
+    /// By loop, then by slot.
     private var connections: [[Connection]]
     /// The time of the last tick, in monotonic milliseconds.
     var now: Int64 = 0
@@ -67,10 +68,10 @@ package struct Hub {
     package var channelCount: Int { channels.count - freeSlots.count }
 
     /// - Parameters:
-    ///   - loopCount: the number of loops (1–64, see ``LoopSet/loopsMax``).
+    ///   - loopCount: the number of event loops (1–64, see ``LoopSet/loopsMax``).
     ///   - apps: the rules of the applications, by ``AppIndex``.
     package init(loopCount: Int, apps: [AppRules]) {
-        precondition((1...LoopSet.loopsMax).contains(loopCount), "Hub needs 1 to 64 loops, got \(loopCount)")
+        precondition((1...LoopSet.loopsMax).contains(loopCount), "Hub needs 1 to 64 event loops, got \(loopCount)")
         self.loopCount = loopCount
         self.apps = apps.map { AppState($0) }
         connections = Array(repeating: [], count: loopCount)
@@ -99,7 +100,7 @@ package struct Hub {
     private mutating func open(_ socket: SocketID, _ app: AppIndex) {
         let missing = socket.slot + 1 - connections[socket.loop].count
         if missing > 0 { connections[socket.loop].append(contentsOf: repeatElement(Connection(), count: missing)) }
-        precondition(connections[socket.loop][socket.slot].socket == nil, "slot \(socket.slot) has an open connection")
+        precondition(connections[socket.loop][socket.slot].socket == nil, "slot \(socket.slot) already has an open connection")
         connections[socket.loop][socket.slot] = Connection(socket: socket, app: app)
         apps[app].connectionCount += 1
     }
@@ -166,7 +167,7 @@ package struct Hub {
     }
 }
 
-/// An application's index in the configured list.
+/// An application's index in the configured list of applications.
 package typealias AppIndex = Int
 
 /// A channel's index in the tables of the hub and of every loop. It is reused after the channel is vacated.

@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// What the hub instructs one loop to do. The loop's mailbox preserves the order of the instructions.
+/// What the hub instructs one event loop to do. The loop's mailbox preserves the order of the instructions.
 package enum Instruction: Equatable, Sendable {
     /// Adds the connection to the channel's subscribers.
     case join(ChannelSlot, SocketID)

@@ -1,4 +1,5 @@
-/// The drivers of open jobs, by the reference in the names of the jobs' channels.
+/// The drivers of open jobs, by the reference in the names of the jobs' channels. A job is an order that a driver
+/// carries out.
 struct JobAssignments {
     private struct Entry {
         let reference: String
@@ -15,7 +16,7 @@ struct JobAssignments {
     func isAssigned(_ driverID: String, reference: String) -> Bool { drivers[reference]?.contains(driverID) ?? false }
 
     /// Sets a job's driver, or clears it if `driverID` is nil.
-    /// - Returns: the driver who lost access to a reference, and the reference; nil if no driver lost access.
+    /// - Returns: the driver who lost access to the channels of a reference, and that reference; nil if no driver did.
     mutating func set(_ orderCode: String, reference: String, driverID: String?) -> (driverID: String, reference: String)? {
         let before = jobs.removeValue(forKey: orderCode)
         if let before { remove(before) }

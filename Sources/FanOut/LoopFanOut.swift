@@ -1,7 +1,7 @@
 import PusherProtocol
 
-/// One loop's part of the fan-out: the loop's subscribers of each channel, and the frames to send in the current turn
-/// of the event loop.
+/// One event loop's part of the fan-out: the loop's subscribers of each channel, and the frames to send in the
+/// loop's current turn.
 ///
 /// Instructions only queue frames. At the end of the turn ``flush(_:)`` sends them with **one write per connection**,
 /// because a write costs a hundred times as much as copying a frame. Three rules keep this batching invisible to
@@ -27,10 +27,11 @@ package struct LoopFanOut {
     /// The gathered frames of all connections: a linked list per connection, all in one array.
     private var gathered: [Gathered] = []
 
-    /// A loop without connections.
+    /// The part of a loop that has no connections yet.
     package init() {}
 
-    /// Applies an instruction. Calls `write` only if the first rule requires a flush.
+    /// Applies an instruction. Calls `write`, which sends a frame to a connection, only if the first rule above
+    /// requires a flush.
     package mutating func apply(_ instruction: Instruction, _ write: (_ socket: SocketID, Frame) -> Void) {
         switch instruction {
         case .join(let channel, let socket):
@@ -75,7 +76,7 @@ package struct LoopFanOut {
     package mutating func close(_ socket: SocketID) {
         precondition(
             recipients[socket.slot].socket == socket && recipients[socket.slot].subscriptions == 0,
-            "closed a connection that is not open or has subscriptions")
+            "to close a connection, it must be open and have no subscriptions")
         recipients[socket.slot] = Recipient()
     }
 
@@ -92,7 +93,7 @@ package struct LoopFanOut {
 
     private mutating func leave(_ channel: ChannelSlot, _ socket: SocketID) {
         guard let index = channels[channel].sockets.firstIndex(of: socket) else {
-            preconditionFailure("a connection leaves a channel without a join")
+            preconditionFailure("a connection leaves a channel that it has not joined")
         }
         channels[channel].sockets.swapAt(index, channels[channel].sockets.count - 1)
         channels[channel].sockets.removeLast()
@@ -119,7 +120,7 @@ package struct LoopFanOut {
     }
 
     private mutating func send(_ frame: Frame, to socket: SocketID) {
-        // The slot may have a new connection by now.
+        // The slot may have a new connection by now, for which the message is not meant.
         guard socket.slot < recipients.count, recipients[socket.slot].socket == socket else { return }
         gather(Int32(turn.count), for: socket)
         turn.append(Entry(frame: frame, except: nil))
@@ -141,7 +142,8 @@ package struct LoopFanOut {
     // MARK: Flushing
 
     private mutating func flushIfPending(_ channel: ChannelSlot, _ write: (SocketID, Frame) -> Void) {
-        // Flushes the whole turn, because other channels' frames may have to precede this channel's on a connection.
+        // Flushes the whole turn, because a connection that also subscribes to other channels may have to get
+        // their frames first.
         if channel < channels.count, channels[channel].lastPending >= 0 { flush(write) }
     }
 
@@ -208,7 +210,8 @@ package struct LoopFanOut {
     }
 }
 
-/// One frame of this turn. `next` is the index in `turn` of the channel's next entry, or -1.
+/// One frame of this turn. The connection `except` does not get it. `next` is the index in `turn` of the channel's next
+/// entry, or -1.
 private struct Entry {
     let frame: Frame
     let except: SocketID?
@@ -223,7 +226,7 @@ private struct Subscribers {
 }
 
 /// A connection of this loop, and the indices in `gathered` of its first and last frame (-1 for none). It contains no
-/// references, so that copying it costs little.
+/// references to heap objects, so that copying it costs little.
 private struct Recipient {
     var socket: SocketID?
     var subscriptions: Int32 = 0

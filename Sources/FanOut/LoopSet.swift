@@ -1,4 +1,4 @@
-/// A set of loops, iterated in ascending order.
+/// A set of event loops, by index, iterated in ascending order.
 package struct LoopSet: Equatable, Sendable, Sequence, ExpressibleByArrayLiteral {
     /// The maximum number of loops of a gateway: the set uses one bit per loop.
     package static let loopsMax = 64

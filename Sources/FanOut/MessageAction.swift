@@ -7,14 +7,15 @@ package enum MessageAction: Sendable {
     case reply(Frame)
     /// Apply the input to the hub.
     case apply(Hub.Input)
-    /// Apply the input if the connection's ``EventRateLimit`` permits (E9).
+    /// Apply the input if the connection's ``EventRateLimit`` permits; otherwise drop it and send error 4301 (protocol
+    /// point E9).
     case applyRateLimited(Hub.Input)
-    /// Record the connection's user, then apply `.signin`.
+    /// Record the user as the connection's, then apply `.signin`.
     case signIn(SignedInUser)
     /// Do nothing: the message is a pong.
     case ignore
 
-    /// Decodes a message.
+    /// Decodes a message and chooses the action.
     /// - Parameters:
     ///   - text: one text message, as received.
     ///   - key: the key of the connection's application.

@@ -25,7 +25,7 @@ struct Presence {
     /// Removes a connection of the user. Returns true if it was the user's last.
     mutating func leave(_ userID: String) -> Bool {
         let id = Identifier(userID)
-        guard let count = connectionCounts[id] else { preconditionFailure("a user leaves a channel without a join") }
+        guard let count = connectionCounts[id] else { preconditionFailure("a user leaves a channel without having joined") }
         connectionCounts[id] = count > 1 ? count - 1 : nil
         guard count == 1 else { return false }
         members.removeAll { Identifier($0.id) == id }

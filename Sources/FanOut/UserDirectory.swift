@@ -15,14 +15,16 @@ struct UserDirectory {
 
     func connections(of userID: String) -> [SocketID] { connections[Identifier(userID)] ?? [] }
 
-    /// Returns the watchers to notify that the user is online: none unless this is the user's first connection (W2).
+    /// Adds a connection of the user. Returns the watchers to notify that the user is online: none unless this is the
+    /// user's first connection (protocol point W2).
     mutating func signIn(_ user: SignedInUser, _ socket: SocketID) -> [SocketID] {
         for watched in user.watchlist { watchers[Identifier(watched), default: []].append(socket) }
         connections[Identifier(user.id), default: []].append(socket)
         return connections(of: user.id).count == 1 ? watchers[Identifier(user.id)] ?? [] : []
     }
 
-    /// Returns the watchers to notify that the user is offline: none unless this was the user's last connection.
+    /// Removes a connection of the user. Returns the watchers to notify that the user is offline: none unless this was
+    /// the user's last connection.
     mutating func signOut(_ user: SignedInUser, _ socket: SocketID) -> [SocketID] {
         for watched in user.watchlist { Self.remove(socket, from: &watchers, at: Identifier(watched)) }
         Self.remove(socket, from: &connections, at: Identifier(user.id))

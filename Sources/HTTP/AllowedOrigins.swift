@@ -1,11 +1,13 @@
-/// The web origins that may use an application. Requests without `Origin` do not come from a web page and are allowed.
+/// The web origins that may use an application. A request without `Origin` does not come from a
+/// web page of another origin, so it is allowed.
 package struct AllowedOrigins: Equatable, Sendable {
     private let patterns: [String]
 
-    /// - Parameter patterns: `*`, or `scheme://host[:port]`, where the host may begin with `*.`.
+    /// - Parameter patterns: `*` for every origin, or `scheme://host[:port]`. The host may begin with `*.`, which
+    ///   matches all subdomains, but not the domain itself.
     package init(_ patterns: [String]) { self.patterns = patterns.map { $0.lowercased() } }
 
-    /// Whether `origin` matches a pattern. True for nil, a request without `Origin`.
+    /// Whether `origin` matches a pattern. True if it is nil: the request has no `Origin`.
     package func allows(_ origin: String?) -> Bool {
         guard let origin = origin?.lowercased() else { return true }
         return patterns.contains { Self.matches(origin, $0) }

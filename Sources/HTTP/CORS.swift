@@ -10,10 +10,10 @@ package struct CORS {
             "Access-Control-Max-Age": "3600",
         ])
 
-    /// The headers that let a page of `origin` read a response. Because they contain the origin, `Vary` makes caches
+    /// The headers that let a page of `origin` read a response. They contain the origin, so `Vary` tells caches to
     /// store one response per origin.
-    /// - Parameter isNamed: whether the configuration names this origin, other than by `*`. Only then may its pages
-    ///   send cookies.
+    /// - Parameter isNamed: whether the configuration matches this origin by a pattern other than `*`. Only then may
+    ///   its pages send cookies.
     package static func headers(for origin: String, isNamed: Bool) -> HTTPHeaders {
         var headers: HTTPHeaders = isNamed ? ["Access-Control-Allow-Credentials": "true"] : [:]
         headers["Access-Control-Allow-Origin"] = origin

@@ -1,5 +1,4 @@
-/// Header fields of a response, in the order in which they are written. A response has only a few, so searching them is
-/// cheaper than hashing.
+/// The header fields of a response. There are only a few, so searching them in an array is cheaper than hashing.
 package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     /// One header field.
     package struct Field: Equatable, Sendable {
@@ -16,8 +15,8 @@ package struct HTTPHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
 
     package var isEmpty: Bool { fields.isEmpty }
 
-    /// The value of a field. The case of a name matters. Setting a value replaces the field of that name, or appends a
-    /// field if there is none; setting nil removes the field.
+    /// The value of a field. Names are compared with their case: `Vary` is not `vary`. Setting a value replaces the
+    /// field of that name, or appends a field if there is none; setting nil removes the field.
     package subscript(name: String) -> String? {
         get { fields.first { $0.name == name }?.value }
         set {

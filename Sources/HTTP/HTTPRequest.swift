@@ -1,4 +1,4 @@
-/// A request without its connection: method, path, query, header fields and body.
+/// An HTTP request: method, path, query, header fields and body.
 ///
 /// `body` and `field` are borrowed from the event loop, and valid only while it handles the request.
 /// ``DeferredRequest`` is a copy that stays valid.
@@ -22,7 +22,7 @@ package struct HTTPRequest {
     package let method: Method
     /// Percent-decoded, without the query.
     package let path: String
-    /// Percent-decoded, in the order written.
+    /// The query's parameters, percent-decoded, in the order written.
     package let query: [(name: String, value: String)]
     /// Looks up a header field. Nil if the request does not have it.
     package let field: (Field) -> String?
@@ -32,7 +32,8 @@ package struct HTTPRequest {
     package let isLoopback: Bool
     /// The body. Empty if the request has none, or if the body exceeds ``exceededBodyLimit``.
     package let body: UnsafeRawBufferPointer
-    /// Whether the method usually has a body but the request has no `Content-Length`. If so, `body` is empty.
+    /// Whether the method is one that usually has a body, but the request has no `Content-Length`. If so, `body` is
+    /// empty.
     package let isLengthMissing: Bool
     /// The maximum size of a body in bytes, if this request's body is larger and was therefore not read. Nil for all
     /// other requests.
@@ -64,8 +65,8 @@ package struct HTTPRequest {
     package func queryValue(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }
 
-/// A copy of a request that waits for an issuer's keys. It contains everything that is needed to route the request
-/// again.
+/// A copy of a request whose token cannot be verified until the keys of the token's issuer have been fetched. It
+/// contains everything that is needed to route the request again.
 package struct DeferredRequest {
     private let request: HTTPRequest
     private let body: [UInt8]

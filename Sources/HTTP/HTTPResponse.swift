@@ -13,7 +13,7 @@ package struct HTTPResponse: Equatable, Sendable {
         self.headers = headers
     }
 
-    /// A response whose body is one line of plain text, as errors in Pusher's HTTP API are.
+    /// A response whose body is one line of plain text, like the errors of Pusher's HTTP API.
     package static func text(_ status: Int, _ text: String, headers: HTTPHeaders = [:]) -> HTTPResponse {
         HTTPResponse(status, contentType: "text/plain; charset=utf-8", body: (text + "\n").utf8, headers: headers)
     }
@@ -35,14 +35,14 @@ package struct HTTPResponse: Equatable, Sendable {
     /// Appends status line, headers and body to `bytes`.
     /// - Parameters:
     ///   - correlationID: the request's correlation id, for `X-Correlation-ID`.
-    ///   - withoutBody: true for a response to HEAD: the body's headers are written, but not the body.
+    ///   - withoutBody: true for a response to HEAD: the headers that describe the body are written, but not the body.
     ///   - closing: whether to write `Connection: close`.
     package func write(to bytes: inout [UInt8], correlationID: String, withoutBody: Bool, closing: Bool) {
         bytes.append(contentsOf: "HTTP/1.1 ".utf8)
         bytes.append(contentsOf: String(status).utf8)
         bytes.append(UInt8(ascii: " "))
         bytes.append(contentsOf: Self.reason(status).utf8)
-        if status != 204 {  // A 204 must not have Content-Length (RFC 9110 section 8.6).
+        if status != 204 {  // A 204 has no body and must not have Content-Length (RFC 9110 section 8.6).
             bytes.append(contentsOf: "\r\nContent-Type: ".utf8)
             bytes.append(contentsOf: contentType.utf8)
             bytes.append(contentsOf: "\r\nContent-Length: ".utf8)

@@ -1,7 +1,8 @@
 /// A canonical form of JSON: equal values have equal bytes. Members are sorted by name; of members with the same name,
 /// the last is kept. There is no white space; equal strings have the same escapes, and equal numbers the same digits.
-/// Like RFC 8785, but with exact decimals instead of doubles.
+/// The form resembles that of RFC 8785, but its numbers are exact decimals instead of doubles.
 package enum CanonicalJSON {
+    /// The canonical form of a JSON text.
     /// - Throws: ``JSONError`` if `bytes` are not one JSON value.
     package static func bytes(of bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
         var json = JSONWriter(capacity: bytes.count)
@@ -36,7 +37,8 @@ package enum CanonicalJSON {
         }
     }
 
-    /// Digits without leading or trailing zeros, and a power of ten: `-1.50e3` becomes `-15e2`.
+    /// The canonical form of a number: digits without leading or trailing zeros, and a power of ten. `-1.50e3` becomes
+    /// `-15e2`, and every zero becomes `0`.
     private static func number(_ text: UnsafeRawBufferPointer) -> [UInt8] {
         let isNegative = text.first == UInt8(ascii: "-")
         let mantissa = text.dropFirst(isNegative ? 1 : 0).prefix { $0 | 0x20 != UInt8(ascii: "e") }
@@ -49,7 +51,8 @@ package enum CanonicalJSON {
         digits = Array(digits.drop { $0 == UInt8(ascii: "0") })
         guard !digits.isEmpty else { return Array("0".utf8) }
         let exponentText = text.dropFirst((isNegative ? 1 : 0) + mantissa.count + 1)
-        // A number whose exponent does not fit into 62 bits stays as written: no real request contains such a number.
+        // A number whose exponent does not fit into 62 bits stays as written, so that the sum below cannot overflow.
+        // Then equal numbers may differ, but no real request contains such a number.
         guard let exponent = exponentText.isEmpty ? 0 : Int(String(decoding: exponentText, as: UTF8.self)),
             exponent.magnitude < 1 << 62
         else { return Array(text) }

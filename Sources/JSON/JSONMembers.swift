@@ -1,12 +1,13 @@
 /// Copies of those members of a JSON object whose names are cases of `Name`.
 ///
-/// A duplicate member is an error. Some JSON readers use the first, others the last; since a signature covers both, two
-/// readers could accept one signed object with different values. Other members are validated as JSON and ignored.
+/// If one of these members occurs twice, that is an error: some JSON readers use the first, others the last. A
+/// signature covers both, so two readers could take different values from one signed object. Other members are
+/// validated as JSON and ignored.
 package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     /// A member's value.
     package enum Value: Equatable {
         case text(String)
-        /// As written.
+        /// A number, as written.
         case number(String)
         /// An array that contains only strings.
         case texts([String])
@@ -63,7 +64,7 @@ package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<Stri
 
 /// Why an object could not be read by ``JSONMembers``.
 package struct JSONMembersError: Error, Equatable {
-    /// The problem, readable after "the header: ".
+    /// The problem, worded so that it can follow the name of what was read: "the token's header: …".
     package let problem: String
 
     package init(problem: String) { self.problem = problem }

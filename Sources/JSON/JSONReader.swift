@@ -1,8 +1,8 @@
 /// The reason why a text is not the expected JSON, and its position.
 package struct JSONError: Error, Equatable {
-    /// The problem, readable after "invalid JSON: ".
+    /// The problem, worded so that it can follow "invalid JSON: ".
     package let problem: String
-    /// In bytes from the start of the text.
+    /// The position of the problem, in bytes from the start of the text.
     package let offset: Int
 }
 
@@ -41,7 +41,7 @@ package struct JSONSlice {
     /// and for other kinds.
     package var integer: Int? { kind == .number ? Int(String(decoding: raw, as: UTF8.self)) : nil }
 
-    /// Whether this is the string `text`, in any escaped form.
+    /// Whether this is the string `text`, with or without escapes.
     package func equals(_ text: StaticString) -> Bool {
         guard let content = stringContent else { return false }
         // Compares bytes: Swift's == compares strings by canonical equivalence, so the Kelvin sign would equal K.
@@ -51,9 +51,10 @@ package struct JSONSlice {
 }
 
 /// Parses JSON (RFC 8259) without copying: one pass that validates everything, including UTF-8, and yields slices.
-/// It builds no tree: a message has only three members, and the largest is copied verbatim into a frame.
+/// It builds no tree: a message of the Pusher protocol has only three members, and the largest, the data, is copied
+/// verbatim into a frame.
 package struct JSONReader {
-    /// The maximum number of nested containers. The limit keeps hostile input from exhausting the stack.
+    /// The maximum number of nested objects and arrays. The limit keeps hostile input from exhausting the stack.
     package static let depthMax = 64
 
     private let bytes: UnsafeRawBufferPointer
@@ -157,7 +158,7 @@ package struct JSONReader {
     }
 
     private mutating func enter(_ depth: Int) throws {
-        guard depth <= Self.depthMax else { throw error("nested deeper than \(Self.depthMax)") }
+        guard depth <= Self.depthMax else { throw error("nested deeper than \(Self.depthMax) levels") }
         position += 1
     }
 
@@ -193,8 +194,10 @@ package struct JSONReader {
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position &+ 8 <= bytes.count {
             let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
-            // (x - ones) & ~x & highs marks the zero bytes of x. It may also mark a byte above a zero byte, which does
-            // no harm: the caller then examines the bytes one by one.
+            // (x - ones) & ~x & highs marks the zero bytes of x. In `quote` and `backslash`, the bytes that are one are
+            // zero. With 0x20 instead of 1, the formula marks control characters; `word & highs` marks multibyte
+            // scalars. A borrow may also mark the byte above, which does no harm: the caller examines the bytes one by
+            // one.
             let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
             let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
             let special =
@@ -286,7 +289,7 @@ package struct JSONReader {
 
     private mutating func end() throws {
         skipSpace()
-        guard position == bytes.count else { throw error("something follows the value") }
+        guard position == bytes.count else { throw error("unexpected text after the value") }
     }
 
     private func error(_ problem: String, at offset: Int? = nil) -> JSONError {
@@ -321,7 +324,7 @@ enum JSONEscapes {
 
     /// Decodes the content of a string, which ``JSONReader`` has validated.
     static func decode(_ content: UnsafeRawBufferPointer) -> String {
-        var units: [UInt16] = []  // UTF-16, as in \u escapes: two consecutive units may encode one scalar.
+        var units: [UInt16] = []  // UTF-16 units of consecutive \u escapes: two of them may encode one scalar.
         var text = ""
         var plain = 0
         var index = 0

@@ -10,8 +10,8 @@ import Primitives
 /// ```
 ///
 /// The writer keeps no nesting state: a comma is needed unless the last byte opened the object or array. Overloads are
-/// concrete, and the few generic functions are inlinable, because the compiler does not specialise generic functions of
-/// other modules.
+/// concrete, and the few generic functions are inlinable, because the compiler specialises a generic function of
+/// another module only if it is inlinable.
 extension JSONWriter {
     // MARK: Objects
 
@@ -189,8 +189,8 @@ extension JSONWriter {
         optional(milliseconds.map { Timestamp.iso8601(milliseconds: $0) })
     }
 
-    /// Writes a comma unless the last byte opened an object or an array, or nothing is written yet. No complete JSON
-    /// value ends with an opening brace or bracket.
+    /// Writes a comma unless the last byte opened an object or an array, or nothing is written yet. The last
+    /// byte suffices to decide this, because no complete JSON value ends with an opening brace or bracket.
     package mutating func separate() {
         switch bytes.last {
         case nil, UInt8(ascii: "{"), UInt8(ascii: "["): return

@@ -1,7 +1,7 @@
 /// Appends JSON to bytes.
 ///
-/// Two ways to write structure: `object`, `array` and `member` (see JSONWriter+Builder.swift), or literal text with
-/// `raw`, for the frames of the wire protocol.
+/// There are two ways to write structure: with `object`, `array` and `member` (see JSONWriter+Builder.swift), or as
+/// literal text with `raw`, which the frames of the wire protocol use.
 package struct JSONWriter {
     /// The JSON written so far.
     package private(set) var bytes: [UInt8] = []
@@ -33,7 +33,7 @@ package struct JSONWriter {
         if let text { string(text) } else { raw("null") }
     }
 
-    // Not generic over sequences: the compiler does not specialise for callers in other modules.
+    // Not generic over sequences, because the compiler would not specialise it for callers in other modules.
     package mutating func string(utf8 text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
         var start = 0

@@ -2,11 +2,11 @@ import Glibc
 import Primitives
 import Threads
 
-/// Structured log: one line per record on standard error, JSON or text.
+/// A structured log: each record is one line, in JSON or text, by default on standard error.
 ///
 /// A record has an event name (`snake_case`) and fields instead of a sentence, so that tools can find and count events.
 package struct Log: Sendable {
-    /// The severity of a record, ascending.
+    /// The severity of a record, in ascending order.
     package enum Level: Int, Sendable, CaseIterable {
         case debug
         case info
@@ -96,8 +96,8 @@ package struct Log: Sendable {
         return quoted + "\""
     }
 
-    /// Writes to standard error, each line with one system call. Errors are ignored: a broken log must not stop the
-    /// service.
+    /// Writes each line to standard error, normally with one system call. Errors are ignored: a broken standard error
+    /// must not stop the service.
     package static let standardError: @Sendable (String) -> Void = { line in
         var line = line
         line.withUTF8 { bytes in

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The metrics that each event loop counts. To add one, add a case, its line in ``family``, and the call that counts
-/// it.
+/// The metrics that each event loop counts. To add a metric, add a case, the metric's line in ``family``, and the call
+/// that counts.
 ///
 /// `/metrics` lists the metrics in this order. Their names are public: dashboards and alerts use them.
 package enum LoopMetric: Int, CaseIterable, Sendable {

@@ -36,7 +36,8 @@ package struct MetricFamily: Sendable {
     /// A histogram without labels.
     /// - Parameters:
     ///   - buckets: ascending upper bounds with the number of observations that do not exceed them (cumulative).
-    ///   - sum: the sum of all observations.
+    ///   - sum: the sum of all observed values.
+    ///   - count: the number of all observations.
     package init(
         _ name: String, help: String, buckets: [(bound: Double, count: Int)], sum: Double, count: Int
     ) {

@@ -1,8 +1,8 @@
 /// ISO 8601 timestamps in UTC.
 ///
-/// Computed from integers, without Foundation: `Date` stores a `Double`, so that many times would be written a
-/// millisecond too early, and `ISO8601FormatStyle` accepts days that do not exist (30 February) and rejects a time
-/// without seconds.
+/// Computed from integers, without Foundation: `Date` stores seconds as a `Double`, which is slightly less than many
+/// times, so that these would be written a millisecond too early, and `ISO8601FormatStyle` accepts days that do not
+/// exist (30 February) and rejects a time without seconds.
 package enum Timestamp {
     /// `2026-11-21T09:30:00.123Z` for milliseconds since 1970.
     package static func iso8601(milliseconds: Int64) -> String {
@@ -26,8 +26,9 @@ package enum Timestamp {
         let days = daysSince1970 + 719_468  // since 0000-03-01
         let cycle = days.flooredQuotient(146_097)
         let dayOfCycle = days.flooredRemainder(146_097)
-        // The day's number minus the leap days before it, divided by 365, is the year. There is a leap day every 4
-        // years (1,460 days), except every 100 years (36,524 days), but also every 400 years (146,096 days).
+        // The day's number minus the leap days so far, divided by 365, is the year. Counted from 0, the leap day is day
+        // 1,460 of every 4 years. Every 100 years (36,524 days) end without it, except the last of 400 years, whose
+        // leap day is day 146,096.
         let yearOfCycle = (dayOfCycle - dayOfCycle / 1460 + dayOfCycle / 36_524 - dayOfCycle / 146_096) / 365
         let dayOfYear = dayOfCycle - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
         // From March on, every five months have 31, 30, 31, 30 and 31 days, together 153.
@@ -95,7 +96,7 @@ extension Substring.UTF8View {
         return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Skips digits and returns their number.
+    /// Skips digits and returns how many there were.
     fileprivate mutating func skipDigits() -> Int {
         let digits = prefix(while: Self.isDigit)
         removeFirst(digits.count)

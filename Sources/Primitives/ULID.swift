@@ -15,8 +15,9 @@ package enum ULID {
 
 /// Generates ULIDs: 48 bits of time and 80 random bits, written as 26 characters that sort by time of creation.
 ///
-/// The notification log is read in the order of the ids, so the ids of one source strictly increase. Within the same
-/// millisecond, or if the clock steps back, the next id is the last one plus 1, as the ULID specification requires.
+/// The notification log is read in the order of the ids, so the ids of one source must strictly increase. Within the
+/// same millisecond, or if the clock steps back, the next id is the last one plus 1, as the ULID specification
+/// requires.
 package struct ULIDSource: Sendable {
     private let random: @Sendable () -> UInt64
     private var last: UInt128?

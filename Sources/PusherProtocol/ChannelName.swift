@@ -4,16 +4,17 @@ package struct ChannelName: Hashable, Sendable {
     package enum Access: Equatable, Sendable {
         /// Nothing.
         case open
-        /// A signature (S10).
+        /// A signature by a backend (S10).
         case signed
-        /// A signature. The server does not read the events' data (S12).
+        /// A signature by a backend. The events' data is encrypted; the server relays it without reading it (S12).
         case encrypted
-        /// A signature that covers `channel_data` (R7).
+        /// A signature by a backend that also covers `channel_data`, the member (R7).
         case presence
-        /// That the connection is signed in as this user. A signature does not suffice (U5).
+        /// A connection that is signed in as this user. A signature does not suffice (U5).
         case user(String)
     }
 
+    /// The whole name, prefix included.
     package let text: String
 
     /// The prefix of channels that carry events for one user (U4). The user's id follows it.
@@ -21,8 +22,8 @@ package struct ChannelName: Hashable, Sendable {
 
     /// Nil unless `text` is one of these:
     /// - 1 to `lengthMax` bytes, all of `[A-Za-z0-9_\-=@,.;]`
-    /// - `#server-to-user-` and a user id of 1 to ``Limits/userIDLength`` characters, of any length in bytes and
-    ///   without characters that JSON escapes
+    /// - `#server-to-user-` and a user id of 1 to ``Limits/userIDLength`` Unicode scalars, none of which JSON
+    ///   escapes; the name's length in bytes is then not limited
     package init?(_ text: String, lengthMax: Int) {
         let isValid =
             if text.utf8.starts(with: Self.userPrefix.utf8) {
@@ -34,19 +35,21 @@ package struct ChannelName: Hashable, Sendable {
         self.text = text
     }
 
-    /// Checks the length first, because `hasPrefix` compares characters, in time quadratic in their combining marks.
+    /// Checks the length first, because `hasPrefix` compares characters: its time is quadratic in the number of
+    /// combining marks of a character.
     private static func isUserChannel(_ text: String) -> Bool {
         let id = text.unicodeScalars.dropFirst(userPrefix.count)
         return !id.isEmpty && id.count <= Limits.userIDLength && text.hasPrefix(userPrefix)
             && Substring(id).utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 
-    /// Compares bytes. By the `==` of Swift's strings, which compares canonical equivalence, U+212A (Kelvin sign)
-    /// equals K; but the names with these user ids are two users' channels.
+    /// Compares bytes. Swift's `==` on strings compares canonical equivalence: the Kelvin sign (U+212A) equals the
+    /// letter K, but ids that differ only in this belong to two users, each with a channel.
     package static func == (one: ChannelName, other: ChannelName) -> Bool {
         one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)
     }
 
+    /// What a subscription to this channel requires.
     package var access: Access {
         if text.hasPrefix("private-encrypted-") { return .encrypted }
         if text.hasPrefix("private-") { return .signed }

@@ -2,7 +2,7 @@ import JSON
 
 /// An event that a client sends to the other subscribers of a channel (protocol points E1–E9).
 package struct ClientEvent: Equatable, Sendable {
-    /// Begins with `client-`.
+    /// The event's name, which begins with `client-`.
     package let name: String
     /// The channel's name as sent; ``target(isEnabled:limits:)`` checks it.
     package let channel: String
@@ -15,7 +15,8 @@ package struct ClientEvent: Equatable, Sendable {
         self.data = data
     }
 
-    /// Checks that client events are enabled, the event's size, and that its channel permits client events. The hub
+    /// Checks that client events are enabled, that the event is not too large, and that its channel permits client
+    /// events. The hub
     /// checks that the sender is subscribed.
     /// - Returns: the event's channel.
     /// - Throws: ``ProtocolError`` for the sender; the event is then dropped.
@@ -26,7 +27,8 @@ package struct ClientEvent: Equatable, Sendable {
         guard name.unicodeScalars.count <= limits.nameLength else {
             throw ProtocolError("The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
-        // Decoding only shortens data, so it is needed only if the escaped form exceeds the limit, which is rare.
+        // Decoding only shortens data, so it is needed only if the escaped form, without its two quotes, exceeds
+        // the limit, which is rare.
         guard data.count - 2 <= limits.eventBytes || dataBytes <= limits.eventBytes else {
             throw ProtocolError("The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes)")
         }
@@ -40,7 +42,7 @@ package struct ClientEvent: Equatable, Sendable {
         }
     }
 
-    /// The length of the data in UTF-8 bytes, with its escapes decoded.
+    /// The length of the data in UTF-8 bytes, with its escapes decoded. 0 if the data is `null`.
     private var dataBytes: Int {
         data.withUnsafeBytes { bytes in (try? JSONReader.value(bytes).stringByteCount) ?? 0 }
     }

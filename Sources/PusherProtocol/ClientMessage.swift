@@ -45,12 +45,13 @@ package enum ClientMessage: Equatable, Sendable {
     }
 }
 
-/// The members of a message that the server reads.
+/// Those members of a message that the server reads.
 private struct Envelope {
     var event = ""
     /// The channel of a client event.
     var channel: String?
-    /// The data of a client event as a JSON string. Data of another type becomes a string of its JSON (E4). `null` if
+    /// The data of a client event as a JSON string. Data of another type becomes a string that contains its
+    /// JSON (E4). `null` if
     /// the message has no data.
     var data: [UInt8] = Array("null".utf8)
     private var isDataObject = false

@@ -3,7 +3,8 @@ package enum Handshake: Equatable, Sendable {
     /// A client for the application with this key.
     case app(key: String, version: Int)
     /// The server accepts the WebSocket, then closes it with this code. If `version` is below 6, the server first sends
-    /// an error event (C7). `version` is nil if the path or the version is invalid.
+    /// an error event (C7). `version` is nil if the path is invalid, or the version is
+    /// invalid or missing.
     case refused(CloseCode, reason: String, version: Int?)
 
     /// The supported protocol versions. 1–3 are withdrawn; 4 was never widespread.
@@ -11,7 +12,7 @@ package enum Handshake: Equatable, Sendable {
 
     /// - Parameters:
     ///   - path: the URL's path, percent-decoded.
-    ///   - query: the first value of a query parameter, percent-decoded.
+    ///   - query: returns the first value of a query parameter, percent-decoded; nil if absent.
     package init(path: String, query: (String) -> String?) {
         guard path.hasPrefix("/app/"), case let key = path.dropFirst(5), !key.isEmpty, !key.contains("/") else {
             self = .refused(.pathNotFound, reason: "Path not found: connect to /app/KEY", version: nil)

@@ -7,7 +7,7 @@ package struct Limits: Equatable, Sendable {
     package var eventBytes = 10_240
     /// Channels of one publish (1–1,000).
     package var channelsPerEvent = 100
-    /// Characters of a channel name or an event name (1–200).
+    /// Characters (Unicode scalars) of a channel name or an event name (1–200).
     package var nameLength = 200
     /// Bytes of one WebSocket message from a client (1,024–16,777,216). Over the limit: close 1009.
     package var messageBytes = 65_536
@@ -19,7 +19,7 @@ package struct Limits: Equatable, Sendable {
     package var connections = 0
     /// Subscriptions of one connection (1–100,000). Over the limit: an error event.
     package var subscriptions = 5_000
-    /// The close code for a connection over `connections`.
+    /// The close code for a connection that exceeds the limit `connections`.
     package var overQuotaClose = OverQuotaClose.overCapacity
     /// Events of one batch (1–1,000).
     package var batchEvents = 10
@@ -33,14 +33,15 @@ package struct Limits: Equatable, Sendable {
     /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.
     package var cacheBytes = 67_108_864
 
-    /// Characters of a `user_id` (R9).
+    /// Characters (Unicode scalars) of a `user_id` (R9).
     package static let userIDLength = 128
     /// Users in one watchlist (W3).
     package static let watchlistLength = 100
 
     package init() {}
 
-    /// The close code for a connection over `connections`. It determines whether the client reconnects.
+    /// The close code for a connection that exceeds the limit `connections`. It determines whether the client
+    /// reconnects.
     package enum OverQuotaClose: Int, CaseIterable, Sendable {
         /// 4100: the client reconnects after a back-off.
         case overCapacity = 4100

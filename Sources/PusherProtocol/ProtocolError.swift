@@ -1,6 +1,6 @@
 /// A client's mistake. The client gets an error event and stays connected (protocol points M2, M3).
 package struct ProtocolError: Error, Equatable, Sendable {
-    /// For the app's developer: what is wrong and what to do.
+    /// What is wrong and what to do, for the developer of the client.
     package let message: String
     /// Pusher's error code; nil where Pusher has none.
     package let code: Int?

@@ -1,6 +1,6 @@
 import JSON
 
-/// Encodes the server's messages.
+/// Encodes the server's messages. S1, C2 and the like are protocol points (docs/protocol.md).
 package enum ServerMessage {
     /// The first message of a connection; `data` is a JSON string (C2: pusher-websocket-swift reads nothing else).
     package static func connectionEstablished(_ socket: SocketID, activityTimeoutSeconds: Int) -> Frame {
@@ -124,13 +124,14 @@ package enum ServerMessage {
         return Frame(text: json.bytes)
     }
 
-    /// P4: a ping frame and a ping event. Browsers respond only to the event, some native clients only to the frame.
+    /// P4: a ping frame and a ping event. Some native clients respond only to the frame. Scripts in browsers see only
+    /// the event.
     package static let ping = Frame(joining: [Frame.ping, Frame(text: Array(#"{"event":"pusher:ping","data":{}}"#.utf8))])
 
     /// P1: the response to a client's ping.
     package static let pong = Frame(text: Array(#"{"event":"pusher:pong","data":{}}"#.utf8))
 
-    /// M3: `data` must be an object; otherwise the Swift client ignores the error.
+    /// M3: `data` must be an object; otherwise pusher-websocket-swift ignores the error.
     package static func error(_ error: ProtocolError) -> Frame {
         var json = JSONWriter()
         json.raw(#"{"event":"pusher:error","data":{"message":"#)
@@ -165,7 +166,7 @@ package enum ServerMessage {
         return data
     }
 
-    /// A server event. Its data is a JSON string, which all clients read; the Swift SDK reads nothing else.
+    /// A server event. Its data is a JSON string, which all clients read; pusher-websocket-swift reads nothing else.
     private static func event(_ name: StaticString, _ channel: ChannelName?, data: [UInt8]) -> Frame {
         var json = JSONWriter(capacity: data.count * 2 + 128)
         json.raw(#"{"event":""#)

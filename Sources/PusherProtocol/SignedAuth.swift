@@ -1,4 +1,4 @@
-/// An `auth` value as the client's backend made it: `KEY:SIGNATURE`.
+/// The `auth` of a client's message, which the client got from its backend: `KEY:SIGNATURE`.
 struct SignedAuth {
     private let text: String?
     private let purpose: String
@@ -11,16 +11,17 @@ struct SignedAuth {
         self.purpose = purpose
     }
 
+    /// Checks the key and the signature.
     /// - Parameters:
     ///   - signed: the text that the signature must cover.
     ///   - key: the application's key, which `auth` must begin with.
     ///   - verify: returns whether a signature is valid for a text. It must compare in constant time.
-    /// - Throws: ``ProtocolError`` with code 4009; the connection stays open (S11).
+    /// - Throws: ``ProtocolError`` with code 4009; the connection stays open (protocol point S11).
     func check(_ signed: String, key: String, _ verify: (String, Substring) -> Bool) throws(ProtocolError) {
         guard let text else {
             throw ProtocolError("Missing auth for \(purpose): get it from your authorization endpoint", code: 4009)
         }
-        // The last colon separates key and signature: a key may contain colons, a signature does not.
+        // The last colon separates key and signature, because a key may contain colons, but a signature does not.
         guard let colon = text.lastIndex(of: ":"), text[..<colon].utf8.elementsEqual(key.utf8) else {
             throw ProtocolError("Invalid auth for \(purpose): expected KEY:SIGNATURE with this application's key", code: 4009)
         }

@@ -3,7 +3,7 @@ import Primitives
 
 /// A `pusher:signin` message (protocol point U1).
 package struct SigninRequest: Equatable, Sendable {
-    /// `KEY:SIGNATURE` over the socket id and `userData`.
+    /// `KEY:SIGNATURE`. The signature covers the socket id and `userData`.
     package let auth: String
     /// The user as JSON: `id`, and optionally `user_info`, `watchlist` and `bookings`.
     package let userData: String
@@ -29,11 +29,12 @@ package final class SignedInUser: Equatable, Sendable {
     package let id: String
     /// The user as a member of a presence channel, for subscriptions without `channel_data` (U7).
     package let member: PresenceMember
-    /// The ids of watched users (W1): the first ``Limits/watchlistLength`` of the request, with duplicates removed.
+    /// The ids of watched users (W1): the first ``Limits/watchlistLength`` of the request, then without duplicates.
     package let watchlist: [String]
-    /// Whether the request has more than ``Limits/watchlistLength`` ids (W3).
+    /// Whether the request's watchlist has more than ``Limits/watchlistLength`` ids (W3).
     package let isWatchlistTruncated: Bool
-    /// References of the user's bookings. Only Fleetwire's own sign-in endpoint sets them.
+    /// References of the user's bookings. Only Fleetwire's own sign-in endpoint (`/pusher/user-auth`) sets them; other
+    /// backends leave them out.
     package let bookings: [String]
     /// The signed JSON. The response to the sign-in contains it unchanged (U1).
     let userData: String

@@ -1,7 +1,7 @@
 /// The texts that signatures cover. Backend and server must build them identically.
 package enum SigningText {
-    /// The text for a REST request (A1): the method, the path, and the parameters except `auth_signature`, sorted by
-    /// key. Keys are in lower case, values are not percent-encoded.
+    /// The text for a REST request (protocol point A1): the method, the path, and the parameters except
+    /// `auth_signature`, sorted by key. Keys are in lower case, values are not percent-encoded.
     package static func request(method: String, path: String, query: [(name: String, value: String)]) -> String {
         var parameters = query.map { (name: $0.name.lowercased(), value: $0.value) }
         parameters.removeAll { $0.name == "auth_signature" }
@@ -16,7 +16,8 @@ package enum SigningText {
         return text
     }
 
-    /// The text for a subscription to a private or presence channel (S10), with `channel_data` byte for byte (R7).
+    /// The text for a subscription to a private or presence channel (S10). Contains `channel_data` byte for
+    /// byte (R7).
     package static func subscription(
         _ socket: some CustomStringConvertible, _ channel: ChannelName, channelData: String? = nil
     ) -> String {

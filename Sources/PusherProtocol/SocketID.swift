@@ -26,7 +26,7 @@ package struct SocketID: Hashable, Sendable {
         guard let salt = UInt32(parts[0]), let place = UInt32(parts[1]) else { return nil }
         self.salt = salt
         self.place = place
-        // This server issues no salt of 0 and no leading zeros, so that a connection has only one valid id.
+        // This server never issues a salt of 0. Leading zeros are rejected, so that only one text is a connection's id.
         guard salt > 0, description == text else { return nil }
     }
 

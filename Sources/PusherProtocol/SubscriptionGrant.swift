@@ -2,7 +2,7 @@
 package struct SubscriptionRequest: Equatable, Sendable {
     /// The channel's name as sent; ``grant(to:key:limits:user:verify:)`` checks it.
     package let channel: String
-    /// `KEY:SIGNATURE` (S10); required for private and presence channels.
+    /// `KEY:SIGNATURE` (protocol point S10); required for private and presence channels.
     package let auth: String?
     /// The presence member as JSON; the signature covers it (R7).
     package let channelData: String?
@@ -13,7 +13,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
         self.channelData = channelData
     }
 
-    /// Checks the name and the signature.
+    /// Checks the name, and the signature or the signed-in user that the channel requires.
     /// - Parameters:
     ///   - key: the application's key, which `auth` must begin with.
     ///   - user: the connection's signed-in user, if any.
@@ -36,7 +36,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
             return SubscriptionGrant(channel: name, member: try member(user, limits))
         case .user(let id):
             guard let user, user.id.utf8.elementsEqual(id.utf8) else {
-                throw ProtocolError("Subscribing to \(channel) needs a connection signed in as that user", code: 4009)
+                throw ProtocolError("Subscribing to \(channel) needs a connection signed in as \(id)", code: 4009)
             }
         }
         return SubscriptionGrant(channel: name, member: nil)
@@ -53,8 +53,8 @@ package struct SubscriptionRequest: Equatable, Sendable {
 }
 
 /// Permission for one subscription. Only ``SubscriptionRequest/grant(to:key:limits:user:verify:)`` creates one, and
-/// only if the signature or the user that the channel requires is valid. The hub cannot subscribe a connection without
-/// a grant.
+/// only if the client has the valid signature or the signed-in user that the channel requires. The hub cannot subscribe
+/// a connection without a grant.
 package struct SubscriptionGrant: Equatable, Sendable {
     package let channel: ChannelName
     /// The presence member; nil unless this is a presence channel.

@@ -1,7 +1,7 @@
 import JSON
 
-/// A webhook event: one of Pusher's (protocol points V1–V9), or one of the two that only the backend of the fleet's
-/// application gets.
+/// A webhook event: one of Pusher's (protocol points V1–V9), or one of Fleetwire's two about pushes,
+/// `notificationFailed` and `deviceRemoved`, which only the backend of the fleet's application gets.
 package enum WebhookEvent: Equatable, Sendable {
     /// V1: a channel got its first subscriber.
     case channelOccupied(ChannelName)
@@ -118,7 +118,7 @@ package struct WebhookKinds: OptionSet, Sendable {
         return kinds
     }
 
-    /// The kinds that an endpoint lists. An empty list means all; unknown names are ignored.
+    /// The kinds that a webhook lists in the configuration. An empty list means all; unknown names are ignored.
     package init(named list: [String]) {
         guard !list.isEmpty else {
             self = .all

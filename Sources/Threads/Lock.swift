@@ -2,8 +2,8 @@ import Glibc
 
 /// A value that only one thread at a time can access.
 ///
-/// A pthread mutex rather than `Synchronization.Mutex`, which reports false races under ThreadSanitizer on this
-/// toolchain and is no faster.
+/// It uses a pthread mutex, not `Synchronization.Mutex`, because ThreadSanitizer reports false races for the latter
+/// (Swift 6.3), and it is no faster.
 package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises every access to `value`
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value

@@ -1,11 +1,12 @@
 import Synchronization
 
-/// A queue of messages to a thread that owns state, with a high-water mark. Other threads reach that state only through
-/// messages.
+/// A queue of messages to the thread that owns some state, with a high-water mark. Other threads access that state only
+/// by sending messages.
 ///
 /// The queue itself is unbounded. Senders of messages that may be rejected (publishes) check ``hasRoom`` first;
 /// messages that must not be lost (joins, leaves, closes) are always appended. The owner receives all messages in the
-/// order in which they were appended. The sender that fills an empty mailbox wakes the owner, so once per batch.
+/// order in which they were appended. The sender that appends to an empty mailbox wakes the owner, so the owner is
+/// woken once per batch.
 package final class Mailbox<Message: Sendable>: Sendable {
     private let pending = Lock<[Message]>([])
     private let count = Atomic<Int>(0)
@@ -31,7 +32,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// Moves all messages into `batch` under one lock. The storage of `batch` is kept for the next messages.
+    /// Moves all messages into `batch` under one lock. The previous contents of `batch` are removed; its storage
+    /// is kept for the next messages.
     package func drain(into batch: inout [Message]) {
         batch.removeAll(keepingCapacity: true)
         guard depth > 0 else { return }

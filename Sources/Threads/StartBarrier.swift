@@ -26,10 +26,10 @@ package final class StartBarrier: @unchecked Sendable {  // semaphores may be sh
         Self.wait(opened)
     }
 
-    /// Blocks until one more thread has arrived.
+    /// Blocks until one more thread has called ``arriveAndWait()``. Call this once per thread.
     package func waitForArrival() { Self.wait(arrived) }
 
-    /// Unblocks all threads, those that arrive later too.
+    /// Unblocks all threads, including those that arrive later.
     package func open() {
         for _ in 0..<count { sem_post(opened) }
     }

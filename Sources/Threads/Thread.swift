@@ -7,7 +7,7 @@ package struct Thread: Sendable {
     private let handle: pthread_t
 
     /// Starts a thread.
-    /// - Parameter name: the name that `top` and debuggers show; at most 15 bytes.
+    /// - Parameter name: the name that `top` and debuggers show. The kernel ignores a name of more than 15 bytes.
     package init(name: String, _ body: @escaping @Sendable () -> Void) {
         var handle = pthread_t()
         let arguments = Unmanaged.passRetained(StartArguments(name: name, body: body))
@@ -29,7 +29,7 @@ package struct Thread: Sendable {
         }
 
         // The callback is a static member of a nonisolated type. A closure literal in a main-actor context would
-        // inherit that isolation, and its runtime check would crash on any other thread.
+        // inherit that isolation, and the runtime's check of it would crash on any other thread.
         static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
             guard let argument else { return nil }
             let arguments = Unmanaged<StartArguments>.fromOpaque(argument).takeRetainedValue()

@@ -15,10 +15,11 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
 
     private let capacity: Int
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    /// Signalled when the first item is queued, and when the queue is closed.
     private let filled: UnsafeMutablePointer<pthread_cond_t>
     private var items: [Item] = []
-    /// Index of the first queued item. The items before it were taken and are removed later: removing each batch at
-    /// once would move all remaining items each time.
+    /// Index of the first queued item. The items before it were taken and are removed later: removing each batch
+    /// immediately would move all remaining items each time.
     private var head = 0
     private var isClosed = false
 
@@ -29,7 +30,7 @@ package final class WorkQueue<Item: Sendable>: @unchecked Sendable {  // the mut
         filled = .allocate(capacity: 1)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // The default is the wall clock, which may be set while a thread waits.
+        // By default a condition variable uses the wall clock, which may be set while a thread waits.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         let results = (pthread_mutex_init(mutex, nil), pthread_cond_init(filled, &attributes))
         precondition(results == (0, 0), "pthread_mutex_init, pthread_cond_init: errors \(results)")

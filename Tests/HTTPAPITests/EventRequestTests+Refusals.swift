@@ -11,7 +11,7 @@ extension EventRequestTests {
         ("7", "expected an object at byte 0"), (#""""#, "expected an object at byte 0"), ("[]", "expected an object at byte 0"),
         ("[{}]", "expected an object at byte 0"), ("\u{FEFF}{}", "expected an object at byte 0"),
         ("name=e&channel=c&data=d", "expected an object at byte 0"), ("{", "expected a member's name at byte 1"),
-        ("{}x", "something follows the value at byte 2"), (#"{"name":"e",}"#, "expected a member's name at byte 12"),
+        ("{}x", "unexpected text after the value at byte 2"), (#"{"name":"e",}"#, "expected a member's name at byte 12"),
         (#"{"name":'e'}"#, "expected a value at byte 8"), (#"{"name" "e"}"#, "expected ':' at byte 8"),
         (#"{"data":"\x"}"#, "unknown escape at byte 10"), ("{\"data\":\"\n\"}", "control character in a string at byte 9"),
         (#"{"channels":["c"}"#, "expected ',' or ']' at byte 16"),

@@ -62,9 +62,9 @@ import Testing
         Rejected(#"  "[]""#, "expected an array", at: 2), Rejected("\u{FEFF}[]", "expected an array", at: 0),
         Rejected("\u{C}[]", "expected an array", at: 0), Rejected("\u{B}[]", "expected an array", at: 0),
         Rejected("\u{A0}[]", "expected an array", at: 0), Rejected("\0[]", "expected an array", at: 0),
-        Rejected("[]]", "something follows the value", at: 2), Rejected("[] []", "something follows the value", at: 3),
-        Rejected("[],", "something follows the value", at: 2), Rejected("[]\0", "something follows the value", at: 2),
-        Rejected("[] // why", "something follows the value", at: 3),
+        Rejected("[]]", "unexpected text after the value", at: 2), Rejected("[] []", "unexpected text after the value", at: 3),
+        Rejected("[],", "unexpected text after the value", at: 2), Rejected("[]\0", "unexpected text after the value", at: 2),
+        Rejected("[] // why", "unexpected text after the value", at: 3),
         // Structure.
         Rejected("[", "expected a value", at: 1), Rejected("[1", "expected ',' or ']'", at: 2),
         Rejected("[1,", "expected a value", at: 3), Rejected("[1,]", "expected a value", at: 3),
@@ -109,7 +109,7 @@ import Testing
         for text in ["", "[]", #""{}""#, "null", "1"] {
             #expect(throws: JSONError(problem: "expected an object", offset: 0)) { try JSONValue.members(of: text) }
         }
-        #expect(throws: JSONError(problem: "something follows the value", offset: 2)) { try JSONValue.members(of: "{}{}") }
+        #expect(throws: JSONError(problem: "unexpected text after the value", offset: 2)) { try JSONValue.members(of: "{}{}") }
     }
 
     @Test func rejectsEveryTruncatedText() throws {
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test func rejectsTheSixtyFifthNestedContainer() {
-        let problem = "nested deeper than 64"
+        let problem = "nested deeper than 64 levels"
         for inside in ["", "1", #""a""#] {
             let arrays = Self.nested(JSONReader.depthMax + 1, open: "[", close: "]", inside: inside)
             #expect(throws: JSONError(problem: problem, offset: 64)) { try JSONValue.elements(of: arrays) }

@@ -78,7 +78,7 @@ import Testing
         Misuse("pusher:ping", "Invalid JSON at byte 0: expected an object"),
         Misuse("{", "Invalid JSON at byte 1: expected a member's name"),
         Misuse(#"{"event":"pusher:ping""#, "Invalid JSON at byte 22: expected ',' or '}'"),
-        Misuse(#"{"event":"pusher:ping"}x"#, "Invalid JSON at byte 23: something follows the value"),
+        Misuse(#"{"event":"pusher:ping"}x"#, "Invalid JSON at byte 23: unexpected text after the value"),
         Misuse(#"{"event":"pusher:ping",}"#, "Invalid JSON at byte 23: expected a member's name"),
         Misuse(#"{event:"pusher:ping"}"#, "Invalid JSON at byte 1: expected a member's name"),
         Misuse(#"{"event":"pusher:ping","data":{"a":[}}"#, "Invalid JSON at byte 36: expected a value"),
@@ -147,7 +147,7 @@ import Testing
 
     @Test func rejectsExcessiveNesting() {
         let text = #"{"event":"pusher:ping","data":"# + String(repeating: "[", count: 30_000)
-        #expect(throws: ProtocolError("Invalid JSON at byte 93: nested deeper than 64")) { try decode(text) }
+        #expect(throws: ProtocolError("Invalid JSON at byte 93: nested deeper than 64 levels")) { try decode(text) }
     }
 
     /// To quote a name must not be expensive: the name of an unknown event may be as long as a message, and so may a

@@ -162,7 +162,7 @@ import Testing
     @Test func u5RequiresTheSignedInUser() throws {
         let anna = try user(#"{"id":"anna"}"#)
         #expect(try grant("#server-to-user-anna", auth: "", user: anna, verify: never).member == nil)
-        let message = "Subscribing to #server-to-user-bert needs a connection signed in as that user"
+        let message = "Subscribing to #server-to-user-bert needs a connection signed in as bert"
         for user in [nil, anna] {
             #expect(throws: ProtocolError(message, code: 4009)) {
                 try grant("#server-to-user-bert", auth: "key1:sig", user: user, verify: never)
