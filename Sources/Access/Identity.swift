@@ -44,8 +44,7 @@ package struct Identity: Equatable, Sendable {
         self.bookings = bookings
     }
 
-    /// `role:id`, used as Pusher's `user_id`. It is unique among all users; an id alone is unique only within its
-    /// role.
+    /// `role:id`, used as Pusher's `user_id`. It is unique among all users; an id alone is unique only within its role.
     package var key: String { "\(role.rawValue):\(id)" }
 
     /// Parses a ``key``. Nil if the role or id is invalid.

@@ -43,8 +43,8 @@ package struct EventCache {
     package mutating func store(_ frame: Frame, on channel: ChannelName, at now: Int64) {
         remove(channel)
         entries[channel] = Entry(frame: frame, expiry: now + Self.lifetime, serial: nextSerial)
-        // Each replaced event leaves a stale element. Removing the stale elements takes time linear in their number and
-        // that of the stored events, so it waits until they outnumber the stored events by more than 64.
+        // Each replaced event leaves a stale element. Removing the stale elements takes time linear in the size of
+        // `ages`, so the cache does this only once they outnumber the stored events by more than 64.
         if ages.count > 2 * entries.count + 64 {
             ages.removeAll { entries[$0.channel]?.serial != $0.serial }
             oldest = 0

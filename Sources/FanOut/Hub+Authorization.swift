@@ -27,8 +27,8 @@ extension Hub {
     /// bookings.
     static let identitiesMax = 4
 
-    /// Whether an identity may subscribe to a channel now. False if the application does not carry the
-    /// fleet's channels.
+    /// Whether an identity may subscribe to a channel now. False if the application does not carry the fleet's
+    /// channels.
     package func mayJoin(_ identity: Identity, _ channel: ChannelName, app: AppIndex) -> Bool {
         guard let policy = apps[app].rules.policy else { return false }
         return switch policy.permission(for: identity, on: channel) {
@@ -83,8 +83,8 @@ extension Hub {
         case .signed, .encrypted, .presence:
             // A backend that signs with the application's secret decides by itself who may subscribe: its signature
             // suffices. The gateway's own endpoint adds an identity to the connection when it signs. A connection with
-            // identities is checked again on job channels, because the driver may have lost the job since
-            // the endpoint signed.
+            // identities is checked again on job channels, because the driver may have lost the job since the endpoint
+            // signed.
             guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
             return isPermitted(socket, on: channel) ? nil : "Access to \(channel.text) has ended: \(Self.jobLost)"
         }

@@ -1,7 +1,7 @@
 import PusherProtocol
 
-/// One event loop's part of the fan-out: the loop's subscribers of each channel, and the frames to send in the
-/// loop's current turn.
+/// One event loop's part of the fan-out: the loop's subscribers of each channel, and the frames to send in the loop's
+/// current turn.
 ///
 /// Instructions only queue frames. At the end of the turn ``flush(_:)`` sends them with **one write per connection**,
 /// because a write costs a hundred times as much as copying a frame. Three rules keep this batching invisible to
@@ -142,8 +142,8 @@ package struct LoopFanOut {
     // MARK: Flushing
 
     private mutating func flushIfPending(_ channel: ChannelSlot, _ write: (SocketID, Frame) -> Void) {
-        // Flushes the whole turn, because a connection that also subscribes to other channels may have to get
-        // their frames first.
+        // Flushes the whole turn, because a connection that also subscribes to other channels may have to get their
+        // frames first.
         if channel < channels.count, channels[channel].lastPending >= 0 { flush(write) }
     }
 

@@ -10,7 +10,7 @@ package enum MessageAction: Sendable {
     /// Apply the input if the connection's ``EventRateLimit`` permits; otherwise drop it and send error 4301 (protocol
     /// point E9).
     case applyRateLimited(Hub.Input)
-    /// Record the user as the connection's, then apply `.signin`.
+    /// Store the user as the connection's signed-in user, then apply `.signin`.
     case signIn(SignedInUser)
     /// Do nothing: the message is a pong.
     case ignore

@@ -1,5 +1,5 @@
 /// Decides when `subscription_count` is sent (protocol point N1): in a small channel at every change, in a large
-/// channel at most once in five seconds.
+/// channel at most once every five seconds.
 struct SubscriptionCountThrottle {
     /// A channel with at most this many subscribers is small: it gets an event at every change.
     static let largestUnthrottledCount = 100

@@ -1,5 +1,5 @@
-/// The web origins that may use an application. A request without `Origin` does not come from a
-/// web page of another origin, so it is allowed.
+/// The web origins that may use an application. A request without `Origin` does not come from a web page of another
+/// origin, so it is allowed.
 package struct AllowedOrigins: Equatable, Sendable {
     private let patterns: [String]
 

@@ -68,6 +68,7 @@ package struct HTTPRequest {
 /// A copy of a request whose token cannot be verified until the keys of the token's issuer have been fetched. It
 /// contains everything that is needed to route the request again.
 package struct DeferredRequest {
+    /// The request without its body.
     private let request: HTTPRequest
     private let body: [UInt8]
 

@@ -15,6 +15,7 @@ package struct JSONSlice {
     package let kind: Kind
     /// The bytes as written, including a string's quotes.
     package let raw: UnsafeRawBufferPointer
+    /// Whether this is a string that contains escapes.
     fileprivate let escaped: Bool
 
     /// The bytes between a string's quotes, still escaped. Nil for other kinds.
@@ -50,8 +51,8 @@ package struct JSONSlice {
     }
 }
 
-/// Parses JSON (RFC 8259) without copying: one pass that validates everything, including UTF-8, and yields slices.
-/// It builds no tree: a message of the Pusher protocol has only three members, and the largest, the data, is copied
+/// Parses JSON (RFC 8259) without copying: one pass that validates everything, including UTF-8, and yields slices. It
+/// builds no tree: a message of the Pusher protocol has only three members, and the largest, the data, is copied
 /// verbatim into a frame.
 package struct JSONReader {
     /// The maximum number of nested objects and arrays. The limit keeps hostile input from exhausting the stack.
@@ -194,10 +195,10 @@ package struct JSONReader {
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position &+ 8 <= bytes.count {
             let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
-            // (x - ones) & ~x & highs marks the zero bytes of x. In `quote` and `backslash`, the bytes that are one are
-            // zero. With 0x20 instead of 1, the formula marks control characters; `word & highs` marks multibyte
-            // scalars. A borrow may also mark the byte above, which does no harm: the caller examines the bytes one by
-            // one.
+            // (x - ones) & ~x & highs marks the zero bytes of x. Here the x are `quote` and `backslash`, whose bytes
+            // are zero where the text has a quote or a backslash. With 0x20 instead of 1, the formula marks control
+            // characters; `word & highs` marks multibyte scalars. A borrow may also mark the byte above, which does no
+            // harm: the caller examines the bytes one by one.
             let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
             let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
             let special =

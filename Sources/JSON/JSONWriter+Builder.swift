@@ -189,8 +189,8 @@ extension JSONWriter {
         optional(milliseconds.map { Timestamp.iso8601(milliseconds: $0) })
     }
 
-    /// Writes a comma unless the last byte opened an object or an array, or nothing is written yet. The last
-    /// byte suffices to decide this, because no complete JSON value ends with an opening brace or bracket.
+    /// Writes a comma unless the last byte opened an object or an array, or nothing is written yet. The last byte
+    /// suffices to decide this, because no complete JSON value ends with an opening brace or bracket.
     package mutating func separate() {
         switch bytes.last {
         case nil, UInt8(ascii: "{"), UInt8(ascii: "["): return

@@ -1,8 +1,8 @@
 /// ISO 8601 timestamps in UTC.
 ///
-/// Computed from integers, without Foundation: `Date` stores seconds as a `Double`, which is slightly less than many
-/// times, so that these would be written a millisecond too early, and `ISO8601FormatStyle` accepts days that do not
-/// exist (30 February) and rejects a time without seconds.
+/// Computed from integers, without Foundation. Its `Date` stores seconds as a `Double`, whose rounding makes many times
+/// slightly too early, so that they would be written as the millisecond before. Its `ISO8601FormatStyle` accepts days
+/// that do not exist (30 February) and rejects a time without seconds.
 package enum Timestamp {
     /// `2026-11-21T09:30:00.123Z` for milliseconds since 1970.
     package static func iso8601(milliseconds: Int64) -> String {

@@ -4,11 +4,11 @@ package struct ChannelName: Hashable, Sendable {
     package enum Access: Equatable, Sendable {
         /// Nothing.
         case open
-        /// A signature by a backend (S10).
+        /// A signature made with the application's secret (S10).
         case signed
-        /// A signature by a backend. The events' data is encrypted; the server relays it without reading it (S12).
+        /// A signature, too. The events' data is encrypted, and the server relays it without reading it (S12).
         case encrypted
-        /// A signature by a backend that also covers `channel_data`, the member (R7).
+        /// A signature that also covers `channel_data`, which describes the member (R7).
         case presence
         /// A connection that is signed in as this user. A signature does not suffice (U5).
         case user(String)
@@ -22,8 +22,8 @@ package struct ChannelName: Hashable, Sendable {
 
     /// Nil unless `text` is one of these:
     /// - 1 to `lengthMax` bytes, all of `[A-Za-z0-9_\-=@,.;]`
-    /// - `#server-to-user-` and a user id of 1 to ``Limits/userIDLength`` Unicode scalars, none of which JSON
-    ///   escapes; the name's length in bytes is then not limited
+    /// - `#server-to-user-` and a user id of 1 to ``Limits/userIDLength`` Unicode scalars, none of which JSON escapes;
+    ///   the name's length in bytes is then not limited
     package init?(_ text: String, lengthMax: Int) {
         let isValid =
             if text.utf8.starts(with: Self.userPrefix.utf8) {

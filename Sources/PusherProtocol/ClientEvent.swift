@@ -16,8 +16,7 @@ package struct ClientEvent: Equatable, Sendable {
     }
 
     /// Checks that client events are enabled, that the event is not too large, and that its channel permits client
-    /// events. The hub
-    /// checks that the sender is subscribed.
+    /// events. The hub checks that the sender is subscribed.
     /// - Returns: the event's channel.
     /// - Throws: ``ProtocolError`` for the sender; the event is then dropped.
     package func target(isEnabled: Bool, limits: Limits) throws(ProtocolError) -> ChannelName {
@@ -27,8 +26,8 @@ package struct ClientEvent: Equatable, Sendable {
         guard name.unicodeScalars.count <= limits.nameLength else {
             throw ProtocolError("The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
-        // Decoding only shortens data, so it is needed only if the escaped form, without its two quotes, exceeds
-        // the limit, which is rare.
+        // Decoding only shortens data, so it is needed only if the escaped form, without its two quotes, exceeds the
+        // limit, which is rare.
         guard data.count - 2 <= limits.eventBytes || dataBytes <= limits.eventBytes else {
             throw ProtocolError("The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes)")
         }

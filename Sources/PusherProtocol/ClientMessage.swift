@@ -50,9 +50,8 @@ private struct Envelope {
     var event = ""
     /// The channel of a client event.
     var channel: String?
-    /// The data of a client event as a JSON string. Data of another type becomes a string that contains its
-    /// JSON (E4). `null` if
-    /// the message has no data.
+    /// The data of a client event as a JSON string. Data of another type becomes a string that contains its JSON (E4).
+    /// `null` if the message has no data.
     var data: [UInt8] = Array("null".utf8)
     private var isDataObject = false
     /// The members of the data, if it is an object.

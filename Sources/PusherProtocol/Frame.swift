@@ -1,7 +1,7 @@
 /// One or more complete WebSocket frames (RFC 6455 section 5.2) with their headers, as they are written to the socket.
 ///
-/// A frame is encoded once and shared by all its recipients: `bytes` is one allocation, and each copy of the
-/// frame contains a pointer to it.
+/// A frame is encoded once and shared by all its recipients: `bytes` is one allocation, and each copy of the frame
+/// contains a pointer to it.
 package struct Frame: Equatable, Sendable {
     package let bytes: [UInt8]
     /// The number of messages in `bytes`. Control frames do not count.
@@ -26,7 +26,7 @@ package struct Frame: Equatable, Sendable {
 
     /// A ping frame (RFC 6455 section 5.5.2). The client responds with a pong frame that has the same payload. The
     /// payload is not empty, because libwebsockets does not report empty pongs.
-    static let ping = Frame(control: [0x89, 0x04] + Array("life".utf8))  // FIN and ping, 4 bytes
+    static let ping = Frame(control: [0x89, 0x04] + Array("life".utf8))  // FIN and ping; 4 bytes of payload
 
     private init(control bytes: [UInt8]) {
         self.bytes = bytes

@@ -3,8 +3,7 @@ package enum Handshake: Equatable, Sendable {
     /// A client for the application with this key.
     case app(key: String, version: Int)
     /// The server accepts the WebSocket, then closes it with this code. If `version` is below 6, the server first sends
-    /// an error event (C7). `version` is nil if the path is invalid, or the version is
-    /// invalid or missing.
+    /// an error event (C7). `version` is nil if the path is invalid, or the version is invalid or missing.
     case refused(CloseCode, reason: String, version: Int?)
 
     /// The supported protocol versions. 1–3 are withdrawn; 4 was never widespread.

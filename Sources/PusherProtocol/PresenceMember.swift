@@ -2,8 +2,7 @@ import JSON
 
 /// A member of a presence channel: a user, regardless of the number of connections.
 package struct PresenceMember: Equatable, Sendable {
-    /// The `user_id`. If it is a JSON number, the text of the number as written (protocol
-    /// point R6).
+    /// The `user_id`. If it is a JSON number, this is the number as written (protocol point R6).
     package let id: String
     /// The `user_info` as JSON, byte for byte as it was signed; nil if absent (R5).
     package let info: [UInt8]?

@@ -29,12 +29,12 @@ package final class SignedInUser: Equatable, Sendable {
     package let id: String
     /// The user as a member of a presence channel, for subscriptions without `channel_data` (U7).
     package let member: PresenceMember
-    /// The ids of watched users (W1): the first ``Limits/watchlistLength`` of the request, then without duplicates.
+    /// The ids of watched users (W1): the first ``Limits/watchlistLength`` of the request, less the duplicates.
     package let watchlist: [String]
     /// Whether the request's watchlist has more than ``Limits/watchlistLength`` ids (W3).
     package let isWatchlistTruncated: Bool
-    /// References of the user's bookings. Only Fleetwire's own sign-in endpoint (`/pusher/user-auth`) sets them; other
-    /// backends leave them out.
+    /// References of the user's bookings. Only Fleetwire's own sign-in endpoint (`/pusher/user-auth`) sets them; empty
+    /// if another backend signed.
     package let bookings: [String]
     /// The signed JSON. The response to the sign-in contains it unchanged (U1).
     let userData: String

@@ -16,8 +16,7 @@ package enum SigningText {
         return text
     }
 
-    /// The text for a subscription to a private or presence channel (S10). Contains `channel_data` byte for
-    /// byte (R7).
+    /// The text for a subscription to a private or presence channel (S10). Contains `channel_data` byte for byte (R7).
     package static func subscription(
         _ socket: some CustomStringConvertible, _ channel: ChannelName, channelData: String? = nil
     ) -> String {

@@ -32,8 +32,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// Moves all messages into `batch` under one lock. The previous contents of `batch` are removed; its storage
-    /// is kept for the next messages.
+    /// Moves all messages into `batch` under one lock. The previous contents of `batch` are removed; its storage is
+    /// kept for the next messages.
     package func drain(into batch: inout [Message]) {
         batch.removeAll(keepingCapacity: true)
         guard depth > 0 else { return }

@@ -7,7 +7,7 @@ package struct Thread: Sendable {
     private let handle: pthread_t
 
     /// Starts a thread.
-    /// - Parameter name: the name that `top` and debuggers show. The kernel ignores a name of more than 15 bytes.
+    /// - Parameter name: the name that `top` and debuggers show; at most 15 bytes. A longer name is not set.
     package init(name: String, _ body: @escaping @Sendable () -> Void) {
         var handle = pthread_t()
         let arguments = Unmanaged.passRetained(StartArguments(name: name, body: body))
