@@ -1,7 +1,7 @@
 import FleetRules
 
-// Reads config/notifications.yaml: each key is an event's name or a notification's type, and its value is a map of the
-// entry's options.
+// Reads config/notifications.yaml. The key of each entry is an event's name or a notification's type, and the value is
+// a map of options.
 
 extension NotificationCatalogue {
     /// Applies a file's entries. Entries and options that are not in the file keep their values.
@@ -14,6 +14,8 @@ extension NotificationCatalogue {
 
 extension NotificationCatalogue.Entry {
     fileprivate mutating func read(_ entry: Section) {
+        // The default lifetime depends on `data_type`. If the entry has the default of its old type, it gets that of
+        // the new one.
         let hasDefaultLifetime = lifetimeSeconds == Self.defaultLifetimeSeconds(ofType: dataType)
         entry.text("data_type", into: &dataType, .identifier)
         if hasDefaultLifetime { lifetimeSeconds = Self.defaultLifetimeSeconds(ofType: dataType) }

@@ -1,7 +1,7 @@
 import FleetRules
 
-/// A catalogue entry rendered with sample data. `check-config` prints the result, so that an operator sees what devices
-/// will show.
+/// An entry of the notification catalogue, rendered with sample data. `check-config` prints the result, so that an
+/// operator sees what devices will show.
 package struct CatalogueSample: Equatable, Sendable {
     /// The entry's name.
     package let name: String
@@ -9,9 +9,9 @@ package struct CatalogueSample: Equatable, Sendable {
     package let push: NotificationCatalogue.PushMode
     /// The entry's lifetime, such as `1h`.
     package let lifetime: String
-    /// Rendered with a value for every field.
+    /// The title and body of a notification that has all fields of its event.
     package let full: Text
-    /// Rendered with no value for any field.
+    /// The title and body of a notification without any field.
     package let bare: Text
     /// Probable mistakes in the entry, each as one line of text.
     package let warnings: [String]
@@ -58,7 +58,8 @@ extension CatalogueSample {
         fields.enumerated().filter { !fields[..<$0.offset].contains($0.element) }.map(\.element)
     }
 
-    /// The sample as `check-config` prints it: the entry, its text with all fields, its text without any, the warnings.
+    /// The sample as `check-config` prints it: name, push mode and lifetime; the text with all fields; the text without
+    /// any; the warnings.
     package var lines: [String] {
         var lines = ["\(name): \(push.rawValue), \(lifetime)", "  all fields: \(full.line)", "  no fields:  \(bare.line)"]
         lines += warnings.map { "  warning: \($0)" }

@@ -1,4 +1,4 @@
-/// A problem with the configuration: its location, and what was expected. Never quotes a secret.
+/// A problem with the configuration, and its location. Never quotes a secret.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     /// The name of the file or of the environment variable that contains the invalid value.
     package var file: String
@@ -7,7 +7,7 @@ package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     /// The key's path, such as `apps[0].limits.event_bytes`. Empty for a variable, and for a problem of the file as a
     /// whole.
     package var key: String
-    /// What was expected, and what was found instead.
+    /// What is wrong: usually what was expected, and what was found instead.
     package var problem: String
 
     package init(file: String, line: Int? = nil, key: String = "", problem: String) {
@@ -25,7 +25,7 @@ package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
 }
 
 /// All problems with the configuration: first those of the file, by line, then those of environment variables, then
-/// those of included files.
+/// those of files that the configuration includes, such as `notifications.file`.
 package struct ConfigurationErrors: Error, Equatable, CustomStringConvertible {
     /// The problems; at least one.
     package let problems: [ConfigurationError]

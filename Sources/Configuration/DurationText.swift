@@ -1,4 +1,4 @@
-/// A duration as the configuration writes it: `30s`, `10m`, `1h` or `7d`.
+/// A duration as written in the configuration: `30s`, `10m`, `1h` or `7d`.
 struct DurationText {
     let text: String
     let seconds: Int
@@ -11,8 +11,8 @@ struct DurationText {
         self.seconds = seconds
     }
 
-    /// Uses the largest unit that divides the duration. The exception is exactly one day, which is written as 24h: days
-    /// are used only from 2d.
+    /// Uses the largest unit that divides the duration evenly. The exception is exactly one day, which is written as
+    /// 24h: days are used only from 2d.
     init(seconds: Int) {
         let units = seconds > 86_400 ? "dhm".utf8 : "hm".utf8
         let unit = units.first { Self.seconds(in: $0).map { seconds > 0 && seconds % $0 == 0 } ?? false }

@@ -1,9 +1,11 @@
-/// Quotes values for error messages and the terminal. A quoted value has no line breaks.
+/// Quotes values for error messages and the terminal. Line breaks are escaped, so a quoted value is always one line.
 enum QuotedValue {
-    /// The most characters of a value that ``of(_:)`` shows, counted before escaping.
+    /// The most characters of a value that ``of(_:)`` shows, counted before escaping. An operator recognises a value by
+    /// its beginning.
     static let charactersMax = 60
 
-    /// The value escaped and in quotes. A longer value than ``charactersMax`` is cut off, and `…` follows the quotes.
+    /// The value escaped and in quotes. A value longer than ``charactersMax`` is cut off, and `…` follows the closing
+    /// quote.
     static func of(_ text: String) -> String {
         let cut = text.prefix(charactersMax)
         return String(cut).debugDescription + (cut.endIndex < text.endIndex ? "…" : "")
@@ -22,7 +24,8 @@ enum QuotedValue {
         return quoted + "\""
     }
 
-    /// The length of a secret in characters. The length helps an operator to recognise the secret, which is not shown.
+    /// Describes a secret by its length, for errors that must not show the secret. The length helps an operator to
+    /// recognise it. An empty secret is shown as `""`.
     static func sizeOnly(of text: String) -> String {
         switch text.count {
         case 0: "\"\""

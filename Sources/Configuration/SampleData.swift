@@ -1,14 +1,13 @@
 /// Sample values for the fields of one type of event or notification.
 ///
-/// Checklist: if an event gains a field, add the field here; otherwise `check-config` warns about every template that
-/// uses the field.
+/// When an event gains a field, add the field here; otherwise `check-config` warns about every template that uses it.
 struct SampleData {
     private let values: [String: String]
     /// True: the name is not one of the fleet's events below, so the sender of the notification chooses its fields.
     private let senderChoosesFields: Bool
 
-    /// - Parameter name: an event's name or a notification's type. Events for dispatchers are not listed here, because
-    ///   they are never pushed.
+    /// - Parameter name: an event's name or a notification's type. Events that only `admin-channel` receives, such as
+    ///   `order-assigned`, have no samples, because they are never pushed.
     init(for name: String) {
         let data = Self.event(name)
         senderChoosesFields = data == nil
@@ -18,8 +17,8 @@ struct SampleData {
         self.values = values
     }
 
-    /// A field's sample value. For a field that is not listed here: nil if the event never has the field, or the
-    /// field's name in brackets if the sender chooses the fields.
+    /// A field's sample value. For a field without a sample: the field's name in brackets if the sender chooses the
+    /// fields; otherwise nil, because the event never has the field.
     func value(of field: String) -> String? {
         values[field] ?? (senderChoosesFields ? "[\(field)]" : nil)
     }
@@ -62,7 +61,8 @@ struct SampleData {
 
     // MARK: Types that admins send
 
-    /// The fields that senders usually set. They may add others and write the message themselves.
+    /// Samples of the fields that the senders of a notification usually set. Senders may add other fields, and they
+    /// write the message.
     private static func announcement(_ type: String) -> [String: String] {
         let fields: [String: String] =
             switch type {

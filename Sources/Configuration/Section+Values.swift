@@ -1,11 +1,11 @@
 import FleetRules
 
-// One method for each kind of value. A method reads a key and checks its value. It reports an invalid value with what
-// was expected and what was found.
+// One method for each kind of value. A method reads a key and checks its value. If the value is invalid, it reports
+// what was expected and what was found.
 
 extension Section {
     /// A string. Before the call, `target` contains the default; if the rule rejects the default, the key is required.
-    /// - Parameter unique: true: two maps of the same list must not have the same value.
+    /// - Parameter unique: if true, two maps of the same list must not have the same value for this key.
     /// - Returns: the value's location; nil if there is no value or the rule rejected it.
     @discardableResult
     func text(_ key: String, into target: inout String, _ rule: StringRule, unique: Bool = false) -> SourceLocation? {
@@ -14,7 +14,7 @@ extension Section {
         guard unique, let list, let location, let other = reader.claim(target, as: "\(list) \(key)", at: location) else {
             return location
         }
-        reader.report("expected a unique \(key), found \(QuotedValue.of(target)), which \(other) has", at: location)
+        reader.report("expected a unique \(key), found \(QuotedValue.of(target)), the same as \(other)", at: location)
         return location
     }
 
@@ -68,7 +68,8 @@ extension Section {
         if text(key, into: &path, .any) != nil, !path.isEmpty { path = reader.expansion.resolvePath(path) }
     }
 
-    /// Strings that must not appear in errors: a single string under the key `one`, or a list under the key `list`.
+    /// Strings that must not appear in errors: a single string under the key `one`, or a list of at most `countMax`
+    /// strings under the key `list`. Exactly one of the two keys is required.
     func secrets(_ one: String, or list: String, into target: inout [String], countMax: Int, _ rule: StringRule) {
         let count = unread.count { $0.key == one || $0.key == list }
         if count != 1 {
@@ -87,7 +88,8 @@ extension Section {
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 
-    /// The paths of two files. Either both are set or neither; an empty path counts as not set.
+    /// The paths of two files. Either both are set or neither; an empty path counts as not set. A file that cannot be
+    /// read is reported.
     func files(
         _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String
     ) {
@@ -100,7 +102,7 @@ extension Section {
         reader.report("expected a file's path, required with \(path(to: given)), found nothing", at: location)
     }
 
-    /// An integer in decimal digits. 010 is rejected, because YAML 1.1 reads it as octal.
+    /// An integer within `range`, in decimal digits. 010 is rejected, because YAML 1.1 reads it as octal, which is 8.
     func integer(_ key: String, into target: inout Int, _ range: ClosedRange<Int>) {
         let value = Value(expected: "an integer from \(range.lowerBound) to \(range.upperBound)")
         read(key, value, into: &target) { text in
@@ -136,13 +138,13 @@ extension Section {
         let words = Choice.allCases.map { "\($0.rawValue)" }
         let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
         read(key, Value(expected: expected, isRequired: isRequired), into: &target) { text in
-            // `read` expects nil for an invalid text. Without this map, Swift would convert that nil to `.some(nil)`, a
-            // valid value of the optional target.
+            // `read` expects nil for an invalid text. Without `map(Optional.some)`, Swift would convert that nil to
+            // `.some(nil)`, a valid value of the optional target.
             Choice.allCases.first { "\($0.rawValue)" == text }.map(Optional.some)
         }
     }
 
-    /// What errors about a key's value depend on.
+    /// What is expected of a key's value, and whether errors may show the value.
     private struct Value {
         /// The valid values, worded to follow "expected".
         var expected: String
@@ -154,7 +156,7 @@ extension Section {
         /// The value as errors show it.
         /// - Parameters:
         ///   - written: the value in the file or the environment.
-        ///   - text: the value after expansion.
+        ///   - text: the value after its references, such as `${NAME}`, were expanded.
         func found(_ written: String, _ text: String) -> String {
             if isSecret { return QuotedValue.sizeOnly(of: text) }
             if written == text { return QuotedValue.of(text) }
@@ -164,7 +166,7 @@ extension Section {
         }
     }
 
-    /// Reads a key's value into `target`. Reports an invalid value, and then leaves `target` unchanged.
+    /// Reads a key's value into `target`. If the value is invalid, reports it and leaves `target` unchanged.
     /// - Returns: the value's location; nil if there is no value or it was reported.
     @discardableResult
     private func read<Target>(

@@ -1,7 +1,7 @@
 import Yams
 
-/// A map of the configuration. Each method reads one key; its arguments are the key, the Swift variable to set
-/// (`target`), and the valid values.
+/// A map of the configuration. There is a method for each kind of value; its arguments are the key, the Swift variable
+/// to set (`target`), and the valid values.
 ///
 /// An absent key leaves `target` unchanged. A key that no method has read is reported as unknown at the end. Every key
 /// that is not inside a list can be overridden by an environment variable; for example, `FLEETWIRE_SERVER_PORT`
@@ -10,6 +10,7 @@ final class Section {
     let reader: SettingsReader
     /// The map's path, such as `apps[0].limits`; empty for the whole file.
     let path: String
+    /// The line at which problems of the map as a whole are reported; nil if unknown.
     let line: Int?
     /// The path of the list that contains this map; nil if none does. Some values, such as ids, must be unique within
     /// the list. Environment variables cannot override values inside a list.
@@ -45,7 +46,7 @@ final class Section {
         }
     }
 
-    /// Runs `read`, then reports every key of this map that `read` did not consume as unknown.
+    /// Runs `read`. Then reports the keys of this map that `read` did not consume: they are unknown.
     func readKeys(_ read: (Section) -> Void) {
         read(self)
         for entry in unread {
@@ -98,7 +99,7 @@ extension Section {
 
     /// Reads either a single map or a list of at least one map. Environment variables can override the values of a
     /// single map, but not those in a list.
-    /// - Parameter read: reads one map. `isOnly` is true for a single map, and for the map of a list of one.
+    /// - Parameter read: reads one map. `isOnly` is true for a single map, and for the only map in a list.
     func oneOrMore<Element>(
         _ key: String, into target: inout [Element], of read: (Section, _ isOnly: Bool) -> Element
     ) {

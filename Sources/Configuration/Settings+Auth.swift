@@ -3,8 +3,8 @@ import Access
 extension Settings {
     /// The token issuers that the gateway trusts.
     package struct Auth: Equatable, Sendable {
-        /// Issuers of JSON Web Tokens, at least one. If there are several, each has an `issuer`, different from the
-        /// others.
+        /// Issuers of JSON Web Tokens, at least one. If there are several, each must have an `issuer` of its own, which
+        /// is not empty.
         package var jwt = [JWT()]
         /// Firebase Authentication.
         package var firebase = Firebase()
@@ -39,9 +39,9 @@ extension Settings {
 
     /// The Firebase project whose ID tokens are accepted.
     package struct Firebase: Equatable, Sendable {
-        /// The project's id: up to 64 of a–z, 0–9 and `-`. Empty: no Firebase token is accepted.
+        /// The project's id: up to 64 characters of a–z, 0–9 and `-`. Empty: no Firebase token is accepted.
         package var projectID = ""
-        /// The URL of Google's certificates (https, or http on loopback).
+        /// The URL of Google's certificates, whose keys verify the tokens (https, or http on loopback).
         package var certificatesURL =
             "https://www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
         /// The role of a user whose token has no `role` claim.

@@ -1,7 +1,7 @@
 import Access
 
 extension Settings {
-    /// The index in `apps` of the app that has the fleet channels.
+    /// The index in `apps` of the app that has the fleet channels, such as `driver-42`.
     package var fleetAppIndex: Int {
         apps.firstIndex { $0.id == fleet.app } ?? 0
     }
@@ -29,7 +29,7 @@ extension Settings {
         }
 
         /// The default: rules for the channels that existing client apps use.
-        package static let contract = [
+        package static let defaults = [
             ChannelRule(pattern: "driver-*", access: .ownDriver, durable: true),
             ChannelRule(pattern: "drivers-channel", access: .anyDriver),
             ChannelRule(pattern: "admin-channel", access: .admin),

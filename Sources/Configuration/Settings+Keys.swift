@@ -1,8 +1,9 @@
 import Access
 
-// All configuration keys. Each line states a key's name, the field that it sets, and its valid values. To add a key,
-// add a documented field to `Settings`, a line here, and a line to config/fleetwire.yaml. The name of the key's
-// environment variable is derived from the key's path.
+// The configuration keys; those of push and webhooks are in Settings+Push.swift and Settings+Webhooks.swift. Each line
+// states a key's name, the field that it sets, and its valid values. To add a key, add a documented field to
+// `Settings`, a line here, and a line to config/fleetwire.yaml. The name of the key's environment variable is derived
+// from the key's path.
 
 extension Settings {
     /// Applies the values of the file and of the environment. Absent keys keep their defaults.
@@ -105,7 +106,7 @@ extension Settings.ChannelRule {
         guard let access, let location else { return }
         self.access = access
         if access.needsWildcard && !pattern.hasSuffix("*") {
-            let problem = "expected a pattern that ends in * for \(access.rawValue), found \(QuotedValue.of(pattern))"
+            let problem = "expected a pattern that ends in * for access \(access.rawValue), found \(QuotedValue.of(pattern))"
             rule.reader.report(problem, at: location)
         }
     }
@@ -133,7 +134,8 @@ extension Settings.JWT {
     }
 
     /// Checks that the issuer has one key to verify tokens, of the kind that the algorithm needs: `secret` for HS256;
-    /// `public_key` or `jwks_url` for RS256 and ES256. A single issuer may have no key.
+    /// `public_key` or `jwks_url` for RS256 and ES256. The only issuer (`isOnly`) may be without a key: then no token
+    /// is accepted.
     /// - Returns: nil if the check succeeds; otherwise the problem, and the configuration key to report it at. That key
     ///   is nil if the problem concerns the issuer as a whole.
     private func keyError(isOnly: Bool) -> (key: String?, text: String)? {

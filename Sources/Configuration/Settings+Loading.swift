@@ -24,7 +24,7 @@ extension Settings {
     ///
     /// - Parameters:
     ///   - yaml: The configuration's text. An empty text gives the defaults.
-    ///   - file: The name that errors show. Relative paths in the text start from the directory of this path.
+    ///   - file: The path that errors show as the file's name. Relative paths in the text start from its directory.
     ///   - environment: All environment variables. An unknown one whose name starts with `FLEETWIRE_` is a problem.
     ///   - readFile: Reads the files that the configuration names (`file:PATH`, `server.tls`, …). By default, it throws
     ///     as if no file existed.

@@ -28,15 +28,15 @@ extension Settings {
         /// The TCP port of `sandboxHost` (1–65,535). If the configuration sets 0 or nothing, this is the port of
         /// `host`.
         package var sandboxPort = 443
-        /// The Apple developer team: 10 of A–Z and 0–9.
+        /// The id of the Apple developer team: 10 characters of A–Z and 0–9.
         package var teamID = ""
-        /// The id of the signing key: 10 of A–Z and 0–9.
+        /// The id of the signing key: 10 characters of A–Z and 0–9.
         package var keyID = ""
         /// The path of the signing key's file.
         package var keyFile = ""
         /// The content of `keyFile` when the configuration was read: a private key in PEM.
         package var key = ""
-        /// The app's bundle id: 1–255 letters, digits, `.`, `-` or `_`.
+        /// The topic of all pushes, which is the app's bundle id: 1–255 letters, digits, `.`, `-` or `_`.
         package var topic = ""
         /// The path of a PEM file with the CA certificates to trust. Empty: the system's certificates.
         package var caFile = ""

@@ -1,7 +1,8 @@
 extension Settings {
-    /// A URL of an app's backend that receives webhooks.
+    /// A URL to which an app's webhooks are sent.
     package struct Webhook: Equatable, Sendable {
-        /// http or https, without user info and fragment. May contain a password.
+        /// An http or https URL without user info and fragment. Errors do not show it, because its path or query may
+        /// contain a password.
         package var url: String
         /// The names of the events to send, as listed in `WebhookKinds`. Empty: all events.
         package var events: [String] = []
@@ -15,7 +16,7 @@ extension Settings {
             self.url = url
         }
 
-        /// The most webhooks of one app. One client event can cause a request to each of them.
+        /// The most webhooks of one app. It is small, because one client event can cause a request to each of them.
         package static let perAppMax = 10
     }
 }

@@ -12,7 +12,7 @@ package struct Settings: Equatable, Sendable {
     package var fleet = Fleet()
     /// Access to the channels of the fleet's app. The first rule that matches a channel decides. If the list is empty,
     /// no channel is restricted.
-    package var channels = ChannelRule.contract
+    package var channels = ChannelRule.defaults
     package var auth = Auth()
     package var store = Store()
     package var push = Push()
@@ -81,7 +81,7 @@ package struct Settings: Equatable, Sendable {
         /// The origins of web pages that may connect, at least one: `*` for every origin, or `scheme://host[:port]`.
         /// The host may begin with `*.`.
         package var allowedOrigins = ["*"]
-        /// Limits of connections, channels and events, each with its unit and range.
+        /// Limits of connections, channels and events.
         package var limits = Limits()
         /// The app's webhooks, at most ``Webhook/perAppMax``.
         package var webhooks: [Webhook] = []
@@ -99,7 +99,7 @@ package struct Settings: Equatable, Sendable {
         /// starts from that file's directory.
         package var path = "var/fleetwire.db"
         package var durability = Durability.full
-        /// Days after which ended orders and routes, notifications and audit entries are deleted (1–3,650).
+        /// Days after which the store deletes notifications, audit entries, and ended orders and routes (1–3,650).
         package var retentionDays = 30
         /// Keys that encrypt stored device tokens. The gateway encrypts with the first key and decrypts with any of
         /// them, so that a key can be replaced without losing tokens. Two keys must not have the same id.
@@ -124,7 +124,8 @@ package struct Settings: Equatable, Sendable {
         package enum Durability: String, CaseIterable, Sendable {
             /// All commits survive.
             case full
-            /// Commits up to the last checkpoint survive. Faster, because a commit does not wait for the disk.
+            /// Commits up to the last checkpoint of SQLite's write-ahead log survive. Faster, because a commit does not
+            /// wait for the disk.
             case normal
         }
     }
@@ -133,8 +134,8 @@ package struct Settings: Equatable, Sendable {
     package struct Metrics: Equatable, Sendable {
         /// The prefix of all metric names: `[a-z_][a-z0-9_]*`.
         package var prefix = "fleetwire"
-        /// The bearer token for `/metrics`: printable ASCII without spaces. Empty: only requests from loopback, and
-        /// requests with a JWT of role admin or ops, are served.
+        /// The bearer token for `/metrics`: printable ASCII without spaces. If it is empty, requests from loopback need
+        /// no token. A JWT of role admin or ops is always accepted instead.
         package var token = ""
 
         package init() {}

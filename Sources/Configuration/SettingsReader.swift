@@ -13,17 +13,18 @@ struct SourceLocation {
 /// Reads one file: the configuration, or a file that it includes. The file's sections share the reader and report
 /// problems to it.
 final class SettingsReader {
-    /// Reading stops at this many problems. In a longer list, an operator would overlook the first ones.
+    /// The most problems that are reported. In a longer list, an operator would overlook the first ones.
     static let problemsMax = 100
+    /// The prefix of the environment variables that override keys.
     static let variablePrefix = "FLEETWIRE_"
-    /// Variables with this prefix that do not override a key. The command line reads the configuration file's path from
-    /// `FLEETWIRE_CONFIG`.
+    /// Known variables that have ``variablePrefix`` but do not override a key. The command line reads the configuration
+    /// file's path from `FLEETWIRE_CONFIG`.
     static let otherVariables = ["FLEETWIRE_CONFIG"]
 
     let file: String
     let expansion: VariableExpansion
-    /// True: the configuration names this file, for example as `notifications.file`. Environment variables do not
-    /// override its values.
+    /// False: this file is the configuration itself. True: the configuration includes it, for example as
+    /// `notifications.file`, and environment variables do not override its values.
     let isIncluded: Bool
     /// After ``read(_:keys:)``: problems of the file by line, then those of environment variables, then those of
     /// included files.
@@ -36,7 +37,8 @@ final class SettingsReader {
     private(set) var variables = SpellingSuggestions()
     private var unknown: [SourceLocation] = []
     private var includedProblems: [ConfigurationError] = []
-    /// The path of the key that claimed a value, by purpose and value.
+    /// For each value that must be unique, the path of the key that has it. The dictionary's keys are purpose and value
+    /// (see ``claim(_:as:at:)``).
     private var claims: [String: String] = [:]
 
     init(file: String, expansion: VariableExpansion, isIncluded: Bool = false) {

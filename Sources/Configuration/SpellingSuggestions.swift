@@ -12,7 +12,7 @@ struct SpellingSuggestions {
     func nearest(to name: String) -> String? {
         let wanted = (last: lastPart(of: name), whole: bytes(of: name[...]))
         var nearest: (name: String, last: Int, whole: Int)?
-        var distances: [[UInt8]: Int] = [:]  // By last part. The keys of a thousand apps share a few last parts.
+        var distances: [[UInt8]: Int] = [:]  // By last part, because a thousand apps share a few last parts.
         for known in names {
             let part = lastPart(of: known)
             let last = distances[part] ?? editDistance(part, wanted.last)
@@ -35,8 +35,8 @@ struct SpellingSuggestions {
     }
 }
 
-/// The Levenshtein distance: how many bytes to insert, delete or replace to turn `source` into `target`. Stores only
-/// one row of the algorithm's table.
+/// The Levenshtein distance: the fewest bytes to insert, delete or replace that turn `source` into `target`. Stores
+/// only one row of the algorithm's table.
 func editDistance(_ source: [UInt8], _ target: [UInt8]) -> Int {
     var row = Array(0...target.count)
     for (i, byte) in source.enumerated() {

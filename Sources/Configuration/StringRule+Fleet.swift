@@ -9,10 +9,10 @@ extension StringRule {
         return StringRule("a configured app's id (\(shown.joined(separator: ", "))\(rest))") { $0.isEmpty || known.contains($0) }
     }
 
-    /// A pattern contains a channel's plain name. Its rule also applies to the channel's private and presence forms, so
-    /// their prefixes are rejected here.
+    /// A plain channel name, or the beginning of one and `*`. An entry of `channels` also applies to the private forms
+    /// of the channels that its pattern matches, so a pattern has no prefix.
     static let channelPattern = StringRule(
-        "1 to 200 letters, digits or _-=@,.; with * only at the end, and not private-, presence-, cache- or # in front"
+        "1 to 200 letters, digits or _-=@,.; possibly with a final *, and not beginning with private-, presence-, cache- or #"
     ) { text in
         let name = text.utf8.last == UInt8(ascii: "*") ? text.utf8.dropLast() : text.utf8[...]
         return (1...200).contains(text.utf8.count)
@@ -23,7 +23,8 @@ extension StringRule {
     static let catalogueName = StringRule(
         "an event's name or a notification's type: 1 to 64 letters, digits, _ or -", accepts: identifier.accepts)
 
-    /// For `issuer` if there are several token issuers: a token's `iss` selects the issuer that verifies the token.
+    /// An entry's `issuer` if `auth.jwt` has several entries: a token's `iss` selects the entry that verifies the
+    /// token.
     static let issuer = StringRule("an issuer (required if auth.jwt has several entries)", accepts: nonEmpty.accepts)
 
     static let projectID = StringRule("up to 64 lower-case letters, digits or -") {
@@ -35,7 +36,7 @@ extension StringRule {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }
 
-    /// Checks only that there is a PEM block which is not a private key. OpenSSL checks the key itself
+    /// Empty, or a text with a PEM block that is not a private key. OpenSSL checks the key itself later
     /// (`Settings.keyError` in Gateway).
     static let publicKey = StringRule("a public key in PEM, usually as file:PATH, or \"\"") {
         $0.isEmpty || hasPublicPEMBlock($0)

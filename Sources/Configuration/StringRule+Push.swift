@@ -4,15 +4,15 @@ import PusherProtocol
 // Rules for push providers, webhooks and encryption keys.
 
 extension StringRule {
-    /// Team ids and key ids (developer.apple.com, "Establishing a token-based connection to APNs").
+    /// Apple's team ids and key ids (developer.apple.com, "Establishing a token-based connection to APNs").
     static let appleIdentifier = StringRule("10 upper-case letters or digits") {
         $0.utf8.count == 10 && $0.utf8.allSatisfy { $0.isLetterOrDigit && !$0.isLowercase }
     }
 
     static let appleIdentifierOrNone = appleIdentifier.orNone
 
-    /// A push's sound, category, thread or Android channel. At most 64 bytes, because it is part of every push, and a
-    /// push payload is limited to 4,096 bytes.
+    /// A push's sound, category, thread or Android channel. At most 64 bytes, because it is part of the push's payload,
+    /// which is limited to 4,096 bytes.
     static let displayOption = StringRule("a string of at most 64 bytes") { $0.utf8.count <= 64 }
 
     static let bundleID = StringRule("an app's bundle id: 1 to 255 letters, digits, . - or _") {
@@ -35,19 +35,18 @@ extension StringRule {
         return StringRule(names.dropLast().joined(separator: ", ") + " or " + (names.last ?? ""), accepts: names.contains)
     }()
 
-    /// A key of `store.encryption_keys`: the form of an application's `encryption_master_key`, but required.
+    /// A key of `store.encryption_keys`. It has the form of an app's `encryption_master_key`, but must not be empty.
     static let storeKey = StringRule(masterKey.expected) { !$0.isEmpty && masterKey.accepts($0) }
 
-    /// Checks only that there is a PEM block of a private key. OpenSSL checks the key itself (`Settings.keyError` in
-    /// Gateway).
+    /// Checks only that there is a PEM block of a private key. OpenSSL checks the key itself later (`Settings.keyError`
+    /// in Gateway).
     static let privateKey = StringRule("a private key in PEM") {
         let block = /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----\s[A-Za-z0-9+\/=\s]+-----END ([A-Z0-9 ]*PRIVATE KEY)-----/
         return $0.firstMatch(of: block).map { $0.1 == $0.2 } ?? false
     }
 
     /// Checks only that the file is a JSON object. This rejects, for example, `GoogleService-Info.plist`, the XML file
-    /// that Firebase provides for iOS apps.
-    /// `ServiceAccount` in Push checks the members.
+    /// that Firebase provides for iOS apps. `ServiceAccount` in Push checks the object's members.
     static let serviceAccount = StringRule("a service account's JSON") { text in
         Array(text.utf8).withUnsafeBytes { bytes in
             (try? JSONReader.value(bytes))?.kind == .object

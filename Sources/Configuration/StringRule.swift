@@ -35,7 +35,7 @@ extension StringRule {
         (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
     }
 
-    /// Ids and keys are parts of URL paths, where these characters need no escaping.
+    /// An app's id and key are parts of URL paths, where these characters need no escaping.
     static let identifier = StringRule("1 to 64 letters, digits, _ or -") {
         (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isNameByte)
     }
@@ -45,7 +45,7 @@ extension StringRule {
         $0 == "*" || isOrigin($0)
     }
 
-    static let metricsPrefix = StringRule("lower-case letters, digits and _, with no digit first") {
+    static let metricsPrefix = StringRule("lower-case letters, digits and _, not beginning with a digit") {
         guard let first = $0.utf8.first, !first.isDigit else { return false }
         return $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "_") }
     }

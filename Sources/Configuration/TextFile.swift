@@ -17,7 +17,7 @@ package struct UnreadableFile: Error, Equatable {
 
 /// Reads small text files: the configuration, and the files that it names.
 enum TextFile {
-    /// The most bytes in a file: more than any configuration needs, and little enough for memory.
+    /// The most bytes in a file: more than any configuration needs, and few enough to keep in memory.
     static let bytesMax = 1_048_576
 
     static func content(of path: String) throws(UnreadableFile) -> String {

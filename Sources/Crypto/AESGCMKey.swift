@@ -24,8 +24,8 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
     deinit { EVP_CIPHER_free(cipher) }
 
     /// Encrypts `plaintext`. Each call uses a fresh nonce, so equal plaintexts encrypt differently.
-    /// - Parameter authenticating: the context of the plaintext, such as its row's id. It is not part of the output,
-    ///   and ``open(_:authenticating:)`` requires the same value.
+    /// - Parameter authenticating: bytes that identify the plaintext, such as the id of its database row. They are not
+    ///   part of the output, and ``open(_:authenticating:)`` requires the same bytes.
     package func seal(_ plaintext: [UInt8], authenticating: [UInt8]) -> [UInt8] {
         let context = newContext()
         defer { EVP_CIPHER_CTX_free(context) }
@@ -46,8 +46,8 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
         }
     }
 
-    /// Decrypts the output of ``seal(_:authenticating:)``. Returns nil if the key or the context differs, or if the
-    /// bytes were changed.
+    /// Decrypts the output of ``seal(_:authenticating:)``. Returns nil if the output was changed, or if the key or
+    /// `authenticating` is not the one that `seal` used.
     package func open(_ sealed: [UInt8], authenticating: [UInt8]) -> [UInt8]? {
         let plaintextBytes = sealed.count - Self.nonceBytes - Self.tagBytes
         guard plaintextBytes >= 0 else { return nil }
@@ -62,7 +62,8 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
         return isGenuine ? plaintext : nil
     }
 
-    /// - Returns: true if the tag is correct. If it is false, the content of `buffer` must not be used.
+    /// Writes the plaintext to `buffer`.
+    /// - Returns: whether the tag is correct. If it is wrong, the content of `buffer` must not be used.
     private func decrypt(
         _ sealed: [UInt8], authenticating: [UInt8], into buffer: UnsafeMutableBufferPointer<UInt8>, _ context: OpaquePointer
     ) -> Bool {

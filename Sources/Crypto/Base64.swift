@@ -18,7 +18,8 @@ package enum Base64 {
         // "The output will be padded with 0 bits if necessary" (EVP_DecodeBlock(3)): remove one byte for each `=` of
         // padding.
         decoded.removeLast(encoded.suffix(2).count { $0 == UInt8(ascii: "=") })
-        // EVP_DecodeBlock also accepts leading whitespace, misplaced padding, and bits beyond the last byte.
+        // EVP_DecodeBlock also accepts leading whitespace, misplaced padding, and bits beyond the last byte. A text
+        // with any of these differs from the encoding of the decoded bytes.
         return Self.text(decoded).utf8.elementsEqual(encoded) ? decoded : nil
     }
 }

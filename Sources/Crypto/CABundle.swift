@@ -4,8 +4,8 @@ import COpenSSL
 package enum CABundle {
     /// Whether `pem` contains at least one certificate, and no block that OpenSSL cannot read.
     ///
-    /// OpenSSL reads the file with the same function when it opens a connection (X509_load_cert_crl_file(3)). An error
-    /// then would be too late for the operator, so the file is checked when the configuration is read.
+    /// OpenSSL reads the file with the same function when it opens a connection (X509_load_cert_crl_file(3)). The
+    /// operator should see an error earlier than that, so the file is also checked when the configuration is read.
     package static func isReadable(_ pem: String) -> Bool {
         let source = Array(pem.utf8)
         let blocks = source.withUnsafeBytes { bytes -> OpaquePointer? in

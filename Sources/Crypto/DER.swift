@@ -1,4 +1,4 @@
-/// A DER (X.690) encoder for public keys and signatures: JOSE transmits bare numbers, OpenSSL expects DER.
+/// A DER (X.690) encoder for public keys and signatures: JOSE transmits them as bare numbers, and OpenSSL expects DER.
 enum DER {
     static func sequence(_ parts: [UInt8]...) -> [UInt8] { element(0x30, Array(parts.joined())) }
 

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret. The context receives the secret once. Each signature then
-/// re-initialises the context without a secret: OpenSSL reuses the state derived from the secret, at a fifth of the
-/// cost.
+/// HMAC-SHA256 (RFC 2104, FIPS 180-4) with one secret.
 ///
-/// The context changes with each use, so a key belongs to one thread; each loop has its own.
+/// The OpenSSL context receives the secret once. For each signature it is re-initialised without a secret: OpenSSL then
+/// reuses the state that it derived from the secret, which costs a fifth of deriving it again. The context changes with
+/// each use, so a key belongs to one thread.
 package final class HMACKey {
     private let context: OpaquePointer
 

@@ -11,12 +11,12 @@ package struct KeyError: Error, Equatable, CustomStringConvertible {
 package enum KeyKind: Equatable, Sendable {
     case rsa, p256
 
-    /// A key of fewer bits than the minimum can be broken today. With more bits than the maximum, each verification
+    /// RS256 requires at least 2,048 bits (RFC 7518 section 3.3). With more bits than the maximum, each verification
     /// takes too long.
     private static let (rsaBitsMin, rsaBitsMax) = (2048, 8192)
 
     /// - Parameter key: an `EVP_PKEY`.
-    /// - Throws: ``KeyError`` unless the key is RSA of 2,048 to 8,192 bits or a point on the curve P-256.
+    /// - Throws: ``KeyError`` unless the key is RSA of 2,048 to 8,192 bits, or EC on the curve P-256.
     init(of key: OpaquePointer) throws(KeyError) {
         if EVP_PKEY_is_a(key, "RSA") == 1 {
             let bits = Int(EVP_PKEY_get_bits(key))

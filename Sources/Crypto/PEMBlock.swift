@@ -2,7 +2,8 @@ import COpenSSL
 
 /// The first block of a PEM file (RFC 7468): the label of its BEGIN line and its bytes.
 ///
-/// An encrypted block is not decrypted: OpenSSL's functions that read keys would ask the terminal for its passphrase.
+/// An encrypted block is not decrypted. This is why OpenSSL's own functions for keys in PEM are not used: they would
+/// ask the terminal for the passphrase.
 struct PEMBlock {
     /// For example `PUBLIC KEY`.
     let label: String

@@ -47,7 +47,9 @@ package final class PrivateKey: @unchecked Sendable {  // the EVP_PKEY does not 
 
     private static let encrypted = "protected by a passphrase. Store the key without one"
 
-    /// Uses only functions that never ask the terminal for a passphrase.
+    /// Reads a key in DER whose format `label` names; nil if OpenSSL cannot read it. Uses only functions that never ask
+    /// the terminal for a passphrase.
+    /// - Throws: ``KeyError`` if `label` is not that of an unencrypted private key.
     private static func handle(label: String, der: [UInt8]) throws(KeyError) -> OpaquePointer? {
         switch label {
         case "PRIVATE KEY": return withNext(der, pkcs8)

@@ -64,7 +64,7 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
         do throws(KeyError) {
             kind = try KeyKind(of: handle)
             guard kind != .rsa || Self.hasUsableExponent(handle) else {
-                throw KeyError(description: "an RSA key whose public exponent is even or 1: expected an odd number from 3")
+                throw KeyError(description: "an RSA key whose public exponent is even or 1: expected an odd number of at least 3")
             }
         } catch {
             EVP_PKEY_free(handle)

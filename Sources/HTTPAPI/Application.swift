@@ -3,8 +3,8 @@ import FanOut
 import HTTP
 import PusherProtocol
 
-/// An application: its credentials, allowed origins and limits. One instance per thread, because signing keys are not
-/// shared.
+/// An application: its credentials, allowed origins and limits. One instance per thread, because threads cannot share
+/// an ``HMACKey``.
 package final class Application {
     /// The position in `apps` of the configuration, from 0. The hub identifies applications by this number.
     package let index: Int
@@ -17,7 +17,7 @@ package final class Application {
     package let isTLSOnly: Bool
     package let origins: AllowedOrigins
     package let rules: AppRules
-    /// One HMAC key per secret. The first signs; all verify, so that the old secret stays valid during a rotation.
+    /// One HMAC key per secret. The first signs; all verify, so that the old secret remains valid while it is replaced.
     private let signers: [HMACKey]
     /// The keys of encrypted channels are derived from this key (protocol point S12). If empty, subscriptions to
     /// encrypted channels are not authorized.

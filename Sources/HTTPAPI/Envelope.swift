@@ -3,17 +3,17 @@ import JSON
 
 /// The JSON shape of errors. Each group of paths has its own, which existing apps parse.
 package enum Envelope: Sendable {
-    /// `{"success":false,"error":"…"}`: admins, drivers, customers, devices.
+    /// `{"success":false,"error":"…"}`: all other paths below `/api`, and `/app-*`.
     case success
     /// `{"message":null,"data":null,"error":"…"}`: `/api/auth/*`, `/api/delivery/*`.
     case message
     /// `{"error":"…"}`: `/pusher/*`, `/api/ops/*`.
     case error
 
-    /// The envelope of an unsplit path. Nil outside the fleet's API.
+    /// The envelope of errors for a path. Nil outside the fleet's API.
     package init?(path: String) { self.init(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }) }
 
-    /// The envelope of a path's segments. Nil outside the fleet's API.
+    /// The envelope of errors for a path that is split into segments. Nil outside the fleet's API.
     init?(_ path: [Substring]) {
         switch (path.first, path.dropFirst().first) {
         case ("api", "auth"), ("api", "delivery"): self = .message

@@ -4,35 +4,36 @@ import FleetRules
 import HTTP
 import PusherProtocol
 
-/// The action that the router selects for a request. The node carries it out.
+/// The action that the router selects for a request. The gateway carries it out.
 package enum APIAction {
     /// Send this response.
     case respond(HTTPResponse)
-    /// Publish all events. If a mailbox is full, publish none of them and respond 503.
+    /// Publish all events. If the mailbox of an event loop is full, publish none of them and respond 503.
     case publish(PublishRequest, app: AppIndex)
-    /// Read the hub.
+    /// Look up channels and their subscribers in the hub.
     case query(ChannelQuery, app: AppIndex)
     /// Close a user's signed-in connections, then respond 200 `{}` (protocol point J1).
     case terminate(userID: String, app: AppIndex)
-    /// Change the fleet's state durably. The store responds.
+    /// Change the fleet's state durably. The response is that of the store.
     case command(Command)
-    /// Read the store. The store responds.
+    /// Read the fleet's state. The response is that of the store.
     case fleetQuery(Query)
     /// Sign a channel subscription if the hub permits it.
     case authorize(ChannelAuthorization)
     /// Fetch this issuer's keys, then route the request again.
     case needsKeys(issuer: Int)
-    /// `GET /api/ops/stats`: counters of the node.
+    /// `GET /api/ops/stats`: counters of the gateway.
     case stats
     /// `GET /api/ops/push`: state, depth and last error of each push lane.
     case pushReport
-    /// `GET /readyz`: whether the node accepts clients.
+    /// `GET /readyz`: whether the gateway accepts clients.
     case readiness
     /// `GET /metrics`.
     case metrics
 }
 
-/// Routes requests: checks them and maps them to actions. Pure. One instance per thread: signing keys are not shared.
+/// Routes requests: checks them and maps them to actions, without I/O. One instance per thread, because threads cannot
+/// share an ``HMACKey``.
 package struct Router {
     private let apps: [Application]
     private let metricsToken: String
@@ -217,7 +218,8 @@ package struct Router {
 
     private static func unknown(_ request: HTTPRequest) -> APIError { APIError(404, "Unknown path: \(request.path.clipped)") }
 
-    /// The maximum length of a path segment that is not ASCII, in bytes: that of the longest user id.
+    /// The maximum length of a path segment that is not ASCII, in bytes: that of the longest user id, whose characters
+    /// have up to 4 bytes each.
     private static let segmentBytesMax = Limits.userIDLength * 4
 
     /// Splits a path at slashes. A non-ASCII segment longer than ``segmentBytesMax`` is replaced by U+FFFD, which

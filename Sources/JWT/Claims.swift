@@ -77,7 +77,7 @@ struct Claims {
     }
 
     /// A NumericDate: seconds since 1970, possibly with a fraction. Values before 1970 or after the year 9999 are
-    /// rejected, so that later arithmetic cannot overflow.
+    /// rejected, so that later arithmetic cannot overflow. Nil if absent.
     private func date(_ name: Name) throws(TokenError) -> Double? {
         guard let value = members[name] else { return nil }
         guard case .number(let digits) = value, let seconds = Double(digits), (0...Self.dateMax).contains(seconds) else {

@@ -38,7 +38,7 @@ package final class IssuerKeyCache: Sendable {
 
     /// Looks up a key of an issuer.
     /// - Parameters:
-    ///   - issuer: the issuer's index.
+    ///   - issuer: the issuer's index in the array passed to ``init(issuers:)``.
     ///   - keyID: the token's `kid`; nil selects the issuer's only key.
     package func key(issuer: Int, keyID: String?) -> Lookup {
         let keys = keysByIssuer.withLock { $0[issuer] }
@@ -69,9 +69,9 @@ package final class IssuerKeyCache: Sendable {
         }
     }
 
-    /// Whether the caller should fetch the issuer's keys now. The first call returns true; after that, at most one call
-    /// in ``secondsBetweenFetches`` does, so that tokens with invented key ids cannot cause more fetches. Each call
-    /// that returns true counts as a fetch, whether the fetch then succeeds or not.
+    /// Whether the caller should fetch the issuer's keys now. An issuer's first call returns true; after that, at most
+    /// one call per ``secondsBetweenFetches`` does, so that tokens with invented key ids cannot cause more fetches.
+    /// Each call that returns true counts as a fetch, whether the fetch then succeeds or not.
     /// - Parameter now: seconds since 1970.
     package func mayFetch(issuer: Int, now: Int64) -> Bool {
         keysByIssuer.withLock { all in

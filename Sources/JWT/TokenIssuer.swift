@@ -34,14 +34,13 @@ package struct TokenIssuer: Equatable, Sendable {
     /// The keys that verify signatures.
     package var keys: Keys
     /// The required `iss`, compared as bytes. "" accepts tokens without `iss`, and tokens whose `iss` is not that of
-    /// another issuer.
+    /// another configured issuer.
     package var issuer: String
     /// The value that `aud` must be or contain. "" accepts any `aud`, and tokens without `aud`.
     package var audience: String
     /// How claims become an identity.
     package var profile: Profile
 
-    /// Creates an issuer. Without `issuer` and `audience`, it accepts any `iss` and any `aud`.
     package init(
         algorithm: TokenAlgorithm, keys: Keys, issuer: String = "", audience: String = "", profile: Profile = .standard
     ) {

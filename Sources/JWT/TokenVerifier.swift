@@ -7,8 +7,8 @@ package enum VerificationResult: Equatable, Sendable {
     case identity(Identity)
     /// The token is invalid. The string explains the reason to developers.
     case refused(String)
-    /// The token's key is not in the cache. Fetch the issuer's keys if ``IssuerKeyCache/mayFetch(issuer:now:)`` returns
-    /// true, then verify the token again.
+    /// The token's key is not in the cache. If ``IssuerKeyCache/mayFetch(issuer:now:)`` returns true, fetch the
+    /// issuer's keys and verify the token again. `issuer` is the issuer's index.
     case needsKeys(issuer: Int)
 }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// `fleetwire check-config`: checks the configuration as `serve` does, and prints each catalogue entry with sample
-/// data.
+/// `fleetwire check-config`: checks the configuration as `serve` does, and prints each entry of the notification
+/// catalogue with sample data.
 struct CheckConfig: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",

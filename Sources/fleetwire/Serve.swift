@@ -30,7 +30,7 @@ struct Serve: ParsableCommand {
             throw error.isConfiguration ? ExitCode(EX_CONFIG) : ExitCode.failure
         }
         print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
-        fflush(nil)  // Standard output is buffered if it is a pipe.
+        fflush(nil)  // If standard output is a pipe, it is buffered.
         service.runUntilSignalled()
     }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Simulation
 
-/// `fleetwire simulate`: runs seeded simulations of the fan-out core.
+/// `fleetwire simulate`: runs simulations of the fan-out core, which distributes events to subscribers. A simulation's
+/// seed determines all its steps.
 struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Run seeded simulations of the fan-out core.")
 

@@ -87,7 +87,7 @@ import Testing
             "c.yaml:4: auth.jwt[2]: expected secret for HS256, found nothing"),
         Case(
             "[\n{secret: a, issuer: i},\n{secret: b, issuer: i}]",
-            "c.yaml:3: auth.jwt[1].issuer: expected a unique issuer, found \"i\", which auth.jwt[0].issuer has"),
+            "c.yaml:3: auth.jwt[1].issuer: expected a unique issuer, found \"i\", the same as auth.jwt[0].issuer"),
         Case(
             "[\n{secret: a, issuer: i},\n{secret: b},\n{secret: c, issuer: ''}]",
             "c.yaml:3: auth.jwt[1].issuer: expected an issuer (required if auth.jwt has several entries), found nothing",

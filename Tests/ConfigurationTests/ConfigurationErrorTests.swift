@@ -24,7 +24,7 @@ import Testing
         Case("server: {host: {}}", "c.yaml:1: server.host: expected an IP address or a host name, found a map"),
         Case(
             "metrics: {prefix: 9}",
-            "c.yaml:1: metrics.prefix: expected lower-case letters, digits and _, with no digit first, found \"9\""),
+            "c.yaml:1: metrics.prefix: expected lower-case letters, digits and _, not beginning with a digit, found \"9\""),
         Case("log: {level: INFO}", "c.yaml:1: log.level: expected debug, info, warning or error, found \"INFO\""),
         Case("log: {format: xml}", "c.yaml:1: log.format: expected json or text, found \"xml\""),
         Case(
@@ -81,8 +81,8 @@ import Testing
             "c.yaml:1: apps[0].secret: expected a non-empty string, found \"\""),
         Case(
             "apps:\n- {id: 1, key: a, secret: x}\n- {id: b, key: a, secret: x}\n- {id: \"1\", key: 1, secret: x}",
-            "c.yaml:3: apps[1].key: expected a unique key, found \"a\", which apps[0].key has",
-            "c.yaml:4: apps[2].id: expected a unique id, found \"1\", which apps[0].id has"),
+            "c.yaml:3: apps[1].key: expected a unique key, found \"a\", the same as apps[0].key",
+            "c.yaml:4: apps[2].id: expected a unique id, found \"1\", the same as apps[0].id"),
     ]
 
     static let eitherSecret = [

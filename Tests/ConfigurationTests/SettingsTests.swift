@@ -25,7 +25,7 @@ import Testing
         #expect(settings.apps[0].limits.overQuotaClose == .overCapacity)
         #expect(settings.fleet.app == "")
         #expect(settings.fleetAppIndex == 0)
-        #expect(settings.channels == Settings.ChannelRule.contract)
+        #expect(settings.channels == Settings.ChannelRule.defaults)
         #expect(settings.auth.jwt == [Settings.JWT()])
         #expect(!settings.auth.jwt[0].isEnabled)
         #expect(!settings.auth.firebase.isEnabled)

@@ -49,7 +49,7 @@ import Testing
             ("[{id: a, key: \(key.dropLast(4))}]", "[0].key: expected 32 bytes in base64, found a value of 40 characters"),
             (
                 "[{id: a, key: \(key)}, {id: a, key: \(key)}]",
-                "[1].id: expected a unique id, found \"a\", which store.encryption_keys[0].id has"
+                "[1].id: expected a unique id, found \"a\", the same as store.encryption_keys[0].id"
             ),
             ("[{id: a, key: \(key), kez: b}]", "[0].kez: unknown key; did you mean store.encryption_keys[0].key?"),
         ])

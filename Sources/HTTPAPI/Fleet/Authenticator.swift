@@ -6,7 +6,7 @@ import JWT
 /// One instance per thread.
 package struct Authenticator {
     private let verifier: TokenVerifier
-    /// Names of cookies that may contain a token.
+    /// The names of the cookies that may contain a token.
     private let cookies: [String]
     private let origins: AllowedOrigins
 

@@ -120,7 +120,8 @@ extension JSONBody {
         return switches
     }
 
-    /// The members in the order written. They are not in a dictionary, because hashing unchecked names can be slow.
+    /// The members in the order written. They are not in a dictionary, because hashing a long name can be slow, and the
+    /// names are not checked yet.
     private static func members(of object: UnsafeRawBufferPointer) throws(APIError) -> [(name: String, value: JSONSlice)] {
         try APIError.mappingJSONErrors {
             var members: [(name: String, value: JSONSlice)] = []

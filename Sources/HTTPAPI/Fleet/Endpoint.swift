@@ -13,7 +13,7 @@ struct Endpoint: Sendable {
         case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> Command.Action)
         /// A read from the store.
         case query(@Sendable (EndpointRequest) throws -> Query)
-        /// Anything else.
+        /// Neither a write to the store nor a read from it.
         case action(@Sendable (EndpointRequest) throws -> APIAction)
     }
 

@@ -43,7 +43,7 @@ package struct FleetRouter {
             return .respond(CORS.preflight)
         }
         let identity: Identity
-        if isOpsAllowed(request, path) {
+        if permitsOpsWithoutJWT(request, path) {
             identity = Identity(role: .ops, id: "")  // No endpoint of /api/ops reads the id.
         } else {
             switch try authenticator.authenticate(on: request, now: now) {
@@ -58,7 +58,8 @@ package struct FleetRouter {
         return try action(of: endpoint, request, path, identity)
     }
 
-    /// Finds the endpoint of a request. Throws 403, 404 or 405 if there is none.
+    /// Finds the endpoint of a request.
+    /// - Throws: ``APIError`` with 403, 404 or 405 if there is none that the sender may use.
     private func endpoint(
         for request: HTTPRequest, _ path: [Substring], _ identity: Identity
     ) throws(APIError) -> Endpoint {
@@ -146,11 +147,11 @@ package struct FleetRouter {
         }
     }
 
-    /// Whether a request may use `/api/ops/*` without a JWT. It may with the metrics token. If none is configured, it
-    /// may read the statistics and the push report, but not notifications, from this machine. This does not hold for a
-    /// request that a browser on this machine may have sent for a web page: one with `Authorization`, `Cookie` or
-    /// `Origin`.
-    private func isOpsAllowed(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
+    /// Whether a request may use `/api/ops/*` without a JWT. It may if it has the metrics token. If no metrics token is
+    /// configured, a request from this machine may read the statistics and the push report, but not notifications,
+    /// unless it has `Authorization`, `Cookie` or `Origin`: then a browser on this machine may have sent it for a web
+    /// page.
+    private func permitsOpsWithoutJWT(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
         guard path.first == "api", path.dropFirst().first == "ops" else { return false }
         if let authorization = request.authorization {
             return !metricsToken.isEmpty && ConstantTime.equal(authorization, "Bearer " + metricsToken)

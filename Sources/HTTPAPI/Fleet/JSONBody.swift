@@ -12,7 +12,7 @@ struct JSONBody {
     /// The maximum length of a member's name, in bytes. Longer names are ignored: the API defines none, and hashing
     /// them can be slow.
     private static let nameBytesMax = 32
-    /// The prefix of members' names in error messages, such as `quietHours.`. Empty for a whole body.
+    /// The prefix that error messages put before members' names, such as `quietHours.`. Empty for a whole body.
     private let path: String
 
     /// An empty object.

@@ -4,7 +4,7 @@ import Primitives
 
 /// Parses the bodies of requests about orders, routes, jobs and notifications.
 extension JSONBody {
-    /// The maximum number of drivers in one announcement.
+    /// The maximum number of drivers in one announcement (`POST /api/admin/notifications`).
     private static let driversMax = 1_000
     /// The maximum number of events in one telemetry request.
     private static let telemetryMax = 100
@@ -107,7 +107,7 @@ extension JSONBody {
         return number
     }
 
-    /// `{type, to: {driver} | {drivers: […]} | {customer} | {all: true}, data?}`.
+    /// An announcement: `{type, to: {driver} | {drivers: […]} | {customer} | {all: true}, data?}`.
     /// - Parameter isKnown: returns whether the catalogue contains a notification type.
     func announcement(isKnown: (String) -> Bool) throws(APIError) -> Announcement {
         let type = try requiredText("type")

@@ -1,7 +1,7 @@
 import FanOut
 import JSON
 
-/// The attributes of a channel that `info` requests (protocol points B12, G4, H2–H5).
+/// The attributes of a channel that the parameter `info` requests (protocol points B12, G4, H2–H5).
 package struct ChannelAttributes: OptionSet, Sendable {
     package let rawValue: Int
 

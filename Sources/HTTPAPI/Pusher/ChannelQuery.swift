@@ -12,7 +12,7 @@ package enum ChannelQuery: Sendable {
     /// The users of a presence channel (I1–I3).
     case users(ChannelName)
 
-    /// Reads the hub. The caller holds the hub's lock, so the result is encoded later.
+    /// Looks up the result in the hub. The caller holds the hub's lock, so the JSON is encoded later, without the lock.
     package func lookUp(in hub: Hub, app: AppIndex) -> ChannelQueryResult {
         switch self {
         case .channels(let prefix, let attributes):

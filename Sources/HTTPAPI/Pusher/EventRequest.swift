@@ -3,7 +3,7 @@ import JSON
 import PusherProtocol
 
 /// `POST /apps/ID/events`: decodes the body and encodes one frame per channel in one pass (protocol points B1–B11). The
-/// frames contain name and data as written, escapes included.
+/// frames contain the event's name and data as written in the body, escapes included.
 package struct EventRequest {
     /// One frame per channel, in the order of the request. A channel that the request names twice gets one frame.
     package let publications: [Hub.Publication]
@@ -82,7 +82,7 @@ package struct EventRequest {
     }
 }
 
-/// The body's members, as slices of it.
+/// The body's members, as slices of the body.
 private struct Fields {
     private(set) var name: JSONSlice?
     private(set) var data: JSONSlice?

@@ -2,7 +2,7 @@ import FanOut
 import HTTP
 import JSON
 
-/// The events of one publish, and the form of its response.
+/// The events of one REST request, and the form of its response.
 package struct PublishRequest {
     /// In the order of the request.
     package let events: [EventRequest]
