@@ -59,7 +59,7 @@ struct SampleData {
         }
     }
 
-    // MARK: Types that admins send
+    // MARK: Notification types that admins send
 
     /// Samples of the fields that the senders of a notification usually set. Senders may add other fields, and they
     /// write the message.

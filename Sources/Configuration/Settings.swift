@@ -44,8 +44,8 @@ package struct Settings: Equatable, Sendable {
         package init() {}
     }
 
-    /// The certificate and the private key of the TLS listener. Either both are set, or neither: then the listener does
-    /// not use TLS.
+    /// The certificate and the private key of the TLS listener. Either both are set or neither. If neither is set, the
+    /// listener does not use TLS.
     package struct TLS: Equatable, Sendable {
         /// The path of a PEM file with the certificate chain, or empty.
         package var certificate = ""

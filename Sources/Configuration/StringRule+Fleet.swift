@@ -31,7 +31,7 @@ extension StringRule {
         $0.utf8.count <= 64 && $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
-    /// A cookie's name is an HTTP token (RFC 6265): printable ASCII without separators.
+    /// Empty, or a cookie's name, which is an HTTP token (RFC 6265): printable ASCII without separators.
     static let cookieName = StringRule("a cookie's name, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }

@@ -30,7 +30,8 @@ extension StringRule {
 
     static let nonEmpty = StringRule("a non-empty string") { !$0.isEmpty }
 
-    /// Checks only the characters and the length. A name is resolved only when the gateway listens or connects.
+    /// Checks only the characters and the length (DNS names have at most 253 characters). A name is resolved only when
+    /// the gateway listens or connects.
     static let host = StringRule("an IP address or a host name") {
         (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
     }
@@ -45,6 +46,7 @@ extension StringRule {
         $0 == "*" || isOrigin($0)
     }
 
+    /// All metric names begin with this prefix, and Prometheus rejects a name that begins with a digit.
     static let metricsPrefix = StringRule("lower-case letters, digits and _, not beginning with a digit") {
         guard let first = $0.utf8.first, !first.isDigit else { return false }
         return $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "_") }

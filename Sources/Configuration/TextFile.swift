@@ -20,6 +20,7 @@ enum TextFile {
     /// The most bytes in a file: more than any configuration needs, and few enough to keep in memory.
     static let bytesMax = 1_048_576
 
+    /// The text of a regular file in UTF-8.
     static func content(of path: String) throws(UnreadableFile) -> String {
         // Non-blocking, because opening a FIFO would otherwise wait for a writer. During a reload, SIGTERM could not
         // end that wait.

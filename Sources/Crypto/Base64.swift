@@ -50,8 +50,8 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes `text`. Returns nil if it contains padding or any other character outside the alphabet, if its length is
-    /// impossible, or if the bits beyond the last byte are not zero.
+    /// Decodes `text`. Returns nil if it contains padding or any other character outside the alphabet, if no encoding
+    /// has its length, or if the bits beyond the last byte are not zero.
     package static func bytes(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

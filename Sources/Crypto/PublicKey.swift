@@ -101,8 +101,8 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
     }
 }
 
-/// Checks the result of a `d2i_` function, which has read `bytes` up to `end`. If `end` is not the end of `bytes`,
-/// frees the result and returns nil.
+/// Rejects DER with bytes after the object. `object` is the result of a `d2i_` function, which has read `bytes` up to
+/// `end`. If `end` is not the end of `bytes`, frees the object and returns nil.
 private func owned(
     _ object: OpaquePointer?, ending end: UnsafePointer<UInt8>?, of bytes: UnsafeBufferPointer<UInt8>,
     free: (OpaquePointer?) -> Void

@@ -19,11 +19,11 @@ package final class IssuerKeyCache: Sendable {
     package static let secondsBetweenFetches: UInt64 = 60
 
     private struct IssuerKeys: Sendable {
-        /// Keys with a `kid`, by its bytes.
+        /// Keys with a `kid`, by the bytes of the `kid`.
         var named: [[UInt8]: PublicKey] = [:]
         /// Keys without a `kid`.
         var nameless: [PublicKey] = []
-        /// In seconds since 1970; nil before the first fetch.
+        /// The time of the last fetch in seconds since 1970; nil before the first fetch.
         var lastFetch: Int64?
     }
 
@@ -69,9 +69,9 @@ package final class IssuerKeyCache: Sendable {
         }
     }
 
-    /// Whether the caller should fetch the issuer's keys now. An issuer's first call returns true; after that, at most
-    /// one call per ``secondsBetweenFetches`` does, so that tokens with invented key ids cannot cause more fetches.
-    /// Each call that returns true counts as a fetch, whether the fetch then succeeds or not.
+    /// Whether the caller should fetch the issuer's keys now. The first call for an issuer returns true; after that, at
+    /// most one call per ``secondsBetweenFetches`` does, so that tokens with invented key ids cannot cause more
+    /// fetches. Each call that returns true counts as a fetch, whether the fetch then succeeds or not.
     /// - Parameter now: seconds since 1970.
     package func mayFetch(issuer: Int, now: Int64) -> Bool {
         keysByIssuer.withLock { all in

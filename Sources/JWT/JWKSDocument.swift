@@ -2,7 +2,7 @@ import Access
 import Crypto
 import JSON
 
-/// The keys of an issuer, parsed from a fetched document.
+/// The keys of an issuer, parsed from a fetched document: a JWK set or Google's certificates.
 ///
 /// An unusable key is skipped, because issuers publish keys of many kinds. A document without any usable key is
 /// rejected, so that an error page of a proxy does not empty the cache.
@@ -13,7 +13,7 @@ struct JWKSDocument {
     /// Keys by the bytes of their `kid`. The dictionary's keys are not strings, because == on strings compares
     /// canonical equivalence.
     private(set) var named: [[UInt8]: PublicKey] = [:]
-    /// Keys without `kid`, used for tokens without `kid`.
+    /// Keys without `kid`. Only a token without `kid` can select them.
     private(set) var nameless: [PublicKey] = []
     /// The number of keys read so far, usable or not.
     private var seen = 0
@@ -82,8 +82,8 @@ struct JWKSDocument {
         }
     }
 
-    /// Adds a key, unless there is already one with this `kid`: two usable keys with the same `kid` are an error of the
-    /// issuer (RFC 7517 section 4.5). Skips a key whose `kid` is too long.
+    /// Adds a key, unless the document already has one with this `kid`: the issuer should not use a `kid` for two keys
+    /// (RFC 7517 section 4.5). Skips a key whose `kid` is too long.
     private mutating func add(_ key: PublicKey, _ keyID: String) {
         let keyID = Array(keyID.utf8)
         if keyID.count <= JWT.keyIDBytesMax, named[keyID] == nil { named[keyID] = key }

@@ -15,7 +15,7 @@ struct PushTestCommand: ParsableCommand {
     @Option(help: "The push provider: apns or fcm.")
     var provider: PushProvider
 
-    // Parsed unconditionally, because a token may begin with a dash.
+    // Unconditional: the next argument is the token, even if it begins with a dash as an option does.
     @Option(parsing: .unconditional, help: "The device token, as the app registers it.")
     var token: String
 

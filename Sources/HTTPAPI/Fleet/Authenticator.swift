@@ -49,8 +49,8 @@ package struct Authenticator {
         return token
     }
 
-    /// The value of the first configured cookie. The header contains `name=value` pairs separated by `; `, where a
-    /// value may be in quotes (RFC 6265 section 4).
+    /// The value of the first cookie in the header whose name is configured. The header contains `name=value` pairs
+    /// separated by `; `, where a value may be in quotes (RFC 6265 section 4).
     private func cookie(in request: HTTPRequest) -> String? {
         guard !cookies.isEmpty, let header = request.field(.cookie) else { return nil }
         for pair in header.utf8.split(separator: UInt8(ascii: ";")) {

@@ -102,6 +102,7 @@ extension JSONBody {
         return changes
     }
 
+    /// The member `types`: whether each type is on. Nil for a type means null, which restores the default.
     private func typeSwitches() throws(APIError) -> [String: Bool?] {
         guard let object = try object("types") else { return [:] }
         let members = try JSONBody.members(of: object)

@@ -96,10 +96,10 @@ struct EndpointRequest {
     let body: JSONBody
     let router: FleetRouter
 
-    /// The first variable segment of the path, unchecked.
+    /// The first segment of the path that `*` stands for, unchecked.
     var id: String { parameters[0] }
 
-    /// The first variable segment, checked to be a code or id.
+    /// The first segment of the path that `*` stands for, checked to be a code or an id.
     /// - Parameter field: the name of the segment in the error message.
     func id(_ field: String) throws(APIError) -> String { try JSONBody.checkedName(id, field: field) }
 

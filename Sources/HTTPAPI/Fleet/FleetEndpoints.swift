@@ -59,8 +59,8 @@ enum FleetEndpoints {
         EndpointGroup(
             "/api/auth",
             [
-                // DELETE accepts no idempotency key: the token may be in the query, which the key's digest does not
-                // cover.
+                // DELETE accepts no idempotency key: the device token may be in the query, which is not part of the
+                // digest that tells requests with the same key apart.
                 .command(.post, "/api/auth/fcm-token", roles: recipientRoles) { .device(try $0.body.fcmDevice($0.http)) },
                 .command(.delete, "/api/auth/fcm-token", roles: recipientRoles, acceptsKey: false) {
                     .device(try $0.body.fcmDevice($0.http))

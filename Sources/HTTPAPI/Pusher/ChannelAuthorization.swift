@@ -101,6 +101,7 @@ private struct AuthorizationForm {
             socketID = fields["socket_id"]
             channelName = fields["channel_name"]
         }
+        // 64 bytes are more than the id of any connection has.
         guard let socketID, SocketID.isWellFormed(socketID), socketID.utf8.count <= 64 else {
             throw APIError(400, "Expected \"socket_id\": digits, a dot, digits")
         }

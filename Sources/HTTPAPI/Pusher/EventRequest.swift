@@ -11,7 +11,7 @@ package struct EventRequest {
     package let mirrored: [Hub.Publication]
     /// The connection that does not receive the event; nil if all subscribers receive it.
     package let except: SocketID?
-    /// The attributes of the channels for the response (protocol point B12).
+    /// The attributes that the response lists for each channel (protocol point B12).
     package let info: ChannelAttributes
 
     /// - Throws: ``APIError`` with 400 or 413.

@@ -37,6 +37,7 @@ package struct RequestSignature {
     }
 
     private func checkTime(_ text: String, _ now: Int64) throws(APIError) {
+        // The upper limit prevents overflows in the arithmetic below.
         guard let seconds = Int64(text), (0..<1 << 40).contains(seconds) else {
             throw APIError(401, "Invalid auth_timestamp: expected seconds since 1970")
         }
