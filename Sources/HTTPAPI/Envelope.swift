@@ -3,7 +3,7 @@ import JSON
 
 /// The JSON shape of errors. Each group of paths has its own, which existing apps parse.
 package enum Envelope: Sendable {
-    /// `{"success":false,"error":"…"}`: all other paths below `/api`, and `/app-*`.
+    /// `{"success":false,"error":"…"}`: `/app-*`, and `/api/*` except the paths listed below.
     case success
     /// `{"message":null,"data":null,"error":"…"}`: `/api/auth/*`, `/api/delivery/*`.
     case message

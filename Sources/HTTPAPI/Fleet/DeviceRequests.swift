@@ -131,7 +131,7 @@ extension JSONBody {
         }
     }
 
-    /// A string member that is a time of day, such as `22:00`, in minutes since midnight.
+    /// A string member that is a time of day, such as `22:00`. The result is in minutes since midnight.
     private func minutes(_ name: String) throws(APIError) -> Change<Int> {
         switch try text(name) {
         case .keep: return .keep

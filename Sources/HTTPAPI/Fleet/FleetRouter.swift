@@ -114,8 +114,8 @@ package struct FleetRouter {
         return version
     }
 
-    /// The idempotency key from the header or, without the header, from the body, with the digest of the request. Nil
-    /// if the request has no key.
+    /// The idempotency key and the digest of the request. The key is in the header or, without the header, in the body.
+    /// Nil if the request has no key.
     private func idempotencyKey(_ request: HTTPRequest, _ body: JSONBody) throws(APIError) -> Command.IdempotencyKey? {
         let inBody = try body.text("idempotencyKey").value
         let inHeader = request.field(.idempotencyKey)

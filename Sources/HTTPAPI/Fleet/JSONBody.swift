@@ -65,7 +65,7 @@ struct JSONBody {
         }
     }
 
-    /// A number member that is a count.
+    /// A number member that is an integer of at least 0, kept as written.
     func count(_ name: String) throws(APIError) -> Change<JSONNumber> {
         try change(name) { value throws(APIError) in
             guard value.kind == .number, let count = value.integer, count >= 0 else {

@@ -9,7 +9,7 @@ import PusherProtocol
 package struct ChannelAuthorization: Sendable {
     package let identity: Identity
     package let channel: ChannelName
-    /// Nil if no node can have issued this `socket_id`.
+    /// Nil if no Fleetwire server can have issued this `socket_id`.
     package let socket: SocketID?
     package let app: AppIndex
     /// The response if the identity may subscribe.
